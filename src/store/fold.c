@@ -63,7 +63,8 @@ static bool supersedes(const struct record *later, const struct record *earlier)
     const struct field *new = &later->fields[version], *old = &earlier->fields[version];
     if (new->null || old->null)
         return old->null;
-    assert(new->type == FIELD_TEXT);
+    if (new->type == FIELD_INT)
+        return new->i >= old->i;
     return bytes_compare(new->b, old->b) >= 0;
 }
 
