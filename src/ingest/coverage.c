@@ -98,10 +98,7 @@ enum rc coverage_remove(struct coverage *coverage, struct interval removed)
     size_t count = 0;
     if (removed.hi <= removed.lo)
         return RC_OK;
-    size_t from = first_ending_from(coverage, removed.lo);
-    if (from < coverage->count && coverage->items[from].hi == removed.lo)
-        from++; /* it only touches */
-    size_t to = from;
+    size_t from = first_ending_from(coverage, removed.lo), to = from;
     while (to < coverage->count && coverage->items[to].lo < removed.hi)
         to++;
     if (to == from)
@@ -140,8 +137,6 @@ bool coverage_next_gap(const struct coverage *coverage, struct interval range, s
         return false;
     size_t at = first_ending_from(coverage, range.lo);
     assert(sane(coverage, at));
-    if (at < coverage->count && coverage->items[at].hi == range.lo)
-        at++; /* it ends where the range begins */
     if (at < coverage->count && coverage->items[at].lo <= range.lo)
         range.lo = coverage->items[at++].hi;
     if (range.lo >= range.hi)
