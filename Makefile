@@ -93,6 +93,7 @@ fuzz: ## every parser under libFuzzer; SECONDS_EACH=60
 	@tools/fuzz build/fuzz $(or $(SECONDS_EACH),60)
 
 tidy: ## layers, lengths, names, banned calls
+	@tools/setup build test
 	@tools/tidy
 
 lint: ## clang-format, clang-tidy, cppcheck, shellcheck; CHANGED=1: only changed files
