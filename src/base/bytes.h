@@ -13,6 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct bytes {
     const char *data;
     size_t len;
@@ -22,7 +26,8 @@ struct bytes {
 
 static inline struct bytes bytes_make(const void *data, size_t len)
 {
-    return (struct bytes){(const char *)data, len};
+    struct bytes bytes = {(const char *)data, len};
+    return bytes;
 }
 
 /* The bytes of a C string, or absent for NULL. */
@@ -57,7 +62,7 @@ void text_free(struct text *text);
 const char *text_string(const struct text *text);
 static inline struct bytes text_bytes(const struct text *text)
 {
-    return (struct bytes){text->data, text->len};
+    return bytes_make(text->data, text->len);
 }
 
 /* malloc, calloc and realloc that abort on failure: a crash is a supported operation here. */
@@ -65,5 +70,9 @@ void *memory_new(size_t size);
 void *memory_new_zeroed(size_t count, size_t size);
 void *memory_resize(void *old, size_t size);
 char *memory_copy_string(const char *string);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -9,6 +9,10 @@
 
 #include "base/rc.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define ERR_TEXT_MAX 512
 
 struct err {
@@ -23,5 +27,9 @@ enum rc err_set(struct err *err, enum rc rc, const char *format, ...)
 /* Puts words in front of the sentence already there ("while opening X: ..."); returns `rc`. */
 enum rc err_wrap(struct err *err, enum rc rc, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -3,14 +3,18 @@
  * json_write.h - writing JSON.
  *
  * Commas and nesting are the writer's business; a value where a key is due, or an end without its
- * beginning, is a programmer's error and asserts. Bytes that are no valid UTF-8 are written as
- * U+FFFD, so the output always parses.
+ * beginning, is a programmer's error and asserts. U+0000 and bytes that are no valid UTF-8 are
+ * written as U+FFFD, so the output always parses and both stores take it.
  *
  * Owner: the caller, who owns the text as well. */
 #ifndef BASE_JSON_WRITE_H
 #define BASE_JSON_WRITE_H
 
 #include "base/bytes.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define JSON_WRITE_DEPTH_MAX 64
 
@@ -32,11 +36,16 @@ void json_put_string(struct json_writer *writer, struct bytes value); /* absent:
 void json_put_cstring(struct json_writer *writer, const char *value); /* NULL: null */
 void json_put_i64(struct json_writer *writer, int64_t value);
 void json_put_u64(struct json_writer *writer, uint64_t value);
-void json_put_real(struct json_writer *writer, double value); /* shortest that reads back equal;
-                                                               * NaN and infinities: null */
+void json_put_real(struct json_writer *writer, double value); /* fewest digits that read back
+                                                               * equal, always with a point or an
+                                                               * exponent; not finite: null */
 void json_put_bool(struct json_writer *writer, bool value);
 void json_put_null(struct json_writer *writer);
 /* Text that is JSON already. */
 void json_put_raw(struct json_writer *writer, struct bytes json);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -3,7 +3,9 @@
  * timestamp.h - RFC 3339 to microseconds since 1970 UTC and back.
  *
  * Strict: a real calendar date, a zone (`Z`, `z` or an offset), seconds 0-59 (60 only where a leap
- * second may stand, counted as the next second). Digits beyond microseconds are cut. */
+ * second may stand, the end of a month in UTC, counted as the next second). Digits beyond
+ * microseconds are cut. Only instants from 0000-01-01 to 9999-12-31 UTC are known, so what was
+ * parsed can be formatted. */
 #ifndef BASE_TIMESTAMP_H
 #define BASE_TIMESTAMP_H
 

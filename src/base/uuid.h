@@ -10,7 +10,8 @@
 
 /* Sets version and variant bits in `random` and writes 36 characters and a NUL. */
 void uuid_format(const uint8_t random[16], char out[UUID_TEXT_SIZE]);
-/* 32 hex digits, dashes tolerated at their places; false otherwise. */
+/* 32 hex digits of either case, with all four dashes at their places or with none; any version.
+ * False otherwise, and `out` is then untouched. */
 bool uuid_parse(struct bytes text, uint8_t out[16]);
 
 #endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/json_write.h"
+
+#include <assert.h>
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REPLACEMENT "\xef\xbf\xbd"
+
+/* Any double reads back equal from this many digits. */
+#define REAL_DIGITS_MAX 17
+/* A real that is below this many integer digits is written without an exponent. */
+#define REAL_INTEGER_DIGITS_MAX 17
+#define REAL_ZEROS_MAX          5
+
+void json_writer_init(struct json_writer *writer, struct text *out)
+{
+    *writer = (struct json_writer){.out = out, .first = true};
+}
+
+static bool in_object(const struct json_writer *writer)
+{
+    return writer->depth > 0 && (writer->objects >> (writer->depth - 1) & 1) != 0;
+}
+
+static void separate(struct json_writer *writer)
+{
+    if (!writer->first)
+        text_append_char(writer->out, ',');
+    writer->first = false;
+}
+
+static void start_value(struct json_writer *writer)
+{
+    assert(writer->depth > 0 || writer->first);
+    assert(in_object(writer) == writer->key_pending);
+    if (!writer->key_pending)
+        separate(writer);
+    writer->key_pending = false;
+}
+
+static void begin_container(struct json_writer *writer, bool object)
+{
+    start_value(writer);
+    assert(writer->depth < JSON_WRITE_DEPTH_MAX);
+    uint64_t bit = (uint64_t)1 << writer->depth;
+    writer->objects = object ? writer->objects | bit : writer->objects & ~bit;
+    writer->depth++;
+    writer->first = true;
+    text_append_char(writer->out, object ? '{' : '[');
+}
+
+static void end_container(struct json_writer *writer, bool object)
+{
+    assert(writer->depth > 0 && !writer->key_pending);
+    assert(in_object(writer) == object);
+    writer->depth--;
+    writer->first = false;
+    text_append_char(writer->out, object ? '}' : ']');
+}
+
+void json_begin_object(struct json_writer *writer)
+{
+    begin_container(writer, true);
+}
+
+void json_end_object(struct json_writer *writer)
+{
+    end_container(writer, true);
+}
+
+void json_begin_array(struct json_writer *writer)
+{
+    begin_container(writer, false);
+}
+
+void json_end_array(struct json_writer *writer)
+{
+    end_container(writer, false);
+}
+
+/* Length of the valid sequence of two to four bytes at `at`; 0 when it is none, and `*bad` is then
+ * how many bytes one replacement character stands for. */
+static size_t sequence_len(const unsigned char *at, size_t left, size_t *bad)
+{
+    unsigned char low = 0x80, high = 0xbf;
+    size_t len = 2;
+    *bad = 1;
+    if (at[0] < 0xc2 || at[0] > 0xf4)
+        return 0;
+    if (at[0] >= 0xe0) {
+        len = at[0] < 0xf0 ? 3 : 4;
+        low = at[0] == 0xe0 ? 0xa0 : at[0] == 0xf0 ? 0x90 : low;
+        high = at[0] == 0xed ? 0x9f : at[0] == 0xf4 ? 0x8f : high;
+    }
+    for (size_t i = 1; i < len; i++, low = 0x80, high = 0xbf) {
+        if (i >= left || at[i] < low || at[i] > high) {
+            *bad = i;
+            return 0;
+        }
+    }
+    return len;
+}
+
+static bool is_plain(unsigned char c)
+{
+    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
+
+static void write_special(struct text *out, unsigned char c)
+{
+    static const char letters[] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f',
+                                   ['\r'] = 'r', ['"'] = '"',  ['\\'] = '\\'};
+    if (c == '\0')
+        text_append_string(out, REPLACEMENT);
+    else if (letters[c] != '\0')
+        text_append(out, (char[]){'\\', letters[c]}, 2);
+    else
+        text_appendf(out, "\\u%04x", c);
+}
+
+static void write_string(struct text *out, struct bytes string)
+{
+    const unsigned char *at = (const unsigned char *)string.data;
+    size_t left = string.len;
+    text_append_char(out, '"');
+    while (left > 0) {
+        size_t run = 0, bad;
+        while (run < left && is_plain(at[run]))
+            run++;
+        if (run == 0 && at[0] < 0x80) {
+            write_special(out, at[0]);
+            run = 1;
+        } else if (run > 0 || (run = sequence_len(at, left, &bad)) > 0) {
+            text_append(out, at, run);
+        } else {
+            text_append_string(out, REPLACEMENT);
+            run = bad;
+        }
+        at += run;
+        left -= run;
+    }
+    text_append_char(out, '"');
+}
+
+void json_key_bytes(struct json_writer *writer, struct bytes key)
+{
+    assert(in_object(writer) && !writer->key_pending);
+    separate(writer);
+    write_string(writer->out, key);
+    text_append_char(writer->out, ':');
+    writer->key_pending = true;
+}
+
+void json_key(struct json_writer *writer, const char *key)
+{
+    json_key_bytes(writer, bytes_of(key));
+}
+
+void json_put_string(struct json_writer *writer, struct bytes value)
+{
+    start_value(writer);
+    if (value.data == NULL)
+        text_append_string(writer->out, "null");
+    else
+        write_string(writer->out, value);
+}
+
+void json_put_cstring(struct json_writer *writer, const char *value)
+{
+    json_put_string(writer, bytes_of(value));
+}
+
+void json_put_i64(struct json_writer *writer, int64_t value)
+{
+    start_value(writer);
+    text_appendf(writer->out, "%" PRId64, value);
+}
+
+void json_put_u64(struct json_writer *writer, uint64_t value)
+{
+    start_value(writer);
+    text_appendf(writer->out, "%" PRIu64, value);
+}
+
+/* The fewest significant digits of `value` > 0 that read back equal, without point and trailing
+ * zeros; `*point` is the decimal point's place counted from the first digit. A decimal of up to 15
+ * digits survives the way through a normal double, so shorter ones need not be tried. */
+static size_t shortest_digits(double value, char digits[REAL_DIGITS_MAX], int *point)
+{
+    char text[64];
+    for (int precision = value < DBL_MIN ? 1 : DBL_DIG; precision <= REAL_DIGITS_MAX; precision++) {
+        snprintf(text, sizeof text, "%.*e", precision - 1, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    size_t count = 0;
+    const char *at = text;
+    for (; *at != 'e'; at++)
+        if (*at >= '0' && *at <= '9')
+            digits[count++] = *at;
+    *point = (int)strtol(at + 1, NULL, 10) + 1;
+    while (count > 1 && digits[count - 1] == '0')
+        count--;
+    return count;
+}
+
+static void write_digits(struct text *out, const char *digits, size_t count, int point)
+{
+    if (point > REAL_INTEGER_DIGITS_MAX || point < -REAL_ZEROS_MAX) {
+        text_append(out, digits, 1);
+        if (count > 1)
+            text_append_char(out, '.');
+        text_append(out, digits + 1, count - 1);
+        text_appendf(out, "e%d", point - 1);
+        return;
+    }
+    if (point <= 0)
+        text_append_string(out, "0.");
+    for (int i = point; i < 0; i++)
+        text_append_char(out, '0');
+    for (size_t i = 0; i < count || (int)i < point; i++) {
+        if (i > 0 && (int)i == point)
+            text_append_char(out, '.');
+        text_append_char(out, i < count ? digits[i] : '0');
+    }
+    /* Keeps the value a real for whoever reads it. */
+    if ((int)count <= point)
+        text_append_string(out, ".0");
+}
+
+void json_put_real(struct json_writer *writer, double value)
+{
+    start_value(writer);
+    if (!isfinite(value)) {
+        text_append_string(writer->out, "null");
+        return;
+    }
+    if (signbit(value))
+        text_append_char(writer->out, '-');
+    char digits[REAL_DIGITS_MAX] = {'0'};
+    int point = 1;
+    size_t count = 1;
+    if (fpclassify(value) != FP_ZERO)
+        count = shortest_digits(fabs(value), digits, &point);
+    write_digits(writer->out, digits, count, point);
+}
+
+void json_put_bool(struct json_writer *writer, bool value)
+{
+    start_value(writer);
+    text_append_string(writer->out, value ? "true" : "false");
+}
+
+void json_put_null(struct json_writer *writer)
+{
+    start_value(writer);
+    text_append_string(writer->out, "null");
+}
+
+void json_put_raw(struct json_writer *writer, struct bytes json)
+{
+    assert(json.len > 0);
+    start_value(writer);
+    text_append(writer->out, json.data, json.len);
+}

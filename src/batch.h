@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * batch.h - records that travel together, with the cursors they bring forward.
+ *
+ * The batch is the unit of ownership: who holds the pointer owns it. It comes from a fixed pool, so
+ * the number of batches is the bound on memory (I6).
+ *
+ * Always holds: every byte a record points at lies in its own batch's arena; a batch's cursor rows
+ * cover nothing but records of this batch and of batches handed over before it (I2).
+ *
+ * Owner: one thread at a time; it changes hands over queues only. */
+#ifndef BATCH_H
+#define BATCH_H
+
+#include "record.h"
+
+struct batch {
+    struct batch *next; /* in a queue */
+    struct arena arena;
+    struct record *first[RECORD_ID_COUNT], *last[RECORD_ID_COUNT];
+    uint32_t record_count;
+    int64_t received_us; /* wall time its oldest input came off the wire */
+    void (*committed)(void *arg, struct batch *batch, enum rc rc); /* on the owner's thread */
+    void *owner;
+    uint64_t ticket; /* the owner's mark: which unit this finishes */
+    struct batch_pool *pool;
+};
+
+#define BATCH_RECORDS_MAX 1000
+
+/* Adds a record of `id` with all fields null; NULL when the batch is full. */
+struct record *batch_add(struct batch *batch, enum record_id id);
+/* Sets a field to a copy of `value` inside the batch; false when the batch is full. */
+must_check bool batch_set_text(struct batch *batch, struct record *record, unsigned field,
+                               struct bytes value);
+void batch_set_int(struct record *record, unsigned field, int64_t value);
+/* Takes the record added last out again: for one that turned out not to fit. */
+void batch_drop_last(struct batch *batch, struct record *record);
+
+#endif

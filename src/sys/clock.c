@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sys/clock.h"
+#include <time.h>
+static int64_t read_clock(clockid_t id)
+{
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+int64_t clock_wall_us(void)
+{
+    return read_clock(CLOCK_REALTIME);
+}
+int64_t clock_mono_us(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
