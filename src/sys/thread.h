@@ -7,7 +7,6 @@
 #define SYS_THREAD_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 typedef void thread_fn(void *arg);
 
@@ -17,9 +16,6 @@ struct thread;
 struct thread *thread_start(const char *name, thread_fn *fn, void *arg);
 /* Waits for its end and forgets it. */
 void thread_join(struct thread *thread);
-
-/* Lets other threads run for a while. */
-void thread_rest(int64_t us);
 
 struct latest;
 
