@@ -9,7 +9,7 @@
 #define DECODE_JETSTREAM_EVENT_H
 
 #include "base/json.h"
-#include "batch.h"
+#include "record_batch.h"
 
 struct jetstream_event {
     int64_t time_us;  /* the upstream's witness time; the cursor */

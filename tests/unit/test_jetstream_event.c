@@ -129,8 +129,9 @@ static void a_full_batch_asks_for_another_one(void **state)
     struct desk *desk = *state;
     char frame[8192] = POST("create", ",\"record\":{\"text\":\"");
     frame[strlen(frame) - 2] = '\0'; /* cut the closing braces that POST adds */
-    memset(frame + strlen(frame), 'x', 3000);
-    strcat(frame, "\"}}}");
+    size_t len = strlen(frame);
+    memset(frame + len, 'x', 3000);
+    memcpy(frame + len + 3000, "\"}}}", 5);
     enum rc rc = RC_OK;
     unsigned added = 0;
     while ((rc = decode(desk, frame)) == RC_OK)

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The news pipeline. Actors are interned; `posts` is the readable view of `post`.
 CREATE TABLE actors (
     id INTEGER PRIMARY KEY,
