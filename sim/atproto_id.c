@@ -104,7 +104,7 @@ bool did_is_valid(struct bytes did)
     if (i == 4 || i + 1 >= did.len || did.data[i] != ':')
         return false;
     for (i++; i < did.len; i++)
-        if (!is_word(did.data[i]) && strchr("._:%-", did.data[i]) == NULL)
+        if (!is_word(did.data[i]) && memchr("._:%-", did.data[i], 5) == NULL)
             return false;
     return did.data[did.len - 1] != ':' && did.data[did.len - 1] != '%';
 }

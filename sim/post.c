@@ -8,47 +8,12 @@
 #define COUNT_OF(array) ((uint32_t)(sizeof(array) / sizeof(array)[0]))
 
 /* Ordinary words, and the ones that break careless code. */
-static const char *const words[] = {"the",
-                                    "tide",
-                                    "turns",
-                                    "at",
-                                    "noon",
-                                    "and",
-                                    "every",
-                                    "harbour",
-                                    "has",
-                                    "a",
-                                    "mark",
-                                    "for",
-                                    "it",
-                                    "someone",
-                                    "measured",
-                                    "twice",
-                                    "then",
-                                    "read",
-                                    "this",
-                                    "again",
-                                    "because",
-                                    "of",
-                                    "new",
-                                    "figures",
-                                    "from",
-                                    "north",
-                                    "R&D",
-                                    "<3",
-                                    "\"so\"",
-                                    "naïve",
-                                    "日本語",
-                                    "🌊",
-                                    "C:\\tmp",
-                                    "it's",
-                                    "=>",
-                                    "café",
-                                    "line\nbreak",
-                                    "👩‍🔬",
-                                    "tab\tbed",
-                                    "a\xe2\x80\xa8"
-                                    "b"};
+static const char *const words[] = {
+    "the",     "tide",  "turns", "at",    "noon",        "and",         "every",    "harbour",
+    "has",     "a",     "mark",  "for",   "it",          "someone",     "measured", "twice",
+    "then",    "read",  "this",  "again", "because",     "of",          "new",      "figures",
+    "from",    "north", "R&D",   "<3",    "\"so\"",      "naïve",       "日本語",   "🌊",
+    "C:\\tmp", "it's",  "=>",    "café",  "line\nbreak", "👩‍🔬", "tab\tbed", "a\u2028b"};
 static const char *const sections[] = {"news", "science", "coast", "data", "letters"};
 
 enum shape {
