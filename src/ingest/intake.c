@@ -188,8 +188,8 @@ static void send_rest(struct intake *intake)
     if (intake->filling == NULL || intake->filling_events == 0)
         return;
     int64_t now = now_mono(intake);
-    bool due = intake->filling->record_count > 0 || intake->stopping ||
-               now >= intake->cursor_due_us;
+    bool due =
+        intake->filling->record_count > 0 || intake->stopping || now >= intake->cursor_due_us;
     if (!due || !send_unit(intake))
         intake->runtime->ops->timer_arm(intake->runtime, &intake->flush,
                                         due ? CURSOR_EVERY_US : intake->cursor_due_us - now);

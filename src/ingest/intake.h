@@ -29,8 +29,8 @@
 struct intake_ops {
     /* One frame into `batch`. RC_OK: `position` is the event's. RC_AGAIN: the batch is full.
      * RC_REJECT: unusable. */
-    enum rc (*decode)(void *arg, const struct frame *frame, struct batch *batch,
-                      int64_t *position, struct err *err);
+    enum rc (*decode)(void *arg, const struct frame *frame, struct batch *batch, int64_t *position,
+                      struct err *err);
     /* Adds the cursor row that stands at `position`; RC_AGAIN when it does not fit. */
     enum rc (*cursor)(void *arg, int64_t position, struct batch *batch);
     enum rc (*submit)(void *arg, struct batch *batch);

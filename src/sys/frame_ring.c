@@ -110,8 +110,8 @@ bool frame_ring_front(struct frame_ring *ring, struct frame *frame)
     struct head head;
     const char *at = ring->block + ring->read;
     memcpy(&head, at, sizeof head);
-    *frame = (struct frame){bytes_make(at + sizeof head, head.len), head.binary != 0,
-                            head.received_us};
+    *frame =
+        (struct frame){bytes_make(at + sizeof head, head.len), head.binary != 0, head.received_us};
     return true;
 }
 

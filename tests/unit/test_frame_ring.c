@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#define RING 8192
+#define RING       8192
 #define OPERATIONS 1000000
 
 /* A frame's bytes follow from its number, so that the model need only hold numbers and lengths. */
@@ -23,15 +23,15 @@ static void frames_come_out_whole_and_in_order(void **state)
     (void)state;
     static size_t lengths[OPERATIONS];
     char bytes[RING], expected[RING];
-    uint64_t pushed = 0, popped = 0, refused = 0, seed = test_seed();
+    uint64_t pushed = 0, popped = 0, refused = 0;
+    struct seeded random = seeded_start("frame ring");
     struct frame_ring *ring = frame_ring_new(RING);
     for (int i = 0; i < OPERATIONS; i++) {
-        uint64_t chance = test_random(&seed);
+        uint64_t chance = seeded_next(&random);
         if (chance % 5 < 3) {
             size_t len = chance % 64 == 0 ? (chance >> 8) % RING : (chance >> 8) % 700;
             fill(bytes, len, pushed);
-            if (frame_ring_push(ring, bytes_make(bytes, len), chance & 1, (int64_t)pushed) ==
-                RC_OK)
+            if (frame_ring_push(ring, bytes_make(bytes, len), chance & 1, (int64_t)pushed) == RC_OK)
                 lengths[pushed++] = len;
             else
                 refused++;
