@@ -80,6 +80,8 @@ void failover_stream_init(struct failover_stream *stream, struct failover *group
     assert(name != NULL);
     *stream = (struct failover_stream){.group = group, .current = PROVIDER_NONE};
     (void)provider_words_copy(stream->name, sizeof stream->name, name);
+    for (int i = 0; i < FAILOVER_PROVIDERS_MAX; i++)
+        stream->seats[i].proof = PROVIDER_UNPROVED;
 }
 
 static bool has_cursor(const struct failover_offer *offer)
@@ -298,7 +300,8 @@ enum rc failover_choose(struct failover_stream *stream, const struct failover_of
     assert(pick != NULL);
     struct view views[FAILOVER_PROVIDERS_MAX];
     char reason[ENTRY_MAX];
-    *pick = (struct failover_pick){.provider = PROVIDER_NONE, .at_us = INT64_MAX};
+    *pick = (struct failover_pick){
+        .provider = PROVIDER_NONE, .at_us = INT64_MAX, .proof = PROVIDER_UNPROVED};
     if (stream->current == PROVIDER_NONE && offer->owner != PROVIDER_NONE) {
         stream->current = offer->owner;
         stream->since_us = now_us;
@@ -368,7 +371,7 @@ void failover_abandoned(struct failover_stream *stream, const struct failover_pi
 void failover_proved(struct failover_stream *stream, int number, const struct provider_proof *proof)
 {
     assert(number >= 0 && number < stream->group->count);
-    assert(proof->kind != 0);
+    assert(proof->at_us >= 0);
     stream->seats[number].proof = *proof;
     provider_proved(&stream->group->providers[number], proof);
 }

@@ -35,6 +35,7 @@ void provider_init(struct provider *provider, const struct provider_spec *spec, 
         .latency_us = -1,
         .succeeded_us = INT64_MIN,
         .failed_us = INT64_MIN,
+        .proof = PROVIDER_UNPROVED,
     };
     memcpy(provider->name, spec->name, strlen(spec->name) + 1);
     bucket_init(&provider->bucket, &spec->limits, now_us);
@@ -227,9 +228,9 @@ void provider_abandoned(struct provider *provider, struct provider_ticket ticket
 
 void provider_proved(struct provider *provider, const struct provider_proof *proof)
 {
-    assert(proof->kind != 0);
-    assert((proof->kind & (proof->kind - 1)) == 0);
-    if (provider->proof.kind == 0 || proof->at_us >= provider->proof.at_us)
+    assert(proof->at_us >= 0);
+    assert(proof->block >= 0 || proof->time_us >= 0);
+    if (proof->at_us >= provider->proof.at_us)
         provider->proof = *proof;
 }
 

@@ -22,7 +22,7 @@
 #include "ingest/bucket.h"
 #include "ingest/retry.h"
 
-#define PROVIDER_NAME_MAX      32
+#define PROVIDER_NAME_MAX      65 /* with its NUL */
 #define PROVIDER_REASON_MAX    96
 #define PROVIDER_NONE          (-1)
 #define PROVIDER_OPEN_FAILURES 3
@@ -48,10 +48,11 @@ struct provider_spec {
 
 /* Up to where its data was checked against something else and found complete. */
 struct provider_proof {
-    uint32_t kind; /* bit of the position's kind; 0: nothing proved yet */
-    int64_t position;
-    int64_t at_us;
+    int64_t block, time_us; /* positions, the one or the other or both; -1: unknown */
+    int64_t at_us;          /* when it was proved; -1: never */
 };
+
+#define PROVIDER_UNPROVED ((struct provider_proof){-1, -1, -1})
 
 struct provider {
     char name[PROVIDER_NAME_MAX];

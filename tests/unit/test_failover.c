@@ -412,13 +412,14 @@ static void a_resumed_stream_begins_where_its_cursor_was_written(void **state)
     struct failover_pick pick = choose(&stream, offer, 0);
     assert_int_equal(pick.provider, b);
     assert_false(pick.crossed);
-    struct provider_proof proof = {BLOCK, 990, 77};
+    assert_int_equal(pick.proof.at_us, -1);
+    struct provider_proof proof = {990, -1, 77};
     failover_proved(&stream, b, &proof);
     let_fail(&stream, &pick, 0);
     pick = choose(&stream, offer, 0);
     assert_int_equal(pick.provider, 0);
     assert_true(pick.crossed);
-    assert_int_equal(pick.proof.position, 990);
+    assert_int_equal(pick.proof.block, 990);
     assert_int_equal(group.providers[b].proof.at_us, 77);
     failover_stream_init(&stream, &group, "new");
     assert_int_equal(choose(&stream, offer_of(0, 0, PROVIDER_NONE), 0).provider, 0);
@@ -427,13 +428,15 @@ static void a_resumed_stream_begins_where_its_cursor_was_written(void **state)
 static void a_provider_that_contradicts_itself_is_refused_in_words(void **state)
 {
     (void)state;
+    char long_name[PROVIDER_NAME_MAX + 1] = {0};
+    memset(long_name, 'x', PROVIDER_NAME_MAX);
     const struct {
         struct provider_spec spec;
         const char *words;
     } rows[] = {
         {{.name = "a", .kinds = BLOCK, .kind_preferred = BLOCK}, "provider a: named twice"},
-        {{.name = ""}, "provider : a name has 1 to 31 bytes"},
-        {{.name = "a-name-of-thirty-two-bytes-xxxxx"}, "1 to 31 bytes"},
+        {{.name = ""}, "provider : a name has 1 to 64 bytes"},
+        {{.name = long_name}, "1 to 64 bytes"},
         {{.name = "b", .kinds = BLOCK}, "the preferred kind must be one of"},
         {{.name = "b", .kinds = BLOCK, .kind_preferred = TIME},
          "the preferred kind must be one of"},

@@ -190,13 +190,13 @@ static void the_last_proof_is_kept(void **state)
 {
     (void)state;
     struct provider p = make("a", 0);
-    assert_int_equal(p.proof.kind, 0);
-    provider_proved(&p, &(struct provider_proof){1, 500, 10});
-    provider_proved(&p, &(struct provider_proof){1, 400, 9});
-    assert_int_equal(p.proof.position, 500);
-    provider_proved(&p, &(struct provider_proof){2, 300, 11});
-    assert_int_equal(p.proof.kind, 2);
-    assert_int_equal(p.proof.position, 300);
+    assert_int_equal(p.proof.at_us, -1);
+    provider_proved(&p, &(struct provider_proof){500, -1, 10});
+    provider_proved(&p, &(struct provider_proof){400, -1, 9});
+    assert_int_equal(p.proof.block, 500);
+    provider_proved(&p, &(struct provider_proof){-1, 300, 11});
+    assert_int_equal(p.proof.block, -1);
+    assert_int_equal(p.proof.time_us, 300);
 }
 
 static void words_are_one_line_and_cut_between_characters(void **state)
