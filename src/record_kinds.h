@@ -10,6 +10,8 @@
 /* The kinds, in the order a commit writes them: what others refer to comes first, cursors last. */
 enum record_id {
     RECORD_POST,       /* one act of sharing: create, update or delete of a post or repost */
+    RECORD_ACCOUNT,    /* an account's standing: active or why not */
+    RECORD_IDENTITY,   /* an account's handle */
     RECORD_QUARANTINE, /* input nobody could use, with its bytes and the reason (I7) */
     RECORD_OWED,       /* work the cursor may pass because this row remembers it */
     RECORD_GAP,        /* an interval that was asked for and not delivered */
@@ -34,6 +36,8 @@ enum {
     POST_SUBJECT,
     POST_FIELDS
 };
+enum { ACCOUNT_DID, ACCOUNT_AT_US, ACCOUNT_ACTIVE, ACCOUNT_STATUS, ACCOUNT_FIELDS };
+enum { IDENTITY_DID, IDENTITY_AT_US, IDENTITY_HANDLE, IDENTITY_FIELDS };
 enum {
     QUARANTINE_SOURCE,
     QUARANTINE_DIGEST,

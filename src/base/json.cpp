@@ -257,14 +257,35 @@ enum json_type json_type(struct json value)
     }
 }
 
+template <typename T> static inline bool same_word(const char *a, const char *b)
+{
+    T left, right;
+    memcpy(&left, a, sizeof left);
+    memcpy(&right, b, sizeof right);
+    return left == right;
+}
+
+/* Names are short: comparing both ends of them, which may overlap, beats calling memcmp. */
+static inline bool same_name(const char *a, const char *b, size_t len)
+{
+    if (len > 16)
+        return memcmp(a, b, len) == 0;
+    if (len >= 8)
+        return same_word<uint64_t>(a, b) && same_word<uint64_t>(a + len - 8, b + len - 8);
+    if (len >= 4)
+        return same_word<uint32_t>(a, b) && same_word<uint32_t>(a + len - 4, b + len - 4);
+    if (len >= 2)
+        return same_word<uint16_t>(a, b) && same_word<uint16_t>(a + len - 2, b + len - 2);
+    return len == 0 || *a == *b;
+}
+
 struct json json_get_bytes(struct json object, struct bytes key)
 {
     dom::object members;
     if (!as_object(object, &members))
         return absent;
-    std::string_view name(key.data, key.len);
     for (auto at = members.begin(), end = members.end(); at != end; ++at)
-        if (at.key_equals(name))
+        if (at.key_length() == key.len && same_name(at.key_c_str(), key.data, key.len))
             return place_to(at.value());
     return absent;
 }

@@ -13,7 +13,7 @@
 #ifndef STORE_COMMIT_H
 #define STORE_COMMIT_H
 
-#include "batch.h"
+#include "record_batch.h"
 #include "store/store.h"
 
 #define COMMIT_RECORDS_GOAL 1000 /* a commit with this many is not held back any longer */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/fold.h"
 
+#include "base/hash.h"
 #include "store/commit.h"
-
-#include <xxhash.h>
 
 #include <assert.h>
 #include <stdlib.h>
@@ -30,9 +29,9 @@ static uint64_t hash_key(const struct record *record)
         if (field->null)
             hash = hash * 31 + 7;
         else if (field->type == FIELD_INT)
-            hash = XXH3_64bits_withSeed(&field->i, sizeof field->i, hash);
+            hash = hash_bytes(bytes_make(&field->i, sizeof field->i), hash);
         else
-            hash = XXH3_64bits_withSeed(field->b.data, field->b.len, hash);
+            hash = hash_bytes(field->b, hash);
     }
     return hash;
 }
@@ -63,7 +62,8 @@ static bool supersedes(const struct record *later, const struct record *earlier)
     const struct field *new = &later->fields[version], *old = &earlier->fields[version];
     if (new->null || old->null)
         return old->null;
-    assert(new->type == FIELD_TEXT);
+    if (new->type == FIELD_INT)
+        return new->i >= old->i;
     return bytes_compare(new->b, old->b) >= 0;
 }
 

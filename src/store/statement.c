@@ -40,6 +40,17 @@ const struct statement statements[] = {
      "subject = excluded.subject, shared_us = CASE WHEN excluded.shared_us < post.shared_us "
      "THEN excluded.shared_us ELSE post.shared_us END "
      "WHERE post.rev IS NULL OR excluded.rev > post.rev"},
+    {RECORD_ACCOUNT, false,
+     "INSERT INTO actors (id, did, active, status, status_us) "
+     "SELECT r.n, r.did, r.active, r.status, r.at_us FROM {rows} WHERE true "
+     "ON CONFLICT (did) DO UPDATE SET active = excluded.active, status = excluded.status, "
+     "status_us = excluded.status_us "
+     "WHERE actors.status_us IS NULL OR excluded.status_us > actors.status_us"},
+    {RECORD_IDENTITY, false,
+     "INSERT INTO actors (id, did, handle, handle_us) "
+     "SELECT r.n, r.did, r.handle, r.at_us FROM {rows} WHERE true "
+     "ON CONFLICT (did) DO UPDATE SET handle = excluded.handle, handle_us = excluded.handle_us "
+     "WHERE actors.handle_us IS NULL OR excluded.handle_us > actors.handle_us"},
     {RECORD_QUARANTINE, false,
      "INSERT INTO quarantine (id, source, provider, digest, raw, size, reason, at_us, seq) "
      "SELECT r.n, r.source, r.provider, r.digest, r.raw, r.size, r.reason, r.at_us, {seq} "

@@ -97,9 +97,8 @@ static bool wait_a_little(struct writer *writer, int64_t *delay_us, int64_t *giv
         *give_up_at = now + writer->options.give_up_us;
     if (now >= *give_up_at)
         return false;
-    /* A closed queue wakes at once: pace the remaining tries by the queue's own timed wait. */
-    *delay_us = RETRY_US_MIN / 4;
-    thread_rest(*delay_us);
+    queue_rest(writer->queue, RETRY_US_MIN / 4);
+    *delay_us = 1;
     return true;
 }
 

@@ -15,7 +15,7 @@
 #ifndef STORE_WRITER_H
 #define STORE_WRITER_H
 
-#include "batch.h"
+#include "record_batch.h"
 #include "store/store.h"
 
 struct writer_options {

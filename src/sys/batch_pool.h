@@ -7,7 +7,7 @@
 #ifndef SYS_BATCH_POOL_H
 #define SYS_BATCH_POOL_H
 
-#include "batch.h"
+#include "record_batch.h"
 
 struct batch_pool;
 struct batch_pool *batch_pool_new(unsigned count, size_t arena_bytes);

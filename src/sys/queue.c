@@ -108,6 +108,15 @@ bool queue_wait_closed(struct queue *queue, int64_t wait_us)
     return closed;
 }
 
+void queue_rest(struct queue *queue, int64_t wait_us)
+{
+    struct timespec at = deadline_after(wait_us);
+    pthread_mutex_lock(&queue->lock);
+    while (pthread_cond_timedwait(&queue->changed, &queue->lock, &at) == 0)
+        continue;
+    pthread_mutex_unlock(&queue->lock);
+}
+
 unsigned queue_count(struct queue *queue)
 {
     pthread_mutex_lock(&queue->lock);

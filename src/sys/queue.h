@@ -27,6 +27,8 @@ void queue_close(struct queue *queue);
 bool queue_is_closed(struct queue *queue);
 /* Waits up to `wait_us` for the queue to be closed. */
 bool queue_wait_closed(struct queue *queue, int64_t wait_us);
+/* Waits `wait_us` whatever happens: paces whoever serves the queue. */
+void queue_rest(struct queue *queue, int64_t wait_us);
 unsigned queue_count(struct queue *queue);
 
 #endif

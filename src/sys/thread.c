@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct thread {
     pthread_t id;
@@ -42,12 +41,6 @@ void thread_join(struct thread *thread)
 {
     pthread_join(thread->id, NULL);
     free(thread);
-}
-
-void thread_rest(int64_t us)
-{
-    struct timespec time = {us / 1000000, (us % 1000000) * 1000};
-    nanosleep(&time, NULL);
 }
 
 struct latest {

@@ -7,19 +7,16 @@
 #define SYS_THREAD_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 typedef void thread_fn(void *arg);
 
 struct thread;
 
-/* `name` shows up in the system's tools, 15 characters at most. Signals stay with the main thread. */
+/* `name` shows up in the system's tools, 15 characters at most. Signals stay with the main
+ * thread. */
 struct thread *thread_start(const char *name, thread_fn *fn, void *arg);
 /* Waits for its end and forgets it. */
 void thread_join(struct thread *thread);
-
-/* Lets other threads run for a while. */
-void thread_rest(int64_t us);
 
 struct latest;
 

@@ -1,7 +1,13 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The news pipeline. Actors are interned; `posts` is the readable view of `post`.
 CREATE TABLE actors (
     id BIGINT PRIMARY KEY,
-    did TEXT COLLATE "C" NOT NULL UNIQUE
+    did TEXT COLLATE "C" NOT NULL UNIQUE,
+    active BIGINT NOT NULL DEFAULT 1,
+    status TEXT COLLATE "C",
+    status_us BIGINT,
+    handle TEXT COLLATE "C",
+    handle_us BIGINT
 );
 
 CREATE TABLE post (

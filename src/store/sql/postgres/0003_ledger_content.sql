@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Account histories and cached documents. `accounts` shows each account's cursors as one JSON map.
 CREATE TABLE account (
     id BIGINT PRIMARY KEY,

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The engine: who writes, how far each stream is, what is owed, missing, complete or unusable.
 -- `engine` is one row: every commit moves commit_seq by one under the epoch of its process.
 CREATE TABLE engine (

@@ -1,7 +1,13 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- The news pipeline. Actors are interned; `posts` is the readable view of `post`.
 CREATE TABLE actors (
     id INTEGER PRIMARY KEY,
-    did TEXT NOT NULL UNIQUE
+    did TEXT NOT NULL UNIQUE,
+    active INTEGER NOT NULL DEFAULT 1,
+    status TEXT,
+    status_us INTEGER,
+    handle TEXT,
+    handle_us INTEGER
 );
 
 CREATE TABLE post (

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "batch.h"
+#include "record_batch.h"
 
 #include <assert.h>
 

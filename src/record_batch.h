@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * batch.h - records that travel together, with the cursors they bring forward.
+ * record_batch.h - records that travel together, with the cursors they bring forward.
  *
  * The batch is the unit of ownership: who holds the pointer owns it. It comes from a fixed pool, so
  * the number of batches is the bound on memory (I6).
@@ -9,8 +9,8 @@
  * cover nothing but records of this batch and of batches handed over before it (I2).
  *
  * Owner: one thread at a time; it changes hands over queues only. */
-#ifndef BATCH_H
-#define BATCH_H
+#ifndef RECORD_BATCH_H
+#define RECORD_BATCH_H
 
 #include "record.h"
 
