@@ -26,8 +26,8 @@ groups_clang := check
 groups_fuzz  := check
 
 # ---- suites: one line each --------------------------------------------------------------------
-# A suite is either a Meson suite of that name or a program tests/NAME/run (bench: bench/run). A
-# name that has neither fails and says so. What a line says here is what `make help` prints.
+# A suite is either a Meson suite of that name or a program tests/NAME/run. A name that has neither
+# fails and says so. What a line says here is what `make help` prints.
 PROOFS := sim crash fault e2e model mutants soak
 about_sim     := the real code on a simulated clock, network and store, from seeds
 about_crash   := the real program, killed at named points, on both stores
@@ -79,9 +79,9 @@ test-real: ## against servers nobody here wrote
 	@$(MAKE) --no-print-directory variant
 	@tools/suite --variant $(VARIANT) --long real
 
-bench: ## all benchmarks: a table and build/bench.json
+bench: ## all benchmarks: a table and build/bench.json; ONLY="NAME..."
 	@$(MAKE) --no-print-directory variant VARIANT=release
-	@tools/suite --variant release --long bench
+	@tools/bench build/release $(ONLY)
 
 $(PROOFS):
 	@tools/setup build test
@@ -99,6 +99,9 @@ tidy: ## layers, lengths, names, banned calls
 lint: ## clang-format, clang-tidy, cppcheck, shellcheck; CHANGED=1: only changed files
 	@tools/setup build check
 	@$(MAKE) --no-print-directory build/clang/build.ninja
+	@ninja -C build/clang --quiet build.ninja
+	@ninja -C build/clang -t targets rule CUSTOM_COMMAND | { grep / || true; } | \
+	  xargs -r ninja -C build/clang --quiet
 	@tools/lint $(if $(CHANGED),--changed)
 
 format: ## lay out all C and C++ files
