@@ -34,7 +34,7 @@ struct intake_ops {
     /* Adds the cursor row that stands at `position`; RC_AGAIN when it does not fit. */
     enum rc (*cursor)(void *arg, int64_t position, struct batch *batch);
     enum rc (*submit)(void *arg, struct batch *batch);
-    /* There is room again after frames were refused, or nothing is under way any more. */
+    /* There is room again after there was none. */
     void (*relieved)(void *arg);
     /* The writer will not take anything any more. */
     void (*failed)(void *arg);
@@ -68,8 +68,8 @@ void intake_deinit(struct intake *intake);
 void intake_resume(struct intake *intake, int64_t position);
 /* Takes a frame; RC_AGAIN when the ring is full. */
 must_check enum rc intake_take(struct intake *intake, struct bytes payload, bool binary);
-/* Forgets frames not yet decoded: they will be asked for again. */
-void intake_drop_frames(struct intake *intake);
+/* Whether it is worth connecting; if not, `relieved` is called once it is. */
+bool intake_has_room(struct intake *intake);
 /* Decodes what can be decoded; called again whenever a batch comes free. */
 void intake_pump(struct intake *intake);
 /* Hands over what is there and takes nothing more. */
