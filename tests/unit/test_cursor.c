@@ -2,7 +2,7 @@
 #include "ingest/cursor.h"
 
 #include "base/json.h"
-#include "seeded.h"
+#include "test_seed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

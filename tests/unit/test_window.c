@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ingest/window.h"
 
-#include "seeded.h"
+#include "test_seed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

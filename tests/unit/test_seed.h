@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * seeded.h - repeatable randomness for property tests.
+ * test_seed.h - repeatable randomness for property tests.
  *
  * The seed is TIDEMARK_SEED, or a fixed one; it is printed, so that a failure can be repeated. */
 #ifndef TESTS_SEEDED_H
