@@ -8,9 +8,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* The system declares it in a header that one of ours hides by its name. */
+int flock(int fd, int operation);
 
 static enum rc make_folders(char *path, struct err *err)
 {
