@@ -445,8 +445,10 @@ static enum rc set_up(struct jetstream *js, const struct jetstream_options *opti
     for (size_t i = 0; i < options->collection_count; i++)
         text_appendf(&js->query, "%swantedCollections=%s", i > 0 ? "&" : "",
                      options->collections[i]);
-    if (options->cursor_state.data == NULL)
+    if (options->cursor_state.data == NULL) {
+        intake_resume(&js->intake, options->start_us);
         return RC_OK;
+    }
     enum rc rc = cursor_state_from_json(&js->cursor, js->doc, options->cursor_state, err);
     if (rc != RC_OK)
         return err_wrap(err, rc, "the stored cursor of jetstream is unusable");

@@ -28,6 +28,7 @@ struct jetstream_options {
     size_t ring_bytes;                                        /* 0: 16 MiB */
     int64_t window_us;         /* the hosts' replay window; 0: 24 h */
     struct bytes cursor_state; /* as stored; absent: none yet */
+    int64_t start_us;          /* where to begin when none is stored; 0: live */
 };
 
 /* RC_REJECT: an endpoint or the stored state is unusable. Everything given is copied. */
