@@ -15,6 +15,7 @@ static const struct fault_defaults {
     [FAULT_DISCONNECT] = {.name = "disconnect"},
     [FAULT_CUT] = {.name = "cut"},
     [FAULT_CLOSE] = {.name = "close", .status = 1001},
+    [FAULT_TOO_SLOW] = {.name = "too_slow"},
     [FAULT_STALL] = {.name = "stall", .ms = 10000},
     [FAULT_SLOW] = {.name = "slow", .ms = 1000, .bytes = 16},
     [FAULT_DUPLICATE] = {.name = "duplicate"},

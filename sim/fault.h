@@ -21,6 +21,7 @@ enum fault_kind {
     FAULT_DISCONNECT,       /* orderly end of TCP without a close frame */
     FAULT_CUT,              /* the same in the middle of a frame */
     FAULT_CLOSE,            /* close frame with `status` (1001) */
+    FAULT_TOO_SLOW,         /* v2 error frame ConsumerTooSlow, then a close frame */
     FAULT_STALL,            /* neither sends nor reads for `ms` (10000) */
     FAULT_SLOW,             /* `bytes` (16) every 10 ms, for `ms` (1000) */
     FAULT_DUPLICATE,        /* the frame twice */

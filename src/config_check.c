@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config_table.h"
+#include "sys/log.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -117,16 +118,11 @@ const char *config_check_listen(struct bytes value)
 
 const char *config_check_rotate(struct bytes value)
 {
-    struct bytes size = until(value, ":");
-    uint64_t number, count;
-    const char *must = "a size and a count, like 10M:5 (K, M or G; 1 to 100 files)";
-    if (size.len < 2 || size.len == value.len || !strchr("KMG", size.data[size.len - 1]))
-        return must;
-    if (!bytes_to_u64(bytes_make(size.data, size.len - 1), &number) || number < 1 || number > 1023)
-        return must;
-    if (!bytes_to_u64(skip(value, size.len + 1), &count) || count < 1 || count > 100)
-        return must;
-    return NULL;
+    uint64_t bytes;
+    unsigned count;
+    return log_rotate_parse(value, &bytes, &count)
+               ? NULL
+               : "a size and a count, like 10M:5 (K, M or G; 1 to 100 files)";
 }
 
 const char *config_check_actor(struct bytes value)

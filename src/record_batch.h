@@ -14,15 +14,23 @@
 
 #include "record.h"
 
+struct batch;
+typedef void batch_fn(void *arg, struct batch *batch, enum rc rc);
+
 struct batch {
     struct batch *next; /* in a queue */
     struct arena arena;
     struct record *first[RECORD_ID_COUNT], *last[RECORD_ID_COUNT];
     uint32_t record_count;
     int64_t received_us; /* wall time its oldest input came off the wire */
-    void (*committed)(void *arg, struct batch *batch, enum rc rc); /* on the owner's thread */
+    /* RC_OK: durable. Else it is not, and its cursors stand where they stood. */
+    batch_fn *answered; /* the owner's, called on the owner's thread */
     void *owner;
-    uint64_t ticket; /* the owner's mark: which unit this finishes */
+    uint64_t ticket;     /* the owner's marks: which unit this finishes */
+    uint32_t epoch;      /* and in which epoch it was admitted */
+    batch_fn *committed; /* the courier's, called on the writer's thread; only passes it on */
+    void *courier;
+    enum rc outcome; /* on its way back */
     struct batch_pool *pool;
 };
 

@@ -17,6 +17,7 @@ namespace dom = simdjson::dom;
 static_assert(simdjson::SIMDJSON_PADDING <= ARENA_PAD, "the parser reads beyond the padding");
 
 #define DOC_BYTES_FIRST ((size_t)16 * 1024)
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
 struct json_doc {
     dom::parser parser;
@@ -144,7 +145,7 @@ static char *copy_input(struct json_doc *doc, struct bytes input)
 
 static struct bytes without_mark(struct bytes input)
 {
-    if (!bytes_starts_with(input, "\xef\xbb\xbf"))
+    if (!bytes_starts_with(input, BYTE_ORDER_MARK))
         return input;
     return bytes_make(input.data + 3, input.len - 3);
 }
@@ -173,13 +174,16 @@ static enum rc reject(const struct json_doc *doc, simdjson::error_code code, str
     }
 }
 
-static enum rc check_size(const struct json_doc *doc, struct bytes input, struct err *err)
+static enum rc check_input(const struct json_doc *doc, struct bytes input, struct err *err)
 {
     if (input.len > doc->bytes_max)
         return err_set(err, RC_REJECT, "JSON: %zu bytes, and at most %zu are allowed", input.len,
                        doc->bytes_max);
     if (input.len == 0)
         return reject(doc, simdjson::EMPTY, err);
+    /* Some versions of the parser would skip one more. */
+    if (bytes_starts_with(input, BYTE_ORDER_MARK))
+        return err_set(err, RC_REJECT, "JSON: not well-formed (a second byte order mark)");
     return RC_OK;
 }
 
@@ -207,7 +211,7 @@ enum rc json_parse(struct json_doc *doc, struct bytes input, struct json *root, 
 {
     *root = absent;
     input = without_mark(input);
-    if (check_size(doc, input, err) != RC_OK)
+    if (check_input(doc, input, err) != RC_OK)
         return RC_REJECT;
     const char *unfit = find_unfit_escape(input.data, input.data + input.len);
     if (unfit != nullptr) {
@@ -223,7 +227,7 @@ enum rc json_parse_copy(struct json_doc *doc, struct bytes input, struct json *r
 {
     *root = absent;
     input = without_mark(input);
-    if (check_size(doc, input, err) != RC_OK)
+    if (check_input(doc, input, err) != RC_OK)
         return RC_REJECT;
     char *copy = copy_input(doc, input);
     const char *unfit = find_unfit_escape(copy, copy + input.len);

@@ -37,7 +37,7 @@ static void answer(struct writer *writer, struct batch *batches, enum rc rc)
         struct batch *next = batches->next;
         batches->next = NULL;
         writer->state.records += rc == RC_OK ? batches->record_count : 0;
-        batches->committed(batches->owner, batches, rc);
+        batches->committed(batches->courier, batches, rc);
         batches = next;
     }
 }

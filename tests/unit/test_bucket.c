@@ -28,7 +28,6 @@ static void a_burst_goes_at_once_and_the_rest_at_the_rate(void **state)
     }
 }
 
-/* R001-65, R001-105: never closer than rate_limit_ms. */
 static void a_pause_between_requests_is_a_bucket_of_one(void **state)
 {
     (void)state;
@@ -46,7 +45,6 @@ static void a_pause_between_requests_is_a_bucket_of_one(void **state)
     }
 }
 
-/* R001-64, R001-104: the limit alone; the sources ask it. */
 static void no_more_than_the_places_are_under_way(void **state)
 {
     (void)state;
@@ -100,7 +98,6 @@ static void what_the_server_has_left_counts_until_its_reset(void **state)
     assert_int_equal(bucket_take(&bucket, 50, 60 * SECOND, &at_us), RC_OK);
 }
 
-/* R001-65: 429 slows all. */
 static void a_pause_stops_everybody_and_is_believed_for_an_hour_at_most(void **state)
 {
     (void)state;

@@ -157,7 +157,7 @@ static void both_printed_files_load_unchanged_alone_and_joined(void **state)
     (void)state;
     static const char *const files[] = {"tests/data/config_polling.yaml",
                                         "tests/data/config_jetstream.yaml"};
-    char joined[] = "config_joined_XXXXXX";
+    char joined[] = P_tmpdir "/config_joined_XXXXXX";
     int fd = mkstemp(joined);
     assert_true(fd >= 0);
     for (size_t i = 0; i < 2; i++) {

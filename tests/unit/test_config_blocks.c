@@ -41,7 +41,7 @@ static void providers_become_typed_entries(void **state)
 static void a_secret_comes_from_its_file(void **state)
 {
     (void)state;
-    char path[] = "config_secret_XXXXXX";
+    char path[] = P_tmpdir "/config_secret_XXXXXX";
     int fd = mkstemp(path);
     assert_int_equal(write(fd, CANARY "\n", strlen(CANARY) + 1), (ssize_t)strlen(CANARY) + 1);
     close(fd);
