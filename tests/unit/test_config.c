@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test_config.h"
 
-#include "cli/cmd_config.h"
+#include "cli/commands.h"
 
 /* One number: its default, a value within, and both sides of both bounds. */
 static void check_number(const char *path, int64_t initial, int64_t min, int64_t max)

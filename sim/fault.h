@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * fault.h - which misfortunes are planned, and how often each has really happened.
+ *
+ * A fault waits for its opportunities: frames sent, handshakes, or cut-overs from replay to live,
+ * as its kind says. It lets `after` of them pass, fires on the next one, and does that `count`
+ * times; then it is disarmed. Only a fault that fired is counted. One fault of a kind is armed at a
+ * time; arming again replaces it.
+ *
+ * Faults marked lossy keep an event from a client that was entitled to it and never offer it again
+ * on that connection; the caller records which. */
+#ifndef SIM_FAULT_H
+#define SIM_FAULT_H
+
+#include "base/bytes.h"
+#include "base/err.h"
+
+enum fault_kind {
+    /* at each frame sent */
+    FAULT_RESET,            /* TCP reset in the middle of a frame */
+    FAULT_DISCONNECT,       /* orderly end of TCP without a close frame */
+    FAULT_CUT,              /* the same in the middle of a frame */
+    FAULT_CLOSE,            /* close frame with `status` (1001) */
+    FAULT_TOO_SLOW,         /* v2 error frame ConsumerTooSlow, then a close frame */
+    FAULT_STALL,            /* neither sends nor reads for `ms` (10000) */
+    FAULT_SLOW,             /* `bytes` (16) every 10 ms, for `ms` (1000) */
+    FAULT_DUPLICATE,        /* the frame twice */
+    FAULT_REORDER,          /* the frame after up to `bytes` (3) later ones, within 1 s of events */
+    FAULT_DROP,             /* lossy: the frame is not sent */
+    FAULT_GARBAGE,          /* a frame of no JSON before it */
+    FAULT_TRUNCATE,         /* half of its JSON before it; with lossy=1 instead of it */
+    FAULT_HUGE,             /* a frame of `bytes` (40 MiB) before it */
+    FAULT_WRONG_DICTIONARY, /* lossy: compressed with another dictionary */
+    /* at each handshake */
+    FAULT_REFUSE, /* answers `status` (503; 0 drops), Retry-After `retry_after` when given */
+    /* at the first event of a replay that is younger than 1 s */
+    FAULT_CUTOVER, /* lossy: `bytes` (5) events are left out, then two change places */
+    FAULT_COUNT,
+};
+
+struct fault {
+    bool armed, lossy;
+    uint64_t after, count, passed;
+    uint64_t ms, bytes;
+    unsigned status, retry_after;
+    char collection[64]; /* only frames of this collection; empty: any */
+};
+
+struct fault_plan {
+    struct fault faults[FAULT_COUNT];
+    uint64_t fired[FAULT_COUNT];
+    unsigned armed_count;
+};
+
+/* Arms what `query` says: name=…&after=N&count=K and the kind's own parameters. */
+must_check enum rc fault_plan_arm(struct fault_plan *plan, struct bytes query, struct err *err);
+/* Disarms the fault of that name, or all when absent; false when there is no such name. */
+bool fault_plan_disarm(struct fault_plan *plan, struct bytes name);
+/* Counts an opportunity. Non-NULL when the fault happens now; valid until it is armed again. */
+const struct fault *fault_plan_fire(struct fault_plan *plan, enum fault_kind kind,
+                                    const char *collection);
+const char *fault_name(enum fault_kind kind);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/sim.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char usage[] =
+    "usage: tidemark-sim [option…]\n"
+    "A seeded world that speaks the wires of Bluesky's servers on the loopback address, for "
+    "tests.\n"
+    "Its address is the first line it prints; it ends on SIGTERM or SIGINT.\n"
+    "\n"
+    "  --port N             port to listen on; 0 picks one (default 0)\n"
+    "  --seed S             the world's seed (default 1)\n"
+    "  --accounts N         people in the world (default 200)\n"
+    "  --follows N          how many of them the first one follows (default 40)\n"
+    "  --links N            different web pages they link to (default 400)\n"
+    "  --events N           events that have happened at the start (default 1000)\n"
+    "  --rate R             further events per second; 0: only on request (default 0)\n"
+    "  --live-events N      the rate ends after N events; 0: never (default 0)\n"
+    "  --start-us T         time of the first event in microseconds, or 'now': the events of the\n"
+    "                       start end now (default 1767225600000000)\n"
+    "  --gap-us G           time between two events (default 1000000 / rate, or 2100)\n"
+    "  --noise P            percent of likes, follows and profiles (default 60)\n"
+    "  --ties P             per mille of events with the same time as the one before (default 0)\n"
+    "  --retention-hours H  how far back a cursor reaches (default 24)\n"
+    "  --ping-ms N          time between pings; 0: none (default 30000)\n"
+    "  --pong-wait-ms N     time a client has to answer (default 5000)\n"
+    "  --seq-base N         what this host adds to the numbers of its events (default 0)\n"
+    "  --v2-software        answer on /subscribe like the newer server\n"
+    "  --fault PLAN         arm a fault: name=…&after=N&count=K… (may be repeated)\n"
+    "  --help\n";
+
+enum option_id {
+    OPTION_PORT = 256,
+    OPTION_SEED,
+    OPTION_ACCOUNTS,
+    OPTION_FOLLOWS,
+    OPTION_LINKS,
+    OPTION_EVENTS,
+    OPTION_RATE,
+    OPTION_LIVE_EVENTS,
+    OPTION_START_US,
+    OPTION_GAP_US,
+    OPTION_NOISE,
+    OPTION_TIES,
+    OPTION_RETENTION_HOURS,
+    OPTION_PING_MS,
+    OPTION_PONG_WAIT_MS,
+    OPTION_SEQ_BASE,
+    OPTION_V2_SOFTWARE,
+    OPTION_FAULT,
+    OPTION_HELP,
+};
+
+static const struct option long_options[] = {
+    {"port", required_argument, NULL, OPTION_PORT},
+    {"seed", required_argument, NULL, OPTION_SEED},
+    {"accounts", required_argument, NULL, OPTION_ACCOUNTS},
+    {"follows", required_argument, NULL, OPTION_FOLLOWS},
+    {"links", required_argument, NULL, OPTION_LINKS},
+    {"events", required_argument, NULL, OPTION_EVENTS},
+    {"rate", required_argument, NULL, OPTION_RATE},
+    {"live-events", required_argument, NULL, OPTION_LIVE_EVENTS},
+    {"start-us", required_argument, NULL, OPTION_START_US},
+    {"gap-us", required_argument, NULL, OPTION_GAP_US},
+    {"noise", required_argument, NULL, OPTION_NOISE},
+    {"ties", required_argument, NULL, OPTION_TIES},
+    {"retention-hours", required_argument, NULL, OPTION_RETENTION_HOURS},
+    {"ping-ms", required_argument, NULL, OPTION_PING_MS},
+    {"pong-wait-ms", required_argument, NULL, OPTION_PONG_WAIT_MS},
+    {"seq-base", required_argument, NULL, OPTION_SEQ_BASE},
+    {"v2-software", no_argument, NULL, OPTION_V2_SOFTWARE},
+    {"fault", required_argument, NULL, OPTION_FAULT},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+struct settings {
+    struct sim_options options;
+    struct fault_plan faults;
+    int64_t gap_us; /* 0: follows from the rate */
+    bool start_now;
+};
+
+static void fail(const char *sentence)
+{
+    fprintf(stderr, "tidemark-sim: %s\n", sentence);
+    exit(2);
+}
+
+static uint64_t number_of(const char *name, const char *value, uint64_t low, uint64_t high)
+{
+    uint64_t number;
+    char sentence[200];
+    if (!bytes_to_u64(bytes_of(value), &number) || number < low || number > high) {
+        snprintf(sentence, sizeof sentence, "--%s takes a number from %llu to %llu, not '%s'", name,
+                 (unsigned long long)low, (unsigned long long)high, value);
+        fail(sentence);
+    }
+    return number;
+}
+
+static void set_world(struct settings *settings, int id, const char *name, const char *value)
+{
+    struct world_options *world = &settings->options.world;
+    switch (id) {
+    case OPTION_SEED:
+        world->seed = number_of(name, value, 0, UINT64_MAX);
+        break;
+    case OPTION_ACCOUNTS:
+        world->accounts = (uint32_t)number_of(name, value, 2, 10000000);
+        break;
+    case OPTION_FOLLOWS:
+        world->follows = (uint32_t)number_of(name, value, 0, 10000000);
+        break;
+    case OPTION_LINKS:
+        world->links = (uint32_t)number_of(name, value, 1, 100000000);
+        break;
+    case OPTION_START_US:
+        settings->start_now = strcmp(value, "now") == 0;
+        if (!settings->start_now)
+            world->start_us = (int64_t)number_of(name, value, 1000000000000000, 9000000000000000);
+        break;
+    case OPTION_GAP_US:
+        settings->gap_us = (int64_t)number_of(name, value, 1, 1000000000000);
+        break;
+    case OPTION_NOISE:
+        world->noise_percent = (uint32_t)number_of(name, value, 0, 100);
+        break;
+    case OPTION_TIES:
+        world->ties_permille = (uint32_t)number_of(name, value, 0, 1000);
+        break;
+    default:
+        abort();
+    }
+}
+
+static void set_option(struct settings *settings, int id, const char *name, const char *value)
+{
+    struct sim_options *options = &settings->options;
+    struct err err;
+    switch (id) {
+    case OPTION_PORT:
+        options->port = (unsigned)number_of(name, value, 0, 65535);
+        break;
+    case OPTION_EVENTS:
+        options->events = (uint32_t)number_of(name, value, 0, 100000000);
+        break;
+    case OPTION_RATE:
+        options->rate = (uint32_t)number_of(name, value, 0, 1000000);
+        break;
+    case OPTION_LIVE_EVENTS:
+        options->live_events = (uint32_t)number_of(name, value, 0, 1000000000);
+        break;
+    case OPTION_RETENTION_HOURS:
+        options->retention_us = (int64_t)number_of(name, value, 0, 1000000) * 3600 * 1000000;
+        break;
+    case OPTION_PING_MS:
+        options->ping_ms = number_of(name, value, 0, 3600000);
+        break;
+    case OPTION_PONG_WAIT_MS:
+        options->pong_wait_ms = number_of(name, value, 1, 3600000);
+        break;
+    case OPTION_SEQ_BASE:
+        options->seq_base = (int64_t)number_of(name, value, 0, 100000000000000);
+        break;
+    case OPTION_V2_SOFTWARE:
+        options->v2_software = true;
+        break;
+    case OPTION_FAULT:
+        if (fault_plan_arm(&settings->faults, bytes_of(value), &err) != RC_OK)
+            fail(err.text);
+        break;
+    default:
+        set_world(settings, id, name, value);
+    }
+}
+
+static void read_options(struct settings *settings, int argc, char **argv)
+{
+    int id, index = 0;
+    settings->options = sim_options_default();
+    while ((id = getopt_long(argc, argv, "", long_options, &index)) != -1) {
+        if (id == OPTION_HELP) {
+            fputs(usage, stdout);
+            exit(0);
+        }
+        if (id == '?')
+            exit(2);
+        set_option(settings, id, long_options[index].name, optarg);
+    }
+    if (optind < argc)
+        fail("takes no arguments; see --help");
+    struct world_options *world = &settings->options.world;
+    if (settings->gap_us != 0)
+        world->gap_us = settings->gap_us;
+    else if (settings->options.rate > 0)
+        world->gap_us = 1000000 / settings->options.rate;
+    if (settings->start_now) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        world->start_us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 -
+                          (int64_t)settings->options.events * world->gap_us;
+    }
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    (void)number;
+    uv_stop(handle->loop);
+}
+
+int main(int argc, char **argv)
+{
+    struct settings settings = {0};
+    struct sim sim;
+    struct err err;
+    uv_loop_t loop;
+    uv_signal_t on_term, on_int;
+    read_options(&settings, argc, argv);
+    signal(SIGPIPE, SIG_IGN);
+    uv_loop_init(&loop);
+    if (sim_start(&sim, &loop, &settings.options, &err) != RC_OK) {
+        fprintf(stderr, "tidemark-sim: %s\n", err.text);
+        return 1;
+    }
+    sim.faults = settings.faults;
+    uv_signal_init(&loop, &on_term);
+    uv_signal_init(&loop, &on_int);
+    uv_signal_start(&on_term, on_signal, SIGTERM);
+    uv_signal_start(&on_int, on_signal, SIGINT);
+    printf("http://127.0.0.1:%u\n", http_server_port(sim.http));
+    fflush(stdout);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    sim_stop(&sim);
+    uv_close((uv_handle_t *)&on_term, NULL);
+    uv_close((uv_handle_t *)&on_int, NULL);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    sim_deinit(&sim);
+    return uv_loop_close(&loop) == 0 ? 0 : 1;
+}

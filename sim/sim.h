@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sim.h - the running simulation: one world, its log growing, and everyone who listens.
+ *
+ * Owner: the program.  Thread: loop. */
+#ifndef SIM_SIM_H
+#define SIM_SIM_H
+
+#include "sim/dictionary.h"
+#include "sim/fault.h"
+#include "sim/http_server.h"
+#include "sim/world.h"
+
+/* A cursor below is a number of this host, one from here on a time in microseconds. */
+#define SEQ_CURSOR_END 1000000000000000
+
+struct sim_options {
+    struct world_options world;
+    unsigned port;
+    uint32_t events;      /* that have happened when it starts */
+    uint32_t rate;        /* further events per second; 0: only when asked for */
+    uint32_t live_events; /* the rate ends after so many; 0: never */
+    int64_t retention_us; /* older events are not replayed */
+    uint64_t ping_ms, pong_wait_ms;
+    int64_t seq_base; /* what this host added to its numbering */
+    bool v2_software; /* behaves on the v1 wire like the newer server */
+};
+
+struct subscriber;
+
+struct sim_loss {
+    uint32_t k;
+    enum fault_kind kind;
+};
+
+struct sim {
+    struct sim_options options;
+    uv_loop_t *loop;
+    uv_timer_t timer;
+    uint64_t begun_ms; /* loop time when live events began */
+    struct world *world;
+    struct fault_plan faults;
+    struct http_server *http;
+    struct http_route *routes;
+    struct dictionary *dictionaries[2][2]; /* by wire, right and wrong; made when first needed */
+    struct subscriber *subscribers;
+    unsigned connections;
+    uint64_t connections_total, frames, frame_bytes;
+    struct sim_loss *losses;
+    size_t loss_count, loss_cap;
+};
+
+struct sim_options sim_options_default(void);
+/* Makes the world and listens. */
+must_check enum rc sim_start(struct sim *sim, uv_loop_t *loop, const struct sim_options *options,
+                             struct err *err);
+/* Ends everything; sim_deinit follows when the loop ran dry. */
+void sim_stop(struct sim *sim);
+void sim_deinit(struct sim *sim);
+
+/* Lets events happen now and tells the subscribers. */
+void sim_step(struct sim *sim, uint32_t events);
+/* Notes that a client was kept from event k. */
+void sim_lose(struct sim *sim, uint32_t k, enum fault_kind kind);
+struct dictionary *sim_dictionary(struct sim *sim, enum event_wire wire, bool wrong);
+/* The first event still replayed. */
+uint32_t sim_replay_floor(const struct sim *sim);
+/* The number this host gives to event k, and the first event with a number >= seq; the count when
+ * there is none. */
+int64_t sim_seq(const struct sim *sim, uint32_t k);
+uint32_t sim_find_seq(const struct sim *sim, int64_t seq);
+
+/* GET /subscribe */
+http_handler_fn jetstream_v1_subscribe;
+/* GET /xrpc/network.bsky.jetstream.… */
+http_handler_fn jetstream_v2_subscribe, jetstream_v2_dictionary;
+
+/* /_sim/… */
+http_handler_fn control_stats, control_step, control_arm, control_disarm, control_truth,
+    control_events, control_lost, control_dictionary, control_accounts;
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/world.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A host hears of a commit a little after it was made; the lag is fixed per account, so the order
+ * of a repository's revisions is the order of its events. */
+#define LAG_US_MAX       400000
+#define RKEY_BEFORE_REV  700
+#define CLOCK_ID_TIE_BIT 5
+
+static const char *const first_names[] = {"amber", "birch", "coral", "delta", "ember", "fjord",
+                                          "grove", "heron", "iris",  "juno",  "kelp",  "lark",
+                                          "maple", "north", "otter", "pearl"};
+static const char *const last_names[] = {"Ashdown", "Bell", "Çelik", "Dahl",  "Åberg",  "Fox & Co",
+                                         "Greene",  "Hé",   "Ito",   "<Jay>", "Kahn 🌊", "Lund"};
+
+const char *world_collection_name(unsigned collection)
+{
+    static const char *const names[COLLECTION_COUNT] = {
+        [COLLECTION_POST] = "app.bsky.feed.post",
+        [COLLECTION_REPOST] = "app.bsky.feed.repost",
+        [COLLECTION_LIKE] = "app.bsky.feed.like",
+        [COLLECTION_FOLLOW] = "app.bsky.graph.follow",
+        [COLLECTION_PROFILE] = "app.bsky.actor.profile"};
+    assert(collection < COLLECTION_COUNT);
+    return names[collection];
+}
+
+const char *world_status_name(unsigned status)
+{
+    static const char *const names[] = {"active", "deactivated", "suspended", "takendown",
+                                        "deleted"};
+    assert(status < sizeof names / sizeof names[0]);
+    return names[status];
+}
+
+void world_handle(const struct world *world, uint32_t account, uint32_t renamed,
+                  char out[NAME_SIZE])
+{
+    struct draw draw = draw_make(world_settings(world)->seed, account, SALT_HANDLE);
+    const char *name = first_names[draw_below(&draw, sizeof first_names / sizeof first_names[0])];
+    if (renamed == 0)
+        snprintf(out, NAME_SIZE, "%s%u.sky.example", name, account);
+    else
+        snprintf(out, NAME_SIZE, "%s%u-%u.sky.example", name, account, renamed);
+}
+
+void world_display_name(const struct world *world, uint32_t account, char out[NAME_SIZE])
+{
+    struct draw draw = draw_make(world_settings(world)->seed, account, SALT_NAME);
+    const char *first = first_names[draw_below(&draw, sizeof first_names / sizeof first_names[0])];
+    const char *last = last_names[draw_below(&draw, sizeof last_names / sizeof last_names[0])];
+    snprintf(out, NAME_SIZE, "%c%s %s", first[0] - 'a' + 'A', first + 1, last);
+}
+
+static void write_tid(const struct world_event *event, int64_t before_us, char out[TID_SIZE])
+{
+    int64_t lag_us = (int64_t)event->account * 7919 % LAG_US_MAX;
+    unsigned clock_id = (unsigned)event->tie << CLOCK_ID_TIE_BIT | (event->account & 31);
+    tid_write(event->time_us - lag_us - before_us, clock_id, out);
+}
+
+void world_rev(const struct world *world, uint32_t k, char out[TID_SIZE])
+{
+    write_tid(world_event(world, k), 0, out);
+}
+
+void world_rkey(const struct world *world, uint32_t k, char out[TID_SIZE])
+{
+    const struct world_event *event = world_event(world, k);
+    if (event->collection == COLLECTION_PROFILE) {
+        memcpy(out, "self", 5);
+        return;
+    }
+    if (event->kind != EVENT_CREATE)
+        event = world_event(world, event->subject);
+    write_tid(event, RKEY_BEFORE_REV, out);
+}
+
+void world_cid(const struct world *world, uint32_t k, char out[CID_SIZE])
+{
+    struct draw draw = draw_make(world_settings(world)->seed, k, SALT_CID);
+    cid_write(&draw, out);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * network.h - the upstream side of a loop: its HTTP and websocket clients.
+ *
+ * Making one attaches it to the loop, so that the loop's runtime answers the whole table.
+ *
+ * Owner: whoever owns the loop.  Thread: the loop's. */
+#ifndef SYS_NETWORK_H
+#define SYS_NETWORK_H
+
+#include "sys/loop.h"
+
+struct network;
+
+struct network_options {
+    const char *ca_file; /* who signs the servers' certificates; NULL: the system's list */
+};
+
+struct network *network_new(struct loop *loop, const struct network_options *options);
+/* Ends every exchange and connection without a word to its user. */
+void network_free(struct network *network);
+
+#endif
