@@ -2,7 +2,7 @@
 #include "config_load.h"
 
 #include "config_table.h"
-#include "sys/file.h"
+#include "sys/small_file.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/json.h"
 #include "base/timestamp.h"
-#include "sys/file.h"
+#include "sys/small_file.h"
 #include "sys/log.h"
 #include "sys/log_line.h"
 

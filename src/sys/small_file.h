@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * file.h - a whole small file at once.
+ * small_file.h - a whole small file at once.
  *
  * Thread: any; the call blocks, so it is for start-up and commands, not for a loop. */
-#ifndef SYS_FILE_H
-#define SYS_FILE_H
+#ifndef SYS_SMALL_FILE_H
+#define SYS_SMALL_FILE_H
 
 #include "base/bytes.h"
 #include "base/err.h"
