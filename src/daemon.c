@@ -5,10 +5,10 @@
 #include "store/outbox.h"
 #include "store/writer.h"
 #include "sys/clock.h"
-#include "sys/file.h"
 #include "sys/log.h"
 #include "sys/loop.h"
 #include "sys/network.h"
+#include "sys/small_file.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -138,7 +138,7 @@ static int64_t read_cursor_file(const struct daemon *daemon)
     struct text content = {0};
     struct err err;
     uint64_t position = 0;
-    if (file_read(daemon->config->jetstream.cursor_file, CURSOR_FILE_MAX, &content, &err) ==
+    if (small_file_read(daemon->config->jetstream.cursor_file, CURSOR_FILE_MAX, &content, &err) ==
         RC_OK) {
         struct bytes digits = bytes_make(content.data, strcspn(text_string(&content), "\r\n "));
         if (!bytes_to_u64(digits, &position) || position > INT64_MAX) {

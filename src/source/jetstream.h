@@ -2,11 +2,11 @@
  *
  * jetstream.h - the Bluesky firehose over the Jetstream v1 wire.
  *
- * One connection at a time to one of several hosts, which are providers: the next one is chosen when
- * one fails, and the position is rewound once when it is another host's. A connection begins where
- * the last event decoded stands; the wire's cursor is inclusive, so that one event comes again and
- * the store drops it. When the ring of frames is full the connection is closed, and made again once a
- * quarter of it is free.
+ * One connection at a time to one of several hosts, which are providers: the next one is chosen
+ * when one fails, and the position is rewound once when it is another host's. A connection begins
+ * where the last event decoded stands; the wire's cursor is inclusive, so that one event comes
+ * again and the store drops it. When the ring of frames is full the connection is closed, and made
+ * again once a quarter of it is free.
  *
  *   idle -> dialling -> live -> waiting -> dialling ...        stop: any -> stopped
  *

@@ -4,8 +4,8 @@
 #include "store/commit.h"
 #include "sys/clock.h"
 #include "sys/crashpoint.h"
-#include "sys/queue.h"
 #include "sys/thread.h"
+#include "sys/thread_queue.h"
 
 #include <assert.h>
 #include <stdlib.h>

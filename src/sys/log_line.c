@@ -228,7 +228,7 @@ void log_line_format(const struct log_line *line, enum log_format format, struct
 {
     char time[TIMESTAMP_TEXT_MAX];
     if (!timestamp_format(line->wall_us, time))
-        strcpy(time, "0000-00-00T00:00:00.000Z");
+        memcpy(time, "0000-00-00T00:00:00.000Z", sizeof "0000-00-00T00:00:00.000Z");
     text_clear(out);
     if (format == LOG_FORMAT_JSON)
         format_json(line, time, out);

@@ -11,7 +11,8 @@
 
 /* Appends the content of `path` to `out`. RC_REJECT: it is not there or no file; RC_RETRY: reading
  * failed; a file above `bytes_max` is RC_REJECT and leaves `out` as it was. */
-must_check enum rc file_read(const char *path, size_t bytes_max, struct text *out, struct err *err);
-bool file_exists(const char *path);
+must_check enum rc small_file_read(const char *path, size_t bytes_max, struct text *out,
+                                   struct err *err);
+bool small_file_exists(const char *path);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sys/queue.h"
+#include "sys/thread_queue.h"
 
 #include "base/bytes.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * queue.h - how ownership passes from thread to thread.
+ * thread_queue.h - how ownership passes from thread to thread.
  *
  * A bounded first-in first-out queue of pointers: whoever pushed no longer owns, whoever popped
  * does. Full is an answer (RC_AGAIN), never a wait (I6). A closed queue takes nothing more and
  * gives out what it holds.
  *
  * Thread: any, on both ends. */
-#ifndef SYS_QUEUE_H
-#define SYS_QUEUE_H
+#ifndef SYS_THREAD_QUEUE_H
+#define SYS_THREAD_QUEUE_H
 
 #include "base/rc.h"
 
