@@ -97,7 +97,7 @@ static bool wait_a_little(struct writer *writer, int64_t *delay_us, int64_t *giv
         *give_up_at = now + writer->options.give_up_us;
     if (now >= *give_up_at)
         return false;
-    queue_rest(writer->queue, RETRY_US_MIN / 4);
+    queue_rest(writer->queue, writer->options.retry_us_min / 4);
     *delay_us = 1;
     return true;
 }
@@ -105,7 +105,7 @@ static bool wait_a_little(struct writer *writer, int64_t *delay_us, int64_t *giv
 /* Commits until it is known to be durable, or hopeless. */
 static enum rc settle(struct writer *writer, struct err *err)
 {
-    int64_t delay_us = RETRY_US_MIN, give_up_at = 0;
+    int64_t delay_us = writer->options.retry_us_min, give_up_at = 0;
     enum rc rc = RC_AGAIN;
     for (;;) {
         if (rc == RC_AGAIN)
@@ -178,6 +178,8 @@ struct writer *writer_start(struct store *store, struct store_position position,
         writer->options.gather_us_max = 20000;
     if (writer->options.give_up_us == 0)
         writer->options.give_up_us = 5000000;
+    if (writer->options.retry_us_min == 0)
+        writer->options.retry_us_min = RETRY_US_MIN;
     writer->state.position = position;
     writer->queue = queue_new(writer->options.batches_max);
     writer->shown = latest_new(sizeof writer->state);
