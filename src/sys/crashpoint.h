@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * crashpoint.h - the named places where a test may kill the process.
+ * crashpoint.h - the places where a test may kill the program.
  *
- * TIDEMARK_CRASH_AT=name:k kills it (SIGKILL, nothing is cleaned up) when the place is reached for
- * the k-th time; TIDEMARK_CRASH_TRACE=FILE appends each name to FILE when it is first reached.
- * Without either a place costs one load. The list is closed: a test walks it and demands that each
- * place is reached.
+ * A closed list. With TIDEMARK_CRASH_AT=name:k the process gets SIGKILL at the k-th pass of that
+ * point (k counts from 1; without ":k" it is 1). With TIDEMARK_CRASH_TRACE=FILE each point's name
+ * is appended to FILE at its first pass, so that a test can prove which points it reached. Both are
+ * read once, at the first pass of any point; a name that is not on the list aborts, or a test that
+ * misspells it would pass for ever. Without them a pass costs one load.
  *
- * Thread: any. */
+ * Any thread. */
 #ifndef SYS_CRASHPOINT_H
 #define SYS_CRASHPOINT_H
 
 #define CRASHPOINTS(X)                                                                             \
-    X(CRASH_AFTER_ROWS, "after-rows")         /* rows sent, cursors not yet */                     \
-    X(CRASH_AFTER_CURSOR, "after-cursor")     /* all rows sent, the commit not yet numbered */     \
-    X(CRASH_BEFORE_COMMIT, "before-commit")   /* everything sent but COMMIT */                     \
-    X(CRASH_AFTER_COMMIT, "after-commit")     /* durable, the writer does not know yet */          \
-    X(CRASH_BEFORE_ACK, "before-ack")         /* durable, the batches' owners do not know yet */   \
-    X(CRASH_DURING_MIGRATE, "during-migrate") /* before a schema step is sent */                   \
-    X(CRASH_AFTER_MIGRATE, "after-migrate")   /* a schema step is durable */
+    X(CRASH_AFTER_ROWS, "after_rows")                                                              \
+    X(CRASH_AFTER_CURSOR, "after_cursor")                                                          \
+    X(CRASH_BEFORE_COMMIT, "before_commit")                                                        \
+    X(CRASH_AFTER_COMMIT, "after_commit")                                                          \
+    X(CRASH_BEFORE_ACK, "before_ack")                                                              \
+    X(CRASH_DURING_MIGRATE, "during_migrate")                                                      \
+    X(CRASH_AFTER_MIGRATE, "after_migrate")
 
-#define CRASHPOINT_NAMED(id, name) id,
-enum crashpoint { CRASHPOINTS(CRASHPOINT_NAMED) CRASHPOINT_COUNT };
-#undef CRASHPOINT_NAMED
+#define CRASHPOINT_MEMBER(point, name) point,
+enum crashpoint { CRASHPOINTS(CRASHPOINT_MEMBER) CRASHPOINT_COUNT };
+#undef CRASHPOINT_MEMBER
 
 void crashpoint(enum crashpoint point);
 const char *crashpoint_name(enum crashpoint point);
