@@ -63,6 +63,7 @@ struct intake {
 void intake_init(struct intake *intake, const struct intake_ops *ops, void *arg,
                  struct runtime *runtime, struct batch_pool *pool, const char *source,
                  size_t ring_bytes);
+/* What was not handed over is forgotten, as in a crash: it will be asked for again. */
 void intake_deinit(struct intake *intake);
 /* Where the store says the stream stands; before the first frame. */
 void intake_resume(struct intake *intake, int64_t position);
