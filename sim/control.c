@@ -167,9 +167,14 @@ void control_events(struct http_exchange *exchange, void *arg)
     struct sim *sim = arg;
     struct bytes query = http_exchange_request(exchange)->query;
     struct text body = {0};
+    bool v2 = query_get_u64(query, "wire", 1) == 2;
     uint64_t from = query_get_u64(query, "from", 0), count = query_get_u64(query, "count", 100);
     for (uint64_t k = from; k < world_count(sim->world) && k - from < count; k++) {
-        event_json_v1(sim->world, (uint32_t)k, sim->options.v2_software, &body);
+        int64_t seq = sim_seq(sim, (uint32_t)k);
+        if (v2)
+            event_json_v2(sim->world, (uint32_t)k, seq, &body);
+        else
+            event_json_v1(sim->world, (uint32_t)k, sim->options.v2_software ? seq : 0, &body);
         text_append_char(&body, '\n');
     }
     reply_lines(exchange, &body);
@@ -195,6 +200,32 @@ void control_lost(struct http_exchange *exchange, void *arg)
     reply_lines(exchange, &body);
 }
 
+static void set_followed(struct http_exchange *exchange, struct sim *sim, bool followed)
+{
+    char did[64];
+    struct text body = {0};
+    uint32_t account = WORLD_NONE;
+    if (query_get(http_exchange_request(exchange)->query, "did", did, sizeof did))
+        account = world_find_did(sim->world, bytes_of(did));
+    if (account == WORLD_NONE || account == 0) {
+        http_reply_text(exchange, 400, "no such account to follow\n");
+        return;
+    }
+    world_set_followed(sim->world, account, followed);
+    text_appendf(&body, "{\"followed\":%s}", followed ? "true" : "false");
+    reply_json(exchange, 200, &body);
+}
+
+void control_follow(struct http_exchange *exchange, void *arg)
+{
+    set_followed(exchange, arg, true);
+}
+
+void control_unfollow(struct http_exchange *exchange, void *arg)
+{
+    set_followed(exchange, arg, false);
+}
+
 void control_accounts(struct http_exchange *exchange, void *arg)
 {
     struct sim *sim = arg;
@@ -216,5 +247,5 @@ void control_accounts(struct http_exchange *exchange, void *arg)
 void control_dictionary(struct http_exchange *exchange, void *arg)
 {
     http_reply(exchange, 200, "application/octet-stream", NULL,
-               dictionary_bytes(sim_dictionary(arg, false)));
+               dictionary_bytes(sim_dictionary(arg, WIRE_V1, false)));
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/dictionary.h"
-#include "sim/event_json.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -16,9 +15,11 @@
 struct dictionary {
     struct text bytes;
     ZSTD_CCtx *context;
+    unsigned id;
 };
 
-struct dictionary *dictionary_train(const struct world_options *options, unsigned id)
+struct dictionary *dictionary_train(const struct world_options *options, enum event_wire wire,
+                                    unsigned id)
 {
     struct dictionary *dictionary = memory_new_zeroed(1, sizeof *dictionary);
     struct world *world = world_new(options);
@@ -27,13 +28,17 @@ struct dictionary *dictionary_train(const struct world_options *options, unsigne
     world_grow(world, SAMPLE_EVENTS);
     for (uint32_t k = 0; k < SAMPLE_EVENTS; k++) {
         size_t before = samples.len;
-        event_json_v1(world, k, false, &samples);
+        if (wire == WIRE_V2)
+            event_json_v2(world, k, k + 1, &samples);
+        else
+            event_json_v1(world, k, 0, &samples);
         sizes[k] = samples.len - before;
     }
     char *room = text_reserve(&dictionary->bytes, DICTIONARY_BYTES);
     size_t len = ZDICT_trainFromBuffer(room, DICTIONARY_BYTES, samples.data, sizes, SAMPLE_EVENTS);
     assert(ZDICT_isError(len) == 0);
     dictionary->bytes.len = len;
+    dictionary->id = id;
     /* The id stands little-endian behind the magic number. */
     for (int i = 0; i < 4; i++)
         room[4 + i] = (char)(id >> (8 * i));
@@ -47,6 +52,11 @@ struct dictionary *dictionary_train(const struct world_options *options, unsigne
     text_free(&samples);
     world_free(world);
     return dictionary;
+}
+
+unsigned dictionary_id(const struct dictionary *dictionary)
+{
+    return dictionary->id;
 }
 
 void dictionary_free(struct dictionary *dictionary)

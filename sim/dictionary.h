@@ -7,11 +7,13 @@
 #ifndef SIM_DICTIONARY_H
 #define SIM_DICTIONARY_H
 
-#include "sim/world.h"
+#include "sim/event_json.h"
 
 struct dictionary;
 
-struct dictionary *dictionary_train(const struct world_options *options, unsigned id);
+struct dictionary *dictionary_train(const struct world_options *options, enum event_wire wire,
+                                    unsigned id);
+unsigned dictionary_id(const struct dictionary *dictionary);
 void dictionary_free(struct dictionary *dictionary);
 struct bytes dictionary_bytes(const struct dictionary *dictionary);
 /* Replaces what `out` holds by the compressed frame. */

@@ -214,7 +214,7 @@ static void put_profile(struct text *out, const struct world *world, uint32_t k)
     put(out, "}");
 }
 
-static void put_record(struct text *out, const struct world *world, uint32_t k)
+void event_json_record(const struct world *world, uint32_t k, struct text *out)
 {
     const struct world_event *event = world_event(world, k);
     if (event->collection == COLLECTION_POST) {
@@ -237,9 +237,10 @@ static void put_record(struct text *out, const struct world *world, uint32_t k)
     put(out, "}");
 }
 
+static const char *const operations[] = {"create", "update", "delete"};
+
 static void put_commit(struct text *out, const struct world *world, uint32_t k)
 {
-    static const char *const operations[] = {"create", "update", "delete"};
     const struct world_event *event = world_event(world, k);
     char tid[TID_SIZE];
     world_rev(world, k, tid);
@@ -255,11 +256,11 @@ static void put_commit(struct text *out, const struct world *world, uint32_t k)
     put(out, "\"");
     if (event->kind != EVENT_DELETE) {
         put(out, ",\"record\":");
-        put_record(out, world, k);
+        event_json_record(world, k, out);
         put(out, ",\"cid\":");
         put_cid(out, world, k);
     }
-    put(out, "}}");
+    put(out, "}");
 }
 
 /* The part that the relay sent: its own sequence and a time somewhat before ours. */
@@ -274,21 +275,21 @@ static void put_identity(struct text *out, const struct world *world, uint32_t k
     const struct world_event *event = world_event(world, k);
     char handle[NAME_SIZE];
     world_handle(world, event->account, event->subject, handle);
-    put(out, "\"identity\",\"identity\":{\"did\":\"");
+    put(out, "{\"did\":\"");
     put(out, world_account(world, event->account)->did);
     put(out, "\",\"handle\":");
     put_string(out, handle);
     put_relay_seq(out, k);
     put(out, ",\"time\":");
     put_time(out, event->time_us - 300000);
-    put(out, "}}");
+    put(out, "}");
 }
 
 static void put_account(struct text *out, const struct world *world, uint32_t k)
 {
     const struct world_event *event = world_event(world, k);
     bool active = event->subject == ACCOUNT_ACTIVE;
-    put(out, "\"account\",\"account\":{\"active\":");
+    put(out, "{\"active\":");
     put(out, active ? "true" : "false");
     put(out, ",\"did\":\"");
     put(out, world_account(world, event->account)->did);
@@ -300,25 +301,89 @@ static void put_account(struct text *out, const struct world *world, uint32_t k)
     }
     put(out, ",\"time\":");
     put_time(out, event->time_us - 300000);
-    put(out, "}}");
+    put(out, "}");
 }
 
-void event_json_v1(const struct world *world, uint32_t k, bool with_cursor, struct text *out)
+void event_json_v1(const struct world *world, uint32_t k, int64_t seq, struct text *out)
 {
     const struct world_event *event = world_event(world, k);
     put(out, "{\"did\":\"");
     text_append(out, world_account(world, event->account)->did, DID_SIZE - 1);
     put(out, "\",\"time_us\":");
     put_i64(out, event->time_us);
-    if (with_cursor) {
+    if (seq != 0) {
         put(out, ",\"cursor\":");
-        put_i64(out, (int64_t)k + 1);
+        put_i64(out, seq);
     }
     put(out, ",\"kind\":");
-    if (event->kind == EVENT_IDENTITY)
+    if (event->kind == EVENT_IDENTITY) {
+        put(out, "\"identity\",\"identity\":");
         put_identity(out, world, k);
-    else if (event->kind == EVENT_ACCOUNT)
+    } else if (event->kind == EVENT_ACCOUNT) {
+        put(out, "\"account\",\"account\":");
         put_account(out, world, k);
-    else
+    } else {
         put_commit(out, world, k);
+    }
+    put(out, "}");
+}
+
+static void put_v2_commit(struct text *out, const struct world *world, uint32_t k)
+{
+    const struct world_event *event = world_event(world, k);
+    char rev[TID_SIZE], rkey[TID_SIZE];
+    world_rev(world, k, rev);
+    world_rkey(world, k, rkey);
+    if (event->kind != EVENT_DELETE) {
+        put(out, "\"cid\":");
+        put_cid(out, world, k);
+        put(out, ",");
+    }
+    put(out, "\"collection\":\"");
+    put(out, world_collection_name(event->collection));
+    put(out, "\",\"did\":\"");
+    put(out, world_account(world, event->account)->did);
+    put(out, "\",\"operation\":\"");
+    put(out, operations[event->kind]);
+    if (event->kind != EVENT_DELETE) {
+        put(out, "\",\"record\":");
+        event_json_record(world, k, out);
+        put(out, ",\"rev\":\"");
+    } else {
+        put(out, "\",\"rev\":\"");
+    }
+    put(out, rev);
+    put(out, "\",\"rkey\":\"");
+    put(out, rkey);
+    put(out, "\"");
+}
+
+void event_json_v2(const struct world *world, uint32_t k, int64_t seq, struct text *out)
+{
+    const struct world_event *event = world_event(world, k);
+    const char *did = world_account(world, event->account)->did;
+    char iso[ISO_SIZE];
+    put(out, "{\"$type\":\"message\",\"payload\":"
+             "{\"$type\":\"network.bsky.jetstream.subscribeEvents#");
+    if (event->kind == EVENT_IDENTITY) {
+        put(out, "identity\",\"did\":\"");
+        put(out, did);
+        put(out, "\",\"identity\":");
+        put_identity(out, world, k);
+    } else if (event->kind == EVENT_ACCOUNT) {
+        put(out, "account\",\"account\":");
+        put_account(out, world, k);
+        put(out, ",\"did\":\"");
+        put(out, did);
+        put(out, "\"");
+    } else {
+        put(out, "commit\",");
+        put_v2_commit(out, world, k);
+    }
+    put(out, ",\"seq\":");
+    put_i64(out, seq);
+    put(out, ",\"time\":\"");
+    iso_write(event->time_us, 6, iso);
+    put(out, iso);
+    put(out, "\"}}");
 }

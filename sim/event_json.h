@@ -9,8 +9,15 @@
 
 #include "sim/world.h"
 
-/* Appends event k in the v1 form; with_cursor adds the `cursor` key that newer servers send. */
-void event_json_v1(const struct world *world, uint32_t k, bool with_cursor, struct text *out);
+enum event_wire { WIRE_V1, WIRE_V2 };
+
+/* Appends event k in the v1 form; a seq other than 0 becomes the `cursor` key that newer servers
+ * send. */
+void event_json_v1(const struct world *world, uint32_t k, int64_t seq, struct text *out);
+/* Appends event k as a v2 message. */
+void event_json_v2(const struct world *world, uint32_t k, int64_t seq, struct text *out);
+/* Appends the record that event k wrote. */
+void event_json_record(const struct world *world, uint32_t k, struct text *out);
 /* Appends the string with quotes and escapes. */
 void event_json_string(struct text *out, struct bytes string);
 /* "at://did/collection/rkey" of the record that event k wrote or deleted. */

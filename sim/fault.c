@@ -15,6 +15,7 @@ static const struct fault_defaults {
     [FAULT_DISCONNECT] = {.name = "disconnect"},
     [FAULT_CUT] = {.name = "cut"},
     [FAULT_CLOSE] = {.name = "close", .status = 1001},
+    [FAULT_TOO_SLOW] = {.name = "too_slow"},
     [FAULT_STALL] = {.name = "stall", .ms = 10000},
     [FAULT_SLOW] = {.name = "slow", .ms = 1000, .bytes = 16},
     [FAULT_DUPLICATE] = {.name = "duplicate"},
@@ -26,6 +27,8 @@ static const struct fault_defaults {
     [FAULT_WRONG_DICTIONARY] = {.name = "wrong_dictionary", .lossy = true},
     [FAULT_REFUSE] = {.name = "refuse", .status = 503},
     [FAULT_CUTOVER] = {.name = "cutover", .bytes = 5, .lossy = true},
+    [FAULT_HTTP] = {.name = "http", .status = 500},
+    [FAULT_HTTP_TRUNCATE] = {.name = "http_truncate"},
 };
 
 const char *fault_name(enum fault_kind kind)

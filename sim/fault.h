@@ -21,6 +21,7 @@ enum fault_kind {
     FAULT_DISCONNECT,       /* orderly end of TCP without a close frame */
     FAULT_CUT,              /* the same in the middle of a frame */
     FAULT_CLOSE,            /* close frame with `status` (1001) */
+    FAULT_TOO_SLOW,         /* v2 error frame ConsumerTooSlow, then a close frame */
     FAULT_STALL,            /* neither sends nor reads for `ms` (10000) */
     FAULT_SLOW,             /* `bytes` (16) every 10 ms, for `ms` (1000) */
     FAULT_DUPLICATE,        /* the frame twice */
@@ -34,6 +35,9 @@ enum fault_kind {
     FAULT_REFUSE, /* answers `status` (503; 0 drops), Retry-After `retry_after` when given */
     /* at the first event of a replay that is younger than 1 s */
     FAULT_CUTOVER, /* lossy: `bytes` (5) events are left out, then two change places */
+    /* at each XRPC request; `collection` is the method */
+    FAULT_HTTP,          /* answers `status` (500; 0 drops, 200 is a page of HTML), Retry-After */
+    FAULT_HTTP_TRUNCATE, /* half of the JSON */
     FAULT_COUNT,
 };
 

@@ -69,8 +69,11 @@ static void disturb(struct subscriber *subscriber, const char *name)
     if ((fault = fault_plan_fire(plan, FAULT_STALL, name)) != NULL)
         peer_stall(peer, fault->ms);
     if ((fault = fault_plan_fire(plan, FAULT_CLOSE, name)) != NULL) {
-        subscriber->ended = true;
-        ws_close(subscriber->ws, fault->status, "server shutting down");
+        subscriber_end(subscriber, fault->status, "server shutting down");
+    } else if (fault_plan_fire(plan, FAULT_TOO_SLOW, name) != NULL) {
+        subscriber_send_json(subscriber, "{\"$type\":\"error\",\"error\":\"ConsumerTooSlow\","
+                                         "\"message\":\"consumer too slow\"}");
+        subscriber_end(subscriber, 1008, "ConsumerTooSlow");
     } else if (fault_plan_fire(plan, FAULT_DISCONNECT, name) != NULL) {
         subscriber->ended = true;
         peer_finish(peer);

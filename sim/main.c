@@ -31,6 +31,7 @@ static const char usage[] =
     "  --retention-hours H  how far back a cursor reaches (default 24)\n"
     "  --ping-ms N          time between pings; 0: none (default 30000)\n"
     "  --pong-wait-ms N     time a client has to answer (default 5000)\n"
+    "  --seq-base N         what this host adds to the numbers of its events (default 0)\n"
     "  --v2-software        answer on /subscribe like the newer server\n"
     "  --fault PLAN         arm a fault: name=…&after=N&count=K… (may be repeated)\n"
     "  --help\n";
@@ -51,6 +52,7 @@ enum option_id {
     OPTION_RETENTION_HOURS,
     OPTION_PING_MS,
     OPTION_PONG_WAIT_MS,
+    OPTION_SEQ_BASE,
     OPTION_V2_SOFTWARE,
     OPTION_FAULT,
     OPTION_HELP,
@@ -72,6 +74,7 @@ static const struct option long_options[] = {
     {"retention-hours", required_argument, NULL, OPTION_RETENTION_HOURS},
     {"ping-ms", required_argument, NULL, OPTION_PING_MS},
     {"pong-wait-ms", required_argument, NULL, OPTION_PONG_WAIT_MS},
+    {"seq-base", required_argument, NULL, OPTION_SEQ_BASE},
     {"v2-software", no_argument, NULL, OPTION_V2_SOFTWARE},
     {"fault", required_argument, NULL, OPTION_FAULT},
     {"help", no_argument, NULL, OPTION_HELP},
@@ -163,6 +166,9 @@ static void set_option(struct settings *settings, int id, const char *name, cons
         break;
     case OPTION_PONG_WAIT_MS:
         options->pong_wait_ms = number_of(name, value, 1, 3600000);
+        break;
+    case OPTION_SEQ_BASE:
+        options->seq_base = (int64_t)number_of(name, value, 0, 100000000000000);
         break;
     case OPTION_V2_SOFTWARE:
         options->v2_software = true;

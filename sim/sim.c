@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/sim.h"
+#include "sim/subscriber.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -12,6 +13,24 @@
 
 static const struct http_route all_routes[] = {
     {.method = "GET", .path = "/subscribe", .handler = jetstream_v1_subscribe},
+    {.method = "GET",
+     .path = "/xrpc/network.bsky.jetstream.subscribeEvents",
+     .handler = jetstream_v2_subscribe},
+    {.method = "GET",
+     .path = "/xrpc/network.bsky.jetstream.getZstdDictionary",
+     .handler = jetstream_v2_dictionary},
+    {.method = "GET", .path = "/xrpc/app.bsky.actor.getProfile", .handler = appview_get_profile},
+    {.method = "GET", .path = "/xrpc/app.bsky.actor.getProfiles", .handler = appview_get_profiles},
+    {.method = "GET", .path = "/xrpc/app.bsky.graph.getFollows", .handler = appview_get_follows},
+    {.method = "GET",
+     .path = "/xrpc/com.atproto.identity.resolveHandle",
+     .handler = appview_resolve_handle},
+    {.method = "GET",
+     .path = "/xrpc/app.bsky.feed.getAuthorFeed",
+     .handler = appview_get_author_feed},
+    {.method = "GET", .path = "/xrpc/app.bsky.feed.getPosts", .handler = appview_get_posts},
+    {.method = "POST", .path = "/_sim/follow", .handler = control_follow},
+    {.method = "DELETE", .path = "/_sim/follow", .handler = control_unfollow},
     {.method = "GET", .path = "/_sim/stats", .handler = control_stats},
     {.method = "POST", .path = "/_sim/step", .handler = control_step},
     {.method = "POST", .path = "/_sim/fault", .handler = control_arm},
@@ -38,7 +57,8 @@ struct sim_options sim_options_default(void)
 void sim_step(struct sim *sim, uint32_t events)
 {
     world_grow(sim->world, events);
-    jetstream_v1_wake(sim);
+    for (struct subscriber *at = sim->subscribers; at != NULL; at = at->list_next)
+        subscriber_wake(at);
 }
 
 /* Live events happen when the clock has reached their place in the world's time. */
@@ -81,15 +101,18 @@ void sim_stop(struct sim *sim)
 {
     uv_close((uv_handle_t *)&sim->timer, NULL);
     http_server_stop(sim->http);
-    jetstream_v1_stop(sim);
+    for (struct subscriber *at = sim->subscribers; at != NULL; at = at->list_next) {
+        at->ended = true;
+        peer_reset(ws_peer(at->ws));
+    }
 }
 
 void sim_deinit(struct sim *sim)
 {
     assert(sim->subscribers == NULL);
     http_server_free(sim->http);
-    dictionary_free(sim->dictionary);
-    dictionary_free(sim->wrong_dictionary);
+    for (int i = 0; i < 4; i++)
+        dictionary_free(sim->dictionaries[i / 2][i % 2]);
     world_free(sim->world);
     free(sim->losses);
     free(sim->routes);
@@ -104,16 +127,16 @@ void sim_lose(struct sim *sim, uint32_t k, enum fault_kind kind)
     sim->losses[sim->loss_count++] = (struct sim_loss){k, kind};
 }
 
-struct dictionary *sim_dictionary(struct sim *sim, bool wrong)
+struct dictionary *sim_dictionary(struct sim *sim, enum event_wire wire, bool wrong)
 {
-    struct dictionary **slot = wrong ? &sim->wrong_dictionary : &sim->dictionary;
+    struct dictionary **slot = &sim->dictionaries[wire][wrong];
     if (*slot == NULL) {
         struct world_options options = sim->options.world;
         options.seed += wrong;
         /* Training a dictionary needs a few repeated names, not the whole population. */
         if (options.accounts > TRAINED_ACCOUNTS)
             options.accounts = options.follows = TRAINED_ACCOUNTS;
-        *slot = dictionary_train(&options, DICTIONARY_ID + wrong);
+        *slot = dictionary_train(&options, wire, DICTIONARY_ID + 2 * wire + wrong);
     }
     return *slot;
 }
@@ -125,4 +148,15 @@ uint32_t sim_replay_floor(const struct sim *sim)
         return 0;
     return world_find_time(sim->world,
                            world_event(sim->world, count - 1)->time_us - sim->options.retention_us);
+}
+
+int64_t sim_seq(const struct sim *sim, uint32_t k)
+{
+    return sim->options.seq_base + (int64_t)k + 1;
+}
+
+uint32_t sim_find_seq(const struct sim *sim, int64_t seq)
+{
+    int64_t k = seq - sim->options.seq_base - 1, count = world_count(sim->world);
+    return (uint32_t)(k < 0 ? 0 : k > count ? count : k);
 }

@@ -11,6 +11,9 @@
 #include "sim/http_server.h"
 #include "sim/world.h"
 
+/* A cursor below is a number of this host, one from here on a time in microseconds. */
+#define SEQ_CURSOR_END 1000000000000000
+
 struct sim_options {
     struct world_options world;
     unsigned port;
@@ -19,6 +22,7 @@ struct sim_options {
     uint32_t live_events; /* the rate ends after so many; 0: never */
     int64_t retention_us; /* older events are not replayed */
     uint64_t ping_ms, pong_wait_ms;
+    int64_t seq_base; /* what this host added to its numbering */
     bool v2_software; /* behaves on the v1 wire like the newer server */
 };
 
@@ -38,7 +42,7 @@ struct sim {
     struct fault_plan faults;
     struct http_server *http;
     struct http_route *routes;
-    struct dictionary *dictionary, *wrong_dictionary; /* made when first needed */
+    struct dictionary *dictionaries[2][2]; /* by wire, right and wrong; made when first needed */
     struct subscriber *subscribers;
     unsigned connections;
     uint64_t connections_total, frames, frame_bytes;
@@ -58,19 +62,26 @@ void sim_deinit(struct sim *sim);
 void sim_step(struct sim *sim, uint32_t events);
 /* Notes that a client was kept from event k. */
 void sim_lose(struct sim *sim, uint32_t k, enum fault_kind kind);
-struct dictionary *sim_dictionary(struct sim *sim, bool wrong);
+struct dictionary *sim_dictionary(struct sim *sim, enum event_wire wire, bool wrong);
 /* The first event still replayed. */
 uint32_t sim_replay_floor(const struct sim *sim);
+/* The number this host gives to event k, and the first event with a number >= seq; the count when
+ * there is none. */
+int64_t sim_seq(const struct sim *sim, uint32_t k);
+uint32_t sim_find_seq(const struct sim *sim, int64_t seq);
 
 /* GET /subscribe */
 http_handler_fn jetstream_v1_subscribe;
-/* Sends what the subscribers have not got yet, as far as they read. */
-void jetstream_v1_wake(struct sim *sim);
-/* Ends all subscriptions. */
-void jetstream_v1_stop(struct sim *sim);
+/* GET /xrpc/network.bsky.jetstream.… */
+http_handler_fn jetstream_v2_subscribe, jetstream_v2_dictionary;
+
+/* GET /xrpc/app.bsky.… and com.atproto.… */
+http_handler_fn appview_get_profile, appview_get_profiles, appview_get_follows,
+    appview_resolve_handle, appview_get_author_feed, appview_get_posts;
 
 /* /_sim/… */
-http_handler_fn control_stats, control_step, control_arm, control_disarm, control_truth,
-    control_events, control_lost, control_dictionary, control_accounts;
+http_handler_fn control_follow, control_unfollow, control_stats, control_step, control_arm,
+    control_disarm, control_truth, control_events, control_lost, control_dictionary,
+    control_accounts;
 
 #endif

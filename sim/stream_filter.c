@@ -49,6 +49,8 @@ enum rc stream_filter_add_did(struct stream_filter *filter, const struct world *
 
 bool stream_filter_wants(const struct stream_filter *filter, const struct world_event *event)
 {
+    if ((filter->hidden_kinds >> event->kind & 1) != 0)
+        return false;
     if (filter->accounts != NULL && !filter->accounts[event->account])
         return false;
     if (filter->collection_count == 0 || event->kind == EVENT_IDENTITY ||

@@ -17,9 +17,10 @@
 
 struct stream_filter {
     unsigned collection_count, did_count;
-    unsigned collections; /* bit per collection */
-    bool *accounts;       /* flag per account; NULL without DIDs */
-    uint64_t bytes_max;   /* bigger events are skipped; 0: no limit */
+    unsigned collections;  /* bit per collection */
+    unsigned hidden_kinds; /* bit per event kind that is not wanted at all */
+    bool *accounts;        /* flag per account; NULL without DIDs */
+    uint64_t bytes_max;    /* bigger events are skipped; 0: no limit */
 };
 
 void stream_filter_deinit(struct stream_filter *filter);

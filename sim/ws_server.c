@@ -171,8 +171,12 @@ struct ws *ws_accept(struct http_exchange *exchange, const struct ws_options *op
         uv_timer_start(&ws->timer, on_timer, options->ping_ms, 0);
     text_appendf(peer_out(ws->peer),
                  "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
-                 "Connection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n",
+                 "Connection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n",
                  accept);
+    if (options->subprotocol != NULL &&
+        has_word(http_request_header(request, "Sec-WebSocket-Protocol"), options->subprotocol))
+        text_appendf(peer_out(ws->peer), "Sec-WebSocket-Protocol: %s\r\n", options->subprotocol);
+    text_append_string(peer_out(ws->peer), "\r\n");
     peer_flush(ws->peer);
     return ws;
 }

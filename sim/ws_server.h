@@ -17,6 +17,7 @@ enum ws_opcode { WS_TEXT = 1, WS_BINARY = 2, WS_CLOSE = 8, WS_PING = 9, WS_PONG 
 struct ws_options {
     uint64_t ping_ms, pong_wait_ms; /* ping_ms 0: no pings */
     uint64_t message_bytes_max;
+    const char *subprotocol; /* chosen when the client offers it; NULL: none */
 };
 
 struct ws;

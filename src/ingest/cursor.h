@@ -15,8 +15,8 @@
  * Times are microseconds; JSON shows a `timestamp` in milliseconds as `value`, and what is left of
  * it, if anything, as `us`. `totalFetched` counts records.
  *
- * Owner: its source.  Thread: the owner's.  Fixed size; only writing JSON allocates, in the caller's
- * text. It never builds or guesses a position: it passes on what providers gave. */
+ * Owner: its source.  Thread: the owner's.  Fixed size; only writing JSON allocates, in the
+ * caller's text. It never builds or guesses a position: it passes on what providers gave. */
 #ifndef INGEST_CURSOR_H
 #define INGEST_CURSOR_H
 

@@ -5,9 +5,9 @@
  *      supports, since it was made by and for this provider
  *   2  the kind it prefers
  *   3  blockNumber or slot    4  timestamp or timeUs    5  txHash or signature
- * Of several alternatives of one numeric kind the highest counts: all are positions of the same last
- * row, and an older one would only repeat work. A blockNumber of 0 says nothing and is taken when
- * nothing else fits.
+ * Of several alternatives of one numeric kind the highest counts: all are positions of the same
+ * last row, and an older one would only repeat work. A blockNumber of 0 says nothing and is taken
+ * when nothing else fits.
  *
  * A rewind happens here and nowhere else, once, and only when another provider goes on: by the
  * larger of the replay window and the way back to where the old provider was last proved good,
@@ -44,7 +44,8 @@ static bool says_nothing(const struct cursor *cursor)
     return cursor->kind == CURSOR_BLOCK_NUMBER && cursor->number == 0;
 }
 
-/* The best position among `wanted` kinds: primary, else the kind listed first, the highest of it. */
+/* The best position among `wanted` kinds: primary, else the kind listed first, the highest of
+ * it. */
 static const struct cursor *find(const struct cursor_state *state, const struct cursor_ask *ask,
                                  unsigned wanted, bool tokens)
 {

@@ -38,7 +38,7 @@ void intake_init(struct intake *intake, const struct intake_ops *ops, void *arg,
 
 void intake_deinit(struct intake *intake)
 {
-    assert(intake_idle(intake));
+    assert(intake->under_way == 0);
     intake->runtime->ops->timer_disarm(intake->runtime, &intake->flush);
     if (intake->filling != NULL)
         batch_give_back(intake->filling);
@@ -66,11 +66,12 @@ enum rc intake_take(struct intake *intake, struct bytes payload, bool binary)
     return rc;
 }
 
-void intake_drop_frames(struct intake *intake)
+bool intake_has_room(struct intake *intake)
 {
-    assert(!intake->pumping);
-    frame_ring_clear(intake->ring);
-    intake->refused = false;
+    assert(!intake->stopping);
+    bool room = frame_ring_has_room(intake->ring);
+    intake->refused |= !room;
+    return room;
 }
 
 static void answered(void *arg, struct batch *batch, enum rc rc)

@@ -4,8 +4,8 @@
  *
  * Frames go into a bounded ring as they come, so that the connection stays alive while the writer
  * stalls. From there they are decoded, in order, into batches; at most 256 events are one unit,
- * whose batch carries the cursor of its last event (I2). Three positions, always in this order (I1):
- *   received   of the last event decoded
+ * whose batch carries the cursor of its last event (I2). Three positions, always in this order
+ * (I1):   received   of the last event decoded
  *   staged     of the last unit handed to the writer
  *   committed  of the last unit that is durable
  * A frame that cannot be decoded goes into quarantine and the stream goes on (I7). Without a free
@@ -34,7 +34,7 @@ struct intake_ops {
     /* Adds the cursor row that stands at `position`; RC_AGAIN when it does not fit. */
     enum rc (*cursor)(void *arg, int64_t position, struct batch *batch);
     enum rc (*submit)(void *arg, struct batch *batch);
-    /* There is room again after frames were refused, or nothing is under way any more. */
+    /* There is room again after there was none. */
     void (*relieved)(void *arg);
     /* The writer will not take anything any more. */
     void (*failed)(void *arg);
@@ -63,13 +63,14 @@ struct intake {
 void intake_init(struct intake *intake, const struct intake_ops *ops, void *arg,
                  struct runtime *runtime, struct batch_pool *pool, const char *source,
                  size_t ring_bytes);
+/* What was not handed over is forgotten, as in a crash: it will be asked for again. */
 void intake_deinit(struct intake *intake);
 /* Where the store says the stream stands; before the first frame. */
 void intake_resume(struct intake *intake, int64_t position);
 /* Takes a frame; RC_AGAIN when the ring is full. */
 must_check enum rc intake_take(struct intake *intake, struct bytes payload, bool binary);
-/* Forgets frames not yet decoded: they will be asked for again. */
-void intake_drop_frames(struct intake *intake);
+/* Whether it is worth connecting; if not, `relieved` is called once it is. */
+bool intake_has_room(struct intake *intake);
 /* Decodes what can be decoded; called again whenever a batch comes free. */
 void intake_pump(struct intake *intake);
 /* Hands over what is there and takes nothing more. */

@@ -3,8 +3,8 @@
  * request.h - one HTTP request on its way through the server, and the routes it may take.
  *
  * A route's `begin` runs on the serving loop and either answers or leaves it to `work`, which runs
- * on a reader's thread with a store; then `finish`, on the loop again, must answer. While `work` runs
- * nobody else touches the request. Every request is answered exactly once; a failure is always
+ * on a reader's thread with a store; then `finish`, on the loop again, must answer. While `work`
+ * runs nobody else touches the request. Every request is answered exactly once; a failure is always
  * {success:false, code, error}.
  *
  * Owner: the listener it came through.  Thread: the serving loop, but for `work`. */

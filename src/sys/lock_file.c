@@ -8,9 +8,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* <sys/file.h> declares it, but our own header of that name is found first. */
+int flock(int fd, int operation);
 
 static enum rc make_folders(char *path, struct err *err)
 {

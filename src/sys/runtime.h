@@ -41,7 +41,7 @@ struct http_response {
                  * RC_REJECT: refused by us: address, size, protocol (see `err`) */
     struct err err;
     int status;
-    struct bytes body;         /* decoded; borrowed for the call */
+    struct bytes body;         /* decoded, ARENA_PAD readable bytes follow; borrowed for the call */
     struct bytes headers;      /* "name: value\r\n" lines of the last answer, names lowercased */
     int64_t retry_after_ms;    /* from Retry-After, -1 when absent */
     const char *effective_url; /* after redirects */

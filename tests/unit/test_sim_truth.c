@@ -111,7 +111,7 @@ static void replay(const struct world *world, struct naive *naive)
         char did[40], kind[16];
         int64_t time_us;
         text_clear(&line);
-        event_json_v1(world, k, false, &line);
+        event_json_v1(world, k, 0, &line);
         assert_int_equal(json_parse_copy(doc, text_bytes(&line), &event, NULL), RC_OK);
         copy(json_get(event, "did"), did, sizeof did);
         copy(json_get(event, "kind"), kind, sizeof kind);

@@ -17,7 +17,7 @@ static struct text render(const struct world *world)
 {
     struct text out = {0};
     for (uint32_t k = 0; k < world_count(world); k++) {
-        event_json_v1(world, k, false, &out);
+        event_json_v1(world, k, 0, &out);
         text_append_char(&out, '\n');
     }
     return out;
@@ -79,7 +79,7 @@ static void times_never_fall_and_revisions_rise_even_among_ties(void **state)
         struct text line = {0};
         struct json event;
         const struct world_event *truth = world_event(world, k);
-        event_json_v1(world, k, false, &line);
+        event_json_v1(world, k, 0, &line);
         assert_int_equal(json_parse_copy(doc, text_bytes(&line), &event, NULL), RC_OK);
         check_event(event, truth, last_revs[truth->account]);
         assert_true(truth->time_us >= last_us);
@@ -192,7 +192,7 @@ static void compressed_events_read_back_with_the_dictionary_only(void **state)
     (void)state;
     struct world_options options = world_options_default();
     struct world *world = world_new(&options);
-    struct dictionary *dictionary = dictionary_train(&options, 4711);
+    struct dictionary *dictionary = dictionary_train(&options, WIRE_V1, 4711);
     struct bytes bytes = dictionary_bytes(dictionary);
     ZSTD_DCtx *context = ZSTD_createDCtx();
     char room[65536];
@@ -200,7 +200,7 @@ static void compressed_events_read_back_with_the_dictionary_only(void **state)
     world_grow(world, 500);
     for (uint32_t k = 0; k < 500; k++) {
         struct text line = {0}, frame = {0};
-        event_json_v1(world, k, false, &line);
+        event_json_v1(world, k, 0, &line);
         dictionary_compress(dictionary, text_bytes(&line), &frame);
         assert_int_equal(ZSTD_getDictID_fromFrame(frame.data, frame.len), 4711);
         bool unknown = ZSTD_getFrameContentSize(frame.data, frame.len) == ZSTD_CONTENTSIZE_UNKNOWN;
