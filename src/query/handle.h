@@ -20,7 +20,7 @@
 #define QUERY_HANDLE_H
 
 #include "base/uuid.h"
-#include "query/page.h"
+#include "query/query_page.h"
 
 #define HANDLES_MAX         16384
 #define HANDLE_IDLE_US      INT64_C(300000000)

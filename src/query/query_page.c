@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "query/page.h"
+#include "query/query_page.h"
 
 #include "base/json_write.h"
 #include "base/timestamp.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * page.h - one page of a collection, read from the store and written as JSON.
+ * query_page.h - one page of a collection, read from the store and written as JSON.
  *
  * A page is the interval of keys after one place up to and including another. A new page ends where
  * its rows are enough; a page asked for again ends at the place that was recorded (I10), however
@@ -8,8 +8,8 @@
  * the page is refused with CONFLICT rather than cut, since a cut would lose rows.
  *
  * Owner: the caller.  Thread: any one that owns the store's connection. */
-#ifndef QUERY_PAGE_H
-#define QUERY_PAGE_H
+#ifndef QUERY_QUERY_PAGE_H
+#define QUERY_QUERY_PAGE_H
 
 #include "query/seek.h"
 #include "store/store.h"
