@@ -5,10 +5,10 @@
 #include "store/outbox.h"
 #include "store/writer.h"
 #include "sys/clock.h"
-#include "sys/file.h"
 #include "sys/log.h"
 #include "sys/loop.h"
 #include "sys/network.h"
+#include "sys/small_file.h"
 
 #include <assert.h>
 #include <inttypes.h>
