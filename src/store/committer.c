@@ -10,6 +10,7 @@ void committer_init(struct committer *committer, struct store *store,
     *committer = (struct committer){.store = store,
                                     .position = position,
                                     .commit = commit_new(),
+                                    .delay_us_min = COMMITTER_DELAY_US_MIN,
                                     .delay_us = COMMITTER_DELAY_US_MIN};
 }
 
@@ -55,7 +56,7 @@ enum rc committer_step(struct committer *committer, int64_t now_us, int64_t *wai
         rc = commit_write(committer->commit, committer->store, &committer->position, now_us, err);
     committer->asking = rc == RC_RETRY;
     if (rc == RC_OK)
-        committer->delay_us = COMMITTER_DELAY_US_MIN;
+        committer->delay_us = committer->delay_us_min;
     if (rc != RC_RETRY)
         return rc;
     *wait_us = committer->delay_us;

@@ -27,7 +27,7 @@ struct committer {
     struct store_position position;
     struct commit *commit;
     bool asking;
-    int64_t delay_us; /* of the next wait */
+    int64_t delay_us_min, delay_us; /* of the first wait in a row, and of the next */
     uint64_t retries, refused;
 };
 

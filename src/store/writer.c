@@ -154,11 +154,11 @@ struct writer *writer_start(struct store *store, struct store_position position,
         writer->options.gather_us_max = 20000;
     if (writer->options.give_up_us == 0)
         writer->options.give_up_us = 5000000;
-    if (writer->options.retry_us_min == 0)
-        writer->options.retry_us_min = RETRY_US_MIN;
     writer->queue = queue_new(writer->options.batches_max);
     writer->shown = latest_new(sizeof writer->state);
     committer_init(&writer->committer, store, position);
+    if (options->retry_us_min > 0)
+        writer->committer.delay_us_min = writer->committer.delay_us = options->retry_us_min;
     show(writer);
     writer->thread = thread_start("writer", write_until_closed, writer);
     return writer;

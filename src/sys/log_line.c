@@ -5,6 +5,7 @@
 #include "base/timestamp.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Room for what closes every line, whatever was left out before it: names of component and event
@@ -228,7 +229,7 @@ void log_line_format(const struct log_line *line, enum log_format format, struct
 {
     char time[TIMESTAMP_TEXT_MAX];
     if (!timestamp_format(line->wall_us, time))
-        memcpy(time, "0000-00-00T00:00:00.000Z", sizeof "0000-00-00T00:00:00.000Z");
+        snprintf(time, sizeof time, "0000-00-00T00:00:00.000Z");
     text_clear(out);
     if (format == LOG_FORMAT_JSON)
         format_json(line, time, out);
