@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/reader_pool.h"
 
-#include "sys/thread_queue.h"
 #include "sys/thread.h"
+#include "sys/thread_queue.h"
 
 #include <assert.h>
 #include <stdlib.h>
