@@ -200,6 +200,32 @@ void control_lost(struct http_exchange *exchange, void *arg)
     reply_lines(exchange, &body);
 }
 
+static void set_followed(struct http_exchange *exchange, struct sim *sim, bool followed)
+{
+    char did[64];
+    struct text body = {0};
+    uint32_t account = WORLD_NONE;
+    if (query_get(http_exchange_request(exchange)->query, "did", did, sizeof did))
+        account = world_find_did(sim->world, bytes_of(did));
+    if (account == WORLD_NONE || account == 0) {
+        http_reply_text(exchange, 400, "no such account to follow\n");
+        return;
+    }
+    world_set_followed(sim->world, account, followed);
+    text_appendf(&body, "{\"followed\":%s}", followed ? "true" : "false");
+    reply_json(exchange, 200, &body);
+}
+
+void control_follow(struct http_exchange *exchange, void *arg)
+{
+    set_followed(exchange, arg, true);
+}
+
+void control_unfollow(struct http_exchange *exchange, void *arg)
+{
+    set_followed(exchange, arg, false);
+}
+
 void control_accounts(struct http_exchange *exchange, void *arg)
 {
     struct sim *sim = arg;

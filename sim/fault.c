@@ -27,6 +27,8 @@ static const struct fault_defaults {
     [FAULT_WRONG_DICTIONARY] = {.name = "wrong_dictionary", .lossy = true},
     [FAULT_REFUSE] = {.name = "refuse", .status = 503},
     [FAULT_CUTOVER] = {.name = "cutover", .bytes = 5, .lossy = true},
+    [FAULT_HTTP] = {.name = "http", .status = 500},
+    [FAULT_HTTP_TRUNCATE] = {.name = "http_truncate"},
 };
 
 const char *fault_name(enum fault_kind kind)

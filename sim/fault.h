@@ -35,6 +35,9 @@ enum fault_kind {
     FAULT_REFUSE, /* answers `status` (503; 0 drops), Retry-After `retry_after` when given */
     /* at the first event of a replay that is younger than 1 s */
     FAULT_CUTOVER, /* lossy: `bytes` (5) events are left out, then two change places */
+    /* at each XRPC request; `collection` is the method */
+    FAULT_HTTP,          /* answers `status` (500; 0 drops, 200 is a page of HTML), Retry-After */
+    FAULT_HTTP_TRUNCATE, /* half of the JSON */
     FAULT_COUNT,
 };
 

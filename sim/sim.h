@@ -75,8 +75,13 @@ http_handler_fn jetstream_v1_subscribe;
 /* GET /xrpc/network.bsky.jetstream.… */
 http_handler_fn jetstream_v2_subscribe, jetstream_v2_dictionary;
 
+/* GET /xrpc/app.bsky.… and com.atproto.… */
+http_handler_fn appview_get_profile, appview_get_profiles, appview_get_follows,
+    appview_resolve_handle, appview_get_author_feed, appview_get_posts;
+
 /* /_sim/… */
-http_handler_fn control_stats, control_step, control_arm, control_disarm, control_truth,
-    control_events, control_lost, control_dictionary, control_accounts;
+http_handler_fn control_follow, control_unfollow, control_stats, control_step, control_arm,
+    control_disarm, control_truth, control_events, control_lost, control_dictionary,
+    control_accounts;
 
 #endif

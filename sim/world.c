@@ -18,6 +18,7 @@ struct world {
     uint32_t *inactive; /* those that may come back */
     uint32_t inactive_count, deleted_count;
     struct world_event *events;
+    uint32_t *previous; /* of the same account, by event */
     uint32_t count, cap;
 };
 
@@ -92,6 +93,7 @@ struct world *world_new(const struct world_options *options)
     for (uint32_t i = 0; i < options->accounts; i++) {
         struct draw draw = draw_make(options->seed, i, SALT_DID);
         did_write(&draw, world->accounts[i].did);
+        world->accounts[i].last = WORLD_NONE;
         index_did(world, i);
     }
     choose_follows(world);
@@ -102,6 +104,7 @@ void world_free(struct world *world)
 {
     if (world == NULL)
         return;
+    free(world->previous);
     free(world->events);
     free(world->by_did);
     free(world->inactive);
@@ -262,6 +265,7 @@ void world_grow(struct world *world, uint32_t count)
     while (world->cap - world->count < count) {
         world->cap = world->cap == 0 ? 1024 : world->cap * 2;
         world->events = memory_resize(world->events, sizeof *world->events * world->cap);
+        world->previous = memory_resize(world->previous, sizeof *world->previous * world->cap);
     }
     for (; count > 0; count--) {
         uint32_t k = world->count;
@@ -277,6 +281,8 @@ void world_grow(struct world *world, uint32_t count)
         }
         draw_event(world, &event);
         world->events[k] = event;
+        world->previous[k] = world->accounts[event.account].last;
+        world->accounts[event.account].last = k;
         world->count++;
     }
 }
@@ -314,4 +320,16 @@ uint32_t world_find_time(const struct world *world, int64_t us)
             high = middle;
     }
     return low;
+}
+
+uint32_t world_previous(const struct world *world, uint32_t k)
+{
+    assert(k < world->count);
+    return world->previous[k];
+}
+
+void world_set_followed(struct world *world, uint32_t account, bool followed)
+{
+    assert(account < world->options.accounts);
+    world->accounts[account].followed = followed;
 }

@@ -51,6 +51,7 @@ struct world_account {
     uint8_t status;
     bool followed;    /* by account 0, the person the world is about */
     uint32_t renamed; /* how often the handle changed */
+    uint32_t last;    /* its newest event, WORLD_NONE without one */
 };
 
 struct world_event {
@@ -77,8 +78,14 @@ uint32_t world_count(const struct world *world);
 const struct world_options *world_settings(const struct world *world);
 const struct world_event *world_event(const struct world *world, uint32_t k);
 const struct world_account *world_account(const struct world *world, uint32_t account);
+/* The event before k of the same account, or WORLD_NONE. */
+uint32_t world_previous(const struct world *world, uint32_t k);
 /* The account with this DID, or WORLD_NONE. */
 uint32_t world_find_did(const struct world *world, struct bytes did);
+/* The account that has this handle now, or WORLD_NONE. */
+uint32_t world_find_handle(const struct world *world, struct bytes handle);
+/* Account 0 begins or ceases to follow; no event is made of it. */
+void world_set_followed(struct world *world, uint32_t account, bool followed);
 /* The first event with time_us >= us; the count when there is none. */
 uint32_t world_find_time(const struct world *world, int64_t us);
 /* time_us of event k, whether it has happened or not; ties left out. */

@@ -48,6 +48,23 @@ void world_handle(const struct world *world, uint32_t account, uint32_t renamed,
         snprintf(out, NAME_SIZE, "%s%u-%u.sky.example", name, account, renamed);
 }
 
+uint32_t world_find_handle(const struct world *world, struct bytes handle)
+{
+    char current[NAME_SIZE];
+    uint64_t account = 0;
+    size_t i = 0;
+    /* The number in a handle is that of the account. */
+    while (i < handle.len && (handle.data[i] < '0' || handle.data[i] > '9'))
+        i++;
+    for (; i < handle.len && handle.data[i] >= '0' && handle.data[i] <= '9'; i++)
+        account = account > UINT32_MAX ? account : account * 10 + (uint64_t)(handle.data[i] - '0');
+    if (account >= world_settings(world)->accounts)
+        return WORLD_NONE;
+    world_handle(world, (uint32_t)account, world_account(world, (uint32_t)account)->renamed,
+                 current);
+    return bytes_equal_string(handle, current) ? (uint32_t)account : WORLD_NONE;
+}
+
 void world_display_name(const struct world *world, uint32_t account, char out[NAME_SIZE])
 {
     struct draw draw = draw_make(world_settings(world)->seed, account, SALT_NAME);

@@ -2,7 +2,7 @@
 #include "config_load.h"
 
 #include "config_table.h"
-#include "sys/file.h"
+#include "sys/small_file.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -259,7 +259,7 @@ static void read_secret(struct config_provider *provider, const struct setting *
                        provider->name, key->path, key->path);
         return;
     }
-    if (file_read(file, SECRET_BYTES_MAX, &content, &err) != RC_OK) {
+    if (small_file_read(file, SECRET_BYTES_MAX, &content, &err) != RC_OK) {
         config_problem(problems, *of_file, "providers.%s.%s_file: %s", provider->name, key->path,
                        err.text);
         return;
@@ -318,8 +318,8 @@ enum rc config_load(struct config *config, const struct config_sources *sources,
     struct text file = {0};
     struct err err;
     config_init(config);
-    if (sources->file != NULL && (!sources->file_optional || file_exists(sources->file))) {
-        if (file_read(sources->file, YAML_TREE_BYTES_MAX, &file, &err) == RC_OK)
+    if (sources->file != NULL && (!sources->file_optional || small_file_exists(sources->file))) {
+        if (small_file_read(sources->file, YAML_TREE_BYTES_MAX, &file, &err) == RC_OK)
             config_read_yaml(config, sources->file, text_bytes(&file), problems);
         else
             config_problem(problems, (struct config_origin){0}, "%s", err.text);

@@ -44,7 +44,8 @@ static bool says_nothing(const struct cursor *cursor)
     return cursor->kind == CURSOR_BLOCK_NUMBER && cursor->number == 0;
 }
 
-/* The best among `wanted` kinds: primary, else the kind listed first, the highest of it. */
+/* The best position among `wanted` kinds: primary, else the kind listed first, the highest of
+ * it. */
 static const struct cursor *find(const struct cursor_state *state, const struct cursor_ask *ask,
                                  unsigned wanted, bool tokens)
 {

@@ -38,7 +38,7 @@ void intake_init(struct intake *intake, const struct intake_ops *ops, void *arg,
 
 void intake_deinit(struct intake *intake)
 {
-    assert(intake_idle(intake));
+    assert(intake->under_way == 0);
     intake->runtime->ops->timer_disarm(intake->runtime, &intake->flush);
     if (intake->filling != NULL)
         batch_give_back(intake->filling);

@@ -4,8 +4,8 @@
  *
  * Frames go into a bounded ring as they come, so that the connection stays alive while the writer
  * stalls. From there they are decoded, in order, into batches; at most 256 events are one unit,
- * whose batch carries the cursor of its last event (I2). Three positions, always in this order (I1):
- *   received   of the last event decoded
+ * whose batch carries the cursor of its last event (I2). Three positions, always in this order
+ * (I1):   received   of the last event decoded
  *   staged     of the last unit handed to the writer
  *   committed  of the last unit that is durable
  * A frame that cannot be decoded goes into quarantine and the stream goes on (I7). Without a free
@@ -63,6 +63,7 @@ struct intake {
 void intake_init(struct intake *intake, const struct intake_ops *ops, void *arg,
                  struct runtime *runtime, struct batch_pool *pool, const char *source,
                  size_t ring_bytes);
+/* What was not handed over is forgotten, as in a crash: it will be asked for again. */
 void intake_deinit(struct intake *intake);
 /* Where the store says the stream stands; before the first frame. */
 void intake_resume(struct intake *intake, int64_t position);

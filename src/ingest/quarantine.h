@@ -2,9 +2,9 @@
  *
  * quarantine.h - input nobody could use is kept, with the reason (I7).
  *
- * Up to a cap of bytes per hour the input is kept as it came; beyond it, and for what is larger than
- * one row may hold, its digest, size and reason are. Equal input of one source is one row with a
- * count.
+ * Up to a cap of bytes per hour the input is kept as it came; beyond it, and for what is larger
+ * than one row may hold, its digest, size and reason are. Equal input of one source is one row with
+ * a count.
  *
  * Owner: a source.  Thread: the owner's.  Never reads a clock, never logs. */
 #ifndef INGEST_QUARANTINE_H

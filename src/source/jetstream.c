@@ -15,6 +15,7 @@
 #define RING_BYTES      ((size_t)16 << 20)
 #define WINDOW_US       INT64_C(86400000000)
 #define CROSS_REPLAY_US INT64_C(10000000)
+#define DISORDER_US     INT64_C(2000000)
 #define FRAME_BYTES_MAX ((size_t)2 << 20)
 #define SOURCE_NAME     "jetstream"
 #define STREAM_NAME     "live"
@@ -249,7 +250,7 @@ static const struct ws_events ws_events = {
     .opened = on_opened, .message = on_message, .closed = on_closed};
 
 /* Where to begin at the chosen host: at the last event decoded, rewound once if another host gave
- * it. */
+ * it, and by the disorder a host may send in if it is its own. */
 static int64_t position_to_ask(struct jetstream *js)
 {
     struct cursor_choice choice;
@@ -267,7 +268,10 @@ static int64_t position_to_ask(struct jetstream *js)
     js->cursor.primary.inclusive = true;
     enum rc rc = cursor_resolve(&js->cursor, &ask, &choice, &err);
     assert(rc == RC_OK && choice.cursor.kind == CURSOR_TIME_US);
-    return choice.cursor.number;
+    int64_t from = choice.cursor.number;
+    if (choice.rewound_by == 0)
+        from -= DISORDER_US;
+    return from > 0 ? from : 1;
 }
 
 static void open_connection(struct jetstream *js)
@@ -445,8 +449,10 @@ static enum rc set_up(struct jetstream *js, const struct jetstream_options *opti
     for (size_t i = 0; i < options->collection_count; i++)
         text_appendf(&js->query, "%swantedCollections=%s", i > 0 ? "&" : "",
                      options->collections[i]);
-    if (options->cursor_state.data == NULL)
+    if (options->cursor_state.data == NULL) {
+        intake_resume(&js->intake, options->start_us);
         return RC_OK;
+    }
     enum rc rc = cursor_state_from_json(&js->cursor, js->doc, options->cursor_state, err);
     if (rc != RC_OK)
         return err_wrap(err, rc, "the stored cursor of jetstream is unusable");

@@ -2,11 +2,11 @@
  *
  * jetstream.h - the Bluesky firehose over the Jetstream v1 wire.
  *
- * One connection at a time to one of several hosts, which are providers: the next one is chosen when
- * one fails, and the position is rewound once when it is another host's. A connection begins where
- * the last event decoded stands; the wire's cursor is inclusive, so that one event comes again and
- * the store drops it. When the ring of frames is full the connection is closed, and made again once a
- * quarter of it is free.
+ * One connection at a time to one of several hosts, which are providers: the next one is chosen
+ * when one fails, and the position is rewound once when it is another host's. A connection begins
+ * where the last event decoded stands; the wire's cursor is inclusive, so that one event comes
+ * again and the store drops it. When the ring of frames is full the connection is closed, and made
+ * again once a quarter of it is free.
  *
  *   idle -> dialling -> live -> waiting -> dialling ...        stop: any -> stopped
  *
@@ -28,6 +28,7 @@ struct jetstream_options {
     size_t ring_bytes;                                        /* 0: 16 MiB */
     int64_t window_us;         /* the hosts' replay window; 0: 24 h */
     struct bytes cursor_state; /* as stored; absent: none yet */
+    int64_t start_us;          /* where to begin when none is stored; 0: live */
 };
 
 /* RC_REJECT: an endpoint or the stored state is unusable. Everything given is copied. */

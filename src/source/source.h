@@ -49,6 +49,7 @@ struct source_ops {
     /* True once nothing of it is under way: it may be freed. */
     bool (*stopped)(const struct source *source);
     void (*view)(const struct source *source, struct source_view *view);
+    /* Every batch was answered. What was not handed over is forgotten and asked for again. */
     void (*free)(struct source *source);
 };
 

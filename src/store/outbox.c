@@ -4,7 +4,7 @@
 #include "base/bytes.h"
 #include "store/writer.h"
 #include "sys/loop.h"
-#include "sys/queue.h"
+#include "sys/thread_queue.h"
 
 #include <assert.h>
 #include <stdlib.h>

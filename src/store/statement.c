@@ -116,11 +116,11 @@ static uint8_t find_field(const struct record_kind *kind, struct bytes name)
 {
     if (bytes_equal_string(name, "n"))
         return PARAM_N;
-    for (uint8_t i = 0; i < kind->field_count; i++)
-        if (bytes_equal_string(name, kind->field_names[i]))
-            return i;
-    assert(!"a statement names a field that its kind does not have");
-    return 0;
+    uint8_t i = 0;
+    while (i < kind->field_count && !bytes_equal_string(name, kind->field_names[i]))
+        i++;
+    assert(i < kind->field_count); /* else the statement names what its kind does not have */
+    return i;
 }
 
 /* Collects, in order of first use, the fields that the statement reads. */

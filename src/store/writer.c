@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/writer.h"
 
-#include "store/commit.h"
+#include "store/committer.h"
 #include "sys/clock.h"
 #include "sys/crashpoint.h"
-#include "sys/queue.h"
 #include "sys/thread.h"
+#include "sys/thread_queue.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define IDLE_US      1000000
-#define RETRY_US_MIN 1000000
-#define RETRY_US_MAX 30000000
+#define IDLE_US           1000000
+#define STOPPING_RETRY_US 250000
 
 struct writer {
     struct store *store;
@@ -22,12 +21,15 @@ struct writer {
     struct thread *thread;
     struct latest *shown;
     struct writer_state state; /* the thread's own */
-    struct commit *commit;
+    struct committer committer;
     struct batch *held; /* popped, but the commit had no room for it */
 };
 
 static void show(struct writer *writer)
 {
+    writer->state.position = writer->committer.position;
+    writer->state.retries = writer->committer.retries;
+    writer->state.refused = writer->committer.refused;
     latest_put(writer->shown, &writer->state);
 }
 
@@ -55,69 +57,44 @@ static void note_trouble(struct writer *writer, const struct err *err)
 static void gather(struct writer *writer, struct batch *first)
 {
     int64_t deadline = clock_mono_us() + writer->options.gather_us_max;
-    bool fits = commit_add(writer->commit, first);
+    bool fits = committer_add(&writer->committer, first);
     assert(fits && writer->held == NULL);
-    while (writer->commit->gathered < COMMIT_RECORDS_GOAL) {
+    while (committer_gathered(&writer->committer) < COMMIT_RECORDS_GOAL) {
         struct batch *batch = queue_pop(writer->queue, deadline - clock_mono_us());
         if (batch == NULL)
             return;
-        if (!commit_add(writer->commit, batch)) {
+        if (!committer_add(&writer->committer, batch)) {
             writer->held = batch;
             return;
         }
     }
 }
 
-/* After a failure whose outcome is unknown: did the commit arrive? RC_OK: it did. RC_AGAIN: it did
- * not, send it again. RC_RETRY: cannot tell yet. RC_FATAL: somebody else writes here now. */
-static enum rc ask_outcome(struct writer *writer, struct err *err)
-{
-    struct store_position now, *mine = &writer->state.position;
-    enum rc rc = writer->store->ops->position(writer->store, &now, err);
-    if (rc != RC_OK)
-        return rc == RC_FATAL ? RC_FATAL : RC_RETRY;
-    if (now.epoch != mine->epoch || now.commit_seq < mine->commit_seq ||
-        now.commit_seq > mine->commit_seq + 1)
-        return err_set(err, RC_FATAL, "another process has taken this store over");
-    if (now.commit_seq == mine->commit_seq)
-        return RC_AGAIN;
-    *mine = now;
-    return RC_OK;
-}
-
 /* Waits before the next try; false when the writer is to stop and has tried long enough. */
-static bool wait_a_little(struct writer *writer, int64_t *delay_us, int64_t *give_up_at)
+static bool wait_a_little(struct writer *writer, int64_t wait_us, int64_t *give_up_at)
 {
-    bool stopping = queue_wait_closed(writer->queue, *delay_us);
-    *delay_us = *delay_us * 2 > RETRY_US_MAX ? RETRY_US_MAX : *delay_us * 2;
-    if (!stopping)
+    if (!queue_wait_closed(writer->queue, wait_us))
         return true;
     int64_t now = clock_mono_us();
     if (*give_up_at == 0)
         *give_up_at = now + writer->options.give_up_us;
     if (now >= *give_up_at)
         return false;
-    queue_rest(writer->queue, RETRY_US_MIN / 4);
-    *delay_us = 1;
+    queue_rest(writer->queue, STOPPING_RETRY_US);
     return true;
 }
 
 /* Commits until it is known to be durable, or hopeless. */
 static enum rc settle(struct writer *writer, struct err *err)
 {
-    int64_t delay_us = RETRY_US_MIN, give_up_at = 0;
-    enum rc rc = RC_AGAIN;
+    int64_t wait_us, give_up_at = 0;
     for (;;) {
-        if (rc == RC_AGAIN)
-            rc = commit_write(writer->commit, writer->store, &writer->state.position,
-                              clock_wall_us(), err);
+        enum rc rc = committer_step(&writer->committer, clock_wall_us(), &wait_us, err);
         if (rc != RC_RETRY)
             return rc;
-        writer->state.retries++;
         note_trouble(writer, err);
-        if (!wait_a_little(writer, &delay_us, &give_up_at))
+        if (!wait_a_little(writer, wait_us, &give_up_at))
             return RC_RETRY;
-        rc = ask_outcome(writer, err);
     }
 }
 
@@ -133,8 +110,7 @@ static void commit_gathered(struct writer *writer)
 {
     struct err err;
     enum rc rc = writer->state.dead ? RC_FATAL : settle(writer, &err);
-    writer->state.refused += rc == RC_OK ? writer->commit->refused_count : 0;
-    struct batch *batches = commit_take_batches(writer->commit);
+    struct batch *batches = committer_take(&writer->committer);
     if (rc == RC_OK) {
         crashpoint(CRASH_BEFORE_ACK);
         writer->state.commits++;
@@ -178,10 +154,11 @@ struct writer *writer_start(struct store *store, struct store_position position,
         writer->options.gather_us_max = 20000;
     if (writer->options.give_up_us == 0)
         writer->options.give_up_us = 5000000;
-    writer->state.position = position;
     writer->queue = queue_new(writer->options.batches_max);
     writer->shown = latest_new(sizeof writer->state);
-    writer->commit = commit_new();
+    committer_init(&writer->committer, store, position);
+    if (options->retry_us_min > 0)
+        writer->committer.delay_us_min = writer->committer.delay_us = options->retry_us_min;
     show(writer);
     writer->thread = thread_start("writer", write_until_closed, writer);
     return writer;
@@ -207,7 +184,7 @@ void writer_stop(struct writer *writer)
 {
     queue_close(writer->queue);
     thread_join(writer->thread);
-    commit_free(writer->commit);
+    committer_deinit(&writer->committer);
     queue_free(writer->queue);
     latest_free(writer->shown);
     store_close(writer->store);

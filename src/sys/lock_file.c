@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The system declares it in a header that one of ours hides by its name. */
+/* <sys/file.h> declares it, but our own header of that name is found first. */
 int flock(int fd, int operation);
 
 static enum rc make_folders(char *path, struct err *err)

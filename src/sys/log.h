@@ -7,10 +7,9 @@
  * and a tagged line is its tag and its words, nothing else: [POLL] a.example: 3 posts, 1 URLs ...
  * JSON is one object per line: timestamp, level, component, event_type, metadata.
  *
- * Always holds: a line is at most LOG_LINE_MAX bytes and goes out in one write; what does not fit is
- * cut or left out, and the line says so, and as JSON it still parses. Control characters are
- * escaped, bytes that are no UTF-8 replaced. A line that cannot be written is counted, never waited
- * for.
+ * Always holds: a line is at most LOG_LINE_MAX bytes and goes out in one write; what does not fit
+ * is cut or left out, and the line says so, and as JSON it still parses. Control characters are
+ * escaped, bytes that are no UTF-8 replaced. A line that cannot be written is counted.
  *
  * Owner: the process, which has one log as it has one stderr; before log_open it is text on stderr.
  * Thread: any; the lock is held for the write alone. */

@@ -5,6 +5,7 @@
 #include "base/timestamp.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Room for what closes every line, whatever was left out before it: names of component and event
@@ -29,24 +30,34 @@ static struct bytes cut(struct bytes value, size_t len)
     return bytes_make(value.data, len);
 }
 
+static bool is_control(struct bytes text, size_t i)
+{
+    unsigned char c = (unsigned char)text.data[i];
+    unsigned char next = i + 1 < text.len ? (unsigned char)text.data[i + 1] : 0;
+    return c == 0x7f || (c == 0xc2 && next >= 0x80 && next <= 0x9f);
+}
+
 /* Delete and the C1 controls pass through JSON; a terminal would obey them. */
 static void escape_controls(struct text *line, size_t start)
 {
+    struct bytes text = text_bytes(line);
+    size_t first = start;
+    while (first < text.len && !is_control(text, first))
+        first++;
+    if (first == text.len)
+        return;
     struct text clean = {0};
-    for (size_t i = start; i < line->len; i++) {
-        unsigned char c = (unsigned char)line->data[i];
-        unsigned char next = i + 1 < line->len ? (unsigned char)line->data[i + 1] : 0;
-        bool c1 = c == 0xc2 && next >= 0x80 && next <= 0x9f;
-        if (c == 0x7f || c1) {
-            text_appendf(&clean, "\\u00%02x", c1 ? next : c);
+    for (size_t i = first; i < text.len; i++) {
+        if (is_control(text, i)) {
+            bool c1 = text.data[i] != 0x7f;
             i += c1;
+            text_appendf(&clean, "\\u00%02x", (unsigned char)text.data[i]);
         } else {
-            text_append_char(&clean, (char)c);
+            text_append_char(&clean, text.data[i]);
         }
     }
-    line->len = start;
-    if (clean.len > 0)
-        text_append(line, clean.data, clean.len);
+    line->len = first;
+    text_append(line, clean.data, clean.len);
     text_free(&clean);
 }
 
@@ -114,21 +125,26 @@ static void put_field(struct composer *composer, const struct log_field *field)
 static void fit_field(struct composer *composer, struct log_field field)
 {
     struct json_writer writer = composer->writer;
-    size_t start = composer->out->len;
-    if (field.type == LOG_TYPE_TEXT && field.text.len > LOG_LINE_MAX) {
-        field.text = cut(field.text, LOG_LINE_MAX);
+    size_t start = composer->out->len, room = LOG_LINE_MAX - TAIL_MAX;
+    assert(start <= room);
+    room -= start;
+    if (field.type == LOG_TYPE_TEXT && field.text.len > room) {
+        field.text = cut(field.text, room);
         composer->truncated = true;
     }
     for (;;) {
         put_field(composer, &field);
-        if (composer->out->len <= LOG_LINE_MAX - TAIL_MAX)
+        size_t written = composer->out->len - start;
+        if (written <= room)
             return;
         composer->truncated = true;
         composer->writer = writer;
         composer->out->len = start;
         if (field.type != LOG_TYPE_TEXT || field.text.len < 2)
             return;
-        field.text = cut(field.text, field.text.len - field.text.len / 4 - 1);
+        /* Escapes made it longer: what is left grows about as much. */
+        size_t len = field.text.len * room / written;
+        field.text = cut(field.text, len < field.text.len ? len : field.text.len - 1);
     }
 }
 
@@ -213,7 +229,7 @@ void log_line_format(const struct log_line *line, enum log_format format, struct
 {
     char time[TIMESTAMP_TEXT_MAX];
     if (!timestamp_format(line->wall_us, time))
-        strcpy(time, "0000-00-00T00:00:00.000Z");
+        snprintf(time, sizeof time, "0000-00-00T00:00:00.000Z");
     text_clear(out);
     if (format == LOG_FORMAT_JSON)
         format_json(line, time, out);

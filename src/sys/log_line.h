@@ -2,8 +2,8 @@
  *
  * log_line.h - one event as one line.
  *
- * Pure: no clock, no file, no lock. The line ends with a newline, holds no other one, and is at most
- * LOG_LINE_MAX bytes.
+ * Pure: no clock, no file, no lock. The line ends with a newline, holds no other one, and is at
+ * most LOG_LINE_MAX bytes.
  *
  * Owner: the caller, who owns `out`.  Thread: any. */
 #ifndef SYS_LOG_LINE_H

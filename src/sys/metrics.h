@@ -7,8 +7,8 @@
  * last one whose label values are "_other", so that a stranger's words cannot fill the memory (I6).
  * Once handed out, a metric stays where it is until the registry is freed.
  *
- * A histogram counts whole numbers (microseconds, bytes) in buckets that are an eighth of a power of
- * two wide, so a quantile is off by an eighth at most; the text shows every power of two.
+ * A histogram counts whole numbers (microseconds, bytes) in buckets that are an eighth of a power
+ * of two wide, so a quantile is off by an eighth at most; the text shows every power of two.
  *
  * Owner: who made the registry.  Thread: any; changing a metric takes no lock, finding one does. */
 #ifndef SYS_METRICS_H

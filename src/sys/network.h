@@ -12,8 +12,13 @@
 
 struct network;
 
+/* 0 in a number is its default. */
 struct network_options {
-    const char *ca_file; /* who signs the servers' certificates; NULL: the system's list */
+    const char *ca_file;        /* who signs the servers' certificates; NULL: the system's list */
+    bool allow_private;         /* strangers may name private addresses and any port */
+    size_t http_host_calls_max; /* HTTP exchanges under way per origin: 8 */
+    size_t http_calls_max;      /* under way together: 64 */
+    size_t http_queue_max;      /* waiting: 4,096 */
 };
 
 struct network *network_new(struct loop *loop, const struct network_options *options);

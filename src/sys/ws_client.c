@@ -256,9 +256,9 @@ static void on_event(struct ws *ws, enum ws_event event, struct bytes payload)
 static void decode(struct ws *ws, struct bytes input)
 {
     enum ws_event event = WS_EVENT_PONG;
+    struct err err = {0};
     while (ws->state != WS_OVER && event != WS_EVENT_NONE) {
         struct bytes payload;
-        struct err err = {0};
         event = ws_codec_next(ws->codec, &input, &payload, &err);
         if (err.text[0] != '\0')
             blame(ws, "%s", err.text);

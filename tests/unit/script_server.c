@@ -96,6 +96,11 @@ struct script_server *script_server_new(struct loop *loop, script_fn *fn, void *
     struct script_server *server = memory_new_zeroed(1, sizeof *server);
     struct sockaddr_in address;
     int len = sizeof address;
+    /* A proxy of the machine the test runs on would carry it away from loopback. */
+    static const char *const proxies[] = {"http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY",
+                                          "ALL_PROXY"};
+    for (size_t i = 0; i < sizeof proxies / sizeof proxies[0]; i++)
+        unsetenv(proxies[i]);
     server->fn = fn;
     server->arg = arg;
     server->tcp.data = server;

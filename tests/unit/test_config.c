@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test_config.h"
 
-#include "cli/cmd_config.h"
+#include "cli/commands.h"
 
 /* One number: its default, a value within, and both sides of both bounds. */
 static void check_number(const char *path, int64_t initial, int64_t min, int64_t max)
@@ -232,6 +232,7 @@ static void an_unknown_key_names_its_place_and_the_nearest_one(void **state)
            "t.yaml:2:3: unknown key \"intervall_minutes\" in polling (did you mean "
            "interval_minutes?)\n");
     expect("poling: {}\n", "t.yaml:1:1: unknown key \"poling\" (did you mean polling?)\n");
+    expect("lgo: {}\n", "t.yaml:1:1: unknown key \"lgo\" (did you mean log?)\n");
     expect("provider: {}\n", "t.yaml:1:1: unknown key \"provider\" (did you mean providers?)\n");
     expect("posts_per_page: 5\n",
            "t.yaml:1:1: unknown key \"posts_per_page\" (did you mean polling.posts_per_page?)\n");

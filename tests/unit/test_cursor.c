@@ -26,12 +26,6 @@ static int close_doc(void **state)
     return 0;
 }
 
-static void set_text(char *out, size_t size, const char *text)
-{
-    assert_true(strlen(text) < size);
-    snprintf(out, size, "%s", text);
-}
-
 static struct cursor block(int64_t number)
 {
     return cursor_make_number(CURSOR_BLOCK_NUMBER, number, NULL);
@@ -217,14 +211,14 @@ static void an_invalid_state_is_not_written(void **state)
     assert_int_equal(cursor_state_to_json(&held, doc, &json, &err), RC_OK);
     held.completion = CURSOR_COMPLETE; /* metadata without its provider */
     assert_int_equal(cursor_state_to_json(&held, doc, &json, &err), RC_REJECT);
-    set_text(held.provider_name, sizeof held.provider_name, "a");
-    set_text(held.custom, sizeof held.custom, "{\"a\":");
+    snprintf(held.provider_name, sizeof held.provider_name, "%s", "a");
+    snprintf(held.custom, sizeof held.custom, "%s", "{\"a\":");
     assert_int_equal(cursor_state_to_json(&held, doc, &json, &err), RC_REJECT);
     assert_int_equal(strncmp(err.text, "metadata.custom", 15), 0);
     held.custom[0] = '\0';
-    set_text(held.extra, sizeof held.extra, "\"a\":1},\"totalFetched\":9,\"x\":{\"b\":1");
+    snprintf(held.extra, sizeof held.extra, "%s", "\"a\":1},\"totalFetched\":9,\"x\":{\"b\":1");
     assert_int_equal(cursor_state_to_json(&held, doc, &json, &err), RC_REJECT);
-    set_text(held.extra, sizeof held.extra, "\"a\":1,\"updated\\u0041t\":5");
+    snprintf(held.extra, sizeof held.extra, "%s", "\"a\":1,\"updated\\u0041t\":5");
     assert_int_equal(cursor_state_to_json(&held, doc, &json, &err), RC_REJECT);
     text_free(&json);
 }
@@ -304,7 +298,7 @@ static void an_empty_page_takes_nothing_away(void **state)
     struct err err;
     const struct cursor zero = block(0), lower = block(5), higher = block(901);
     held.alternatives[0] = cursor_make_number(CURSOR_TIMESTAMP, 5000, NULL);
-    set_text(held.last_transaction_id, sizeof held.last_transaction_id, "id");
+    snprintf(held.last_transaction_id, sizeof held.last_transaction_id, "%s", "id");
     struct cursor_page page = {.provider_name = "b", .now_ms = 1, .extracted = &zero};
     assert_int_equal(cursor_state_advance(&held, &page, &err), RC_OK);
     page.extracted_count = 1;
@@ -398,12 +392,13 @@ static void random_states_survive_a_round_trip(void **state)
         if (seeded_below(&random, 2) == 0)
             held.high_water = random_cursor(&random);
         if (seeded_below(&random, 2) == 0) {
-            set_text(held.provider_name, sizeof held.provider_name, "p");
+            snprintf(held.provider_name, sizeof held.provider_name, "%s", "p");
             held.updated_ms = (int64_t)seeded_below(&random, 1000000);
             held.completion = (enum cursor_completion)seeded_below(&random, 3);
-            set_text(held.extra, sizeof held.extra,
+            snprintf(held.extra, sizeof held.extra, "%s",
                      seeded_below(&random, 2) == 0 ? "\"k\":[1, 2]" : "");
-            set_text(held.custom, sizeof held.custom, seeded_below(&random, 2) == 0 ? "-0.0" : "");
+            snprintf(held.custom, sizeof held.custom, "%s",
+                     seeded_below(&random, 2) == 0 ? "-0.0" : "");
         }
         print(&held, &json);
         if (cursor_state_from_json(&read, doc, text_bytes(&json), &err) != RC_OK)

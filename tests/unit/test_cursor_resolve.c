@@ -12,12 +12,6 @@
 #define BIT(kind)  (1U << CURSOR_##kind)
 #define EVERYTHING (~0U)
 
-static void set_text(char *out, size_t size, const char *value)
-{
-    assert_true(strlen(value) < size);
-    snprintf(out, size, "%s", value);
-}
-
 static struct cursor number(enum cursor_kind kind, int64_t value)
 {
     return cursor_make_number(kind, value, NULL);
@@ -36,7 +30,7 @@ static struct cursor token(const char *value, const char *provider)
 static struct cursor_state state_of(const char *provider, struct cursor primary)
 {
     struct cursor_state state = {.primary = primary, .updated_ms = 1000};
-    set_text(state.provider_name, sizeof state.provider_name, provider);
+    snprintf(state.provider_name, sizeof state.provider_name, "%s", provider);
     return state;
 }
 
@@ -130,7 +124,7 @@ static void the_rewind_happens_once_and_across_providers_only(void **unused)
     assert_int_equal(choice.rewound_by, 2);
     assert_true(choice.cursor.inclusive);
     assert_false(choice.same_provider);
-    set_text(state.provider_name, sizeof state.provider_name, "b");
+    snprintf(state.provider_name, sizeof state.provider_name, "%s", "b");
     choice = resolve(&state, &ask);
     assert_int_equal(choice.cursor.number, 1000);
     assert_int_equal(choice.rewound_by, 0);
@@ -346,7 +340,8 @@ static struct cursor random_cursor(struct seeded *random)
 static void random_case(struct seeded *random, struct cursor_state *state, struct cursor_ask *ask)
 {
     state->primary = random_cursor(random);
-    set_text(state->provider_name, sizeof state->provider_name, names[seeded_below(random, 3)]);
+    snprintf(state->provider_name, sizeof state->provider_name, "%s",
+             names[seeded_below(random, 3)]);
     state->alternative_count = (unsigned)seeded_below(random, 5);
     for (unsigned i = 0; i < state->alternative_count; i++)
         state->alternatives[i] = random_cursor(random);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/json.h"
 #include "base/timestamp.h"
-#include "sys/file.h"
 #include "sys/log.h"
 #include "sys/log_line.h"
+#include "sys/small_file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,7 +68,7 @@ static void start(const struct place *place, enum log_format format, enum log_le
 static struct text content(const char *path)
 {
     struct text text = {0};
-    assert_int_equal(file_read(path, 16 << 20, &text, NULL), RC_OK);
+    assert_int_equal(small_file_read(path, 16 << 20, &text, NULL), RC_OK);
     return text;
 }
 
@@ -358,7 +358,7 @@ static void a_full_file_is_set_aside_and_the_oldest_goes(void **state)
     }
     log_event(LOG_INFO, "a", "e9", NULL);
     snprintf(path, sizeof path, "%s.3", place->path);
-    assert_false(file_exists(path));
+    assert_false(small_file_exists(path));
     snprintf(path, sizeof path, "%s.2", place->path);
     struct text lines = content(path);
     assert_non_null(strstr(lines.data, "msg=e3")); /* e0 to e2 are gone */
@@ -443,7 +443,7 @@ static void lines_of_many_threads_do_not_mix(void **state)
     char path[128];
     for (int n = 0; n < 10; n++) {
         snprintf(path, sizeof path, n == 0 ? "%s" : "%s.%d", place->path, n);
-        if (!file_exists(path))
+        if (!small_file_exists(path))
             continue;
         struct text lines = content(path);
         for (const char *at = lines.data; *at != 0; at = strchr(at, '\n') + 1, count++)

@@ -473,22 +473,6 @@ static void a_malformed_close_frame_is_answered_with_1002(void **state)
     assert_int_equal(bench->status, 1002);
 }
 
-static void a_freed_network_calls_nobody(void **state)
-{
-    struct bench *bench = *state;
-    bench->on_frame = reset_on_frame;
-    open_ws(bench, (struct ws_request){0});
-    open_ws(bench, (struct ws_request){0});
-    loop_stop(bench->loop);
-    loop_run(bench->loop);
-    open_ws(bench, (struct ws_request){0});
-    network_free(bench->network);
-    bench->network = network_new(bench->loop, &(struct network_options){0});
-    loop_stop(bench->loop);
-    loop_run(bench->loop);
-    assert_int_equal(bench->closed, 0);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
 
 int main(void)
@@ -509,7 +493,6 @@ int main(void)
         TEST(a_hang_up_without_close_frame_is_told),
         TEST(a_peer_that_ignores_our_close_is_left_anyway),
         TEST(a_malformed_close_frame_is_answered_with_1002),
-        TEST(a_freed_network_calls_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -303,6 +303,26 @@ static void closing_before_it_is_open_ends_it_once(void **state)
     assert_int_equal(bench->status, 0);
 }
 
+static void a_freed_network_calls_nobody(void **state)
+{
+    struct bench *bench = *state;
+    char url[64];
+    snprintf(url, sizeof url, "ws://127.0.0.1:%u/", script_server_port(bench->server));
+    open_url(bench, url, (struct ws_request){0});
+    open_url(bench, url, (struct ws_request){0});
+    while (script_server_accepted(bench->server) < 2) {
+        loop_stop(bench->loop);
+        loop_run(bench->loop);
+    }
+    open_url(bench, url, (struct ws_request){0});
+    open_url(bench, "nonsense", (struct ws_request){0});
+    network_free(bench->network);
+    bench->network = network_new(bench->loop, &(struct network_options){0});
+    loop_stop(bench->loop);
+    loop_run(bench->loop);
+    assert_int_equal(bench->closed, 0);
+}
+
 /* ---- TLS ---- */
 
 static void a_certificate_nobody_signed_is_refused(void **state)
@@ -364,6 +384,7 @@ int main(void)
         TEST(a_refused_connection_is_told),
         TEST(an_unusable_request_is_told_from_a_later_turn),
         TEST(closing_before_it_is_open_ends_it_once),
+        TEST(a_freed_network_calls_nobody),
         TEST(a_certificate_nobody_signed_is_refused),
         TEST(a_trusted_certificate_carries_messages),
         cmocka_unit_test(the_standard_s_own_example_gives_its_accept),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sys/file.h"
+#include "sys/small_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 
 #define FILE_CHUNK 65536
 
-enum rc file_read(const char *path, size_t bytes_max, struct text *out, struct err *err)
+enum rc small_file_read(const char *path, size_t bytes_max, struct text *out, struct err *err)
 {
     enum rc rc = RC_OK;
     size_t before = out->len;
@@ -42,7 +42,7 @@ enum rc file_read(const char *path, size_t bytes_max, struct text *out, struct e
     return rc;
 }
 
-bool file_exists(const char *path)
+bool small_file_exists(const char *path)
 {
     struct stat about;
     return stat(path, &about) == 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sys/queue.h"
+#include "sys/thread_queue.h"
 
 #include "base/bytes.h"
 
@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
+
+#define YEAR_S (365 * 86400)
 
 struct queue {
     pthread_mutex_t lock;
@@ -44,20 +46,20 @@ enum rc queue_push(struct queue *queue, void *item)
 {
     assert(item != NULL);
     pthread_mutex_lock(&queue->lock);
-    bool taken = !queue->closed && queue->count < queue->capacity;
-    if (taken) {
+    enum rc rc = queue->closed ? RC_REJECT : queue->count == queue->capacity ? RC_AGAIN : RC_OK;
+    if (rc == RC_OK) {
         queue->items[(queue->first + queue->count++) % queue->capacity] = item;
         pthread_cond_broadcast(&queue->changed);
     }
     pthread_mutex_unlock(&queue->lock);
-    return taken ? RC_OK : RC_AGAIN;
+    return rc;
 }
 
 static struct timespec deadline_after(int64_t wait_us)
 {
     struct timespec at;
     clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec += wait_us / 1000000;
+    at.tv_sec += wait_us / 1000000 < YEAR_S ? wait_us / 1000000 : YEAR_S;
     at.tv_nsec += (wait_us % 1000000) * 1000;
     if (at.tv_nsec >= 1000000000) {
         at.tv_sec++;
@@ -72,7 +74,8 @@ void *queue_pop(struct queue *queue, int64_t wait_us)
     void *item = NULL;
     pthread_mutex_lock(&queue->lock);
     while (queue->count == 0 && !queue->closed && wait_us > 0)
-        if (pthread_cond_timedwait(&queue->changed, &queue->lock, &at) != 0)
+        if (pthread_cond_timedwait(&queue->changed, &queue->lock, &at) != 0 &&
+            wait_us != QUEUE_FOR_EVER)
             break;
     if (queue->count > 0) {
         item = queue->items[queue->first];

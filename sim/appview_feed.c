@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/appview_view.h"
+#include "sim/event_json.h"
+#include "sim/page.h"
+#include "sim/post.h"
+#include "sim/query_string.h"
+#include "sim/xrpc.h"
+
+#include <string.h>
+
+#define POSTS_MAX 25
+
+/* True when the filter lets this post of the author through; an unknown filter is none. */
+static bool passes(const struct world *world, uint32_t k, const char *filter)
+{
+    struct post post;
+    uint32_t latest = world_event(world, k)->latest;
+    if (strcmp(filter, "posts_no_replies") != 0 && strcmp(filter, "posts_with_media") != 0 &&
+        strcmp(filter, "posts_and_author_threads") != 0)
+        return true;
+    post_compose(world, latest, &post);
+    if (strcmp(filter, "posts_with_media") == 0)
+        return post.embed == EMBED_IMAGES;
+    if (!post.is_reply)
+        return true;
+    return strcmp(filter, "posts_and_author_threads") == 0 &&
+           world_event(world, post.subject)->account == world_event(world, k)->account;
+}
+
+static void list_feed(const struct world *world, uint32_t account, const char *filter,
+                      struct page *page)
+{
+    for (uint32_t k = world_account(world, account)->last; k != WORLD_NONE;
+         k = world_previous(world, k)) {
+        const struct world_event *event = world_event(world, k);
+        struct page_item item = {.number = k};
+        if (!view_is_visible(world, k))
+            continue;
+        if (event->collection == COLLECTION_POST
+                ? !passes(world, k, filter)
+                : event->collection != COLLECTION_REPOST || !view_is_visible(world, event->subject))
+            continue;
+        item.ms = view_sort_us(world, k) / 1000;
+        world_cid(world, event->latest, item.cid);
+        page_add(page, &item);
+    }
+    page_sort(page);
+}
+
+static void put_reply(const struct world *world, uint32_t k, struct text *out)
+{
+    struct post post;
+    post_compose(world, world_event(world, k)->latest, &post);
+    if (!post.is_reply)
+        return;
+    text_append_string(out, ",\"reply\":{\"root\":");
+    view_post_or_notice(world, post.subject, out);
+    text_append_string(out, ",\"parent\":");
+    view_post_or_notice(world, post.subject, out);
+    text_append_char(out, '}');
+}
+
+static void put_item(const struct world *world, const struct page_item *item, struct text *out)
+{
+    const struct world_event *event = world_event(world, item->number);
+    bool is_repost = event->collection == COLLECTION_REPOST;
+    text_append_string(out, "{\"post\":");
+    view_post(world, is_repost ? event->subject : item->number, out);
+    if (is_repost) {
+        char indexed[ISO_SIZE];
+        iso_write(view_sort_us(world, item->number), 3, indexed);
+        text_append_string(out, ",\"reason\":{\"by\":");
+        view_actor(world, event->account, VIEW_BASIC, out);
+        text_append_string(out, ",\"uri\":\"");
+        event_uri(world, item->number, out);
+        text_appendf(out,
+                     "\",\"cid\":\"%s\",\"indexedAt\":\"%s\","
+                     "\"$type\":\"app.bsky.feed.defs#reasonRepost\"}",
+                     item->cid, indexed);
+    } else {
+        put_reply(world, item->number, out);
+    }
+    text_append_char(out, '}');
+}
+
+void appview_get_author_feed(struct http_exchange *exchange, void *arg)
+{
+    struct xrpc call;
+    struct page page = {0};
+    char actor[256], cursor[XRPC_CURSOR_SIZE] = "", filter[64] = "";
+    uint32_t account;
+    unsigned limit;
+    size_t begin;
+    if (!xrpc_begin(&call, exchange, arg) || !xrpc_read_actor(&call, actor, &account) ||
+        !xrpc_read_limit(&call, &limit))
+        return;
+    const struct world *world = call.sim->world;
+    if (account == WORLD_NONE || world_account(world, account)->status != ACCOUNT_ACTIVE) {
+        xrpc_fail(&call, 400, "InvalidRequest", "Profile not found");
+        return;
+    }
+    query_get(call.query, "cursor", cursor, sizeof cursor);
+    query_get(call.query, "filter", filter, sizeof filter);
+    list_feed(world, account, filter, &page);
+    if (!page_seek(&page, cursor, &begin)) {
+        xrpc_fail(&call, 500, "InternalServerError", "Internal Server Error");
+    } else {
+        size_t end = page.count - begin < limit ? page.count : begin + limit;
+        text_append_string(&call.body, "{\"feed\":[");
+        for (size_t i = begin; i < end; i++) {
+            text_append_string(&call.body, i == begin ? "" : ",");
+            put_item(world, &page.items[i], &call.body);
+        }
+        text_append_char(&call.body, ']');
+        page_put_cursor(&page, begin, end, limit, &call.body);
+        text_append_char(&call.body, '}');
+        xrpc_finish(&call);
+    }
+    page_deinit(&page);
+}
+
+/* The event that created the post of this address, or WORLD_NONE. */
+static uint32_t find_post(const struct world *world, struct bytes uri)
+{
+    const size_t did_at = strlen("at://"),
+                 rkey_at = did_at + DID_SIZE - 1 + strlen("/app.bsky.feed.post/");
+    if (uri.len != rkey_at + TID_SIZE - 1 || !bytes_starts_with(uri, "at://"))
+        return WORLD_NONE;
+    uint32_t account = world_find_did(world, bytes_make(uri.data + did_at, DID_SIZE - 1));
+    if (account == WORLD_NONE)
+        return WORLD_NONE;
+    for (uint32_t k = world_account(world, account)->last; k != WORLD_NONE;
+         k = world_previous(world, k)) {
+        const struct world_event *event = world_event(world, k);
+        char rkey[TID_SIZE];
+        if (event->kind != EVENT_CREATE || event->collection != COLLECTION_POST)
+            continue;
+        world_rkey(world, k, rkey);
+        if (memcmp(rkey, uri.data + rkey_at, TID_SIZE - 1) == 0)
+            return k;
+    }
+    return WORLD_NONE;
+}
+
+void appview_get_posts(struct http_exchange *exchange, void *arg)
+{
+    struct xrpc call;
+    unsigned asked = 0;
+    bool first = true;
+    if (!xrpc_begin(&call, exchange, arg))
+        return;
+    const struct world *world = call.sim->world;
+    struct query_walk walk = query_walk(call.query);
+    text_append_string(&call.body, "{\"posts\":[");
+    while (query_walk_next(&walk)) {
+        if (!bytes_equal_string(walk.name, "uris") && !bytes_equal_string(walk.name, "uris[]"))
+            continue;
+        asked++;
+        uint32_t k = find_post(world, walk.value);
+        if (k == WORLD_NONE || !view_is_visible(world, k))
+            continue;
+        text_append_string(&call.body, first ? "" : ",");
+        view_post(world, k, &call.body);
+        first = false;
+    }
+    query_walk_deinit(&walk);
+    text_append_string(&call.body, "]}");
+    if (asked > POSTS_MAX)
+        xrpc_fail(&call, 400, "InvalidRequest",
+                  "Invalid app.bsky.feed.getPosts params: array too big (maximum %d, got %u)",
+                  POSTS_MAX, asked);
+    else
+        xrpc_finish(&call);
+}
