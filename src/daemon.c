@@ -195,6 +195,12 @@ static int64_t read_cursor_file(const struct daemon *daemon)
     return (int64_t)position;
 }
 
+/* "" is how the configuration says "none". */
+static const char *or_none(const char *address)
+{
+    return *address == '\0' ? NULL : address;
+}
+
 static enum rc submit(void *arg, struct batch *batch)
 {
     struct daemon *daemon = arg;
@@ -208,9 +214,8 @@ static enum rc make_source(struct daemon *daemon, struct err *err)
                              .pool = daemon->pool,
                              .submit = submit,
                              .submit_arg = daemon};
-    const char *fallback = config->jetstream.fallback_endpoint;
     struct jetstream_options options = {
-        .endpoints = {config->jetstream.endpoint, *fallback == '\0' ? NULL : fallback},
+        .endpoints = {config->jetstream.endpoint, or_none(config->jetstream.fallback_endpoint)},
         .collections = config->jetstream.wanted_collections.items,
         .collection_count = config->jetstream.wanted_collections.count,
         .reconnect_delay_seconds = (uint32_t)config->jetstream.reconnect_delay_seconds,
@@ -259,8 +264,8 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
 {
     const struct config *config = daemon->config;
     find_socket(daemon);
-    struct server_options options = {.listen = config->serve.listen,
-                                     .health_listen = config->serve.health_listen,
+    struct server_options options = {.listen = or_none(config->serve.listen),
+                                     .health_listen = or_none(config->serve.health_listen),
                                      .socket_path = daemon->socket_path,
                                      .store_url = config->store.url,
                                      .health = tell_health,

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WRITER_LOCK       "7236272618935575"
-#define QUERY_COLUMNS_MAX 64
-#define EPOCH_2000_US     INT64_C(946684800000000)
+#define WRITER_LOCK        "7236272618935575"
+#define LOCK_WAIT          "3s"
+#define LOCK_NOT_AVAILABLE "55P03"
+#define QUERY_COLUMNS_MAX  64
+#define EPOCH_2000_US      INT64_C(946684800000000)
 
 enum postgres_oid {
     OID_BOOL = 16,
@@ -70,15 +72,18 @@ static enum rc run_plain(struct store_postgres *store, const char *sql, const ch
     return rc;
 }
 
-/* Takes the writer's lock, which lives as long as the connection. */
+/* Takes the writer's lock, which lives as long as the connection. The server needs a moment to
+ * notice that a killed process is gone, so a lock that is held is waited for a little. */
 static enum rc take_lock(struct store_postgres *store, struct err *err)
 {
-    PGresult *result = PQexec(store->connection, "SELECT pg_try_advisory_lock(" WRITER_LOCK ")");
+    PGresult *result = PQexec(store->connection, "SET lock_timeout = '" LOCK_WAIT "';"
+                                                 "SELECT pg_advisory_lock(" WRITER_LOCK ");"
+                                                 "SET lock_timeout = 0");
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     enum rc rc = RC_OK;
-    if (!succeeded(result))
+    store->locked = succeeded(result);
+    if (!store->locked && (state == NULL || strcmp(state, LOCK_NOT_AVAILABLE) != 0))
         rc = postgres_fail(store, result, "cannot take the writer's lock", err);
-    else
-        store->locked = PQgetvalue(result, 0, 0)[0] == 't';
     PQclear(result);
     return rc;
 }
