@@ -42,7 +42,8 @@ void tid_write(int64_t us, unsigned clock_id, char out[TID_SIZE])
 
 void cid_write(struct draw *draw, char out[CID_SIZE])
 {
-    /* 36 bytes are 57.6 characters: the first drawn one carries 3 bits, the last one 3 and padding. */
+    /* 36 bytes are 57.6 characters: the first drawn one carries 3 bits, the last one 3 and
+     * padding. */
     static const char last[] = "aeimquy4";
     uint64_t bits = draw_next(draw);
     memcpy(out, "bafyrei", 7);

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * record.h - the record and the batch that flow from source to store.
+ * record.h - the record that flows from source to store.
  *
- * A record is one row to be: a kind and its fields, in the order the kind's table gives them. A
- * batch is an arena full of records together with the cursors they bring forward; it is the unit
- * of ownership: who holds the pointer owns it, and it comes from a fixed pool, so that the number
- * of batches is the bound on memory (I6).
- *
- * Always holds: every byte a record points at lies in its own batch's arena; a batch's cursors
- * cover nothing but records of this batch and of batches handed over before it (I2). */
+ * A record is one row to be: a kind and its fields, in the order the kind's table gives them. It
+ * lives in a batch's arena and owns nothing. */
 #ifndef RECORD_H
 #define RECORD_H
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "record_kinds.h"
 
 enum field_type { FIELD_INT, FIELD_TEXT, FIELD_BLOB, FIELD_REAL };
 
@@ -36,29 +32,23 @@ struct record_kind {
     uint8_t key_count;    /* the first `key_count` fields are the identity; 0: never folded */
     int8_t version_field; /* of two with one identity the higher wins, the later among equals; -1:
                            * the later one */
+    int8_t earliest_field, op_field; /* a time that stays at its earliest while `op_field` is the
+                                      * same; -1: none */
 };
 
+extern const struct record_kind record_kinds[RECORD_ID_COUNT];
+
 struct record {
-    struct record *next; /* of the same kind, in order of arrival */
+    struct record *next, *previous; /* of the same kind, in order of arrival */
     uint16_t kind;
     uint16_t field_count;
-    bool folded; /* another record of this commit stands for it */
+    bool folded; /* another record of this commit stands for it, or the store refused it */
     int64_t n;   /* ingest number, given by the writer */
     struct field fields[];
 };
 
-#define RECORD_KINDS_MAX 48
-
-struct batch {
-    struct batch *next; /* in a queue */
-    struct arena arena;
-    struct record *first[RECORD_KINDS_MAX], *last[RECORD_KINDS_MAX];
-    uint32_t record_count;
-    int64_t received_us; /* wall time its oldest input came off the wire */
-    void (*committed)(void *arg, struct batch *batch, enum rc rc); /* on the owner's thread */
-    void *owner;
-    uint64_t ticket; /* the owner's mark: which unit this finishes */
-};
+/* Writes the record as one JSON object, bytes as hexadecimal: for quarantine and for people. */
+void record_print(const struct record *record, struct text *out);
 
 static inline struct field field_int(int64_t value)
 {

@@ -48,22 +48,21 @@ void id_set_clear(struct id_set *set)
     id_set_init(set, seed);
 }
 
-/* Twelve letters of a-z and 2-7 as 60 bits; false when one is another character. */
+/* Twelve letters of a-z and 2-7 as 60 bits; false when one is another character. Letters and
+ * digits come in no order a processor could guess, hence no branch in the loop. */
 static bool pack_half(const char *letters, uint64_t *out)
 {
     uint64_t packed = 0;
+    unsigned bad = 0;
     for (int i = 0; i < PLC_HALF; i++) {
         unsigned letter = (unsigned)(unsigned char)letters[i] - 'a';
-        if (letter > 25) {
-            letter = (unsigned)(unsigned char)letters[i] - '2';
-            if (letter > 5)
-                return false;
-            letter += 26;
-        }
-        packed = packed << LETTER_BITS | letter;
+        unsigned digit = (unsigned)(unsigned char)letters[i] - '2';
+        unsigned is_letter = letter < 26;
+        bad |= (is_letter | (digit < 6)) ^ 1;
+        packed = packed << LETTER_BITS | (is_letter != 0 ? letter : (digit + 26) & 31);
     }
     *out = packed;
-    return true;
+    return bad == 0;
 }
 
 static void unpack_half(uint64_t packed, char *letters)

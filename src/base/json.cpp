@@ -17,6 +17,7 @@ namespace dom = simdjson::dom;
 static_assert(simdjson::SIMDJSON_PADDING <= ARENA_PAD, "the parser reads beyond the padding");
 
 #define DOC_BYTES_FIRST ((size_t)16 * 1024)
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
 struct json_doc {
     dom::parser parser;
@@ -144,7 +145,7 @@ static char *copy_input(struct json_doc *doc, struct bytes input)
 
 static struct bytes without_mark(struct bytes input)
 {
-    if (!bytes_starts_with(input, "\xef\xbb\xbf"))
+    if (!bytes_starts_with(input, BYTE_ORDER_MARK))
         return input;
     return bytes_make(input.data + 3, input.len - 3);
 }
@@ -173,13 +174,16 @@ static enum rc reject(const struct json_doc *doc, simdjson::error_code code, str
     }
 }
 
-static enum rc check_size(const struct json_doc *doc, struct bytes input, struct err *err)
+static enum rc check_input(const struct json_doc *doc, struct bytes input, struct err *err)
 {
     if (input.len > doc->bytes_max)
         return err_set(err, RC_REJECT, "JSON: %zu bytes, and at most %zu are allowed", input.len,
                        doc->bytes_max);
     if (input.len == 0)
         return reject(doc, simdjson::EMPTY, err);
+    /* Some versions of the parser would skip one more. */
+    if (bytes_starts_with(input, BYTE_ORDER_MARK))
+        return err_set(err, RC_REJECT, "JSON: not well-formed (a second byte order mark)");
     return RC_OK;
 }
 
@@ -207,7 +211,7 @@ enum rc json_parse(struct json_doc *doc, struct bytes input, struct json *root, 
 {
     *root = absent;
     input = without_mark(input);
-    if (check_size(doc, input, err) != RC_OK)
+    if (check_input(doc, input, err) != RC_OK)
         return RC_REJECT;
     const char *unfit = find_unfit_escape(input.data, input.data + input.len);
     if (unfit != nullptr) {
@@ -223,7 +227,7 @@ enum rc json_parse_copy(struct json_doc *doc, struct bytes input, struct json *r
 {
     *root = absent;
     input = without_mark(input);
-    if (check_size(doc, input, err) != RC_OK)
+    if (check_input(doc, input, err) != RC_OK)
         return RC_REJECT;
     char *copy = copy_input(doc, input);
     const char *unfit = find_unfit_escape(copy, copy + input.len);
@@ -257,14 +261,35 @@ enum json_type json_type(struct json value)
     }
 }
 
+template <typename T> static inline bool same_word(const char *a, const char *b)
+{
+    T left, right;
+    memcpy(&left, a, sizeof left);
+    memcpy(&right, b, sizeof right);
+    return left == right;
+}
+
+/* Names are short: comparing both ends of them, which may overlap, beats calling memcmp. */
+static inline bool same_name(const char *a, const char *b, size_t len)
+{
+    if (len > 16)
+        return memcmp(a, b, len) == 0;
+    if (len >= 8)
+        return same_word<uint64_t>(a, b) && same_word<uint64_t>(a + len - 8, b + len - 8);
+    if (len >= 4)
+        return same_word<uint32_t>(a, b) && same_word<uint32_t>(a + len - 4, b + len - 4);
+    if (len >= 2)
+        return same_word<uint16_t>(a, b) && same_word<uint16_t>(a + len - 2, b + len - 2);
+    return len == 0 || *a == *b;
+}
+
 struct json json_get_bytes(struct json object, struct bytes key)
 {
     dom::object members;
     if (!as_object(object, &members))
         return absent;
-    std::string_view name(key.data, key.len);
     for (auto at = members.begin(), end = members.end(); at != end; ++at)
-        if (at.key_equals(name))
+        if (at.key_length() == key.len && same_name(at.key_c_str(), key.data, key.len))
             return place_to(at.value());
     return absent;
 }

@@ -15,7 +15,8 @@
 #define TIMESTAMP_TEXT_MAX 32
 
 must_check bool timestamp_parse(struct bytes text, int64_t *us);
-/* "2025-08-11T23:26:32.374Z": three digits when exact, else six. Years 0000-9999; outside, false. */
+/* "2025-08-11T23:26:32.374Z": three digits when exact, else six. Outside the years 0000-9999:
+ * false. */
 must_check bool timestamp_format(int64_t us, char out[TIMESTAMP_TEXT_MAX]);
 
 #endif

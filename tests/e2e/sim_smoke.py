@@ -106,7 +106,8 @@ class Stream(unittest.TestCase):
         ws.send(1, update(wantedCollections=[POST]))
         self.sim.wait_until(lambda stats: stats["options_updates"] == 2)
         self.sim.step(500)
-        expected = [l for l in self.sim.events(3000) if '"collection":"' not in l or POST + '","rkey' in l]
+        expected = [l for l in self.sim.events(3000)
+                    if '"collection":"' not in l or POST + '","rkey' in l]
         self.assertEqual(ws.texts(len(expected)), expected)
 
     def test_bad_options_close_the_stream_with_a_reason(self):
@@ -168,7 +169,8 @@ class World(unittest.TestCase):
                 self.assertEqual(ws.texts(2), log[tie - 1:tie + 1])
 
     def test_a_client_that_answers_pings_stays_and_one_that_does_not_is_cut_off(self):
-        with Simulator(PROGRAM, "--events", "0", "--ping-ms", "20", "--pong-wait-ms", "2000") as sim:
+        pings = ("--ping-ms", "20", "--pong-wait-ms", "2000")
+        with Simulator(PROGRAM, "--events", "0", *pings) as sim:
             with Websocket(sim, "/subscribe") as deaf, Websocket(sim, "/subscribe") as ws:
                 sim.wait_until(lambda stats: stats["connections"] == 2)
                 while sim.stats()["connections"] == 2:

@@ -48,21 +48,14 @@ static void ids_that_look_alike_are_told_apart(void **state)
 {
     (void)state;
     static const char *const ids[] = {
-        "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa",
-        "did:plc:aaaaaaaaaaaaaaaaaaaaaaab",
-        "did:plc:baaaaaaaaaaaaaaaaaaaaaaa",
-        "did:plc:aaaaaaaaaaaaAaaaaaaaaaaa",
-        "did:plc:aaaaaaaaaaaaaaaaaaaaaaa",
-        "did:plc:aaaaaaaaaaaaaaaaaaaaaaaaa",
-        "did:plc:aaaaaaaaaaaaaaaaaaaaaaa1",
-        "did:plc:aaaaaaaaaaaaaaaaaaaaaaa8",
-        "did:plc:aaaaaaaaaaaaaaaaaaaaaaa2",
-        "did:plc:aaaaaaaaaaaaaaaaaaaaaaa7",
-        "did:plx:aaaaaaaaaaaaaaaaaaaaaaaa",
-        "DID:PLC:aaaaaaaaaaaaaaaaaaaaaaaa",
-        "did:plc:\xe1zzzzzzzzzzzzzzzzzzzzzzz",
-        "aaaaaaaaaaaaaaaaaaaaaaaa",
-        "",
+        "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa", "did:plc:aaaaaaaaaaaaaaaaaaaaaaab",
+        "did:plc:baaaaaaaaaaaaaaaaaaaaaaa", "did:plc:aaaaaaaaaaaaAaaaaaaaaaaa",
+        "did:plc:aaaaaaaaaaaaaaaaaaaaaaa",  "did:plc:aaaaaaaaaaaaaaaaaaaaaaaaa",
+        "did:plc:aaaaaaaaaaaaaaaaaaaaaaa1", "did:plc:aaaaaaaaaaaaaaaaaaaaaaa8",
+        "did:plc:aaaaaaaaaaaaaaaaaaaaaaba", "did:plc:aaaaaaaaaaaaaaaaaaaaaaa2",
+        "did:plc:aaaaaaaaaaaaaaaaaaaaaaa7", "did:plx:aaaaaaaaaaaaaaaaaaaaaaaa",
+        "DID:PLC:aaaaaaaaaaaaaaaaaaaaaaaa", "did:plc:\xe1zzzzzzzzzzzzzzzzzzzzzzz",
+        "aaaaaaaaaaaaaaaaaaaaaaaa",         "",
     };
     enum { COUNT = sizeof ids / sizeof ids[0] };
     struct id_set set;
@@ -80,6 +73,30 @@ static void ids_that_look_alike_are_told_apart(void **state)
         for (size_t j = 0; j < COUNT; j++)
             assert_int_equal(id_set_contains(&set, bytes_of(ids[j])), j > i);
     }
+    id_set_deinit(&set);
+}
+
+/* So many of one half that they meet in the table, and so many others that some share a hash. */
+static void ids_that_meet_in_the_table_are_told_apart(void **state)
+{
+    (void)state;
+    enum { COUNT = 300000 };
+    struct test_random random = test_random_start(__func__);
+    struct id_set set;
+    char id[ID_SET_PLC_LEN], letters[ID_SET_PLC_LEN];
+    id_set_init(&set, test_random_next(&random));
+    for (uint64_t i = 0; i < COUNT; i++) {
+        plc_of(i, letters);
+        plc_of(0, id);
+        memcpy(id + 8, letters + 8, 12);
+        assert_true(id_set_add(&set, bytes_make(id, sizeof id)));
+        plc_of(COUNT, id);
+        memcpy(id + 20, letters + 20, 12);
+        assert_true(id_set_add(&set, bytes_make(id, sizeof id)));
+        int len = snprintf(id, sizeof id, "did:web:%09u", (unsigned)i);
+        assert_true(id_set_add(&set, bytes_make(id, (size_t)len)));
+    }
+    assert_int_equal(id_set_count(&set), 3 * COUNT);
     id_set_deinit(&set);
 }
 
@@ -185,6 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_are_added_found_and_removed_once),
         cmocka_unit_test(ids_that_look_alike_are_told_apart),
+        cmocka_unit_test(ids_that_meet_in_the_table_are_told_apart),
         cmocka_unit_test(a_million_dids_cost_at_most_32_bytes_each),
         cmocka_unit_test(a_million_random_operations_agree_with_a_naive_model),
     };

@@ -70,6 +70,24 @@ static void members_are_found_by_name_and_the_first_of_a_name_wins(void **state)
     assert_prints(root, "{\"a\":1,\"ab\":{\"c\":\"x\"},\"a\":2,\"\":true,\"n\":null}");
 }
 
+static void a_name_that_differs_in_one_letter_is_another_name(void **state)
+{
+    char input[64], name[40];
+    for (size_t len = 0; len < sizeof name - 1; len++) {
+        memset(name, 'n', len);
+        name[len] = '\0';
+        snprintf(input, sizeof input, "{\"%s\":1}", name);
+        struct json root = parse(*state, input);
+        assert_int_equal(json_type(json_get(root, name)), JSON_INT);
+        assert_int_equal(json_type(json_get_bytes(root, bytes_make(name, len + 1))), JSON_ABSENT);
+        for (size_t i = 0; i < len; i++) {
+            name[i] = 'm';
+            assert_int_equal(json_type(json_get(root, name)), JSON_ABSENT);
+            name[i] = 'n';
+        }
+    }
+}
+
 static void what_is_not_there_is_absent_all_the_way_down(void **state)
 {
     struct json root = parse(*state, "{\"a\":[1,2]}");
@@ -418,6 +436,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_are_found_by_name_and_the_first_of_a_name_wins),
+        cmocka_unit_test(a_name_that_differs_in_one_letter_is_another_name),
         cmocka_unit_test(what_is_not_there_is_absent_all_the_way_down),
         cmocka_unit_test(an_integer_is_exact_or_the_document_is_refused),
         cmocka_unit_test(bad_documents_are_refused_with_a_sentence),

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The front door. Meson does the work; this file knows the ways in. `make` alone lists them.
+# VARIANT=dev|release|asan|tsan|clang|fuzz chooses the build that a test target uses.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+VARIANT ?= dev
+JOBS ?= $(shell nproc)
+
+# ---- variants: one line each -----------------------------------------------------------------
+setup_dev     := --buildtype=debugoptimized
+setup_release := --buildtype=release
+setup_asan    := --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
+setup_tsan    := --buildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false
+setup_clang   := --buildtype=debugoptimized
+setup_fuzz    := --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true
+compiler_clang := CC=clang CXX=clang++
+compiler_fuzz  := CC=clang CXX=clang++
+groups_clang := check
+groups_fuzz  := check
+
+# ---- suites: one line each --------------------------------------------------------------------
+# A suite is either a Meson suite of that name or a program tests/NAME/run. A name that has neither
+# fails and says so. What a line says here is what `make help` prints.
+PROOFS := sim crash fault e2e model mutants soak
+about_sim     := the real code on a simulated clock, network and store, from seeds
+about_crash   := the real program, killed at named points, on both stores
+about_fault   := every store call, socket call and allocation fails once in turn
+about_e2e     := the public surface only
+about_model   := the Spin model of watermark, commit, crash and fencing
+about_mutants := planted bugs; every one must be caught
+about_soak    := a long run with drops, restarts and retention
+
+.PHONY: help setup build run run-firehose test test-real bench $(PROOFS) fuzz tidy lint format \
+        docs clean install variant
+
+help: ## this list
+	@echo "Tidemark: make TARGET"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
+	@$(foreach p,$(PROOFS),printf '  %s\t%s\n' '$(p)' '$(about_$(p))' | expand -t 18;)
+	@echo "VARIANT=dev|release|asan|tsan|clang chooses the build that tests use (now: $(VARIANT))"
+
+setup: ## install the Debian packages that are missing
+	@tools/setup
+
+build/%/build.ninja:
+	@tools/setup build $(groups_$*)
+	@$(if $(setup_$*),:,echo "make: there is no variant '$*'" >&2; exit 2)
+	$(compiler_$*) meson setup $(setup_$*) build/$*
+
+# Compiles build/$(VARIANT).
+variant: build/$(VARIANT)/build.ninja
+	@tools/setup build $(groups_$(VARIANT))
+	@ninja -C build/$(VARIANT) -j $(JOBS) $(if $(V),-v,--quiet)
+
+build: ## build/tidemark and build/tidemark-sim, hardened
+	@$(MAKE) --no-print-directory variant VARIANT=release
+	@tools/link-programs build/release
+
+run: build ## simulated network + daemon on SQLite; ACTOR=you.bsky.social: the live network
+	@exec tools/run $(if $(ACTOR),--actor '$(ACTOR)')
+
+run-firehose: build ## the daemon alone, in the foreground, logs on the console; CONFIG=FILE
+	@exec tools/run --firehose $(if $(CONFIG),--config '$(CONFIG)') $(if $(ACTOR),--actor '$(ACTOR)')
+
+test: ## all tests that need nothing but this repository and Debian packages
+	@tools/setup build test
+	@$(MAKE) --no-print-directory variant
+	@tools/suite --variant $(VARIANT) all
+
+test-real: ## against servers nobody here wrote
+	@tools/setup build test
+	@$(MAKE) --no-print-directory variant
+	@tools/suite --variant $(VARIANT) --long real
+
+bench: ## all benchmarks: a table and build/bench.json; ONLY="NAME..."
+	@$(MAKE) --no-print-directory variant VARIANT=release
+	@tools/bench build/release $(ONLY)
+
+$(PROOFS):
+	@tools/setup build test
+	@$(MAKE) --no-print-directory variant
+	@tools/suite --variant $(VARIANT) --long $@
+
+fuzz: ## every parser under libFuzzer; SECONDS_EACH=60
+	@$(MAKE) --no-print-directory variant VARIANT=fuzz
+	@tools/fuzz build/fuzz $(or $(SECONDS_EACH),60)
+
+tidy: ## layers, lengths, names, banned calls
+	@tools/setup build test
+	@tools/tidy
+
+lint: ## clang-format, clang-tidy, cppcheck, shellcheck; CHANGED=1: only changed files
+	@tools/setup build check
+	@$(MAKE) --no-print-directory build/clang/build.ninja
+	@ninja -C build/clang --quiet build.ninja
+	@ninja -C build/clang -t targets rule CUSTOM_COMMAND | { grep / || true; } | \
+	  xargs -r ninja -C build/clang --quiet
+	@tools/lint $(if $(CHANGED),--changed)
+
+format: ## lay out all C and C++ files
+	@tools/setup check
+	@git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' | xargs -r clang-format -i
+
+docs: build ## rewrite what is generated: docs/CONFIG.md, the column of docs/REQUIREMENTS.md
+	@tools/docs --update
+
+clean: ## remove build/
+	rm -rf build
+
+install: build ## PREFIX, DESTDIR: program, man page, systemd unit, completion
+	@test -x build/tidemark || { echo "install: build/tidemark was not built" >&2; exit 1; }
+	install -D -m 755 build/tidemark $(DESTDIR)$(PREFIX)/bin/tidemark
+	install -D -m 644 docs/tidemark.1 $(DESTDIR)$(PREFIX)/share/man/man1/tidemark.1
+	install -D -m 644 deploy/completion.bash \
+	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tidemark
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's|@PREFIX@|$(PREFIX)|g' deploy/tidemark.service \
+	  > $(DESTDIR)$(PREFIX)/lib/systemd/system/tidemark.service
+	chmod 644 $(DESTDIR)$(PREFIX)/lib/systemd/system/tidemark.service

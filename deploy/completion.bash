@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Completion of tidemark(1) for bash.
+
+_tidemark() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command='' i
+    local commands="run import backfill status query gaps owed quarantine providers handles reset \
+compare migrate migrate-follows verify doctor digest backup config connector version help"
+    local collections="posts links follows transactions accounts import_sessions documents blocks \
+gaps owed quarantine"
+    local choices=""
+    COMPREPLY=()
+
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        case ${COMP_WORDS[i]} in
+        -*) ;;
+        *)
+            command=${COMP_WORDS[i]}
+            break
+            ;;
+        esac
+    done
+
+    case $before in
+    -c | --config)
+        mapfile -t COMPREPLY < <(compgen -f -X '!*.y*ml' -- "$word")
+        return
+        ;;
+    esac
+
+    case $command in
+    "") choices="$commands --help" ;;
+    run) choices="-c --actor --help" ;;
+    import) choices="-c --provider --since --json --help" ;;
+    backfill) choices="--hours --json --help" ;;
+    status) choices="--watch --json --help" ;;
+    query)
+        choices="--where --order --page-size --limit --tail --json --csv --table --help"
+        if [ "$before" = query ]; then choices="$collections $choices"; fi
+        ;;
+    quarantine) choices="retry drop --json --help" ;;
+    owed) choices="retry --json --help" ;;
+    gaps | providers | handles) choices="--json --help" ;;
+    migrate-follows) choices="--rollback --help" ;;
+    config) choices="check print docs -c --help" ;;
+    connector)
+        case $before in
+        check | try)
+            mapfile -t COMPREPLY < <(compgen -f -X '!*.y*ml' -- "$word")
+            return
+            ;;
+        esac
+        choices="check try --help"
+        ;;
+    backup)
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        return
+        ;;
+    *) choices="--json --help" ;;
+    esac
+    mapfile -t COMPREPLY < <(compgen -W "$choices" -- "$word")
+}
+complete -F _tidemark tidemark

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * settings.h - the flags every command understands, and the configuration they lead to.
+ *
+ *   -c FILE           the configuration; without it tidemark.yaml, if it is there
+ *   --set PATH=VALUE  one setting, stronger than file and environment; may be repeated
+ *   -h, --help        the command's usage
+ *
+ * Problems are printed on stderr, all of them. Owner: the command. */
+#ifndef CLI_SETTINGS_H
+#define CLI_SETTINGS_H
+
+#include "config_load.h"
+
+#include <getopt.h>
+
+#define SETTINGS_CHANGES_MAX 64
+#define SETTINGS_OPTIONS_MAX 16
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+struct settings {
+    const char *file;
+    const char *changes[SETTINGS_CHANGES_MAX];
+    size_t change_count;
+    char *made[SETTINGS_CHANGES_MAX]; /* changes that flags were turned into */
+    size_t made_count;
+    struct config config; /* once loaded */
+    bool loaded, good;
+};
+
+/* A command's own flag; `value` NULL: it takes none. */
+struct settings_flag {
+    const char *name;
+    bool takes_value;
+    void (*seen)(void *arg, const char *value);
+};
+
+/* Reads the flags in argv[1..]; returns the index of the first word that is none, or -1 after it
+ * printed what is wrong (or the usage that was asked for, with *help true). `flags` end with a NULL
+ * name and may be NULL. */
+int settings_parse(struct settings *settings, int argc, char **argv, const char *usage,
+                   const struct settings_flag *flags, void *arg, bool *help);
+/* Adds PATH=VALUE as if --set had been given. */
+void settings_change(struct settings *settings, const char *path, const char *value);
+/* False when the configuration has problems, which were printed. */
+must_check bool settings_load(struct settings *settings);
+void settings_free(struct settings *settings);
+
+#endif

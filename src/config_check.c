@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config_table.h"
+#include "sys/log.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static bool all_of(struct bytes text, const char *beside_letters_and_digits)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+        if (!isalnum((unsigned char)c) && (c == 0 || !strchr(beside_letters_and_digits, c)))
+            return false;
+    }
+    return text.len > 0;
+}
+
+static bool all_hex(struct bytes text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (!isxdigit((unsigned char)text.data[i]))
+            return false;
+    }
+    return text.len > 0;
+}
+
+static struct bytes skip(struct bytes text, size_t count)
+{
+    return bytes_make(text.data + count, text.len - count);
+}
+
+static struct bytes until(struct bytes text, const char *stops)
+{
+    size_t len = 0;
+    while (len < text.len && (text.data[len] == 0 || !strchr(stops, text.data[len])))
+        len++;
+    return bytes_make(text.data, len);
+}
+
+static bool port_valid(struct bytes text)
+{
+    uint64_t port;
+    return text.len <= 5 && bytes_to_u64(text, &port) && port >= 1 && port <= 65535;
+}
+
+/* HOST, HOST:PORT, [ADDRESS]:PORT; the port is required when `with_port`. */
+static bool host_valid(struct bytes text, bool with_port)
+{
+    struct bytes rest;
+    if (text.len > 0 && text.data[0] == '[') {
+        struct bytes address = until(skip(text, 1), "]");
+        if (address.len + 2 > text.len || !all_of(address, ":.%"))
+            return false;
+        rest = skip(text, address.len + 2);
+    } else {
+        struct bytes host = until(text, ":");
+        if (host.len > 253 || !all_of(host, ".-_"))
+            return false;
+        rest = skip(text, host.len);
+    }
+    if (rest.len == 0)
+        return !with_port;
+    return rest.data[0] == ':' && port_valid(skip(rest, 1));
+}
+
+static bool url_valid(struct bytes url, const char *const *schemes)
+{
+    for (size_t i = 0; i < url.len; i++) {
+        unsigned char c = (unsigned char)url.data[i];
+        if (c <= ' ' || c >= 0x7f || strchr("\"<>\\^`{|}#", c))
+            return false;
+    }
+    if (memmem(url.data, url.len, SECRET_MASK, strlen(SECRET_MASK)) != NULL)
+        return false;
+    for (; *schemes != NULL; schemes++) {
+        if (!bytes_starts_with(url, *schemes))
+            continue;
+        struct bytes authority = until(skip(url, strlen(*schemes)), "/?");
+        const char *at = memrchr(authority.data, '@', authority.len);
+        if (at != NULL)
+            authority = skip(authority, (size_t)(at + 1 - authority.data));
+        return host_valid(authority, false);
+    }
+    return false;
+}
+
+const char *config_check_ws_url(struct bytes value)
+{
+    static const char *const schemes[] = {"wss://", "ws://", NULL};
+    return url_valid(value, schemes) ? NULL : "a wss:// or ws:// address with a host";
+}
+
+const char *config_check_http_url(struct bytes value)
+{
+    static const char *const schemes[] = {"https://", "http://", NULL};
+    return url_valid(value, schemes) ? NULL : "an https:// or http:// address with a host";
+}
+
+const char *config_check_any_url(struct bytes value)
+{
+    static const char *const schemes[] = {"https://", "http://", "wss://", "ws://", NULL};
+    return url_valid(value, schemes) ? NULL : "an https://, http://, wss:// or ws:// address";
+}
+
+const char *config_check_store(struct bytes value)
+{
+    bool masked = memmem(value.data, value.len, SECRET_MASK, strlen(SECRET_MASK)) != NULL;
+    bool file = bytes_starts_with(value, "sqlite:") && value.len > strlen("sqlite:");
+    bool server =
+        bytes_starts_with(value, "postgresql://") || bytes_starts_with(value, "postgres://");
+    return (file || server) && !masked ? NULL : "sqlite:PATH or postgresql://...";
+}
+
+const char *config_check_listen(struct bytes value)
+{
+    return host_valid(value, true) ? NULL : "an address and a port, like 127.0.0.1:8080";
+}
+
+const char *config_check_rotate(struct bytes value)
+{
+    uint64_t bytes;
+    unsigned count;
+    return log_rotate_parse(value, &bytes, &count)
+               ? NULL
+               : "a size and a count, like 10M:5 (K, M or G; 1 to 100 files)";
+}
+
+const char *config_check_actor(struct bytes value)
+{
+    bool did = bytes_starts_with(value, "did:") && value.len <= 2048 && all_of(value, ":._%-");
+    bool handle = value.len <= 253 && all_of(value, ".-") && memchr(value.data, '.', value.len) &&
+                  value.data[0] != '.' && value.data[value.len - 1] != '.';
+    return did || handle ? NULL : "a handle like you.bsky.social or a DID like did:plc:...";
+}
+
+const char *config_check_account(struct bytes value)
+{
+    struct bytes kind = until(value, ":");
+    bool ok = all_of(kind, "-_") && (kind.len == value.len || value.len > kind.len + 1);
+    return ok ? NULL : "CHAIN:ADDRESS, csv:PATH or the name of an exchange";
+}
+
+const char *config_check_contract(struct bytes value)
+{
+    bool ok = value.len == 42 && bytes_starts_with(value, "0x") && all_hex(skip(value, 2));
+    return ok ? NULL : "0x and 40 hexadecimal digits";
+}
+
+const char *config_check_collection(struct bytes value)
+{
+    bool dotted = value.len <= 317 && all_of(value, ".-*") && memchr(value.data, '.', value.len);
+    const char *star = memchr(value.data, '*', value.len);
+    bool star_last = star == NULL || star == value.data + value.len - 1;
+    return dotted && star_last ? NULL : "a collection like app.bsky.feed.post, or app.bsky.feed.*";
+}
+
+const char *config_check_event(struct bytes value)
+{
+    if (bytes_equal_string(value, "any") || bytes_equal_string(value, "action"))
+        return NULL;
+    struct bytes name = until(value, "(");
+    bool ok = all_of(name, "_") && !isdigit((unsigned char)name.data[0]) &&
+              value.len >= name.len + 2 && value.data[value.len - 1] == ')';
+    if (ok && value.len > name.len + 2)
+        ok = all_of(bytes_make(value.data + name.len + 1, value.len - name.len - 2), ",[]()");
+    return ok ? NULL : "any, action, or a signature like EditPublished(address,string)";
+}
+
+/* ---- masking ---- */
+
+/* Long runs without a dot are keys more often than words: /v3/9aa3d95b3bc440fa88ea12eaa4456161. */
+static bool looks_like_key(struct bytes segment)
+{
+    size_t digits = 0;
+    for (size_t i = 0; i < segment.len; i++)
+        digits += isdigit((unsigned char)segment.data[i]) != 0;
+    return all_of(segment, "_-") && segment.len >= (digits > 0 ? 16 : 24);
+}
+
+static void mask_query(struct bytes query, struct text *out)
+{
+    while (query.len > 0) {
+        struct bytes pair = until(query, "&");
+        struct bytes name = until(pair, "=");
+        text_append(out, name.data, name.len);
+        if (name.len < pair.len) {
+            bool shown = bytes_equal_string(name, "sslmode") || bytes_equal_string(name, "dbname");
+            text_append_char(out, '=');
+            if (shown)
+                text_append(out, name.data + name.len + 1, pair.len - name.len - 1);
+            else
+                text_append_string(out, SECRET_MASK);
+        }
+        query = skip(query, pair.len);
+        if (query.len > 0) {
+            text_append_char(out, '&');
+            query = skip(query, 1);
+        }
+    }
+}
+
+static void mask_path(struct bytes path, struct text *out)
+{
+    while (path.len > 0) {
+        struct bytes segment = until(path, "/");
+        if (looks_like_key(segment))
+            text_append_string(out, SECRET_MASK);
+        else
+            text_append(out, segment.data, segment.len);
+        path = skip(path, segment.len);
+        if (path.len > 0) {
+            text_append_char(out, '/');
+            path = skip(path, 1);
+        }
+    }
+}
+
+/* A password may hold characters that should have been escaped, so the last @ ends it; where that
+ * leaves doubt, all before it is hidden: hiding too much is the safe mistake. */
+static struct bytes mask_user(struct bytes rest, struct text *out)
+{
+    const char *at = memrchr(rest.data, '@', rest.len);
+    if (at == NULL)
+        return rest;
+    struct bytes user = bytes_make(rest.data, (size_t)(at - rest.data));
+    struct bytes name = until(user, ":");
+    if (until(name, "/?").len < name.len) {
+        text_append_string(out, SECRET_MASK);
+    } else {
+        text_append(out, name.data, name.len);
+        text_append_string(out, name.len < user.len ? ":" SECRET_MASK : "");
+    }
+    text_append_char(out, '@');
+    return skip(rest, user.len + 1);
+}
+
+void config_mask_url(struct bytes url, struct text *out)
+{
+    const char *slashes = memmem(url.data, url.len, "://", 3);
+    if (slashes == NULL) {
+        bool harmless = bytes_starts_with(url, "sqlite:") ||
+                        (memchr(url.data, '@', url.len) == NULL && !looks_like_key(url));
+        text_append(out, harmless ? url.data : SECRET_MASK,
+                    harmless ? url.len : strlen(SECRET_MASK));
+        return;
+    }
+    struct bytes rest = skip(url, (size_t)(slashes + 3 - url.data));
+    text_append(out, url.data, url.len - rest.len);
+    rest = mask_user(rest, out);
+    struct bytes authority = until(rest, "/?");
+    text_append(out, authority.data, authority.len);
+    rest = skip(rest, authority.len);
+    struct bytes path = until(rest, "?");
+    mask_path(path, out);
+    rest = skip(rest, path.len);
+    if (rest.len > 0) {
+        text_append_char(out, '?');
+        mask_query(skip(rest, 1), out);
+    }
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config_table.h"
+
+#define WORD_MAX 64
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Edits (insert, delete, replace, swap of neighbours) that turn one word into the other. */
+static size_t distance(struct bytes a, struct bytes b)
+{
+    size_t rows[3][WORD_MAX + 1];
+    for (size_t j = 0; j <= b.len; j++)
+        rows[0][j] = j;
+    for (size_t i = 1; i <= a.len; i++) {
+        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *two_above = rows[(i + 1) % 3];
+        row[0] = i;
+        for (size_t j = 1; j <= b.len; j++) {
+            size_t replace = above[j - 1] + (a.data[i - 1] != b.data[j - 1]);
+            row[j] = least(replace, 1 + least(above[j], row[j - 1]));
+            bool swapped =
+                i > 1 && j > 1 && a.data[i - 1] == b.data[j - 2] && a.data[i - 2] == b.data[j - 1];
+            if (swapped)
+                row[j] = least(row[j], two_above[j - 2] + 1);
+        }
+    }
+    return rows[a.len % 3][b.len];
+}
+
+struct suggestion suggestion_begin(struct bytes word)
+{
+    return (struct suggestion){word, BYTES_ABSENT, 2 + word.len / 5};
+}
+
+void suggestion_try(struct suggestion *suggestion, struct bytes candidate)
+{
+    if (suggestion->word.len > WORD_MAX || candidate.len > WORD_MAX)
+        return;
+    size_t edits = distance(suggestion->word, candidate);
+    if (edits < suggestion->distance && edits < candidate.len) {
+        suggestion->distance = edits;
+        suggestion->best = candidate;
+    }
+}
+
+void suggestion_end(const struct suggestion *suggestion, const char *before, struct text *out)
+{
+    if (suggestion->best.data != NULL)
+        text_appendf(out, " (did you mean %s%.*s?)", before, (int)suggestion->best.len,
+                     suggestion->best.data);
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon.h"
+
+#include "daemon_view.h"
+#include "serve/server.h"
+#include "source/jetstream.h"
+#include "store/outbox.h"
+#include "store/writer.h"
+#include "sys/clock.h"
+#include "sys/log.h"
+#include "sys/loop.h"
+#include "sys/network.h"
+#include "sys/small_file.h"
+#include "sys/thread.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CURSOR_FILE_MAX 64
+#define BATCHES_MAX     32
+#define BATCH_BYTES     ((size_t)512 << 10)
+#define STOP_US_MAX     INT64_C(10000000)
+#define LOOK_US         INT64_C(200000)
+#define STOP_LOOK_US    INT64_C(20000)
+
+struct daemon {
+    const struct daemon_options *options;
+    const struct config *config;
+    struct store *store; /* until the writer owns it */
+    struct store_position position;
+    struct text jetstream_cursor;
+    struct writer *writer;
+    struct loop *loop;
+    struct network *network;
+    struct batch_pool *pool;
+    struct outbox *outbox;
+    struct source *source;
+    struct server *server;
+    struct server_options server_options;
+    char socket_path[512];
+    struct latest *shown;
+    int64_t started_us;
+    struct timer stop_look, look;
+    int64_t stop_by_us;
+    bool stopping, failed;
+};
+
+static void say_failure(const char *what, const struct err *err)
+{
+    log_event(LOG_ERROR, "daemon", what,
+              (struct log_field[]){log_string("reason", err->text), LOG_END});
+}
+
+/* ---- what is shown ---- */
+
+static void show(void *arg)
+{
+    struct daemon *daemon = arg;
+    struct runtime *runtime = loop_runtime(daemon->loop);
+    struct daemon_view view = {.at_us = clock_wall_us(),
+                               .started_us = daemon->started_us,
+                               .has_source = daemon->source != NULL};
+    if (daemon->source != NULL)
+        daemon->source->ops->view(daemon->source, &view.source);
+    writer_state(daemon->writer, &view.writer);
+    view.queued = writer_queued(daemon->writer);
+    latest_put(daemon->shown, &view);
+    log_flush();
+    runtime->ops->timer_arm(runtime, &daemon->look, LOOK_US);
+}
+
+static void tell_health(void *arg, struct health_view *out)
+{
+    struct daemon *daemon = arg;
+    struct daemon_view view;
+    latest_get(daemon->shown, &view);
+    daemon_view_health(&view, clock_wall_us(), out);
+}
+
+static void tell_metrics(void *arg, struct text *out)
+{
+    struct daemon *daemon = arg;
+    struct daemon_view view;
+    latest_get(daemon->shown, &view);
+    daemon_view_metrics(&view, clock_wall_us(), out);
+}
+
+/* ---- stopping ---- */
+
+static void look_stopped(void *arg)
+{
+    struct daemon *daemon = arg;
+    bool stopped = daemon->source == NULL || daemon->source->ops->stopped(daemon->source);
+    if (stopped || clock_mono_us() >= daemon->stop_by_us) {
+        loop_stop(daemon->loop);
+        return;
+    }
+    struct runtime *runtime = loop_runtime(daemon->loop);
+    runtime->ops->timer_arm(runtime, &daemon->stop_look, STOP_LOOK_US);
+}
+
+static void stop(void *arg)
+{
+    struct daemon *daemon = arg;
+    if (daemon->stopping)
+        return;
+    daemon->stopping = true;
+    daemon->stop_by_us = clock_mono_us() + STOP_US_MAX;
+    log_event(LOG_INFO, "daemon", "stopping", NULL);
+    if (daemon->source != NULL)
+        daemon->source->ops->stop(daemon->source);
+    look_stopped(daemon);
+}
+
+static void fail_stop(void *arg)
+{
+    struct daemon *daemon = arg;
+    daemon->failed = true;
+    loop_stop(daemon->loop);
+}
+
+/* Writer's thread: the store cannot be trusted any more. */
+static void on_fatal(void *arg, const struct err *err)
+{
+    struct daemon *daemon = arg;
+    say_failure("store_failed", err);
+    if (loop_post(daemon->loop, fail_stop, daemon) != RC_OK)
+        abort();
+}
+
+static void reload(void *arg)
+{
+    (void)arg;
+    struct err err;
+    if (log_reopen(&err) != RC_OK)
+        say_failure("log_not_reopened", &err);
+    log_event(LOG_INFO, "daemon", "reloaded", NULL);
+}
+
+/* ---- starting ---- */
+
+static bool take_text(void *arg, const struct field *columns, size_t count)
+{
+    assert(count == 1);
+    if (!columns[0].null)
+        text_append(arg, columns[0].b.data, columns[0].b.len);
+    return false;
+}
+
+static enum rc open_store(struct daemon *daemon, struct err *err)
+{
+    unsigned applied;
+    char holder[64];
+    enum rc rc = store_open(daemon->config->store.url, STORE_WRITE, &daemon->store, err);
+    if (rc == RC_OK)
+        rc = store_migrate(daemon->store, &applied, err);
+    if (rc != RC_OK)
+        return rc;
+    if (applied > 0)
+        log_event(LOG_INFO, "store", "migrated",
+                  (struct log_field[]){log_int("steps", applied), LOG_END});
+    snprintf(holder, sizeof holder, "pid %ld", (long)getpid());
+    rc = store_claim(daemon->store, holder, daemon->config->serve.listen, clock_wall_us(),
+                     &daemon->position, err);
+    if (rc == RC_OK)
+        rc = store_query(daemon->store,
+                         "SELECT state FROM cursors WHERE source = 'jetstream' AND stream = 'live'",
+                         NULL, 0, take_text, &daemon->jetstream_cursor, err);
+    return rc;
+}
+
+/* Where to begin when the store knows nothing yet: what an operator, or an earlier program, left in
+ * the cursor file. 0: live. */
+static int64_t read_cursor_file(const struct daemon *daemon)
+{
+    struct text content = {0};
+    struct err err;
+    uint64_t position = 0;
+    if (small_file_read(daemon->config->jetstream.cursor_file, CURSOR_FILE_MAX, &content, &err) ==
+        RC_OK) {
+        struct bytes digits = bytes_make(content.data, strcspn(text_string(&content), "\r\n "));
+        if (!bytes_to_u64(digits, &position) || position > INT64_MAX) {
+            position = 0;
+            log_event(LOG_WARN, "jetstream", "cursor_file_ignored",
+                      (struct log_field[]){
+                          log_string("file", daemon->config->jetstream.cursor_file), LOG_END});
+        }
+    }
+    text_free(&content);
+    return (int64_t)position;
+}
+
+static enum rc submit(void *arg, struct batch *batch)
+{
+    struct daemon *daemon = arg;
+    return outbox_submit(daemon->outbox, batch);
+}
+
+static enum rc make_source(struct daemon *daemon, struct err *err)
+{
+    const struct config *config = daemon->config;
+    struct source_env env = {.runtime = loop_runtime(daemon->loop),
+                             .pool = daemon->pool,
+                             .submit = submit,
+                             .submit_arg = daemon};
+    const char *fallback = config->jetstream.fallback_endpoint;
+    struct jetstream_options options = {
+        .endpoints = {config->jetstream.endpoint, *fallback == '\0' ? NULL : fallback},
+        .collections = config->jetstream.wanted_collections.items,
+        .collection_count = config->jetstream.wanted_collections.count,
+        .reconnect_delay_seconds = (uint32_t)config->jetstream.reconnect_delay_seconds,
+        .max_reconnect_attempts = (uint32_t)config->jetstream.max_reconnect_attempts,
+        .cursor_state = text_bytes(&daemon->jetstream_cursor),
+        .start_us = read_cursor_file(daemon),
+    };
+    return jetstream_new(&env, &options, &daemon->source, err);
+}
+
+static void start_writer(struct daemon *daemon)
+{
+    struct writer_options options = {
+        .batches_max = BATCHES_MAX * 2, .fatal = on_fatal, .arg = daemon};
+    daemon->loop = loop_new();
+    daemon->network = network_new(daemon->loop, &(struct network_options){0});
+    daemon->pool = batch_pool_new(BATCHES_MAX, BATCH_BYTES);
+    daemon->writer = writer_start(daemon->store, daemon->position, &options);
+    daemon->store = NULL;
+    daemon->outbox = outbox_new(daemon->loop, daemon->writer, BATCHES_MAX);
+    daemon->stop_look = (struct timer){.fn = look_stopped, .arg = daemon};
+    daemon->look = (struct timer){.fn = show, .arg = daemon};
+    daemon->shown = latest_new(sizeof(struct daemon_view));
+    daemon->started_us = clock_wall_us();
+}
+
+/* The folder of the command socket: as configured, or where the SQLite file lies. */
+static void find_socket(struct daemon *daemon)
+{
+    const char *url = daemon->config->store.url;
+    const char *folder = daemon->config->store.data_dir;
+    size_t len = strlen(folder);
+    if (len == 0 && strncmp(url, "sqlite:", 7) == 0) {
+        const char *slash = strrchr(url + 7, '/');
+        folder = slash == NULL ? "." : url + 7;
+        len = slash == NULL ? 1 : (size_t)(slash - folder);
+    } else if (len == 0) {
+        folder = "data";
+        len = 4;
+    }
+    snprintf(daemon->socket_path, sizeof daemon->socket_path, "%.*s/tidemark.sock", (int)len,
+             folder);
+}
+
+static enum rc start_server(struct daemon *daemon, struct err *err)
+{
+    const struct config *config = daemon->config;
+    find_socket(daemon);
+    struct server_options options = {.listen = config->serve.listen,
+                                     .health_listen = config->serve.health_listen,
+                                     .socket_path = daemon->socket_path,
+                                     .store_url = config->store.url,
+                                     .health = tell_health,
+                                     .metrics = tell_metrics,
+                                     .arg = daemon};
+    daemon->server_options = options;
+    enum rc rc = server_start(&daemon->server_options, &daemon->server, err);
+    if (rc == RC_OK)
+        log_event(LOG_INFO, "serve", "listening",
+                  (struct log_field[]){
+                      log_int("port", server_port(daemon->server, LISTENER_MAIN)),
+                      log_int("health_port", server_port(daemon->server, LISTENER_HEALTH)),
+                      log_string("socket", daemon->socket_path), LOG_END});
+    return rc;
+}
+
+static void stop_all(struct daemon *daemon)
+{
+    if (daemon->server != NULL)
+        server_stop(daemon->server);
+    if (daemon->writer != NULL)
+        writer_stop(daemon->writer);
+    store_close(daemon->store);
+    if (daemon->outbox != NULL)
+        outbox_free(daemon->outbox);
+    if (daemon->network != NULL)
+        network_free(daemon->network);
+    if (daemon->source != NULL)
+        daemon->source->ops->free(daemon->source);
+    if (daemon->loop != NULL) {
+        struct runtime *runtime = loop_runtime(daemon->loop);
+        runtime->ops->timer_disarm(runtime, &daemon->stop_look);
+        runtime->ops->timer_disarm(runtime, &daemon->look);
+        loop_free(daemon->loop);
+    }
+    if (daemon->pool != NULL)
+        batch_pool_free(daemon->pool);
+    if (daemon->shown != NULL)
+        latest_free(daemon->shown);
+    text_free(&daemon->jetstream_cursor);
+}
+
+int daemon_run(const struct daemon_options *options)
+{
+    struct daemon daemon = {.options = options, .config = options->config};
+    struct err err;
+    enum rc rc = open_store(&daemon, &err);
+    if (rc == RC_OK) {
+        start_writer(&daemon);
+        rc = make_source(&daemon, &err);
+    }
+    if (rc == RC_OK) {
+        show(&daemon);
+        rc = start_server(&daemon, &err);
+    }
+    if (rc == RC_OK) {
+        loop_on_signal(daemon.loop, SIGTERM, stop, &daemon);
+        loop_on_signal(daemon.loop, SIGINT, stop, &daemon);
+        loop_on_signal(daemon.loop, SIGHUP, reload, &daemon);
+        log_event(LOG_INFO, "daemon", "started",
+                  (struct log_field[]){log_string("version", TIDEMARK_VERSION),
+                                       log_int("epoch", daemon.position.epoch),
+                                       log_int("commit_seq", daemon.position.commit_seq), LOG_END});
+        daemon.source->ops->start(daemon.source);
+        loop_run(daemon.loop);
+    } else {
+        say_failure("cannot_start", &err);
+        daemon.failed = true;
+    }
+    stop_all(&daemon);
+    log_event(LOG_INFO, "daemon", "stopped", NULL);
+    return daemon.failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

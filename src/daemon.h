@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * daemon.h - the running program: its parts, wired from the store outwards.
+ *
+ * Started in the order store, writer, ingest loop, sources, server; stopped in the reverse order,
+ * so that what was taken in is committed before the program ends. SIGTERM and SIGINT stop it,
+ * SIGHUP opens the log anew and takes over the settings that may change while it runs. When the
+ * store can no longer be trusted it ends at once with a failure: a restart recovers. */
+#ifndef DAEMON_H
+#define DAEMON_H
+
+#include "config.h"
+
+struct daemon_options {
+    const struct config *config;
+    /* Reads the configuration again, for SIGHUP; false when it has problems (already reported). */
+    bool (*reload)(void *arg, struct config *fresh);
+    void *reload_arg;
+};
+
+/* Runs until told to stop; the exit code. */
+int daemon_run(const struct daemon_options *options);
+
+#endif

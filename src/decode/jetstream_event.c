@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "decode/jetstream_event.h"
+
+#include "base/timestamp.h"
+
+#include <assert.h>
+
+#define DID_MAX    2048
+#define NSID_MAX   317
+#define RKEY_MAX   512
+#define REV_MAX    64
+#define HANDLE_MAX 253
+
+static enum rc want_string(struct json object, const char *key, size_t max, struct bytes *out,
+                           struct err *err)
+{
+    if (!json_string(json_get(object, key), out))
+        return err_set(err, RC_REJECT, "event has no string \"%s\"", key);
+    if (out->len == 0 || out->len > max)
+        return err_set(err, RC_REJECT, "\"%s\" has %zu bytes, 1 to %zu are allowed", key, out->len,
+                       max);
+    return RC_OK;
+}
+
+/* Fills a record by steps and takes it out again as soon as one does not fit. */
+static bool fill_text(struct batch *batch, struct record **record, unsigned field,
+                      struct bytes value)
+{
+    if (*record == NULL)
+        return false;
+    if (batch_set_text(batch, *record, field, value))
+        return true;
+    batch_drop_last(batch, *record);
+    *record = NULL;
+    return false;
+}
+
+static int64_t not_after(int64_t time_us, int64_t now_us)
+{
+    return time_us < now_us ? time_us : now_us;
+}
+
+struct commit_names {
+    struct bytes rev, operation, collection, rkey;
+};
+
+static enum rc read_names(struct json commit, struct commit_names *names, struct err *err)
+{
+    enum rc rc = want_string(commit, "rev", REV_MAX, &names->rev, err);
+    if (rc == RC_OK)
+        rc = want_string(commit, "operation", 16, &names->operation, err);
+    if (rc == RC_OK)
+        rc = want_string(commit, "collection", NSID_MAX, &names->collection, err);
+    if (rc == RC_OK)
+        rc = want_string(commit, "rkey", RKEY_MAX, &names->rkey, err);
+    return rc;
+}
+
+static void fill_record(struct batch *batch, struct record **record, struct json body, int kind)
+{
+    int64_t created_us;
+    struct bytes text = json_string_or_absent(json_get(body, "text"));
+    struct bytes created = json_string_or_absent(json_get(body, "createdAt"));
+    struct json subject = json_get(body, "subject");
+    if (kind == POST_KIND_POST)
+        fill_text(batch, record, POST_TEXT, text);
+    else
+        fill_text(batch, record, POST_SUBJECT, json_string_or_absent(json_get(subject, "uri")));
+    if (*record != NULL && created.data != NULL && timestamp_parse(created, &created_us))
+        batch_set_int(*record, POST_CREATED_US, created_us);
+}
+
+static enum rc decode_commit(struct json commit, const struct jetstream_event *event,
+                             int64_t now_us, struct batch *batch, unsigned *added, struct err *err)
+{
+    struct commit_names names;
+    enum rc rc = read_names(commit, &names, err);
+    if (rc != RC_OK)
+        return rc;
+    bool repost = bytes_equal_string(names.collection, "app.bsky.feed.repost");
+    if (!repost && !bytes_equal_string(names.collection, "app.bsky.feed.post"))
+        return RC_OK;
+    bool gone = bytes_equal_string(names.operation, "delete");
+    struct json body = json_get(commit, "record");
+    if (!gone && !bytes_equal_string(names.operation, "create") &&
+        !bytes_equal_string(names.operation, "update"))
+        return err_set(err, RC_REJECT, "operation is neither create, update nor delete");
+    if (!gone && json_type(body) != JSON_OBJECT)
+        return err_set(err, RC_REJECT, "a %.*s carries no record", (int)names.operation.len,
+                       names.operation.data);
+    int kind = repost ? POST_KIND_REPOST : POST_KIND_POST;
+    struct record *record = batch_add(batch, RECORD_POST);
+    fill_text(batch, &record, POST_DID, event->did);
+    fill_text(batch, &record, POST_COLLECTION, names.collection);
+    fill_text(batch, &record, POST_RKEY, names.rkey);
+    fill_text(batch, &record, POST_REV, names.rev);
+    if (!gone)
+        fill_record(batch, &record, body, kind);
+    if (record == NULL)
+        return RC_AGAIN;
+    batch_set_int(record, POST_OP, gone ? POST_OP_DELETE : POST_OP_PUT);
+    batch_set_int(record, POST_KIND, kind);
+    batch_set_int(record, POST_SHARED_US, not_after(event->time_us, now_us));
+    *added = 1;
+    return RC_OK;
+}
+
+static enum rc decode_account(struct json account, const struct jetstream_event *event,
+                              struct batch *batch, unsigned *added, struct err *err)
+{
+    bool active;
+    if (!json_bool(json_get(account, "active"), &active))
+        return err_set(err, RC_REJECT, "account event has no boolean \"active\"");
+    struct record *record = batch_add(batch, RECORD_ACCOUNT);
+    fill_text(batch, &record, ACCOUNT_DID, event->did);
+    fill_text(batch, &record, ACCOUNT_STATUS, json_string_or_absent(json_get(account, "status")));
+    if (record == NULL)
+        return RC_AGAIN;
+    batch_set_int(record, ACCOUNT_ACTIVE, active);
+    batch_set_int(record, ACCOUNT_AT_US, event->time_us);
+    *added = 1;
+    return RC_OK;
+}
+
+static enum rc decode_identity(struct json identity, const struct jetstream_event *event,
+                               struct batch *batch, unsigned *added)
+{
+    struct bytes handle = json_string_or_absent(json_get(identity, "handle"));
+    if (handle.data == NULL || handle.len > HANDLE_MAX)
+        return RC_OK; /* the handle is optional: the event only says "look again" */
+    struct record *record = batch_add(batch, RECORD_IDENTITY);
+    fill_text(batch, &record, IDENTITY_DID, event->did);
+    fill_text(batch, &record, IDENTITY_HANDLE, handle);
+    if (record == NULL)
+        return RC_AGAIN;
+    batch_set_int(record, IDENTITY_AT_US, event->time_us);
+    *added = 1;
+    return RC_OK;
+}
+
+enum rc jetstream_event_decode(struct json_doc *doc, struct bytes frame, int64_t now_us,
+                               struct batch *batch, struct jetstream_event *event, struct err *err)
+{
+    assert(doc != NULL && batch != NULL && event != NULL);
+    struct json root;
+    struct bytes kind;
+    *event = (struct jetstream_event){0};
+    enum rc rc = json_parse(doc, frame, &root, err);
+    if (rc != RC_OK)
+        return rc;
+    if (!json_i64(json_get(root, "time_us"), &event->time_us) || event->time_us <= 0)
+        return err_set(err, RC_REJECT, "event has no positive integer \"time_us\"");
+    rc = want_string(root, "did", DID_MAX, &event->did, err);
+    if (rc != RC_OK)
+        return rc;
+    if (!bytes_starts_with(event->did, "did:"))
+        return err_set(err, RC_REJECT, "\"did\" does not begin with did:");
+    rc = want_string(root, "kind", 32, &kind, err);
+    if (rc != RC_OK)
+        return rc;
+    if (bytes_equal_string(kind, "commit"))
+        return decode_commit(json_get(root, "commit"), event, now_us, batch, &event->records, err);
+    if (bytes_equal_string(kind, "account"))
+        return decode_account(json_get(root, "account"), event, batch, &event->records, err);
+    if (bytes_equal_string(kind, "identity"))
+        return decode_identity(json_get(root, "identity"), event, batch, &event->records);
+    return RC_OK;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ingest/watermark.h"
+
+#include "base/bytes.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { WORD_BITS = 64 };
+
+/* Apart from the notes: a report touches these eight bytes and one bit, nothing else. */
+struct watermark_unit {
+    uint32_t pending;
+    uint32_t epoch;
+};
+
+struct watermark_note {
+    uint64_t payload;
+    int64_t admitted_us;
+    uint32_t owed;
+};
+
+static bool sane(const struct watermark *wm)
+{
+    return wm->base <= wm->staged && wm->staged <= wm->next &&
+           wm->next - wm->base <= wm->capacity; /* (I1), (I6) */
+}
+
+static uint64_t slot_of(const struct watermark *wm, uint64_t ord)
+{
+    return ord & (wm->capacity - 1);
+}
+
+static bool holds(const struct watermark *wm, uint64_t ord)
+{
+    return ord - wm->base < wm->next - wm->base;
+}
+
+static bool is_done(const struct watermark *wm, uint64_t ord)
+{
+    uint64_t slot = slot_of(wm, ord);
+    return (wm->done[slot / WORD_BITS] >> (slot % WORD_BITS) & 1) != 0;
+}
+
+static void set_done(struct watermark *wm, uint64_t ord, bool value)
+{
+    uint64_t slot = slot_of(wm, ord), bit = UINT64_C(1) << (slot % WORD_BITS);
+    uint64_t *word = &wm->done[slot / WORD_BITS];
+    *word = value ? *word | bit : *word & ~bit;
+}
+
+/* First unfinished ordinal at or above `ord`, or next: a word of 64 units at a time. */
+static uint64_t first_open(const struct watermark *wm, uint64_t ord)
+{
+    uint64_t word_bits = wm->capacity < WORD_BITS ? wm->capacity : WORD_BITS;
+    assert(ord >= wm->base && ord <= wm->next);
+    while (ord < wm->next) {
+        uint64_t slot = slot_of(wm, ord), at = slot % WORD_BITS;
+        uint64_t open = ~wm->done[slot / WORD_BITS] >> at;
+        uint64_t run = open == 0 ? WORD_BITS : (uint64_t)__builtin_ctzll(open);
+        uint64_t in_word = word_bits - at;
+        if (run < in_word) {
+            ord += run;
+            break;
+        }
+        ord += in_word;
+    }
+    /* Bits at and above next are leftovers of an earlier round. */
+    return ord < wm->next ? ord : wm->next;
+}
+
+void watermark_init(struct watermark *wm, uint64_t capacity)
+{
+    assert(capacity > 0 && capacity <= WATERMARK_CAPACITY_MAX);
+    assert((capacity & (capacity - 1)) == 0);
+    uint64_t words = (capacity + WORD_BITS - 1) / WORD_BITS;
+    *wm = (struct watermark){.capacity = capacity};
+    wm->done = memory_new_zeroed(words, sizeof *wm->done);
+    wm->units = memory_new_zeroed(capacity, sizeof *wm->units);
+    wm->notes = memory_new_zeroed(capacity, sizeof *wm->notes);
+}
+
+void watermark_deinit(struct watermark *wm)
+{
+    assert(wm->capacity > 0);
+    assert(sane(wm));
+    free(wm->done);
+    free(wm->units);
+    free(wm->notes);
+    *wm = (struct watermark){0};
+}
+
+enum rc watermark_admit(struct watermark *wm, uint32_t children, uint64_t payload, int64_t now_us,
+                        struct watermark_ticket *ticket)
+{
+    assert(sane(wm));
+    assert(wm->next < UINT64_MAX);
+    if (wm->next - wm->base == wm->capacity)
+        return RC_AGAIN;
+    uint64_t ord = wm->next++, slot = slot_of(wm, ord);
+    wm->units[slot] = (struct watermark_unit){.pending = children, .epoch = wm->epoch};
+    wm->notes[slot] = (struct watermark_note){.payload = payload, .admitted_us = now_us};
+    set_done(wm, ord, children == 0);
+    *ticket = (struct watermark_ticket){.ord = ord, .epoch = wm->epoch};
+    return RC_OK;
+}
+
+/* What a report about `ord` under `epoch` would meet; WATERMARK_COUNTED when the unit is open. */
+static enum watermark_answer judge(const struct watermark *wm, uint64_t ord, uint32_t epoch)
+{
+    if (epoch != wm->epoch && ord >= wm->next)
+        return WATERMARK_STALE;
+    if (!holds(wm, ord))
+        return WATERMARK_UNKNOWN;
+    const struct watermark_unit *unit = &wm->units[slot_of(wm, ord)];
+    if (unit->epoch != epoch)
+        return WATERMARK_STALE;
+    return unit->pending == 0 ? WATERMARK_ALREADY : WATERMARK_COUNTED;
+}
+
+enum watermark_answer watermark_finish(struct watermark *wm, uint64_t ord, uint32_t epoch)
+{
+    assert(sane(wm));
+    enum watermark_answer answer = judge(wm, ord, epoch);
+    if (answer != WATERMARK_COUNTED)
+        return answer;
+    struct watermark_unit *unit = &wm->units[slot_of(wm, ord)];
+    assert(unit->pending > 0 && !is_done(wm, ord) && ord >= wm->staged);
+    if (--unit->pending > 0)
+        return WATERMARK_COUNTED;
+    set_done(wm, ord, true);
+    return WATERMARK_FINISHED;
+}
+
+enum watermark_answer watermark_finish_once(struct watermark *wm, struct watermark_ticket *ticket)
+{
+    assert(sane(wm));
+    assert(ticket->epoch <= wm->epoch);
+    if (ticket->used)
+        return WATERMARK_ALREADY;
+    ticket->used = true;
+    return watermark_finish(wm, ticket->ord, ticket->epoch);
+}
+
+enum watermark_answer watermark_owe(struct watermark *wm, uint64_t ord, uint32_t epoch,
+                                    uint32_t *children)
+{
+    assert(sane(wm));
+    *children = 0;
+    enum watermark_answer answer = judge(wm, ord, epoch);
+    if (answer != WATERMARK_COUNTED)
+        return answer;
+    uint64_t slot = slot_of(wm, ord);
+    assert(wm->notes[slot].owed == 0 && !is_done(wm, ord) && ord >= wm->staged);
+    *children = wm->notes[slot].owed = wm->units[slot].pending;
+    wm->units[slot].pending = 0;
+    set_done(wm, ord, true);
+    return WATERMARK_FINISHED;
+}
+
+bool watermark_unowe(struct watermark *wm, uint64_t ord, uint32_t epoch)
+{
+    assert(sane(wm));
+    uint64_t slot = slot_of(wm, ord);
+    if (!holds(wm, ord) || wm->units[slot].epoch != epoch || wm->notes[slot].owed == 0)
+        return false;
+    assert(wm->units[slot].pending == 0 && is_done(wm, ord));
+    wm->units[slot].pending = wm->notes[slot].owed;
+    wm->notes[slot].owed = 0;
+    set_done(wm, ord, false);
+    if (wm->staged > ord)
+        wm->staged = ord;
+    return true;
+}
+
+bool watermark_stage(struct watermark *wm)
+{
+    assert(sane(wm));
+    uint64_t upto = first_open(wm, wm->staged);
+    assert(upto >= wm->staged && upto <= wm->next);
+    bool moved = upto > wm->staged;
+    wm->staged = upto;
+    return moved;
+}
+
+bool watermark_commit(struct watermark *wm, uint64_t upto, uint32_t epoch)
+{
+    assert(sane(wm));
+    assert(epoch <= wm->epoch);
+    if (epoch != wm->epoch)
+        return false;
+    assert(upto <= wm->staged); /* a position nobody staged cannot have committed (I2) */
+    if (upto > wm->base)
+        wm->base = upto;
+    return true;
+}
+
+void watermark_unstage(struct watermark *wm)
+{
+    assert(sane(wm));
+    wm->staged = wm->base;
+    assert(sane(wm));
+}
+
+void watermark_undo(struct watermark *wm, uint64_t ord)
+{
+    assert(sane(wm));
+    assert(ord <= wm->next && wm->epoch < UINT32_MAX);
+    wm->epoch++;
+    wm->next = ord;
+    if (wm->base > ord)
+        wm->base = ord;
+    wm->staged = wm->base;
+    assert(sane(wm));
+}
+
+bool watermark_oldest_unfinished(const struct watermark *wm, uint64_t *ord)
+{
+    assert(sane(wm));
+    uint64_t open = first_open(wm, wm->staged);
+    assert(open >= wm->staged && open <= wm->next);
+    if (open == wm->next)
+        return false;
+    *ord = open;
+    return true;
+}
+
+bool watermark_is_stuck(const struct watermark *wm, int64_t now_us, int64_t age_us_max,
+                        uint64_t *ord)
+{
+    assert(sane(wm));
+    assert(age_us_max >= 0);
+    if (!watermark_oldest_unfinished(wm, ord))
+        return false;
+    /* Fill is what waits behind this unit: what waits for a commit is not its fault. */
+    bool crowded = (wm->next - *ord) * 4 > wm->capacity * 3;
+    /* Both times are since 1970 and positive, so their difference fits. */
+    return crowded || now_us - wm->notes[slot_of(wm, *ord)].admitted_us > age_us_max;
+}
+
+uint64_t watermark_payload(const struct watermark *wm, uint64_t ord)
+{
+    assert(sane(wm));
+    assert(holds(wm, ord));
+    return wm->notes[slot_of(wm, ord)].payload;
+}
+
+uint32_t watermark_pending(const struct watermark *wm, uint64_t ord)
+{
+    assert(sane(wm));
+    assert(holds(wm, ord));
+    return wm->units[slot_of(wm, ord)].pending;
+}
+
+uint32_t watermark_unit_epoch(const struct watermark *wm, uint64_t ord)
+{
+    assert(sane(wm));
+    assert(holds(wm, ord));
+    return wm->units[slot_of(wm, ord)].epoch;
+}
+
+uint64_t watermark_lag(const struct watermark *wm)
+{
+    assert(sane(wm));
+    assert(wm->capacity > 0);
+    return wm->next - wm->base;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/commands.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *about;
+};
+
+static const struct command commands[] = {
+    {"run", cmd_run, "follow the configured sources into the store"},
+    {"config", cmd_config, "check, print or document the settings"},
+    {"version", cmd_version, "which tidemark this is"},
+};
+
+static void print_usage(FILE *to)
+{
+    fputs("usage: tidemark COMMAND [ARG]...\n", to);
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].about);
+    fputs("tidemark COMMAND --help says more.\n", to);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        print_usage(stdout);
+        return 0;
+    }
+    if (argc >= 2 && strcmp(argv[1], "--version") == 0)
+        argv[1] = (char[]){"version"};
+    for (size_t i = 0; argc >= 2 && i < sizeof commands / sizeof commands[0]; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    if (argc >= 2)
+        fprintf(stderr, "tidemark: there is no command \"%s\"\n", argv[1]);
+    print_usage(stderr);
+    return 2;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query/order.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add_term(const struct collection *collection, struct order *order, uint8_t column,
+                     bool desc)
+{
+    const struct column *from = &collection->columns[column];
+    assert(order->count < COLLECTION_ORDER_MAX && from->key != NULL);
+    order->terms[order->count++] = (struct order_term){.sql = from->key,
+                                                       .name = from->name,
+                                                       .column = column,
+                                                       .desc = desc,
+                                                       .nullable = from->nullable};
+}
+
+/* What follows the ingest number decides nothing; without it the order is not total. */
+static void end_with_ingest_number(const struct collection *collection, struct order *order)
+{
+    assert(order->count > 0);
+    for (size_t i = 0; i < order->count; i++) {
+        if (strcmp(order->terms[i].sql, collection->n) == 0) {
+            order->count = i + 1;
+            return;
+        }
+    }
+    bool desc = order->terms[order->count - 1].desc;
+    order->terms[order->count++] = (struct order_term){.sql = collection->n, .desc = desc};
+}
+
+void order_default(const struct collection *collection, struct order *order)
+{
+    *order = (struct order){0};
+    for (size_t i = 0; i < collection->order_count; i++)
+        add_term(collection, order, collection->order[i].column, collection->order[i].desc);
+    end_with_ingest_number(collection, order);
+}
+
+static enum rc parse_direction(struct json item, struct bytes field, bool *desc,
+                               struct refusal *refusal)
+{
+    struct json value = json_get(item, "direction");
+    struct bytes word = json_string_or_absent(value);
+    *desc = bytes_equal_string(word, "desc");
+    if (json_type(value) == JSON_ABSENT || *desc || bytes_equal_string(word, "asc"))
+        return RC_OK;
+    return refusal_set(refusal, REFUSAL_BAD_ORDER, "orderBy %.*s: direction is \"asc\" or \"desc\"",
+                       (int)field.len, field.data);
+}
+
+static enum rc parse_item(const struct collection *collection, struct json item,
+                          struct order *order, struct refusal *refusal)
+{
+    struct bytes field;
+    bool desc;
+    if (json_type(item) != JSON_OBJECT || !json_string(json_get(item, "field"), &field))
+        return refusal_set(
+            refusal, REFUSAL_BAD_ORDER,
+            "orderBy is a list of {\"field\": name, \"direction\": \"asc\"|\"desc\"}");
+    if (field.len > 128)
+        field.len = 128;
+    int column = collection_column(collection, field);
+    if (column < 0)
+        return refusal_set(refusal, REFUSAL_UNKNOWN_FIELD, "orderBy: %s has no field \"%.*s\"",
+                           collection->name, (int)field.len, field.data);
+    if (collection->columns[column].key == NULL)
+        return refusal_set(refusal, REFUSAL_BAD_ORDER, "orderBy: %s cannot be ordered by %.*s",
+                           collection->name, (int)field.len, field.data);
+    for (size_t i = 0; i < order->count; i++)
+        if (order->terms[i].column == column)
+            return refusal_set(refusal, REFUSAL_BAD_ORDER, "orderBy names %.*s twice",
+                               (int)field.len, field.data);
+    enum rc rc = parse_direction(item, field, &desc, refusal);
+    if (rc == RC_OK)
+        add_term(collection, order, (uint8_t)column, desc);
+    return rc;
+}
+
+enum rc order_parse(const struct collection *collection, struct json order_by, struct order *order,
+                    struct refusal *refusal)
+{
+    enum json_type type = json_type(order_by);
+    struct bytes key;
+    struct json item;
+    *order = (struct order){0};
+    if (type == JSON_ABSENT || type == JSON_NULL ||
+        (type == JSON_ARRAY && json_count(order_by) == 0)) {
+        order_default(collection, order);
+        return RC_OK;
+    }
+    if (type != JSON_ARRAY)
+        return refusal_set(
+            refusal, REFUSAL_BAD_ORDER,
+            "orderBy is a list of {\"field\": name, \"direction\": \"asc\"|\"desc\"}");
+    if (json_count(order_by) > COLLECTION_ORDER_MAX)
+        return refusal_set(refusal, REFUSAL_BAD_ORDER, "orderBy names more than %d fields",
+                           COLLECTION_ORDER_MAX);
+    struct json_walk walk = json_walk(order_by);
+    while (json_walk_next(&walk, &key, &item)) {
+        enum rc rc = parse_item(collection, item, order, refusal);
+        if (rc != RC_OK)
+            return rc;
+    }
+    end_with_ingest_number(collection, order);
+    return RC_OK;
+}
+
+static bool is_fixed(uint64_t fixed, uint8_t column)
+{
+    return (fixed >> column & 1) != 0;
+}
+
+/* The index and the order name the same fields in turn, in one direction, but for fixed ones. */
+static bool serves(const struct collection_index *index, const struct order *order, uint64_t fixed)
+{
+    size_t terms = order->count - (order->terms[order->count - 1].name == NULL);
+    size_t term = 0;
+    for (size_t i = 0; i < index->count; i++) {
+        bool met = term < terms && order->terms[term].column == index->columns[i];
+        if (!met && !is_fixed(fixed, index->columns[i]))
+            return false;
+        term += met;
+    }
+    while (term < terms && is_fixed(fixed, order->terms[term].column))
+        term++;
+    bool same = true;
+    for (size_t i = 1; i < order->count; i++)
+        same = same && order->terms[i].desc == order->terms[0].desc;
+    return term == terms && same;
+}
+
+bool order_has_index(const struct collection *collection, const struct order *order, uint64_t fixed)
+{
+    for (size_t i = 0; i < collection->index_count; i++)
+        if (serves(&collection->indexes[i], order, fixed))
+            return true;
+    return false;
+}
+
+/* ---- places ---- */
+
+bool row_key_has_bytes(const struct field *field)
+{
+    return !field->null && (field->type == FIELD_TEXT || field->type == FIELD_BLOB);
+}
+
+bool row_key_set(struct row_key *key, const struct field *parts, size_t count)
+{
+    size_t total = 0, at = 0;
+    assert(count > 0 && count <= ORDER_TERMS_MAX);
+    for (size_t i = 0; i < count; i++)
+        total += row_key_has_bytes(&parts[i]) ? parts[i].b.len : 0;
+    if (total > ROW_KEY_BYTES_MAX) {
+        row_key_clear(key);
+        return false;
+    }
+    char *bytes = memory_new(total + 1);
+    for (size_t i = 0; i < count; i++) {
+        struct field part = parts[i];
+        if (row_key_has_bytes(&part)) {
+            if (part.b.len > 0)
+                memcpy(bytes + at, part.b.data, part.b.len);
+            part.b.data = bytes + at;
+            at += part.b.len;
+        }
+        key->parts[i] = part;
+    }
+    free(key->bytes);
+    key->bytes = bytes;
+    key->count = count;
+    return true;
+}
+
+void row_key_clear(struct row_key *key)
+{
+    free(key->bytes);
+    *key = (struct row_key){0};
+}
+
+void row_key_move(struct row_key *to, struct row_key *from)
+{
+    assert(to != from);
+    row_key_clear(to);
+    *to = *from;
+    *from = (struct row_key){0};
+}
+
+static double real_of(const struct field *field)
+{
+    return field->type == FIELD_INT ? (double)field->i : field->d;
+}
+
+static int compare_values(const struct field *a, const struct field *b)
+{
+    if (a->null || b->null)
+        return (int)b->null - (int)a->null;
+    if (a->type == FIELD_INT && b->type == FIELD_INT)
+        return (a->i > b->i) - (a->i < b->i);
+    if (row_key_has_bytes(a) && row_key_has_bytes(b))
+        return bytes_compare(a->b, b->b);
+    assert(!row_key_has_bytes(a) && !row_key_has_bytes(b));
+    return (real_of(a) > real_of(b)) - (real_of(a) < real_of(b));
+}
+
+int row_key_compare(const struct order *order, const struct field *a, const struct field *b)
+{
+    for (size_t i = 0; i < order->count; i++) {
+        int sign = compare_values(&a[i], &b[i]);
+        if (sign != 0)
+            return order->terms[i].desc ? -sign : sign;
+    }
+    return 0;
+}

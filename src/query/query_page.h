@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * query_page.h - one page of a collection, read from the store and written as JSON.
+ *
+ * A page is the interval of keys after one place up to and including another. A new page ends where
+ * its rows are enough; a page asked for again ends at the place that was recorded (I10), however
+ * many rows are there now. When rows that moved into such an interval are too many for one reply,
+ * the page is refused with CONFLICT rather than cut, since a cut would lose rows.
+ *
+ * Owner: the caller.  Thread: any one that owns the store's connection. */
+#ifndef QUERY_QUERY_PAGE_H
+#define QUERY_QUERY_PAGE_H
+
+#include "query/seek.h"
+#include "store/store.h"
+
+#define PAGE_BYTES_MAX  (4 << 20) /* a new page ends here, however many rows were asked for */
+#define COUNT_EXACT_MAX 100000
+
+struct page_request {
+    const struct collection *collection;
+    const struct order *order;
+    struct where where;
+    int64_t fence_n;
+    const struct row_key *after; /* the page begins after this place; NULL: at the beginning */
+    const struct row_key *last;  /* and ends with this one; NULL: it is a new page */
+    size_t page_size;
+};
+
+struct page {
+    struct text items; /* a JSON array */
+    size_t rows;
+    bool has_more;       /* told of new pages only */
+    struct row_key last; /* where a new page ends; without a place when it is empty */
+};
+
+/* RC_REJECT: see `refusal`; RC_RETRY and RC_FATAL: the store failed, see `err`. May be called again
+ * on the same page. */
+must_check enum rc page_fetch(struct store *store, const struct page_request *request,
+                              struct page *page, struct refusal *refusal, struct err *err);
+void page_free(struct page *page);
+
+enum count_kind { COUNT_EXACT, COUNT_AT_LEAST, COUNT_NONE };
+
+/* "exact", "atLeast" or "none". */
+const char *count_kind_name(enum count_kind kind);
+
+struct opening {
+    int64_t fence_n, seq; /* what was committed when the query was opened */
+    int64_t total;
+    enum count_kind kind;
+};
+
+/* Reads where the store stands and counts the rows: all of them when `exact`, else up to
+ * COUNT_EXACT_MAX; not at all when opening->kind is COUNT_NONE. */
+must_check enum rc opening_read(struct store *store, const struct collection *collection,
+                                struct where where, bool exact, struct opening *opening,
+                                struct err *err);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query/seek.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A copy is one block: the parameters, then the text, then the parameters' bytes. */
+struct where where_copy(struct where where)
+{
+    if (where.sql == NULL)
+        return (struct where){0};
+    size_t sql_size = strlen(where.sql) + 1;
+    size_t size = where.count * sizeof(struct field) + sql_size;
+    for (size_t i = 0; i < where.count; i++)
+        if (row_key_has_bytes(&where.params[i]))
+            size += where.params[i].b.len;
+    struct field *params = memory_new(size);
+    char *at = (char *)(params + where.count);
+    const struct where copy = {.sql = at, .params = params, .count = where.count};
+    memcpy(at, where.sql, sql_size);
+    at += sql_size;
+    for (size_t i = 0; i < where.count; i++) {
+        params[i] = where.params[i];
+        if (row_key_has_bytes(&params[i]) && params[i].b.len > 0)
+            memcpy(at, params[i].b.data, params[i].b.len);
+        if (row_key_has_bytes(&params[i])) {
+            params[i].b.data = at;
+            at += params[i].b.len;
+        }
+    }
+    return copy;
+}
+
+void where_free(struct where *where)
+{
+    union {
+        const struct field *borrowed;
+        void *owned;
+    } block = {where->params};
+    free(block.owned);
+    *where = (struct where){0};
+}
+
+static size_t add_param(struct seek_sql *out, struct field value)
+{
+    assert(out->param_count < SEEK_PARAMS_MAX);
+    out->params[out->param_count++] = value;
+    return out->param_count;
+}
+
+/* The condition's parameters come first, so that it is written with its own numbers. */
+static size_t begin(const struct seek *seek, struct seek_sql *out)
+{
+    assert(seek->where.count <= WHERE_PARAMS_MAX);
+    text_clear(&out->text);
+    out->param_count = 0;
+    for (size_t i = 0; i < seek->where.count; i++)
+        add_param(out, seek->where.params[i]);
+    return add_param(out, field_int(seek->fence_n));
+}
+
+static void append_scope(const struct seek *seek, size_t fence, struct text *sql)
+{
+    text_appendf(sql, "%s < ?%zu", seek->collection->n, fence);
+    if (seek->where.sql != NULL)
+        text_appendf(sql, " AND (%s)", seek->where.sql);
+}
+
+/* What is never NULL must not say where NULL goes, or PostgreSQL would not use the index. */
+static const char *direction_of(const struct order_term *term)
+{
+    if (!term->nullable)
+        return term->desc ? " DESC" : "";
+    return term->desc ? " DESC NULLS LAST" : " NULLS FIRST";
+}
+
+static bool needs_joins(const struct seek *seek)
+{
+    if (seek->where.sql != NULL)
+        return true;
+    for (size_t i = 0; i < seek->order->count; i++)
+        if (strncmp(seek->order->terms[i].sql, "t.", 2) != 0)
+            return true;
+    return false;
+}
+
+enum rung_kind { RUNG_ALL, RUNG_BELOW, RUNG_ABOVE, RUNG_NULL, RUNG_NOT_NULL };
+
+struct ladder {
+    const struct seek *seek;
+    struct seek_sql *out;
+    size_t fence;
+    size_t numbers[ORDER_TERMS_MAX]; /* the parameter of each part of the place; 0: it is NULL */
+    size_t rungs;
+};
+
+static void append_comparison(struct ladder *ladder, size_t term, const char *operator)
+{
+    text_appendf(&ladder->out->text, " AND %s %s ?%zu",
+                 ladder->seek->order->terms[term].sql, operator, ladder->numbers[term]);
+}
+
+/* Rows that equal the place in the terms before `term` and stand to it in `term` as `kind` says. */
+static void append_rung(struct ladder *ladder, size_t term, enum rung_kind kind)
+{
+    const struct seek *seek = ladder->seek;
+    const struct order *order = seek->order;
+    struct text *sql = &ladder->out->text;
+    text_append_string(sql, ladder->rungs++ > 0 ? " UNION ALL SELECT * FROM (SELECT "
+                                                : "SELECT * FROM (SELECT ");
+    for (size_t i = 0; i < order->count; i++)
+        text_appendf(sql, "%s%s AS k%zu", i > 0 ? ", " : "", order->terms[i].sql, i);
+    text_appendf(sql, " FROM %s %s WHERE ", seek->collection->table,
+                 needs_joins(seek) ? seek->collection->joins : "");
+    append_scope(seek, ladder->fence, sql);
+    for (size_t i = 0; i < term; i++) {
+        if (ladder->numbers[i] == 0)
+            text_appendf(sql, " AND %s IS NULL", order->terms[i].sql);
+        else
+            append_comparison(ladder, i, "=");
+    }
+    if (kind == RUNG_BELOW || kind == RUNG_ABOVE)
+        append_comparison(ladder, term, kind == RUNG_BELOW ? "<" : ">");
+    else if (kind == RUNG_NULL || kind == RUNG_NOT_NULL)
+        text_appendf(sql, " AND %s IS %sNULL", order->terms[term].sql,
+                     kind == RUNG_NULL ? "" : "NOT ");
+    text_append_string(sql, " ORDER BY ");
+    for (size_t i = 0; i < order->count; i++)
+        text_appendf(sql, "%s%s%s", i > 0 ? ", " : "", order->terms[i].sql,
+                     direction_of(&order->terms[i]));
+    text_appendf(sql, " LIMIT %zu) r%zu", seek->rows_max, ladder->rungs);
+}
+
+/* All rungs that differ from the place first in `term`. */
+static void append_rungs(struct ladder *ladder, size_t term)
+{
+    const struct order_term *at = &ladder->seek->order->terms[term];
+    bool null = ladder->numbers[term] == 0;
+    if (!at->desc) {
+        append_rung(ladder, term, null ? RUNG_NOT_NULL : RUNG_ABOVE);
+    } else if (!null) {
+        append_rung(ladder, term, RUNG_BELOW);
+        if (at->nullable)
+            append_rung(ladder, term, RUNG_NULL);
+    }
+}
+
+static void append_ladder(struct ladder *ladder)
+{
+    const struct seek *seek = ladder->seek;
+    const struct row_key *after = seek->after;
+    if (after == NULL || after->count == 0) {
+        append_rung(ladder, 0, RUNG_ALL);
+        return;
+    }
+    assert(after->count == seek->order->count);
+    for (size_t i = 0; i < after->count; i++)
+        ladder->numbers[i] = after->parts[i].null ? 0 : add_param(ladder->out, after->parts[i]);
+    for (size_t i = after->count; i-- > 0;)
+        append_rungs(ladder, i);
+}
+
+void seek_build(const struct seek *seek, struct seek_sql *out)
+{
+    const struct collection *collection = seek->collection;
+    const struct order *order = seek->order;
+    struct text *sql = &out->text;
+    struct ladder ladder = {.seek = seek, .out = out, .fence = begin(seek, out)};
+    assert(order->count > 0 && seek->rows_max > 0);
+    assert(order->count + collection->column_count <= 64);
+    size_t n = order->count - 1; /* an order ends in the ingest number */
+    text_append_string(sql, "SELECT ");
+    for (size_t i = 0; i < order->count; i++)
+        text_appendf(sql, "%sk.k%zu", i > 0 ? ", " : "", i);
+    for (size_t i = 0; i < collection->column_count; i++)
+        text_appendf(sql, ", %s", collection->columns[i].sql);
+    text_append_string(sql, " FROM (");
+    append_ladder(&ladder);
+    text_appendf(sql, ") k CROSS JOIN %s %s WHERE %s = k.k%zu ORDER BY ", collection->table,
+                 collection->joins, collection->n, n);
+    for (size_t i = 0; i < order->count; i++)
+        text_appendf(sql, "%sk.k%zu%s", i > 0 ? ", " : "", i, direction_of(&order->terms[i]));
+    text_appendf(sql, " LIMIT %zu", seek->rows_max);
+}
+
+void seek_build_count(const struct seek *seek, struct seek_sql *out)
+{
+    const struct collection *collection = seek->collection;
+    struct text *sql = &out->text;
+    size_t fence = begin(seek, out);
+    text_appendf(sql, "SELECT count(*) FROM (SELECT 1 FROM %s %s WHERE ", collection->table,
+                 seek->where.sql != NULL ? collection->joins : "");
+    append_scope(seek, fence, sql);
+    if (seek->rows_max > 0)
+        text_appendf(sql, " LIMIT %zu", seek->rows_max);
+    text_append_string(sql, ") c");
+}
+
+void seek_sql_free(struct seek_sql *sql)
+{
+    text_free(&sql->text);
+    sql->param_count = 0;
+}

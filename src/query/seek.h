@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * seek.h - the SQL that walks a collection from a place on.
+ *
+ * A ladder: the rows after place (a, b, n) are those with equal a and b and a later n, then those
+ * with equal a and a later b, then those with a later a. Each rung is a query of its own with an
+ * equality prefix, the full order and the limit, so an index answers it at any depth; rungs are
+ * disjoint and together complete, NULLs included. The rung finds keys only; the row's fields are
+ * fetched for what is left after the limit. No row is skipped by counting.
+ *
+ * The text is written once for both stores. Values are always parameters. */
+#ifndef QUERY_SEEK_H
+#define QUERY_SEEK_H
+
+#include "query/order.h"
+
+#define WHERE_PARAMS_MAX 48
+#define SEEK_PARAMS_MAX  (WHERE_PARAMS_MAX + ORDER_TERMS_MAX + 1)
+
+/* A condition on rows: SQL over `t` and the joins, its parameters ?1 to ?count. NULL sql: none. */
+struct where {
+    const char *sql;
+    const struct field *params;
+    size_t count;
+};
+
+/* One that owns what it points at; where_free() gives it back. */
+struct where where_copy(struct where where);
+void where_free(struct where *where);
+
+struct seek {
+    const struct collection *collection;
+    const struct order *order;
+    struct where where;
+    int64_t fence_n;             /* rows inserted from this number on are not there */
+    const struct row_key *after; /* NULL or without a place: from the beginning */
+    size_t rows_max;
+};
+
+struct seek_sql {
+    struct text text;
+    struct field params[SEEK_PARAMS_MAX];
+    size_t param_count;
+};
+
+/* Selects the order's terms, then the collection's columns. */
+void seek_build(const struct seek *seek, struct seek_sql *out);
+/* Counts the rows, at most `rows_max` of them; 0: all. */
+void seek_build_count(const struct seek *seek, struct seek_sql *out);
+void seek_sql_free(struct seek_sql *sql);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record.h"
+
+#include "base/json_write.h"
+
+#define T FIELD_TEXT
+#define I FIELD_INT
+#define B FIELD_BLOB
+#define NAMES(...)                                                                                 \
+    (const char *const[])                                                                          \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+#define TYPES(...)                                                                                 \
+    (const enum field_type[])                                                                      \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+
+const struct record_kind record_kinds[RECORD_ID_COUNT] = {
+    [RECORD_POST] = {"post",
+                     NAMES("did", "collection", "rkey", "op", "kind", "rev", "shared_us",
+                           "created_us", "body", "subject"),
+                     TYPES(T, T, T, I, I, T, I, I, T, T), POST_FIELDS, 3, POST_REV, POST_SHARED_US,
+                     POST_OP},
+    [RECORD_ACCOUNT] = {"account", NAMES("did", "at_us", "active", "status"), TYPES(T, I, I, T),
+                        ACCOUNT_FIELDS, 1, ACCOUNT_AT_US, -1, -1},
+    [RECORD_IDENTITY] = {"identity", NAMES("did", "at_us", "handle"), TYPES(T, I, T),
+                         IDENTITY_FIELDS, 1, IDENTITY_AT_US, -1, -1},
+    [RECORD_QUARANTINE] = {"quarantine",
+                           NAMES("source", "digest", "provider", "raw", "size", "reason", "at_us"),
+                           TYPES(T, B, T, B, I, T, I), QUARANTINE_FIELDS, 2, -1, -1, -1},
+    [RECORD_OWED] = {"owed",
+                     NAMES("source", "stream", "item", "unit", "state", "reason", "attempts",
+                           "next_us", "at_us"),
+                     TYPES(T, T, T, T, T, T, I, I, I), OWED_FIELDS, 3, -1, -1, -1},
+    [RECORD_GAP] = {"gap",
+                    NAMES("source", "stream", "from_us", "to_us", "reason", "detected_us",
+                          "closed_us"),
+                    TYPES(T, T, I, I, T, I, I), GAP_FIELDS, 4, -1, -1, -1},
+    [RECORD_COVERAGE] = {"coverage", NAMES("source", "stream", "lo", "hi"), TYPES(T, T, I, I),
+                         COVERAGE_FIELDS, 0, -1, -1, -1},
+    [RECORD_PROVIDER] = {"provider", NAMES("source", "name", "state", "health", "at_us"),
+                         TYPES(T, T, T, T, I), PROVIDER_FIELDS, 2, -1, -1, -1},
+    [RECORD_RESET] = {"reset", NAMES("source", "stream"), TYPES(T, T), RESET_FIELDS, 2, -1, -1, -1},
+    [RECORD_CURSOR] = {"cursor", NAMES("source", "stream", "state", "position", "at_us"),
+                       TYPES(T, T, T, I, I), CURSOR_ROW_FIELDS, 2, -1, -1, -1},
+};
+
+static void put_hex(struct json_writer *json, struct bytes blob)
+{
+    struct text hex = {0};
+    for (size_t i = 0; i < blob.len; i++)
+        text_appendf(&hex, "%02x", (unsigned)(unsigned char)blob.data[i]);
+    json_put_cstring(json, text_string(&hex));
+    text_free(&hex);
+}
+
+static void put_field(struct json_writer *json, const struct field *field)
+{
+    if (field->null)
+        json_put_null(json);
+    else if (field->type == FIELD_INT)
+        json_put_i64(json, field->i);
+    else if (field->type == FIELD_REAL)
+        json_put_real(json, field->d);
+    else if (field->type == FIELD_TEXT)
+        json_put_string(json, field->b);
+    else
+        put_hex(json, field->b);
+}
+
+void record_print(const struct record *record, struct text *out)
+{
+    const struct record_kind *kind = &record_kinds[record->kind];
+    struct json_writer json;
+    json_writer_init(&json, out);
+    json_begin_object(&json);
+    json_key(&json, "record");
+    json_put_cstring(&json, kind->name);
+    for (unsigned i = 0; i < kind->field_count; i++) {
+        json_key(&json, kind->field_names[i]);
+        put_field(&json, &record->fields[i]);
+    }
+    json_end_object(&json);
+}

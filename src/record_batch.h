@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * record_batch.h - records that travel together, with the cursors they bring forward.
+ *
+ * The batch is the unit of ownership: who holds the pointer owns it. It comes from a fixed pool, so
+ * the number of batches is the bound on memory (I6).
+ *
+ * Always holds: every byte a record points at lies in its own batch's arena; a batch's cursor rows
+ * cover nothing but records of this batch and of batches handed over before it (I2).
+ *
+ * Owner: one thread at a time; it changes hands over queues only. */
+#ifndef RECORD_BATCH_H
+#define RECORD_BATCH_H
+
+#include "record.h"
+
+struct batch;
+typedef void batch_fn(void *arg, struct batch *batch, enum rc rc);
+
+struct batch {
+    struct batch *next; /* in a queue */
+    struct arena arena;
+    struct record *first[RECORD_ID_COUNT], *last[RECORD_ID_COUNT];
+    uint32_t record_count;
+    int64_t received_us; /* wall time its oldest input came off the wire */
+    /* RC_OK: durable. Else it is not, and its cursors stand where they stood. */
+    batch_fn *answered; /* the owner's, called on the owner's thread */
+    void *owner;
+    uint64_t ticket;     /* the owner's marks: which unit this finishes */
+    uint32_t epoch;      /* and in which epoch it was admitted */
+    batch_fn *committed; /* the courier's, called on the writer's thread; only passes it on */
+    void *courier;
+    enum rc outcome; /* on its way back */
+    struct batch_pool *pool;
+};
+
+#define BATCH_RECORDS_MAX 1000
+
+/* Adds a record of `id` with all fields null; NULL when the batch is full. */
+struct record *batch_add(struct batch *batch, enum record_id id);
+/* Sets a field to a copy of `value` inside the batch; false when the batch is full. */
+must_check bool batch_set_text(struct batch *batch, struct record *record, unsigned field,
+                               struct bytes value);
+void batch_set_int(struct record *record, unsigned field, int64_t value);
+/* Takes the record added last out again: for one that turned out not to fit. */
+void batch_drop_last(struct batch *batch, struct record *record);
+
+#endif

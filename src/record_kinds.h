@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * record_kinds.h - the kinds of record there are and what their fields are called in C.
+ *
+ * The same names, types and identities stand as data in the table of record kinds; the store's
+ * statements name fields by those names. */
+#ifndef RECORD_KINDS_H
+#define RECORD_KINDS_H
+
+/* The kinds, in the order a commit writes them: what others refer to comes first, cursors last. */
+enum record_id {
+    RECORD_POST,       /* one act of sharing: create, update or delete of a post or repost */
+    RECORD_ACCOUNT,    /* an account's standing: active or why not */
+    RECORD_IDENTITY,   /* an account's handle */
+    RECORD_QUARANTINE, /* input nobody could use, with its bytes and the reason (I7) */
+    RECORD_OWED,       /* work the cursor may pass because this row remembers it */
+    RECORD_GAP,        /* an interval that was asked for and not delivered */
+    RECORD_COVERAGE,   /* a half-open interval that is complete */
+    RECORD_PROVIDER,   /* what is known of one upstream */
+    RECORD_RESET,      /* forget where a stream stands */
+    RECORD_CURSOR,     /* where a stream stands (I2) */
+    RECORD_ID_COUNT,
+};
+
+/* Indexes of the fields of each kind, key fields first. */
+enum {
+    POST_DID,
+    POST_COLLECTION,
+    POST_RKEY,
+    POST_OP,
+    POST_KIND,
+    POST_REV,
+    POST_SHARED_US,
+    POST_CREATED_US,
+    POST_TEXT,
+    POST_SUBJECT,
+    POST_FIELDS
+};
+enum { ACCOUNT_DID, ACCOUNT_AT_US, ACCOUNT_ACTIVE, ACCOUNT_STATUS, ACCOUNT_FIELDS };
+enum { IDENTITY_DID, IDENTITY_AT_US, IDENTITY_HANDLE, IDENTITY_FIELDS };
+enum {
+    QUARANTINE_SOURCE,
+    QUARANTINE_DIGEST,
+    QUARANTINE_PROVIDER,
+    QUARANTINE_RAW,
+    QUARANTINE_SIZE,
+    QUARANTINE_REASON,
+    QUARANTINE_AT_US,
+    QUARANTINE_FIELDS
+};
+enum {
+    OWED_SOURCE,
+    OWED_STREAM,
+    OWED_ITEM,
+    OWED_UNIT,
+    OWED_STATE,
+    OWED_REASON,
+    OWED_ATTEMPTS,
+    OWED_NEXT_US,
+    OWED_AT_US,
+    OWED_FIELDS
+};
+enum {
+    GAP_SOURCE,
+    GAP_STREAM,
+    GAP_FROM_US,
+    GAP_TO_US,
+    GAP_REASON,
+    GAP_DETECTED_US,
+    GAP_CLOSED_US,
+    GAP_FIELDS
+};
+enum { COVERAGE_SOURCE, COVERAGE_STREAM, COVERAGE_LO, COVERAGE_HI, COVERAGE_FIELDS };
+enum {
+    PROVIDER_SOURCE,
+    PROVIDER_NAME,
+    PROVIDER_STATE,
+    PROVIDER_HEALTH,
+    PROVIDER_AT_US,
+    PROVIDER_FIELDS
+};
+enum { RESET_SOURCE, RESET_STREAM, RESET_FIELDS };
+enum {
+    CURSOR_ROW_SOURCE,
+    CURSOR_ROW_STREAM,
+    CURSOR_ROW_STATE,
+    CURSOR_ROW_POSITION,
+    CURSOR_ROW_AT_US,
+    CURSOR_ROW_FIELDS
+};
+
+#define POST_OP_PUT      0
+#define POST_OP_DELETE   1
+#define POST_KIND_POST   0
+#define POST_KIND_REPOST 1
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * listener.h - one address of the server, and the HTTP/1.1 that is spoken there.
+ *
+ * Bytes become requests and answers become bytes; what a request means is decided elsewhere. A
+ * request whose length can be read in two ways (two Content-Length, one beside a Transfer-Encoding,
+ * any coding but chunked) is refused and its connection closed, for a proxy in front might read it
+ * the other way. Headers have to fit the connection's memory, bodies LISTENER_BODY_MAX.
+ *
+ * Always holds: a request that waits is suspended and costs no thread; the listener is freed only
+ * when none waits.
+ *
+ * Owner: the server.  Thread: the serving loop; made and freed while the loop does not run. */
+#ifndef SERVE_LISTENER_H
+#define SERVE_LISTENER_H
+
+#include "serve/request.h"
+#include "sys/loop.h"
+
+#define LISTENER_BODY_MAX   (1 << 20)
+#define LISTENER_BODIES_MAX (64 << 20) /* of all requests together */
+#define LISTENER_MEMORY_MAX 8192
+
+struct listener_options {
+    enum listener_kind kind;
+    int fd; /* listening; the listener takes it over */
+    struct loop *loop;
+    struct service *service;
+    unsigned connections_max, idle_s_max;
+    /* The request is whole: answers it, or sees to it that listener_resume() is called later. */
+    void (*dispatch)(void *arg, struct request *request);
+    /* Its answer was sent, or its client is gone. The request is freed afterwards. */
+    void (*completed)(void *arg, struct request *request);
+    void *arg;
+};
+
+/* NULL when the library refuses to start. */
+struct listener *listener_new(const struct listener_options *options);
+void listener_free(struct listener *listener);
+/* The request was answered: its connection goes on. */
+void listener_resume(struct request *request);
+/* Does what can be done without waiting. */
+void listener_run(struct listener *listener);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/request.h"
+
+#include "sys/log.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+int request_status_of(enum refusal_code code)
+{
+    switch (code) {
+    case REFUSAL_UNAUTHORIZED:
+        return 401;
+    case REFUSAL_FORBIDDEN:
+        return 403;
+    case REFUSAL_UNKNOWN_COLLECTION:
+    case REFUSAL_HANDLE_NOT_FOUND:
+    case REFUSAL_NOT_FOUND:
+        return 404;
+    case REFUSAL_METHOD_NOT_ALLOWED:
+        return 405;
+    case REFUSAL_CONFLICT:
+        return 409;
+    case REFUSAL_GAP:
+        return 410;
+    case REFUSAL_TOO_LARGE:
+        return 413;
+    case REFUSAL_QUOTA_EXCEEDED:
+        return 429;
+    case REFUSAL_BUSY:
+    case REFUSAL_SHUTTING_DOWN:
+    case REFUSAL_UNAVAILABLE:
+        return 503;
+    case REFUSAL_INTERNAL:
+        return 500;
+    default:
+        return 400;
+    }
+}
+
+void request_begin_json(struct request *request, struct json_writer *writer)
+{
+    assert(!request->answered);
+    text_clear(&request->reply);
+    json_writer_init(writer, &request->reply);
+    json_begin_object(writer);
+    json_key(writer, "success");
+    json_put_bool(writer, true);
+}
+
+void request_send_json(struct request *request, struct json_writer *writer)
+{
+    json_end_object(writer);
+    text_append_char(&request->reply, '\n');
+    request_send(request, 200, "application/json");
+}
+
+void request_send(struct request *request, int status, const char *content_type)
+{
+    assert(!request->answered && status >= 200 && status < 600);
+    request->answered = true;
+    request->status = status;
+    request->content_type = content_type;
+}
+
+static void send_refusal(struct request *request, enum refusal_code code, const char *sentence)
+{
+    struct json_writer writer;
+    text_clear(&request->reply);
+    json_writer_init(&writer, &request->reply);
+    json_begin_object(&writer);
+    json_key(&writer, "success");
+    json_put_bool(&writer, false);
+    json_key(&writer, "code");
+    json_put_cstring(&writer, refusal_name(code));
+    json_key(&writer, "error");
+    json_put_cstring(&writer, sentence);
+    json_end_object(&writer);
+    text_append_char(&request->reply, '\n');
+    request_send(request, request_status_of(code), "application/json");
+}
+
+void request_refuse(struct request *request, enum refusal_code code, const char *format, ...)
+{
+    char sentence[ERR_TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    send_refusal(request, code, sentence);
+}
+
+void request_refuse_with(struct request *request, const struct refusal *refusal)
+{
+    assert(refusal->code != REFUSAL_NONE);
+    send_refusal(request, refusal->code, refusal->err.text);
+}
+
+void request_fail(struct request *request)
+{
+    enum rc rc = request->job.rc;
+    assert(rc != RC_OK);
+    if (rc == RC_REJECT) {
+        request_refuse_with(request, &request->refusal);
+        return;
+    }
+    if (rc == RC_AGAIN) {
+        if (request->service->draining)
+            request_refuse(request, REFUSAL_SHUTTING_DOWN, "the daemon is stopping");
+        else
+            request_refuse(request, REFUSAL_BUSY, "too many requests wait: try again");
+        return;
+    }
+    log_event_limited(LOG_WARN, "serve", "store_failed",
+                      (struct log_field[]){log_string("route", request->route->path),
+                                           log_string("reason", request->job.err.text), LOG_END});
+    if (rc == RC_RETRY)
+        request_refuse(request, REFUSAL_UNAVAILABLE, "the store does not answer: try again");
+    else
+        request_refuse(request, REFUSAL_INTERNAL, "the store refused to read: see the log");
+}
+
+bool request_parse_body(struct request *request, struct json *root)
+{
+    struct err err;
+    struct bytes body = bytes_make(text_string(&request->body), request->body.len);
+    if (json_parse_copy(request->service->doc, body, root, &err) != RC_OK) {
+        request_refuse(request, REFUSAL_BAD_REQUEST, "the body is not JSON: %s", err.text);
+        return false;
+    }
+    if (json_type(*root) != JSON_OBJECT) {
+        request_refuse(request, REFUSAL_BAD_REQUEST, "the body must be a JSON object");
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * request.h - one HTTP request on its way through the server, and the routes it may take.
+ *
+ * A route's `begin` runs on the serving loop and either answers or leaves it to `work`, which runs
+ * on a reader's thread with a store; then `finish`, on the loop again, must answer. While `work`
+ * runs nobody else touches the request. Every request is answered exactly once; a failure is always
+ * {success:false, code, error}.
+ *
+ * Owner: the listener it came through.  Thread: the serving loop, but for `work`. */
+#ifndef SERVE_REQUEST_H
+#define SERVE_REQUEST_H
+
+#include "base/json_write.h"
+#include "query/handle.h"
+#include "serve/reader_pool.h"
+#include "serve/server.h"
+#include "sys/runtime.h"
+
+/* What routes may use of the server. */
+struct service {
+    const struct server_options *options;
+    struct runtime *runtime;
+    struct handles *handles;
+    struct json_doc *doc; /* for request bodies; its values last until the next parse */
+    size_t body_bytes;    /* of all requests */
+    bool draining;
+};
+
+struct request;
+struct listener;
+struct MHD_Connection;
+
+typedef void route_fn(struct request *request);
+typedef enum rc route_work_fn(struct request *request, struct store *store, struct err *err);
+
+#define ON_ALL    7u
+#define ON_MAIN   (1u << LISTENER_MAIN | 1u << LISTENER_SOCKET)
+#define ON_SOCKET (1u << LISTENER_SOCKET)
+
+struct route {
+    const char *method, *path; /* a GET route answers HEAD too */
+    unsigned listeners;        /* where it exists: ON_ALL, ON_MAIN or ON_SOCKET */
+    route_fn *begin;
+    route_work_fn *work; /* NULL: needs no store, `begin` answers */
+    route_fn *finish;
+    bool while_draining; /* answers even then */
+};
+
+struct request {
+    struct reader_job job; /* first: its result is `job.rc`, `job.err` */
+    struct service *service;
+    struct listener *listener;
+    struct MHD_Connection *connection;
+    enum listener_kind from; /* the socket is trusted: no token is asked for */
+    const struct route *route;
+    uint8_t session[HANDLE_SESSION_SIZE]; /* zero: none was named */
+    struct text body;
+    size_t body_seen;       /* bytes that came, kept or not */
+    bool body_unkept;       /* all bodies together are too many */
+    struct refusal refusal; /* filled by `work` with RC_REJECT */
+    void *data;             /* the route's own; given back by `free_data` */
+    void (*free_data)(void *data);
+
+    bool answered, begun, dispatched, waiting;
+    int status; /* 0: not answered */
+    bool close; /* the connection ends after it */
+    const char *content_type, *allow, *policy;
+    struct text reply;
+};
+
+/* Begins a reply {"success":true; the caller adds members and calls request_send_json(). */
+void request_begin_json(struct request *request, struct json_writer *writer);
+void request_send_json(struct request *request, struct json_writer *writer);
+/* Answers with what stands in request->reply. */
+void request_send(struct request *request, int status, const char *content_type);
+/* Answers {success:false, code, error} with the code's HTTP status. */
+void request_refuse(struct request *request, enum refusal_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void request_refuse_with(struct request *request, const struct refusal *refusal);
+/* Answers for a `work` that did not end with RC_OK; what the store said goes to the log. */
+void request_fail(struct request *request);
+/* Parses the body, which must be a JSON object; false: the request is answered. */
+must_check bool request_parse_body(struct request *request, struct json *root);
+int request_status_of(enum refusal_code code);
+
+#endif

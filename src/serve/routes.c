@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/routes.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define PAGE_POLICY                                                                                \
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+static void show_home(struct request *request)
+{
+    text_append_string(&request->reply,
+                       "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+                       "<title>Tidemark</title>\n<h1>Tidemark " TIDEMARK_VERSION "</h1>\n"
+                       "<p>It follows cursors into a store and serves what it stored: "
+                       "<a href=\"/health\">health</a>, <a href=\"/api/status\">status</a>, "
+                       "<a href=\"/metrics\">metrics</a>.</p>\n</html>\n");
+    request->policy = PAGE_POLICY;
+    request_send(request, 200, "text/html; charset=utf-8");
+}
+
+static void show_health(struct request *request)
+{
+    const struct server_options *options = request->service->options;
+    struct health_view view = {.last_event_us_ago = -1, .cursor_time_us = -1};
+    if (options->health != NULL)
+        options->health(options->arg, &view);
+    if (request->service->draining)
+        health_degrade(&view, "the daemon is stopping");
+    health_print(&view, &request->reply);
+    request_send(request, health_is_good(&view) ? 200 : 503, "application/json");
+}
+
+static void show_metrics(struct request *request)
+{
+    const struct server_options *options = request->service->options;
+    if (options->metrics != NULL)
+        options->metrics(options->arg, &request->reply);
+    request_send(request, 200, "text/plain; version=0.0.4; charset=utf-8");
+}
+
+static const struct route built_in[] = {
+    {.method = "GET", .path = "/", .listeners = ON_MAIN, .begin = show_home},
+    {.method = "GET",
+     .path = "/health",
+     .listeners = ON_ALL,
+     .begin = show_health,
+     .while_draining = true},
+    {.method = "GET", .path = "/metrics", .listeners = ON_ALL, .begin = show_metrics},
+    {.method = "GET",
+     .path = "/api/status",
+     .listeners = ON_MAIN,
+     .begin = status_begin,
+     .work = status_work,
+     .finish = status_finish},
+    {.method = "POST",
+     .path = "/api/data/query-open",
+     .listeners = ON_MAIN,
+     .begin = query_open_begin,
+     .work = query_open_work,
+     .finish = query_open_finish},
+    {.method = "POST",
+     .path = "/api/data/query-next",
+     .listeners = ON_MAIN,
+     .begin = query_next_begin,
+     .work = query_next_work,
+     .finish = query_next_finish},
+    {.method = "POST",
+     .path = "/api/data/query-close",
+     .listeners = ON_MAIN,
+     .begin = query_close_begin},
+};
+
+static bool is_method(const struct route *route, const char *method)
+{
+    return strcmp(route->method, method) == 0 ||
+           (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);
+}
+
+static const struct route *search(const struct route *routes, size_t count,
+                                  const struct request *request, const char *method,
+                                  const char *path, const struct route **other)
+{
+    for (size_t i = 0; i < count; i++) {
+        if ((routes[i].listeners >> request->from & 1) == 0 || strcmp(routes[i].path, path) != 0)
+            continue;
+        if (is_method(&routes[i], method))
+            return &routes[i];
+        *other = &routes[i];
+    }
+    return NULL;
+}
+
+void route_choose(struct request *request, const char *method, const char *path)
+{
+    const struct server_options *options = request->service->options;
+    const struct route *other = NULL;
+    request->route =
+        search(built_in, sizeof built_in / sizeof built_in[0], request, method, path, &other);
+    if (request->route == NULL)
+        request->route =
+            search(options->routes, options->route_count, request, method, path, &other);
+    if (request->route != NULL) {
+        assert(request->route->begin != NULL);
+        assert((request->route->work == NULL) == (request->route->finish == NULL));
+    } else if (other != NULL) {
+        request->allow = strcmp(other->method, "GET") == 0 ? "GET, HEAD" : other->method;
+        request_refuse(request, REFUSAL_METHOD_NOT_ALLOWED, "%s takes %s", other->path,
+                       request->allow);
+    } else {
+        request_refuse(request, REFUSAL_NOT_FOUND, "nothing is at this address");
+    }
+}

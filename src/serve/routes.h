@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * routes.h - which function answers which path.
+ *
+ * One table, searched in order, exact paths. Thread: the serving loop. */
+#ifndef SERVE_ROUTES_H
+#define SERVE_ROUTES_H
+
+#include "serve/request.h"
+
+/* Sets the request's route, or answers 404 or 405. */
+void route_choose(struct request *request, const char *method, const char *path);
+
+/* The commands on data. */
+void query_open_begin(struct request *request);
+enum rc query_open_work(struct request *request, struct store *store, struct err *err);
+void query_open_finish(struct request *request);
+void query_next_begin(struct request *request);
+enum rc query_next_work(struct request *request, struct store *store, struct err *err);
+void query_next_finish(struct request *request);
+void query_close_begin(struct request *request);
+
+/* What each source is at. */
+void status_begin(struct request *request);
+enum rc status_work(struct request *request, struct store *store, struct err *err);
+void status_finish(struct request *request);
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/server.h"
+
+#include "serve/listener.h"
+#include "serve/request.h"
+#include "sys/listen_socket.h"
+#include "sys/thread.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define READERS_DEFAULT     2
+#define WAITING_DEFAULT     256
+#define CONNECTIONS_DEFAULT 1024
+#define IDLE_S_DEFAULT      30
+#define DRAIN_US_DEFAULT    INT64_C(5000000)
+#define EXPIRE_US           INT64_C(10000000)
+#define LAST_TURNS          16 /* what a stopping server may still send without waiting */
+
+struct server {
+    struct server_options options;
+    struct service service;
+    struct loop *loop;
+    struct thread *thread;
+    struct listener *listeners[LISTENER_COUNT];
+    unsigned ports[LISTENER_COUNT];
+    struct reader_pool *readers;
+    struct loop_waker *done_waker, *stop_waker;
+    struct timer expire, drain;
+    size_t under_way; /* requests begun and not completed */
+};
+
+static unsigned or_default(unsigned value, unsigned fallback)
+{
+    return value == 0 ? fallback : value;
+}
+
+/* ---- requests ---- */
+
+static enum rc work_on_request(struct reader_job *job, struct store *store, struct err *err)
+{
+    struct request *request = (struct request *)job;
+    return request->route->work(request, store, err);
+}
+
+static void dispatch(void *arg, struct request *request)
+{
+    struct server *server = arg;
+    const struct route *route = request->route;
+    server->under_way++;
+    request->dispatched = true;
+    if (server->service.draining && !route->while_draining) {
+        request_refuse(request, REFUSAL_SHUTTING_DOWN, "the daemon is stopping");
+        return;
+    }
+    route->begin(request);
+    if (request->answered)
+        return;
+    assert(route->work != NULL);
+    request->job.work = work_on_request;
+    if (reader_pool_submit(server->readers, &request->job) != RC_OK)
+        route->finish(request);
+}
+
+static void stop_when_drained(struct server *server)
+{
+    if (server->service.draining && server->under_way == 0)
+        loop_stop(server->loop);
+}
+
+static void completed(void *arg, struct request *request)
+{
+    struct server *server = arg;
+    if (!request->dispatched)
+        return;
+    assert(server->under_way > 0);
+    server->under_way--;
+    stop_when_drained(server);
+}
+
+static void finish_jobs(void *arg)
+{
+    struct server *server = arg;
+    struct reader_job *job;
+    while ((job = reader_pool_take(server->readers)) != NULL) {
+        struct request *request = (struct request *)job;
+        request->route->finish(request);
+        assert(request->answered);
+        listener_resume(request);
+    }
+}
+
+static void pass_on_done(void *arg)
+{
+    struct server *server = arg;
+    loop_waker_wake(server->done_waker);
+}
+
+/* ---- the end ---- */
+
+static void give_up_draining(void *arg)
+{
+    struct server *server = arg;
+    loop_stop(server->loop);
+}
+
+static void begin_drain(void *arg)
+{
+    struct server *server = arg;
+    struct runtime *runtime = server->service.runtime;
+    int64_t drain_us = server->options.drain_us_max;
+    server->service.draining = true;
+    runtime->ops->timer_arm(runtime, &server->drain, drain_us == 0 ? DRAIN_US_DEFAULT : drain_us);
+    stop_when_drained(server);
+}
+
+static void run_listeners(struct server *server)
+{
+    for (size_t i = 0; i < LISTENER_COUNT; i++)
+        if (server->listeners[i] != NULL)
+            listener_run(server->listeners[i]);
+}
+
+static void close_listeners(struct server *server)
+{
+    if (server->listeners[LISTENER_SOCKET] != NULL)
+        listen_socket_remove(server->options.socket_path);
+    for (size_t i = 0; i < LISTENER_COUNT; i++)
+        if (server->listeners[i] != NULL)
+            listener_free(server->listeners[i]);
+}
+
+/* The library must not be stopped while a connection is suspended: readers first, then every
+ * answer, then the listeners. */
+static void end_serving(struct server *server)
+{
+    struct runtime *runtime = server->service.runtime;
+    runtime->ops->timer_disarm(runtime, &server->expire);
+    runtime->ops->timer_disarm(runtime, &server->drain);
+    reader_pool_stop(server->readers);
+    finish_jobs(server);
+    for (int i = 0; i < LAST_TURNS && server->under_way > 0; i++)
+        run_listeners(server);
+    close_listeners(server);
+    assert(server->under_way == 0);
+    reader_pool_free(server->readers);
+    loop_waker_free(server->done_waker);
+    loop_waker_free(server->stop_waker);
+}
+
+/* ---- the beginning ---- */
+
+static void expire_handles(void *arg)
+{
+    struct server *server = arg;
+    struct runtime *runtime = server->service.runtime;
+    handles_expire(server->service.handles, runtime->ops->mono_us(runtime));
+    runtime->ops->timer_arm(runtime, &server->expire, EXPIRE_US);
+}
+
+static void serve(void *arg)
+{
+    struct server *server = arg;
+    expire_handles(server);
+    run_listeners(server);
+    loop_run(server->loop);
+    end_serving(server);
+}
+
+static enum rc add_listener(struct server *server, enum listener_kind kind, int fd, struct err *err)
+{
+    const struct server_options *options = &server->options;
+    const struct listener_options wanted = {
+        .kind = kind,
+        .fd = fd,
+        .loop = server->loop,
+        .service = &server->service,
+        .connections_max = or_default(options->connections_max, CONNECTIONS_DEFAULT),
+        .idle_s_max = or_default(options->idle_s_max, IDLE_S_DEFAULT),
+        .dispatch = dispatch,
+        .completed = completed,
+        .arg = server,
+    };
+    server->listeners[kind] = listener_new(&wanted);
+    if (server->listeners[kind] != NULL)
+        return RC_OK;
+    return err_set(err, RC_REJECT, "the HTTP library does not start");
+}
+
+static enum rc listen_everywhere(struct server *server, struct err *err)
+{
+    const struct server_options *options = &server->options;
+    const char *const addresses[] = {
+        [LISTENER_MAIN] = options->listen,
+        [LISTENER_HEALTH] = options->health_listen,
+        [LISTENER_SOCKET] = options->socket_path,
+    };
+    enum rc rc = RC_OK;
+    for (size_t i = 0; i < LISTENER_COUNT && rc == RC_OK; i++) {
+        int fd;
+        if (addresses[i] == NULL)
+            continue;
+        rc = i == LISTENER_SOCKET ? listen_socket_unix(addresses[i], &fd, err)
+                                  : listen_socket_tcp(addresses[i], &fd, &server->ports[i], err);
+        if (rc == RC_OK)
+            rc = add_listener(server, (enum listener_kind)i, fd, err);
+    }
+    return rc;
+}
+
+static void free_server(struct server *server)
+{
+    handles_free(server->service.handles);
+    json_doc_free(server->service.doc);
+    loop_free(server->loop);
+    free(server);
+}
+
+enum rc server_start(const struct server_options *options, struct server **out, struct err *err)
+{
+    struct server *server = memory_new_zeroed(1, sizeof *server);
+    assert(options->store_url != NULL);
+    server->options = *options;
+    server->loop = loop_new();
+    server->service = (struct service){
+        .options = &server->options,
+        .runtime = loop_runtime(server->loop),
+        .handles = handles_new(options->handles_max, 0),
+        .doc = json_doc_new(LISTENER_BODY_MAX, JSON_DEPTH_MAX),
+    };
+    server->expire = (struct timer){.fn = expire_handles, .arg = server};
+    server->drain = (struct timer){.fn = give_up_draining, .arg = server};
+    enum rc rc = listen_everywhere(server, err);
+    if (rc != RC_OK) {
+        close_listeners(server);
+        free_server(server);
+        return rc;
+    }
+    server->done_waker = loop_waker_new(server->loop, finish_jobs, server);
+    server->stop_waker = loop_waker_new(server->loop, begin_drain, server);
+    server->readers =
+        reader_pool_start(options->store_url, or_default(options->readers, READERS_DEFAULT),
+                          or_default(options->waiting_max, WAITING_DEFAULT), pass_on_done, server);
+    server->thread = thread_start("serve", serve, server);
+    *out = server;
+    return RC_OK;
+}
+
+void server_stop(struct server *server)
+{
+    loop_waker_wake(server->stop_waker);
+    thread_join(server->thread);
+    free_server(server);
+}
+
+unsigned server_port(const struct server *server, enum listener_kind kind)
+{
+    assert(kind < LISTENER_COUNT);
+    return server->ports[kind];
+}

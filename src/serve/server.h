@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * server.h - the serving half: HTTP for people and programs.
+ *
+ * One loop on a thread of its own, and up to three listeners: the main address, one for health
+ * checks, and a unix socket whose users are trusted. Requests that need the store wait without
+ * holding a thread while readers work for them. Stopping is a drain: what is under way is finished,
+ * what comes meanwhile is answered 503, and after the drain's time everything still waiting is
+ * answered and closed.
+ *
+ * Always holds: connections, waiting requests, bodies and headers are bounded (I6); /health never
+ * waits for the store; every request under way is answered before the listeners close.
+ *
+ * Owner: the daemon.  Thread: start and stop on the daemon's; callbacks on the serving loop. */
+#ifndef SERVE_SERVER_H
+#define SERVE_SERVER_H
+
+#include "serve/health.h"
+
+enum listener_kind { LISTENER_MAIN, LISTENER_HEALTH, LISTENER_SOCKET, LISTENER_COUNT };
+
+struct route;
+struct server;
+
+struct server_options {
+    const char *listen;        /* "127.0.0.1:8080"; NULL: none. Port 0: a free one */
+    const char *health_listen; /* "127.0.0.1:8081"; NULL: none */
+    const char *socket_path;   /* the data directory's tidemark.sock; NULL: none */
+    const char *store_url;
+    unsigned readers;         /* threads that read the store; 0: 2 */
+    unsigned waiting_max;     /* requests that wait for a reader; 0: 256 */
+    unsigned connections_max; /* of each listener; 0: 1024 */
+    unsigned idle_s_max;      /* a silent connection is closed; 0: 30 */
+    int64_t drain_us_max;     /* 0: 5 s */
+    size_t handles_max;       /* 0: as many as the table allows */
+    health_fn *health;        /* NULL: nothing is known, always healthy */
+    /* Appends the numbers as Prometheus text; NULL: there are none. */
+    void (*metrics)(void *arg, struct text *out);
+    void *arg; /* for both */
+    /* Further routes; the built-in ones come first. */
+    const struct route *routes;
+    size_t route_count;
+};
+
+/* Options and what they point at stay in place until the stop. RC_REJECT: an address cannot be
+ * listened on, and the sentence says which and why. */
+must_check enum rc server_start(const struct server_options *options, struct server **server,
+                                struct err *err);
+void server_stop(struct server *server);
+/* The port a listener really has; 0 when there is none. */
+unsigned server_port(const struct server *server, enum listener_kind kind);
+
+#endif

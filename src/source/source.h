@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * source.h - what every upstream is to the daemon: started, stopped, looked at.
+ *
+ * A source takes bytes from its upstream through the runtime it was given, fills batches from the
+ * pool and hands them over with `submit`. It never touches a socket, a clock or the store, so a
+ * simulation can run it as it is.
+ *
+ * Owner: the daemon.  Thread: the ingest loop. */
+#ifndef SOURCE_SOURCE_H
+#define SOURCE_SOURCE_H
+
+#include "record_batch.h"
+#include "sys/batch_pool.h"
+#include "sys/runtime.h"
+
+/* What a source is given. */
+struct source_env {
+    struct runtime *runtime;
+    struct batch_pool *pool;
+    /* Hands a batch to the writer; RC_AGAIN: not now, the source keeps it. */
+    enum rc (*submit)(void *arg, struct batch *batch);
+    void *submit_arg;
+};
+
+enum source_state { SOURCE_IDLE, SOURCE_DIALLING, SOURCE_LIVE, SOURCE_WAITING, SOURCE_STOPPED };
+
+/* What people see of a source; a copy. */
+struct source_view {
+    enum source_state state;
+    char provider[64];
+    char trouble[ERR_TEXT_MAX]; /* "" when there is none */
+    uint32_t failures;          /* in a row */
+    bool alerting;
+    int64_t received_us, staged_us, committed_us; /* positions (I1), 0: none */
+    int64_t last_event_us;                        /* wall time the last event came in */
+    uint64_t events, records, rejected, reconnects, bytes;
+};
+
+struct source {
+    const struct source_ops *ops;
+};
+
+struct source_ops {
+    const char *name;
+    void (*start)(struct source *source);
+    /* Stops asking; batches under way are still answered. */
+    void (*stop)(struct source *source);
+    /* True once nothing of it is under way: it may be freed. */
+    bool (*stopped)(const struct source *source);
+    void (*view)(const struct source *source, struct source_view *view);
+    /* Every batch was answered. What was not handed over is forgotten and asked for again. */
+    void (*free)(struct source *source);
+};
+
+#endif

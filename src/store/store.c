@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/store.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum rc store_open(const char *url, enum store_mode mode, struct store **store, struct err *err)
+{
+    assert(url != NULL && store != NULL);
+    *store = NULL;
+    if (strncmp(url, "sqlite:", 7) == 0)
+        return store_sqlite_ops.open(url, mode, store, err);
+    if (strncmp(url, "postgresql:", 11) == 0 || strncmp(url, "postgres:", 9) == 0)
+        return store_postgres_ops.open(url, mode, store, err);
+    return err_set(err, RC_REJECT,
+                   "store.url must begin with sqlite: or postgresql:// (got \"%.40s\")", url);
+}
+
+void store_close(struct store *store)
+{
+    if (store != NULL)
+        store->ops->close(store);
+}
+
+enum rc store_query(struct store *store, const char *sql, const struct field *params,
+                    size_t param_count, row_fn *fn, void *arg, struct err *err)
+{
+    assert(store != NULL && sql != NULL && fn != NULL);
+    assert(param_count == 0 || params != NULL);
+    return store->ops->query(store, sql, params, param_count, fn, arg, err);
+}
+
+static bool take_int(void *arg, const struct field *columns, size_t count)
+{
+    assert(count >= 1);
+    if (!columns[0].null && columns[0].type == FIELD_INT)
+        *(int64_t *)arg = columns[0].i;
+    return false;
+}
+
+enum rc store_query_int(struct store *store, const char *sql, int64_t fallback, int64_t *value,
+                        struct err *err)
+{
+    assert(value != NULL);
+    *value = fallback;
+    return store_query(store, sql, NULL, 0, take_int, value, err);
+}
+
+/* Quotes `text` as an SQL literal; the words written here are ours, but a path may hold a quote. */
+static void append_literal(struct text *sql, const char *text)
+{
+    if (text == NULL) {
+        text_append_string(sql, "NULL");
+        return;
+    }
+    text_append_char(sql, '\'');
+    for (; *text != '\0'; text++) {
+        if (*text == '\'')
+            text_append_char(sql, '\'');
+        text_append_char(sql, *text);
+    }
+    text_append_char(sql, '\'');
+}
+
+enum rc store_claim(struct store *store, const char *holder, const char *address, int64_t now_us,
+                    struct store_position *position, struct err *err)
+{
+    assert(store != NULL && holder != NULL && position != NULL);
+    struct text sql = {0};
+    text_append_string(&sql, "UPDATE engine SET epoch = epoch + 1 WHERE id = 1;\n"
+                             "INSERT INTO leases (name, holder, address, epoch, renewed_us) "
+                             "SELECT 'writer', ");
+    append_literal(&sql, holder);
+    text_append_string(&sql, ", ");
+    append_literal(&sql, address);
+    text_appendf(&sql,
+                 ", epoch, %" PRId64 " FROM engine WHERE id = 1 "
+                 "ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, "
+                 "address = excluded.address, epoch = excluded.epoch, "
+                 "renewed_us = excluded.renewed_us;",
+                 now_us);
+    enum rc rc = store->ops->script(store, text_string(&sql), err);
+    text_free(&sql);
+    if (rc != RC_OK)
+        return rc;
+    return store->ops->position(store, position, err);
+}

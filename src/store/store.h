@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * store.h - one connection to the database, SQLite or PostgreSQL alike.
+ *
+ * Always holds: a commit is written whole or not at all, rows and cursors together (I2); it is
+ * refused when another process has taken the store over (I8). Text is compared bytewise and NULL
+ * sorts lowest on both.
+ *
+ * A connection for writing is held by one thread of one process; a second process is refused while
+ * the first lives. Connections for reading are as many as wanted, one thread each; they never block
+ * the writer. SQL handed to `store_query` is written once for both: parameters are ?1, ?2, ... */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include "record.h"
+#include "store/migration.h"
+
+struct commit;
+
+enum store_mode { STORE_READ, STORE_WRITE };
+
+/* Where the store's history stands. */
+struct store_position {
+    int64_t epoch;      /* which process may write */
+    int64_t commit_seq; /* commits so far */
+    int64_t next_n;     /* the next ingest number */
+};
+
+/* One row; `false` stops the query without error. Columns are borrowed for the call. */
+typedef bool row_fn(void *arg, const struct field *columns, size_t count);
+
+struct store {
+    const struct store_ops *ops;
+};
+
+struct store_ops {
+    const char *name;
+    const struct migration *migrations;
+    enum rc (*open)(const char *url, enum store_mode mode, struct store **store, struct err *err);
+    void (*close)(struct store *store);
+    /* Runs a text of several statements in one transaction. */
+    enum rc (*script)(struct store *store, const char *sql, struct err *err);
+    enum rc (*query)(struct store *store, const char *sql, const struct field *params,
+                     size_t param_count, row_fn *fn, void *arg, struct err *err);
+    /* RC_OK: committed. RC_RETRY: not known to be committed; ask `position` before sending again.
+     * RC_REJECT: the database refuses a row, nothing was committed. RC_FATAL: stop. */
+    enum rc (*write)(struct store *store, const struct commit *commit, struct err *err);
+    /* Reads the position, reconnecting first if the connection is gone. */
+    enum rc (*position)(struct store *store, struct store_position *position, struct err *err);
+    /* Copies the whole store to a file while it is in use. */
+    enum rc (*backup)(struct store *store, const char *path, struct err *err);
+};
+
+extern const struct store_ops store_sqlite_ops, store_postgres_ops;
+
+/* `sqlite:PATH` or `postgresql://...` (`postgres://` too). RC_REJECT: not a store's address. */
+must_check enum rc store_open(const char *url, enum store_mode mode, struct store **store,
+                              struct err *err);
+void store_close(struct store *store); /* NULL is allowed */
+
+/* Brings the schema to this program's version; RC_REJECT when it is newer than the program or was
+ * changed by somebody else. `applied` counts what was done. */
+must_check enum rc store_migrate(struct store *store, unsigned *applied, struct err *err);
+/* RC_OK when the schema is exactly this program's. */
+must_check enum rc store_check_schema(struct store *store, struct err *err);
+/* Becomes the one writer: raises the epoch, which fences whoever wrote before. `address` is where
+ * this process answers, for those who look for it (may be NULL). */
+must_check enum rc store_claim(struct store *store, const char *holder, const char *address,
+                               int64_t now_us, struct store_position *position, struct err *err);
+
+must_check enum rc store_query(struct store *store, const char *sql, const struct field *params,
+                               size_t param_count, row_fn *fn, void *arg, struct err *err);
+/* The first column of the first row as a number; `fallback` when there is no row or it is NULL. */
+must_check enum rc store_query_int(struct store *store, const char *sql, int64_t fallback,
+                                   int64_t *value, struct err *err);
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/store_postgres.h"
+
+#include <assert.h>
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WRITER_LOCK       "7236272618935575"
+#define QUERY_COLUMNS_MAX 64
+#define EPOCH_2000_US     INT64_C(946684800000000)
+
+enum postgres_oid {
+    OID_BOOL = 16,
+    OID_BYTEA = 17,
+    OID_INT8 = 20,
+    OID_INT2 = 21,
+    OID_INT4 = 23,
+    OID_TEXT = 25,
+    OID_FLOAT8 = 701,
+    OID_TIMESTAMP = 1114,
+    OID_TIMESTAMPTZ = 1184,
+    OID_NUMERIC = 1700,
+};
+
+static struct store_postgres *of(struct store *store)
+{
+    assert(store != NULL && store->ops == &store_postgres_ops);
+    return (struct store_postgres *)store;
+}
+
+static enum rc code_of_state(const char *state)
+{
+    static const char *const passing[] = {"08", "40", "53", "55", "57", "58"};
+    if (strncmp(state, "22", 2) == 0 || strncmp(state, "23", 2) == 0)
+        return RC_REJECT;
+    if (strcmp(state, "25006") == 0) /* the server became a replica */
+        return RC_RETRY;
+    for (size_t i = 0; i < sizeof passing / sizeof passing[0]; i++)
+        if (strncmp(state, passing[i], 2) == 0)
+            return RC_RETRY;
+    return RC_FATAL;
+}
+
+enum rc postgres_fail(struct store_postgres *store, const PGresult *result, const char *doing,
+                      struct err *err)
+{
+    const char *state = result == NULL ? NULL : PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *text = result == NULL ? NULL : PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    if (state == NULL || PQstatus(store->connection) == CONNECTION_BAD) {
+        const char *said = PQerrorMessage(store->connection);
+        return err_set(err, RC_RETRY, "PostgreSQL %s: %.*s", doing, (int)strcspn(said, "\n"), said);
+    }
+    return err_set(err, code_of_state(state), "PostgreSQL %s: %s (SQLSTATE %s)", doing, text,
+                   state);
+}
+
+static bool succeeded(const PGresult *result)
+{
+    ExecStatusType status = PQresultStatus(result);
+    return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+}
+
+static enum rc run_plain(struct store_postgres *store, const char *sql, const char *doing,
+                         struct err *err)
+{
+    PGresult *result = PQexec(store->connection, sql);
+    enum rc rc = succeeded(result) ? RC_OK : postgres_fail(store, result, doing, err);
+    PQclear(result);
+    return rc;
+}
+
+/* Takes the writer's lock, which lives as long as the connection. */
+static enum rc take_lock(struct store_postgres *store, struct err *err)
+{
+    PGresult *result = PQexec(store->connection, "SELECT pg_try_advisory_lock(" WRITER_LOCK ")");
+    enum rc rc = RC_OK;
+    if (!succeeded(result))
+        rc = postgres_fail(store, result, "cannot take the writer's lock", err);
+    else
+        store->locked = PQgetvalue(result, 0, 0)[0] == 't';
+    PQclear(result);
+    return rc;
+}
+
+static enum rc refuse_second(struct store_postgres *store, struct err *err)
+{
+    PGresult *result =
+        PQexec(store->connection, "SELECT holder || coalesce(' at ' || address, '') FROM leases "
+                                  "WHERE name = 'writer'");
+    bool known = succeeded(result) && PQntuples(result) == 1;
+    enum rc rc =
+        err_set(err, RC_REJECT, "another tidemark (%s) writes this store: stop it first, or ask it",
+                known ? PQgetvalue(result, 0, 0) : "not yet named");
+    PQclear(result);
+    return rc;
+}
+
+static enum rc dial(struct store_postgres *store, struct err *err)
+{
+    bool writer = store->mode == STORE_WRITE;
+    const char *names[] = {
+        "application_name", "connect_timeout",      "tcp_user_timeout", "keepalives_idle",
+        "client_encoding",  "target_session_attrs", "dbname",           NULL};
+    const char *values[] = {"tidemark", "10", "15000", "10", "UTF8", writer ? "read-write" : "any",
+                            store->url, NULL};
+    if (store->connection != NULL)
+        PQfinish(store->connection);
+    store->locked = store->prepared = false;
+    store->connection = PQconnectdbParams(names, values, 1);
+    if (store->connection == NULL)
+        abort();
+    if (PQstatus(store->connection) != CONNECTION_OK)
+        return postgres_fail(store, NULL, "cannot connect", err);
+    enum rc rc = run_plain(store,
+                           writer ? "SET client_min_messages = warning"
+                                  : "SET default_transaction_read_only = on",
+                           "cannot set up the connection", err);
+    if (rc == RC_OK && writer)
+        rc = take_lock(store, err);
+    return rc;
+}
+
+static void close_postgres(struct store *base)
+{
+    struct store_postgres *store = of(base);
+    PQfinish(store->connection);
+    for (size_t i = 0; i < STATEMENT_PARAMS_MAX; i++)
+        text_free(&store->arrays[i]);
+    free(store->url);
+    free(store);
+}
+
+static enum rc open_postgres(const char *url, enum store_mode mode, struct store **out,
+                             struct err *err)
+{
+    struct store_postgres *store = memory_new_zeroed(1, sizeof *store);
+    store->store.ops = &store_postgres_ops;
+    store->url = memory_copy_string(url);
+    store->mode = mode;
+    enum rc rc = dial(store, err);
+    if (rc == RC_OK && mode == STORE_WRITE && !store->locked)
+        rc = refuse_second(store, err);
+    if (rc != RC_OK) {
+        close_postgres(&store->store);
+        return rc;
+    }
+    *out = &store->store;
+    return RC_OK;
+}
+
+static enum rc run_script(struct store *base, const char *sql, struct err *err)
+{
+    struct store_postgres *store = of(base);
+    struct text whole = {0};
+    text_appendf(&whole, "BEGIN;\n%s;\nCOMMIT", sql);
+    enum rc rc = run_plain(store, text_string(&whole), "cannot run a script", err);
+    if (rc != RC_OK && PQtransactionStatus(store->connection) != PQTRANS_IDLE)
+        PQclear(PQexec(store->connection, "ROLLBACK"));
+    text_free(&whole);
+    return rc;
+}
+
+/* ?1 becomes $1, outside of quotes. */
+static void translate(const char *sql, struct text *out)
+{
+    char quote = '\0';
+    for (; *sql != '\0'; sql++) {
+        if (quote != '\0')
+            quote = *sql == quote ? '\0' : quote;
+        else if (*sql == '\'' || *sql == '"')
+            quote = *sql;
+        text_append_char(out, quote == '\0' && *sql == '?' ? '$' : *sql);
+    }
+}
+
+static struct field read_value(const PGresult *result, int row, int column)
+{
+    if (PQgetisnull(result, row, column))
+        return field_null(FIELD_TEXT);
+    const char *data = PQgetvalue(result, row, column);
+    struct bytes bytes = bytes_make(data, (size_t)PQgetlength(result, row, column));
+    uint64_t wide = 0;
+    if (bytes.len == 8)
+        memcpy(&wide, data, 8);
+    wide = be64toh(wide);
+    double real;
+    uint32_t word = 0;
+    uint16_t half = 0;
+    switch (PQftype(result, column)) {
+    case OID_INT8:
+        return field_int((int64_t)wide);
+    case OID_TIMESTAMP:
+    case OID_TIMESTAMPTZ:
+        return field_int((int64_t)wide + EPOCH_2000_US);
+    case OID_FLOAT8:
+        memcpy(&real, &wide, 8);
+        return field_real(real);
+    case OID_INT4:
+        memcpy(&word, data, 4);
+        return field_int((int32_t)be32toh(word));
+    case OID_INT2:
+        memcpy(&half, data, 2);
+        return field_int((int16_t)be16toh(half));
+    case OID_BOOL:
+        return field_int(data[0] != 0);
+    case OID_BYTEA:
+        return field_blob(bytes);
+    default:
+        return field_text(bytes);
+    }
+}
+
+static enum rc send_query(struct store_postgres *store, const char *sql, const struct field *params,
+                          size_t count, struct err *err)
+{
+    struct text text = {0};
+    Oid types[QUERY_COLUMNS_MAX];
+    const char *values[QUERY_COLUMNS_MAX];
+    int lengths[QUERY_COLUMNS_MAX], formats[QUERY_COLUMNS_MAX];
+    uint64_t numbers[QUERY_COLUMNS_MAX];
+    static const Oid oids[] = {[FIELD_INT] = OID_INT8,
+                               [FIELD_TEXT] = OID_TEXT,
+                               [FIELD_BLOB] = OID_BYTEA,
+                               [FIELD_REAL] = OID_FLOAT8};
+    assert(count <= QUERY_COLUMNS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        bool number = params[i].type == FIELD_INT || params[i].type == FIELD_REAL;
+        if (number) {
+            memcpy(&numbers[i], &params[i].i, 8);
+            numbers[i] = htobe64(numbers[i]);
+        }
+        types[i] = oids[params[i].type];
+        formats[i] = 1;
+        lengths[i] = number ? 8 : (int)params[i].b.len;
+        values[i] = params[i].null ? NULL : number ? (char *)&numbers[i] : params[i].b.data;
+    }
+    translate(sql, &text);
+    int sent = PQsendQueryParams(store->connection, text_string(&text), (int)count, types, values,
+                                 lengths, formats, 1);
+    text_free(&text);
+    if (!sent)
+        return postgres_fail(store, NULL, "cannot read", err);
+    PQsetSingleRowMode(store->connection);
+    return RC_OK;
+}
+
+static void cancel(struct store_postgres *store)
+{
+    char why[256];
+    PGcancel *token = PQgetCancel(store->connection);
+    PQcancel(token, why, sizeof why);
+    PQfreeCancel(token);
+}
+
+static enum rc run_query(struct store *base, const char *sql, const struct field *params,
+                         size_t param_count, row_fn *fn, void *arg, struct err *err)
+{
+    struct store_postgres *store = of(base);
+    struct field columns[QUERY_COLUMNS_MAX];
+    if (store->mode == STORE_READ && PQstatus(store->connection) == CONNECTION_BAD) {
+        enum rc redial = dial(store, err);
+        if (redial != RC_OK)
+            return redial;
+    }
+    enum rc rc = send_query(store, sql, params, param_count, err);
+    if (rc != RC_OK)
+        return rc;
+    bool wanted = true;
+    for (PGresult *result; (result = PQgetResult(store->connection)) != NULL; PQclear(result)) {
+        if (wanted && PQresultStatus(result) == PGRES_SINGLE_TUPLE) {
+            int count = PQnfields(result);
+            assert(count <= QUERY_COLUMNS_MAX);
+            for (int i = 0; i < count; i++)
+                columns[i] = read_value(result, 0, i);
+            wanted = fn(arg, columns, (size_t)count);
+            if (!wanted)
+                cancel(store);
+        } else if (wanted && !succeeded(result)) {
+            rc = postgres_fail(store, result, "cannot read", err);
+        }
+    }
+    return rc;
+}
+
+static bool take_position(void *arg, const struct field *columns, size_t count)
+{
+    assert(count == 3);
+    *(struct store_position *)arg =
+        (struct store_position){columns[0].i, columns[1].i, columns[2].i};
+    return true;
+}
+
+static enum rc read_position(struct store *base, struct store_position *position, struct err *err)
+{
+    struct store_postgres *store = of(base);
+    enum rc rc = RC_OK;
+    if (PQstatus(store->connection) != CONNECTION_OK || !store->locked)
+        rc = dial(store, err);
+    if (rc == RC_OK)
+        rc = run_query(base, "SELECT epoch, commit_seq, next_n FROM engine WHERE id = 1", NULL, 0,
+                       take_position, position, err);
+    return rc;
+}
+
+static enum rc refuse_backup(struct store *base, const char *path, struct err *err)
+{
+    assert(base != NULL && path != NULL);
+    return err_set(err, RC_REJECT,
+                   "a PostgreSQL store is backed up with pg_dump (one dump is one snapshot: rows "
+                   "and cursors agree); nothing was written to %s",
+                   path);
+}
+
+const struct store_ops store_postgres_ops = {
+    .name = "postgres",
+    .migrations = migrations_postgres,
+    .open = open_postgres,
+    .close = close_postgres,
+    .script = run_script,
+    .query = run_query,
+    .write = postgres_write,
+    .position = read_position,
+    .backup = refuse_backup,
+};

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * store_postgres.h - what the parts of the PostgreSQL store share.
+ *
+ * The writer's connection holds an advisory lock, which the server releases however the process
+ * ends; the epoch in the engine row fences a writer that lost its connection and was replaced.
+ * Everything a connection has prepared is gone with it, so `generation` counts connections. */
+#ifndef STORE_POSTGRES_H
+#define STORE_POSTGRES_H
+
+#include "store/statement.h"
+#include "store/store.h"
+
+#include <libpq-fe.h>
+
+#define POSTGRES_STATEMENTS_MAX 64
+
+struct store_postgres {
+    struct store store;
+    char *url;
+    enum store_mode mode;
+    PGconn *connection;
+    bool locked;   /* this connection holds the writer's lock */
+    bool prepared; /* the write statements are prepared on this connection */
+    uint8_t params[POSTGRES_STATEMENTS_MAX][STATEMENT_PARAMS_MAX];
+    size_t param_counts[POSTGRES_STATEMENTS_MAX];
+    struct text arrays[STATEMENT_PARAMS_MAX];
+};
+
+/* What a failed result, or a lost connection (`result` NULL), means. Classes 22 and 23 are the
+ * row's fault; lost connections, shutdowns, full disks and a server that turned read-only pass. */
+enum rc postgres_fail(struct store_postgres *store, const PGresult *result, const char *doing,
+                      struct err *err);
+enum rc postgres_write(struct store *store, const struct commit *commit, struct err *err);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/store_postgres.h"
+
+#include "store/commit.h"
+#include "sys/crashpoint.h"
+
+#include <assert.h>
+#include <endian.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* One commit is one pipeline: BEGIN, the statements over arrays, the bump, COMMIT, one sync; a
+ * single round trip. The bump divides by the number of rows it moved, so that a writer that was
+ * replaced fails inside the transaction and nothing of it is kept. */
+#define BUMP_SQL                                                                                   \
+    "WITH moved AS (UPDATE engine SET commit_seq = commit_seq + 1, next_n = $1::int8 "             \
+    "WHERE id = 1 AND epoch = $2::int8 AND commit_seq = $3::int8 RETURNING 1) "                    \
+    "SELECT 1 / count(*) FROM moved"
+#define BUMP_NAME "bump"
+
+/* How far a pipeline got and what came of it. */
+struct pipeline {
+    struct store_postgres *store;
+    const char *names[4096]; /* of each command sent, to tell whose answer an error is */
+    size_t sent;
+    enum rc rc;
+};
+
+static void put_u32(struct text *out, uint32_t value)
+{
+    uint32_t big = htobe32(value);
+    text_append(out, &big, 4);
+}
+
+static void put_u64(struct text *out, uint64_t value)
+{
+    uint64_t big = htobe64(value);
+    text_append(out, &big, 8);
+}
+
+static uint32_t element_type(const struct record_kind *kind, uint8_t param)
+{
+    static const uint32_t types[] = {
+        [FIELD_INT] = 20, [FIELD_TEXT] = 25, [FIELD_BLOB] = 17, [FIELD_REAL] = 701};
+    return param == PARAM_N ? 20 : types[kind->field_types[param]];
+}
+
+static void put_element(struct text *out, const struct record *record, uint8_t param)
+{
+    struct field n = field_int(record->n);
+    const struct field *field = param == PARAM_N ? &n : &record->fields[param];
+    if (field->null) {
+        put_u32(out, UINT32_MAX);
+    } else if (field->type == FIELD_INT || field->type == FIELD_REAL) {
+        uint64_t bits;
+        memcpy(&bits, &field->i, 8);
+        put_u32(out, 8);
+        put_u64(out, bits);
+    } else {
+        put_u32(out, (uint32_t)field->b.len);
+        text_append(out, field->b.data, field->b.len);
+    }
+}
+
+/* One binary array parameter: a column of the records [from, to). */
+static void put_array(struct text *out, const struct commit *commit, size_t from, size_t to,
+                      uint8_t param)
+{
+    const struct record_kind *kind = &record_kinds[commit->records[from]->kind];
+    text_clear(out);
+    put_u32(out, 1); /* dimensions */
+    put_u32(out, 1); /* may hold NULLs */
+    put_u32(out, element_type(kind, param));
+    put_u32(out, (uint32_t)(to - from));
+    put_u32(out, 1); /* first index */
+    for (size_t i = from; i < to; i++)
+        put_element(out, commit->records[i], param);
+}
+
+static void send(struct pipeline *pipeline, const char *name, int count, const char *const *values,
+                 const int *lengths)
+{
+    static const int binary[STATEMENT_PARAMS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1,
+                                                     1, 1, 1, 1, 1, 1, 1, 1};
+    if (pipeline->rc != RC_OK)
+        return;
+    assert(pipeline->sent < sizeof pipeline->names / sizeof pipeline->names[0]);
+    if (!PQsendQueryPrepared(pipeline->store->connection, name, count, values, lengths, binary, 1))
+        pipeline->rc = RC_RETRY;
+    pipeline->names[pipeline->sent++] = name;
+}
+
+static void send_statement(struct pipeline *pipeline, const struct commit *commit, size_t which,
+                           size_t from, size_t to, const char *name)
+{
+    struct store_postgres *store = pipeline->store;
+    const char *values[STATEMENT_PARAMS_MAX];
+    int lengths[STATEMENT_PARAMS_MAX];
+    for (size_t i = 0; i < store->param_counts[which]; i++) {
+        struct text *array = &store->arrays[i];
+        if (store->params[which][i] == PARAM_SEQ) {
+            text_clear(array);
+            put_u64(array, (uint64_t)commit->seq);
+        } else {
+            put_array(array, commit, from, to, store->params[which][i]);
+        }
+        values[i] = array->data;
+        lengths[i] = (int)array->len;
+    }
+    send(pipeline, name, (int)store->param_counts[which], values, lengths);
+}
+
+static const char *statement_name(size_t which)
+{
+    static char names[POSTGRES_STATEMENTS_MAX][8];
+    snprintf(names[which], sizeof names[which], "w%zu", which);
+    return names[which];
+}
+
+static void send_bump(struct pipeline *pipeline, const struct commit *commit)
+{
+    uint64_t numbers[] = {htobe64((uint64_t)commit->next_n), htobe64((uint64_t)commit->epoch),
+                          htobe64((uint64_t)commit->seq - 1)};
+    const char *values[] = {(char *)&numbers[0], (char *)&numbers[1], (char *)&numbers[2]};
+    const int lengths[] = {8, 8, 8};
+    send(pipeline, BUMP_NAME, 3, values, lengths);
+}
+
+static void send_all(struct pipeline *pipeline, const struct commit *commit)
+{
+    send(pipeline, "begin", 0, NULL, NULL);
+    for (size_t i = 0; i < statement_count; i++) {
+        enum record_id kind = statements[i].kind;
+        size_t from = commit->begin[kind], to = commit->begin[kind + 1];
+        if (kind == RECORD_CURSOR && pipeline->rc == RC_OK) {
+            PQflush(pipeline->store->connection);
+            crashpoint(CRASH_AFTER_ROWS);
+        }
+        if (from == to)
+            continue;
+        size_t step = statements[i].each ? 1 : to - from;
+        for (size_t at = from; at < to; at += step)
+            send_statement(pipeline, commit, i, at, at + step, statement_name(i));
+    }
+    PQflush(pipeline->store->connection);
+    crashpoint(CRASH_AFTER_CURSOR);
+    send_bump(pipeline, commit);
+    crashpoint(CRASH_BEFORE_COMMIT);
+    send(pipeline, commit->dry ? "rollback" : "commit", 0, NULL, NULL);
+}
+
+static enum rc prepare(struct store_postgres *store, const char *name, const char *sql,
+                       struct err *err)
+{
+    PGresult *result = PQprepare(store->connection, name, sql, 0, NULL);
+    enum rc rc = PQresultStatus(result) == PGRES_COMMAND_OK
+                     ? RC_OK
+                     : postgres_fail(store, result, "cannot prepare a statement", err);
+    PQclear(result);
+    return rc;
+}
+
+static enum rc prepare_all(struct store_postgres *store, struct err *err)
+{
+    struct text sql = {0};
+    assert(statement_count <= POSTGRES_STATEMENTS_MAX);
+    enum rc rc = prepare(store, "begin", "BEGIN", err);
+    for (size_t i = 0; i < statement_count && rc == RC_OK; i++) {
+        store->param_counts[i] =
+            statement_expand(&statements[i], DIALECT_POSTGRES, &sql, store->params[i]);
+        rc = prepare(store, statement_name(i), text_string(&sql), err);
+    }
+    text_free(&sql);
+    if (rc == RC_OK)
+        rc = prepare(store, BUMP_NAME, BUMP_SQL, err);
+    if (rc == RC_OK)
+        rc = prepare(store, "commit", "COMMIT", err);
+    if (rc == RC_OK)
+        rc = prepare(store, "rollback", "ROLLBACK", err);
+    store->prepared = rc == RC_OK;
+    return rc;
+}
+
+/* Reads one answer per command and the sync's; the first failure is the one that counts. */
+static enum rc collect(struct pipeline *pipeline, struct err *err)
+{
+    struct store_postgres *store = pipeline->store;
+    enum rc rc = RC_OK;
+    for (size_t i = 0; i < pipeline->sent + 1; i++) {
+        PGresult *result = PQgetResult(store->connection);
+        ExecStatusType status = PQresultStatus(result);
+        if (result == NULL)
+            rc = rc != RC_OK ? rc : postgres_fail(store, NULL, "lost the connection", err);
+        else if (rc == RC_OK && (status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE)) {
+            rc = postgres_fail(store, result, "cannot write", err);
+            if (i < pipeline->sent && strcmp(pipeline->names[i], BUMP_NAME) == 0 && rc == RC_REJECT)
+                rc = err_set(err, RC_FATAL, "another process has taken this store over");
+        }
+        PQclear(result);
+        if (status == PGRES_PIPELINE_SYNC)
+            break;
+        if (result == NULL)
+            return rc;
+        PQclear(PQgetResult(store->connection)); /* the NULL that ends one command's answers */
+    }
+    return rc;
+}
+
+enum rc postgres_write(struct store *base, const struct commit *commit, struct err *err)
+{
+    struct store_postgres *store = (struct store_postgres *)base;
+    struct pipeline pipeline = {.store = store};
+    assert(base->ops == &store_postgres_ops && store->mode == STORE_WRITE);
+    if (!store->locked)
+        return err_set(err, RC_RETRY, "PostgreSQL: another connection holds the writer's lock");
+    enum rc rc = store->prepared ? RC_OK : prepare_all(store, err);
+    if (rc != RC_OK)
+        return rc;
+    if (!PQenterPipelineMode(store->connection))
+        return postgres_fail(store, NULL, "cannot write", err);
+    send_all(&pipeline, commit);
+    if (pipeline.rc == RC_OK && !PQpipelineSync(store->connection))
+        pipeline.rc = RC_RETRY;
+    if (pipeline.rc == RC_OK)
+        rc = collect(&pipeline, err);
+    else
+        rc = postgres_fail(store, NULL, "cannot write", err);
+    if (rc == RC_OK && !commit->dry)
+        crashpoint(CRASH_AFTER_COMMIT);
+    PQexitPipelineMode(store->connection);
+    if (PQtransactionStatus(store->connection) == PQTRANS_INERROR)
+        PQclear(PQexec(store->connection, "ROLLBACK"));
+    return rc;
+}

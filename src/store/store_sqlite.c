@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/store_sqlite.h"
+
+#include "sys/lock_file.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUSY_MS_MAX       250
+#define QUERY_COLUMNS_MAX 64
+
+static struct store_sqlite *of(struct store *store)
+{
+    assert(store != NULL && store->ops == &store_sqlite_ops);
+    return (struct store_sqlite *)store;
+}
+
+enum rc sqlite_fail(struct store_sqlite *store, int code, const char *doing, struct err *err)
+{
+    assert(code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE);
+    enum rc rc = RC_FATAL;
+    switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_FULL:
+    case SQLITE_INTERRUPT:
+        rc = RC_RETRY;
+        break;
+    case SQLITE_CONSTRAINT:
+    case SQLITE_MISMATCH:
+    case SQLITE_TOOBIG:
+        rc = RC_REJECT;
+        break;
+    default:
+        break;
+    }
+    return err_set(err, rc, "SQLite %s: %s (%s)", doing,
+                   store->db == NULL ? sqlite3_errstr(code) : sqlite3_errmsg(store->db),
+                   store->path);
+}
+
+enum rc sqlite_prepare(struct store_sqlite *store, const char *sql, sqlite3_stmt **statement,
+                       struct err *err)
+{
+    assert(*statement == NULL);
+    int code = sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
+    return code == SQLITE_OK ? RC_OK : sqlite_fail(store, code, "cannot prepare a statement", err);
+}
+
+void sqlite_bind(sqlite3_stmt *statement, int at, const struct field *field)
+{
+    int code = SQLITE_OK;
+    if (field->null)
+        code = sqlite3_bind_null(statement, at);
+    else if (field->type == FIELD_INT)
+        code = sqlite3_bind_int64(statement, at, field->i);
+    else if (field->type == FIELD_REAL)
+        code = sqlite3_bind_double(statement, at, field->d);
+    else if (field->type == FIELD_TEXT)
+        code = sqlite3_bind_text64(statement, at, field->b.data, field->b.len, SQLITE_STATIC,
+                                   SQLITE_UTF8);
+    else
+        code = sqlite3_bind_blob64(statement, at, field->b.data, field->b.len, SQLITE_STATIC);
+    assert(code == SQLITE_OK || code == SQLITE_TOOBIG);
+    if (code != SQLITE_OK) /* the row is then refused by its NOT NULL, or by the caller */
+        sqlite3_bind_null(statement, at);
+}
+
+void sqlite_abandon(struct store_sqlite *store)
+{
+    if (!sqlite3_get_autocommit(store->db))
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+static enum rc set_up_connection(struct store_sqlite *store, enum store_mode mode, struct err *err)
+{
+    static const char writer[] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+                                 "PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 10000;"
+                                 "PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -8192;"
+                                 "PRAGMA temp_store = MEMORY;";
+    static const char reader[] = "PRAGMA query_only = ON; PRAGMA cache_size = -2048;"
+                                 "PRAGMA temp_store = MEMORY;";
+    sqlite3_extended_result_codes(store->db, 1);
+    sqlite3_busy_timeout(store->db, BUSY_MS_MAX);
+    sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, 64 << 20);
+    int code = sqlite3_exec(store->db, mode == STORE_WRITE ? writer : reader, NULL, NULL, NULL);
+    return code == SQLITE_OK ? RC_OK : sqlite_fail(store, code, "cannot open the store", err);
+}
+
+static void close_sqlite(struct store *base)
+{
+    struct store_sqlite *store = of(base);
+    sqlite_finalize_writes(store);
+    sqlite3_close_v2(store->db);
+    lock_file_release(store->lock_fd);
+    free(store->path);
+    free(store);
+}
+
+static enum rc open_sqlite(const char *url, enum store_mode mode, struct store **out,
+                           struct err *err)
+{
+    assert(strncmp(url, "sqlite:", 7) == 0);
+    const char *path = url + 7;
+    if (strncmp(path, "//", 2) == 0)
+        path += 2;
+    if (*path == '\0')
+        return err_set(err, RC_REJECT, "store.url names no file: sqlite:PATH");
+    struct store_sqlite *store = memory_new_zeroed(1, sizeof *store);
+    store->store.ops = &store_sqlite_ops;
+    store->path = memory_copy_string(path);
+    store->lock_fd = -1;
+    enum rc rc = RC_OK;
+    if (mode == STORE_WRITE)
+        rc = lock_file_take(path, &store->lock_fd, err);
+    if (rc == RC_OK) {
+        int flags = mode == STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+                                        : SQLITE_OPEN_READWRITE;
+        int code = sqlite3_open_v2(path, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+        rc = code == SQLITE_OK ? set_up_connection(store, mode, err)
+                               : sqlite_fail(store, code, "cannot open the store", err);
+    }
+    if (rc != RC_OK) {
+        close_sqlite(&store->store);
+        return rc;
+    }
+    *out = &store->store;
+    return RC_OK;
+}
+
+static enum rc run_script(struct store *base, const char *sql, struct err *err)
+{
+    struct store_sqlite *store = of(base);
+    int code = sqlite3_exec(store->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        return RC_OK;
+    enum rc rc = sqlite_fail(store, code, "cannot run a script", err);
+    sqlite_abandon(store);
+    return rc;
+}
+
+static struct field read_column(sqlite3_stmt *statement, int at)
+{
+    switch (sqlite3_column_type(statement, at)) {
+    case SQLITE_INTEGER:
+        return field_int(sqlite3_column_int64(statement, at));
+    case SQLITE_FLOAT:
+        return field_real(sqlite3_column_double(statement, at));
+    case SQLITE_TEXT: {
+        const unsigned char *text = sqlite3_column_text(statement, at);
+        return field_text(bytes_make(text, (size_t)sqlite3_column_bytes(statement, at)));
+    }
+    case SQLITE_BLOB: {
+        const void *blob = sqlite3_column_blob(statement, at);
+        size_t len = (size_t)sqlite3_column_bytes(statement, at);
+        return field_blob(bytes_make(blob == NULL ? "" : blob, len));
+    }
+    default:
+        return field_null(FIELD_TEXT);
+    }
+}
+
+static enum rc run_query(struct store *base, const char *sql, const struct field *params,
+                         size_t param_count, row_fn *fn, void *arg, struct err *err)
+{
+    struct store_sqlite *store = of(base);
+    sqlite3_stmt *statement = NULL;
+    struct field columns[QUERY_COLUMNS_MAX];
+    enum rc rc = sqlite_prepare(store, sql, &statement, err);
+    if (rc != RC_OK)
+        return rc;
+    for (size_t i = 0; i < param_count; i++)
+        sqlite_bind(statement, (int)i + 1, &params[i]);
+    int count = sqlite3_column_count(statement);
+    assert(count <= QUERY_COLUMNS_MAX);
+    int code;
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+        for (int i = 0; i < count; i++)
+            columns[i] = read_column(statement, i);
+        if (!fn(arg, columns, (size_t)count))
+            break;
+    }
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        rc = sqlite_fail(store, code, "cannot read", err);
+    sqlite3_finalize(statement);
+    return rc;
+}
+
+static bool take_position(void *arg, const struct field *columns, size_t count)
+{
+    assert(count == 3);
+    *(struct store_position *)arg =
+        (struct store_position){columns[0].i, columns[1].i, columns[2].i};
+    return false;
+}
+
+static enum rc read_position(struct store *base, struct store_position *position, struct err *err)
+{
+    return run_query(base, "SELECT epoch, commit_seq, next_n FROM engine WHERE id = 1", NULL, 0,
+                     take_position, position, err);
+}
+
+static enum rc copy_store(struct store *base, const char *path, struct err *err)
+{
+    struct store_sqlite *store = of(base);
+    sqlite3 *target = NULL;
+    int code = sqlite3_open_v2(path, &target, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    sqlite3_backup *backup =
+        code == SQLITE_OK ? sqlite3_backup_init(target, "main", store->db, "main") : NULL;
+    if (backup != NULL) {
+        sqlite3_backup_step(backup, -1);
+        code = sqlite3_backup_finish(backup);
+    } else if (code == SQLITE_OK) {
+        code = sqlite3_errcode(target);
+    }
+    enum rc rc = RC_OK;
+    if (code != SQLITE_OK)
+        rc = err_set(err, RC_RETRY, "cannot write the backup %s: %s", path,
+                     target == NULL ? sqlite3_errstr(code) : sqlite3_errmsg(target));
+    sqlite3_close_v2(target);
+    return rc;
+}
+
+const struct store_ops store_sqlite_ops = {
+    .name = "sqlite",
+    .migrations = migrations_sqlite,
+    .open = open_sqlite,
+    .close = close_sqlite,
+    .script = run_script,
+    .query = run_query,
+    .write = sqlite_write,
+    .position = read_position,
+    .backup = copy_store,
+};

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * store_sqlite.h - what the parts of the SQLite store share.
+ *
+ * The writer keeps every write statement prepared. `flock` on a file beside the database keeps a
+ * second process out; it is released by the kernel however the first one ends. */
+#ifndef STORE_SQLITE_H
+#define STORE_SQLITE_H
+
+#include "store/statement.h"
+#include "store/store.h"
+
+#include <sqlite3.h>
+
+#define SQLITE_STATEMENTS_MAX 64
+
+struct store_sqlite {
+    struct store store;
+    sqlite3 *db;
+    char *path;
+    int lock_fd; /* -1 in a reader */
+    sqlite3_stmt *begin, *commit, *rollback, *bump;
+    sqlite3_stmt *writes[SQLITE_STATEMENTS_MAX];
+    uint8_t params[SQLITE_STATEMENTS_MAX][STATEMENT_PARAMS_MAX];
+    size_t param_counts[SQLITE_STATEMENTS_MAX];
+};
+
+/* The code for what SQLite answered, with its sentence. */
+enum rc sqlite_fail(struct store_sqlite *store, int code, const char *doing, struct err *err);
+enum rc sqlite_prepare(struct store_sqlite *store, const char *sql, sqlite3_stmt **statement,
+                       struct err *err);
+void sqlite_bind(sqlite3_stmt *statement, int at, const struct field *field);
+/* Ends the transaction that a failure left open. */
+void sqlite_abandon(struct store_sqlite *store);
+enum rc sqlite_write(struct store *store, const struct commit *commit, struct err *err);
+void sqlite_finalize_writes(struct store_sqlite *store);
+
+#endif

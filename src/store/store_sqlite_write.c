@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/store_sqlite.h"
+
+#include "store/commit.h"
+#include "sys/crashpoint.h"
+
+#include <assert.h>
+
+#define BUMP_SQL                                                                                   \
+    "UPDATE engine SET commit_seq = commit_seq + 1, next_n = ?1 "                                  \
+    "WHERE id = 1 AND epoch = ?2 AND commit_seq = ?3"
+
+/* Prepares all write statements at the first commit: the schema exists by then. */
+static enum rc prepare_writes(struct store_sqlite *store, struct err *err)
+{
+    struct text sql = {0};
+    enum rc rc = RC_OK;
+    assert(statement_count <= SQLITE_STATEMENTS_MAX);
+    for (size_t i = 0; i < statement_count && rc == RC_OK; i++) {
+        store->param_counts[i] =
+            statement_expand(&statements[i], DIALECT_SQLITE, &sql, store->params[i]);
+        rc = sqlite_prepare(store, text_string(&sql), &store->writes[i], err);
+    }
+    text_free(&sql);
+    if (rc == RC_OK)
+        rc = sqlite_prepare(store, BUMP_SQL, &store->bump, err);
+    if (rc == RC_OK)
+        rc = sqlite_prepare(store, "ROLLBACK", &store->rollback, err);
+    if (rc == RC_OK)
+        rc = sqlite_prepare(store, "COMMIT", &store->commit, err);
+    if (rc == RC_OK)
+        rc = sqlite_prepare(store, "BEGIN IMMEDIATE", &store->begin, err);
+    if (rc != RC_OK)
+        sqlite_finalize_writes(store);
+    return rc;
+}
+
+void sqlite_finalize_writes(struct store_sqlite *store)
+{
+    sqlite3_stmt **fixed[] = {&store->begin, &store->commit, &store->rollback, &store->bump};
+    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
+        sqlite3_finalize(*fixed[i]);
+        *fixed[i] = NULL;
+    }
+    for (size_t i = 0; i < SQLITE_STATEMENTS_MAX; i++) {
+        sqlite3_finalize(store->writes[i]);
+        store->writes[i] = NULL;
+    }
+}
+
+static int run(sqlite3_stmt *statement)
+{
+    int code = sqlite3_step(statement);
+    int reset = sqlite3_reset(statement);
+    assert(code != SQLITE_ROW);
+    return code == SQLITE_DONE ? SQLITE_OK : reset;
+}
+
+static int write_record(struct store_sqlite *store, size_t which, const struct record *record,
+                        int64_t seq)
+{
+    sqlite3_stmt *statement = store->writes[which];
+    for (size_t i = 0; i < store->param_counts[which]; i++) {
+        uint8_t param = store->params[which][i];
+        if (param == PARAM_N)
+            sqlite3_bind_int64(statement, (int)i + 1, record->n);
+        else if (param == PARAM_SEQ)
+            sqlite3_bind_int64(statement, (int)i + 1, seq);
+        else
+            sqlite_bind(statement, (int)i + 1, &record->fields[param]);
+    }
+    return run(statement);
+}
+
+static enum rc write_rows(struct store_sqlite *store, const struct commit *commit, struct err *err)
+{
+    for (size_t i = 0; i < statement_count; i++) {
+        enum record_id kind = statements[i].kind;
+        if (kind == RECORD_CURSOR)
+            crashpoint(CRASH_AFTER_ROWS);
+        for (size_t r = commit->begin[kind]; r < commit->begin[kind + 1]; r++) {
+            int code = write_record(store, i, commit->records[r], commit->seq);
+            if (code != SQLITE_OK)
+                return sqlite_fail(store, code, "cannot write", err);
+        }
+    }
+    crashpoint(CRASH_AFTER_CURSOR);
+    return RC_OK;
+}
+
+/* Moves the commit number on; nobody else may have done so in our place. */
+static enum rc bump(struct store_sqlite *store, const struct commit *commit, struct err *err)
+{
+    sqlite3_bind_int64(store->bump, 1, commit->next_n);
+    sqlite3_bind_int64(store->bump, 2, commit->epoch);
+    sqlite3_bind_int64(store->bump, 3, commit->seq - 1);
+    int code = run(store->bump);
+    if (code != SQLITE_OK)
+        return sqlite_fail(store, code, "cannot write", err);
+    if (sqlite3_changes(store->db) != 1)
+        return err_set(err, RC_FATAL, "another process has taken this store over (%s)",
+                       store->path);
+    return RC_OK;
+}
+
+enum rc sqlite_write(struct store *base, const struct commit *commit, struct err *err)
+{
+    struct store_sqlite *store = (struct store_sqlite *)base;
+    assert(base->ops == &store_sqlite_ops && store->lock_fd >= 0);
+    enum rc rc = store->begin == NULL ? prepare_writes(store, err) : RC_OK;
+    if (rc != RC_OK)
+        return rc;
+    int code = run(store->begin);
+    if (code != SQLITE_OK)
+        return sqlite_fail(store, code, "cannot begin", err);
+    rc = write_rows(store, commit, err);
+    if (rc == RC_OK)
+        rc = bump(store, commit, err);
+    if (rc == RC_OK && !commit->dry) {
+        crashpoint(CRASH_BEFORE_COMMIT);
+        code = run(store->commit);
+        if (code != SQLITE_OK)
+            rc = sqlite_fail(store, code, "cannot commit", err);
+        else
+            crashpoint(CRASH_AFTER_COMMIT);
+    }
+    sqlite_abandon(store);
+    return rc;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/writer.h"
+
+#include "store/committer.h"
+#include "sys/clock.h"
+#include "sys/crashpoint.h"
+#include "sys/thread.h"
+#include "sys/thread_queue.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define IDLE_US           1000000
+#define STOPPING_RETRY_US 250000
+
+struct writer {
+    struct store *store;
+    struct writer_options options;
+    struct queue *queue;
+    struct thread *thread;
+    struct latest *shown;
+    struct writer_state state; /* the thread's own */
+    struct committer committer;
+    struct batch *held; /* popped, but the commit had no room for it */
+};
+
+static void show(struct writer *writer)
+{
+    writer->state.position = writer->committer.position;
+    writer->state.retries = writer->committer.retries;
+    writer->state.refused = writer->committer.refused;
+    latest_put(writer->shown, &writer->state);
+}
+
+static void answer(struct writer *writer, struct batch *batches, enum rc rc)
+{
+    while (batches != NULL) {
+        struct batch *next = batches->next;
+        batches->next = NULL;
+        writer->state.records += rc == RC_OK ? batches->record_count : 0;
+        batches->committed(batches->courier, batches, rc);
+        batches = next;
+    }
+}
+
+static void note_trouble(struct writer *writer, const struct err *err)
+{
+    if (!writer->state.in_trouble)
+        writer->state.trouble_since_us = clock_wall_us();
+    writer->state.in_trouble = true;
+    memcpy(writer->state.trouble, err->text, sizeof err->text);
+    show(writer);
+}
+
+/* Fills the commit: until 1,000 records are there, or 20 ms after its first batch. */
+static void gather(struct writer *writer, struct batch *first)
+{
+    int64_t deadline = clock_mono_us() + writer->options.gather_us_max;
+    bool fits = committer_add(&writer->committer, first);
+    assert(fits && writer->held == NULL);
+    while (committer_gathered(&writer->committer) < COMMIT_RECORDS_GOAL) {
+        struct batch *batch = queue_pop(writer->queue, deadline - clock_mono_us());
+        if (batch == NULL)
+            return;
+        if (!committer_add(&writer->committer, batch)) {
+            writer->held = batch;
+            return;
+        }
+    }
+}
+
+/* Waits before the next try; false when the writer is to stop and has tried long enough. */
+static bool wait_a_little(struct writer *writer, int64_t wait_us, int64_t *give_up_at)
+{
+    if (!queue_wait_closed(writer->queue, wait_us))
+        return true;
+    int64_t now = clock_mono_us();
+    if (*give_up_at == 0)
+        *give_up_at = now + writer->options.give_up_us;
+    if (now >= *give_up_at)
+        return false;
+    queue_rest(writer->queue, STOPPING_RETRY_US);
+    return true;
+}
+
+/* Commits until it is known to be durable, or hopeless. */
+static enum rc settle(struct writer *writer, struct err *err)
+{
+    int64_t wait_us, give_up_at = 0;
+    for (;;) {
+        enum rc rc = committer_step(&writer->committer, clock_wall_us(), &wait_us, err);
+        if (rc != RC_RETRY)
+            return rc;
+        note_trouble(writer, err);
+        if (!wait_a_little(writer, wait_us, &give_up_at))
+            return RC_RETRY;
+    }
+}
+
+static void die(struct writer *writer, const struct err *err)
+{
+    writer->state.dead = true;
+    note_trouble(writer, err);
+    if (writer->options.fatal != NULL)
+        writer->options.fatal(writer->options.arg, err);
+}
+
+static void commit_gathered(struct writer *writer)
+{
+    struct err err;
+    enum rc rc = writer->state.dead ? RC_FATAL : settle(writer, &err);
+    struct batch *batches = committer_take(&writer->committer);
+    if (rc == RC_OK) {
+        crashpoint(CRASH_BEFORE_ACK);
+        writer->state.commits++;
+        writer->state.last_commit_us = clock_wall_us();
+        writer->state.in_trouble = false;
+        writer->state.trouble[0] = '\0';
+    } else if (rc != RC_RETRY && !writer->state.dead) {
+        die(writer, &err);
+    }
+    answer(writer, batches, rc);
+    show(writer);
+}
+
+static void write_until_closed(void *arg)
+{
+    struct writer *writer = arg;
+    for (;;) {
+        struct batch *batch = writer->held;
+        writer->held = NULL;
+        if (batch == NULL)
+            batch = queue_pop(writer->queue, IDLE_US);
+        if (batch != NULL) {
+            gather(writer, batch);
+            commit_gathered(writer);
+        } else if (queue_is_closed(writer->queue) && queue_count(writer->queue) == 0) {
+            return;
+        }
+    }
+}
+
+struct writer *writer_start(struct store *store, struct store_position position,
+                            const struct writer_options *options)
+{
+    assert(store != NULL && options != NULL && position.next_n > 0);
+    struct writer *writer = memory_new_zeroed(1, sizeof *writer);
+    writer->store = store;
+    writer->options = *options;
+    if (writer->options.batches_max == 0)
+        writer->options.batches_max = 64;
+    if (writer->options.gather_us_max == 0)
+        writer->options.gather_us_max = 20000;
+    if (writer->options.give_up_us == 0)
+        writer->options.give_up_us = 5000000;
+    writer->queue = queue_new(writer->options.batches_max);
+    writer->shown = latest_new(sizeof writer->state);
+    committer_init(&writer->committer, store, position);
+    if (options->retry_us_min > 0)
+        writer->committer.delay_us_min = writer->committer.delay_us = options->retry_us_min;
+    show(writer);
+    writer->thread = thread_start("writer", write_until_closed, writer);
+    return writer;
+}
+
+enum rc writer_submit(struct writer *writer, struct batch *batch)
+{
+    assert(batch->committed != NULL && batch->next == NULL);
+    return queue_push(writer->queue, batch);
+}
+
+void writer_state(struct writer *writer, struct writer_state *state)
+{
+    latest_get(writer->shown, state);
+}
+
+unsigned writer_queued(struct writer *writer)
+{
+    return queue_count(writer->queue);
+}
+
+void writer_stop(struct writer *writer)
+{
+    queue_close(writer->queue);
+    thread_join(writer->thread);
+    committer_deinit(&writer->committer);
+    queue_free(writer->queue);
+    latest_free(writer->shown);
+    store_close(writer->store);
+    free(writer);
+}

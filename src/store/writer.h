@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * writer.h - the one thread that writes the store (I8).
+ *
+ * Batches come over a bounded queue from both halves, are gathered for at most 20 ms or until 1,000
+ * records are there, and are committed in one transaction. What it does in trouble:
+ *   busy, disk full, lost server   keeps the batches, tries again after 1 to 30 s, says so in its
+ *                                  state; before sending again it asks the store whether the last
+ *                                  commit arrived
+ *   a row the database refuses     quarantines that row, commits the rest
+ *   I/O error, corruption, fenced  calls `fatal`: the process ends, a restart recovers
+ * Nothing is acknowledged before it is durable.
+ *
+ * Owner: the daemon.  Thread: its own; submit and state are called from any. */
+#ifndef STORE_WRITER_H
+#define STORE_WRITER_H
+
+#include "record_batch.h"
+#include "store/store.h"
+
+struct writer_options {
+    unsigned batches_max;  /* waiting in the queue; 0: 64 */
+    int64_t gather_us_max; /* 0: 20 ms */
+    int64_t give_up_us;    /* how long a stopping writer goes on trying; 0: 5 s */
+    int64_t retry_us_min;  /* first pause in trouble, doubled up to 30 s; 0: 1 s */
+    /* Called on the writer's thread, once; afterwards every batch is answered with RC_FATAL. */
+    void (*fatal)(void *arg, const struct err *err);
+    void *arg;
+};
+
+/* What is shown of the writer; a copy, whole at any time. */
+struct writer_state {
+    struct store_position position;
+    uint64_t commits, records, retries, refused;
+    int64_t last_commit_us; /* wall time, 0: none yet */
+    bool in_trouble;
+    bool dead;
+    int64_t trouble_since_us;
+    char trouble[ERR_TEXT_MAX];
+};
+
+struct writer;
+
+/* Takes over `store`, which must have been claimed at `position`. */
+struct writer *writer_start(struct store *store, struct store_position position,
+                            const struct writer_options *options);
+/* Hands a batch over; RC_AGAIN when the queue is full: the caller keeps it. The batch's
+ * `committed` is called on the writer's thread and must only pass it on. */
+must_check enum rc writer_submit(struct writer *writer, struct batch *batch);
+void writer_state(struct writer *writer, struct writer_state *state);
+unsigned writer_queued(struct writer *writer);
+/* Commits what is queued, ends the thread, closes the store. */
+void writer_stop(struct writer *writer);
+
+#endif

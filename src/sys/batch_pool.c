@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sys/batch_pool.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+struct batch_pool {
+    pthread_mutex_t lock;
+    struct batch *free;
+    unsigned left, count;
+    struct batch *all;
+    void (*on_free)(void *arg);
+    void *on_free_arg;
+};
+
+struct batch_pool *batch_pool_new(unsigned count, size_t arena_bytes)
+{
+    assert(count > 0);
+    struct batch_pool *pool = memory_new_zeroed(1, sizeof *pool);
+    pthread_mutex_init(&pool->lock, NULL);
+    pool->all = memory_new_zeroed(count, sizeof(struct batch));
+    pool->count = pool->left = count;
+    for (unsigned i = 0; i < count; i++) {
+        struct batch *batch = &pool->all[i];
+        arena_init(&batch->arena, arena_bytes);
+        batch->pool = pool;
+        batch->next = pool->free;
+        pool->free = batch;
+    }
+    return pool;
+}
+
+void batch_pool_free(struct batch_pool *pool)
+{
+    assert(pool->left == pool->count);
+    for (unsigned i = 0; i < pool->count; i++)
+        arena_deinit(&pool->all[i].arena);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool->all);
+    free(pool);
+}
+
+struct batch *batch_take(struct batch_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    struct batch *batch = pool->free;
+    if (batch != NULL) {
+        pool->free = batch->next;
+        pool->left--;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    if (batch == NULL)
+        return NULL;
+    struct arena arena = batch->arena;
+    *batch = (struct batch){.arena = arena, .pool = pool};
+    arena_reset(&batch->arena);
+    return batch;
+}
+
+void batch_give_back(struct batch *batch)
+{
+    struct batch_pool *pool = batch->pool;
+    pthread_mutex_lock(&pool->lock);
+    bool was_empty = pool->free == NULL;
+    batch->next = pool->free;
+    pool->free = batch;
+    pool->left++;
+    assert(pool->left <= pool->count);
+    void (*fn)(void *arg) = was_empty ? pool->on_free : NULL;
+    void *arg = pool->on_free_arg;
+    pthread_mutex_unlock(&pool->lock);
+    if (fn != NULL)
+        fn(arg);
+}
+
+unsigned batch_pool_left(struct batch_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    unsigned left = pool->left;
+    pthread_mutex_unlock(&pool->lock);
+    return left;
+}
+
+void batch_pool_on_free(struct batch_pool *pool, void (*fn)(void *arg), void *arg)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->on_free = fn;
+    pool->on_free_arg = arg;
+    pthread_mutex_unlock(&pool->lock);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * batch_pool.h - a fixed number of batches.
+ *
+ * No free batch means that the source pauses: the bound on memory and the back-pressure are one
+ * mechanism. Thread: taken by one thread, given back by any. */
+#ifndef SYS_BATCH_POOL_H
+#define SYS_BATCH_POOL_H
+
+#include "record_batch.h"
+
+struct batch_pool;
+struct batch_pool *batch_pool_new(unsigned count, size_t arena_bytes);
+void batch_pool_free(struct batch_pool *pool);
+/* An empty batch, or NULL when all are out: the source pauses. */
+struct batch *batch_take(struct batch_pool *pool);
+void batch_give_back(struct batch *batch);
+unsigned batch_pool_left(struct batch_pool *pool);
+/* Called on the giver's thread each time a batch comes back to an empty pool. */
+void batch_pool_on_free(struct batch_pool *pool, void (*fn)(void *arg), void *arg);
+
+#endif

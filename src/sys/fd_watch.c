@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sys/fd_watch.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <uv.h>
+
+struct fd_watch {
+    uv_poll_t poll;
+    fd_watch_fn *fn;
+    void *arg;
+};
+
+/* An error counts as ready in both ways: whoever reads or writes then meets it. */
+static void on_ready(uv_poll_t *poll, int status, int events)
+{
+    struct fd_watch *watch = poll->data;
+    bool failed = status < 0;
+    watch->fn(watch->arg, failed || (events & (UV_READABLE | UV_DISCONNECT)) != 0,
+              failed || (events & UV_WRITABLE) != 0);
+}
+
+struct fd_watch *fd_watch_new(struct loop *loop, int fd, fd_watch_fn *fn, void *arg)
+{
+    assert(fd >= 0 && fn != NULL);
+    struct fd_watch *watch = memory_new_zeroed(1, sizeof *watch);
+    watch->fn = fn;
+    watch->arg = arg;
+    watch->poll.data = watch;
+    if (uv_poll_init(loop_uv(loop), &watch->poll, fd) != 0)
+        abort();
+    return watch;
+}
+
+void fd_watch_set(struct fd_watch *watch, bool readable, bool writable)
+{
+    int events = (readable ? UV_READABLE : 0) | (writable ? UV_WRITABLE : 0);
+    if (events == 0)
+        uv_poll_stop(&watch->poll);
+    else if (uv_poll_start(&watch->poll, events, on_ready) != 0)
+        abort();
+}
+
+static void free_watch(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+void fd_watch_free(struct fd_watch *watch)
+{
+    uv_poll_stop(&watch->poll);
+    uv_close((uv_handle_t *)&watch->poll, free_watch);
+}

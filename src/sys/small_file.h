@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * small_file.h - a whole small file at once.
+ *
+ * Thread: any; the call blocks, so it is for start-up and commands, not for a loop. */
+#ifndef SYS_SMALL_FILE_H
+#define SYS_SMALL_FILE_H
+
+#include "base/bytes.h"
+#include "base/err.h"
+
+/* Appends the content of `path` to `out`. RC_REJECT: it is not there or no file; RC_RETRY: reading
+ * failed; a file above `bytes_max` is RC_REJECT and leaves `out` as it was. */
+must_check enum rc small_file_read(const char *path, size_t bytes_max, struct text *out,
+                                   struct err *err);
+bool small_file_exists(const char *path);
+
+#endif

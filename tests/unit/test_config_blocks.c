@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test_config.h"
+
+#define CANARY "canary-3f9b1c77"
+
+static void providers_become_typed_entries(void **state)
+{
+    (void)state;
+    char *const environment[] = {(char[]){"TIDEMARK_PROVIDERS_MY_NODE_API_KEY=k2"},
+                                 (char[]){"TIDEMARK_PROVIDERS_KRAKEN_API_SECRET=s"}, NULL};
+    struct loaded a = load_all("providers:\n"
+                               "  etherscan: {base_url: \"http://127.0.0.1:9/api\", api_key: k1, "
+                               "priority: 1}\n"
+                               "  my-node: {enabled: false}\n",
+                               environment, "providers.moralis.enabled", "no");
+    expect_good(&a);
+    assert_int_equal(a.config.provider_count, 4);
+    const struct config_provider *etherscan = config_provider_find(&a.config, "etherscan");
+    assert_string_equal(etherscan->base_url, "http://127.0.0.1:9/api");
+    assert_true(bytes_equal_string(secret_reveal(&etherscan->api_key), "k1"));
+    assert_true(etherscan->enabled);
+    assert_int_equal(etherscan->priority, 1);
+    const struct config_provider *node = config_provider_find(&a.config, "my-node");
+    assert_true(bytes_equal_string(secret_reveal(&node->api_key), "k2"));
+    assert_false(node->enabled);
+    assert_int_equal(node->priority, 100);
+    const struct config_provider *kraken = config_provider_find(&a.config, "kraken");
+    assert_true(secret_given(&kraken->api_secret));
+    assert_false(secret_given(&kraken->api_key));
+    assert_false(config_provider_find(&a.config, "moralis")->enabled);
+    assert_null(config_provider_find(&a.config, "none"));
+    unload(&a);
+    expect("providers: {\"A b\": {}}\n",
+           "t.yaml:1:13: providers has the name \"A b\"; it must be 1 "
+           "to 63 lowercase letters, digits, - and _\n");
+    expect("providers: [x]\n", "t.yaml:1:12: providers is a list; it must be a map\n");
+    expect("providers: {x: 5}\n",
+           "t.yaml:1:16: providers.x is text; it must be a map of settings\n");
+}
+
+static void a_secret_comes_from_its_file(void **state)
+{
+    (void)state;
+    char path[] = P_tmpdir "/config_secret_XXXXXX";
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, CANARY "\n", strlen(CANARY) + 1), (ssize_t)strlen(CANARY) + 1);
+    close(fd);
+    struct text yaml = {0};
+    text_appendf(&yaml, "providers: {kraken: {api_key_file: %s}}\n", path);
+    struct loaded a = load(yaml.data);
+    expect_good(&a);
+    assert_true(bytes_equal_string(secret_reveal(&a.config.providers[0].api_key), CANARY));
+    unload(&a);
+    /* A stronger origin wins over a weaker file; two of one origin are one too many. */
+    char *const environment[] = {(char[]){"TIDEMARK_PROVIDERS_KRAKEN_API_KEY=stronger"}, NULL};
+    a = load_all(yaml.data, environment, NULL, NULL);
+    expect_good(&a);
+    assert_true(bytes_equal_string(secret_reveal(&a.config.providers[0].api_key), "stronger"));
+    unload(&a);
+    text_clear(&yaml);
+    text_appendf(&yaml, "providers:\n  kraken:\n    api_key: x\n    api_key_file: %s\n", path);
+    expect(yaml.data,
+           "t.yaml:4:19: providers.kraken has both api_key and api_key_file; give one\n");
+    unlink(path);
+    text_free(&yaml);
+    expect("providers:\n  kraken:\n    api_secret_file: no/such/file\n",
+           "t.yaml:3:22: providers.kraken.api_secret_file: cannot open no/such/file: No such file "
+           "or directory\n");
+    expect("providers: {kraken: {api_secret_file: /dev/null}}\n",
+           "t.yaml:1:39: providers.kraken.api_secret_file: what /dev/null holds must be 1 to 4096 "
+           "bytes without control characters\n");
+}
+
+static void no_secret_is_ever_printed(void **state)
+{
+    (void)state;
+    struct text out = {0};
+    struct loaded a = load("store: {url: \"postgresql://me:" CANARY "@db/x?password=" CANARY
+                           "&sslmode=require\"}\n"
+                           "content:\n"
+                           "  contract: \"0x1234567890123456789012345678901234567890\"\n"
+                           "  rpc: [\"https://node.example/v3/" CANARY "-key\"]\n"
+                           "providers:\n"
+                           "  kraken: {api_key: " CANARY ", api_secret: " CANARY "}\n"
+                           "  alchemy: {base_url: \"https://eth.example/v2/" CANARY "-key\"}\n");
+    expect_good(&a);
+    config_print(&a.config, &out);
+    assert_null(strstr(out.data, CANARY));
+    assert_non_null(strstr(out.data,
+                           "url: \"postgresql://me:********@db/x?password=********&sslmode"
+                           "=require\""));
+    assert_non_null(strstr(out.data, "rpc: [\"https://node.example/v3/********\"]"));
+    assert_non_null(strstr(out.data, "api_key: \"********\""));
+    unload(&a);
+    text_free(&out);
+    /* Nor in a problem, where people copy it from. */
+    static const char *const bad[] = {
+        "providers: {kraken: {api_key: \"" CANARY "\\n\"}}",
+        "providers: {kraken: {api_key: [" CANARY "]}}",
+        "providers: {kraken: {base_url: \"htps://u:" CANARY "@h\"}}",
+        "store: {url: \"postgres:/u:" CANARY "@h/db\"}",
+        "store: {url: \"pgsql://u:pa?ss/" CANARY "@h/db\"}",
+        "store: {url: \"mysql://h/db?password=" CANARY "\"}",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct loaded b = load(bad[i]);
+        assert_int_equal(b.problems.count, 1);
+        assert_null(strstr(b.problems.lines.data, CANARY));
+        unload(&b);
+    }
+    expect("providers: {kraken: {api_key: \"********\"}}",
+           "t.yaml:1:31: providers.kraken.api_key cannot be used; it must be the secret itself, "
+           "not the mask that stands for it\n");
+}
+
+static void collections_become_typed_entries(void **state)
+{
+    (void)state;
+    struct loaded a = load("collections:\n"
+                           "  chat_messages:\n"
+                           "    indexes: [[roomId, timestamp]]\n"
+                           "    fields: {roomId: text, timestamp: time, n_words: int}\n"
+                           "    sort: {field: timestamp, direction: asc}\n"
+                           "    page_size: 20\n"
+                           "  users:\n"
+                           "    fields: {name: text}\n");
+    expect_good(&a);
+    assert_int_equal(a.config.collection_count, 2);
+    const struct config_collection *chat = &a.config.collections[0];
+    assert_string_equal(chat->name, "chat_messages");
+    assert_int_equal(chat->field_count, 3);
+    assert_string_equal(chat->fields[1].name, "timestamp");
+    assert_int_equal(chat->fields[1].type, CONFIG_FIELD_TIME);
+    assert_string_equal(chat->sort_field, "timestamp");
+    assert_int_equal(chat->sort_direction, CONFIG_ASCENDING);
+    assert_int_equal(chat->page_size, 20);
+    assert_int_equal(chat->index_count, 1);
+    assert_int_equal(chat->indexes[0].count, 2);
+    assert_string_equal(chat->indexes[0].items[0], "roomId");
+    const struct config_collection *users = &a.config.collections[1];
+    assert_string_equal(users->sort_field, "");
+    assert_int_equal(users->sort_direction, CONFIG_DESCENDING);
+    assert_int_equal(users->page_size, 100);
+    assert_int_equal(users->index_count, 0);
+    unload(&a);
+}
+
+static void collections_are_checked(void **state)
+{
+    (void)state;
+    expect("collections:\n"
+           "  posts: {fields: {a: text}}\n"
+           "  1st: {fields: {a: text}}\n"
+           "  none: {}\n"
+           "  c:\n"
+           "    fields: {a: text, A: int, id: text, b: number}\n"
+           "    sort: {field: bb, direction: up}\n"
+           "    page_size: 1001\n"
+           "    indexes: [[a, z], a, []]\n"
+           "    index: []\n",
+           "t.yaml:2:3: collections: \"posts\" is built in and cannot be declared\n"
+           "t.yaml:3:3: collections: \"1st\" must be 1 to 63 letters, digits and _, not beginning "
+           "with a digit\n"
+           "t.yaml:4:3: collections.none has no fields\n"
+           "t.yaml:6:23: collections.c.fields: \"A\" differs from another field only in case\n"
+           "t.yaml:6:31: collections.c.fields: \"id\" is a name that every collection has already\n"
+           "t.yaml:6:44: collections.c.fields.b must be text, int, float, bool, time or json\n"
+           "t.yaml:7:34: collections.c.sort.direction is \"up\"; it must be asc or desc\n"
+           "t.yaml:8:16: collections.c.page_size is 1001; it must be 1 to 1000\n"
+           "t.yaml:10:5: unknown key \"index\" in collections.c (did you mean indexes?)\n"
+           "t.yaml:9:19: collections.c.indexes names \"z\", which is no declared field\n"
+           "t.yaml:9:23: collections.c.indexes: an index must be a list of 1 to 8 fields\n"
+           "t.yaml:9:26: collections.c.indexes: an index must be a list of 1 to 8 fields\n"
+           "t.yaml:7:19: collections.c.sort.field names \"bb\", which is no declared field\n");
+}
+
+static void a_printed_configuration_names_origins_and_loads_again(void **state)
+{
+    (void)state;
+    char *const environment[] = {(char[]){"TIDEMARK_LOG_LEVEL=warn"}, NULL};
+    struct loaded a = load_all("polling:\n  max_retries: 5\nlog: {file: \"a \\\"b\\\" # c\"}\n"
+                               "bluesky: {actors: [x.example, did:plc:abc]}\n"
+                               "collections: {c: {fields: {a: json}, indexes: [[a], [a]]}}\n"
+                               "providers: {p: {priority: 3}}\n",
+                               environment, "bluesky.mode", "polling");
+    struct text first = {0}, second = {0}, paths = {0};
+    expect_good(&a);
+    config_print(&a.config, &first);
+    assert_non_null(strstr(first.data, "  max_retries: 5                                        "
+                                       "# t.yaml:2:16\n"));
+    assert_non_null(strstr(first.data, "# TIDEMARK_LOG_LEVEL\n"));
+    assert_non_null(strstr(first.data, "# --set\n"));
+    assert_non_null(strstr(first.data, "# default\n"));
+    struct loaded b = load(first.data);
+    expect_good(&b);
+    config_print(&b.config, &second);
+    assert_int_equal(config_restart_needed(&a.config, &b.config, &paths), 0);
+    struct loaded c = load("store: {url: \"sqlite:x\"}\nlog: {level: error}\n");
+    assert_int_equal(config_restart_needed(&a.config, &c.config, &paths), 5);
+    assert_string_equal(paths.data,
+                        "store.url\nbluesky.actors\nbluesky.mode\nproviders\ncollections\n");
+    unload(&a);
+    unload(&b);
+    unload(&c);
+    text_free(&first);
+    text_free(&second);
+    text_free(&paths);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(providers_become_typed_entries),
+        cmocka_unit_test(a_secret_comes_from_its_file),
+        cmocka_unit_test(no_secret_is_ever_printed),
+        cmocka_unit_test(collections_become_typed_entries),
+        cmocka_unit_test(collections_are_checked),
+        cmocka_unit_test(a_printed_configuration_names_origins_and_loads_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

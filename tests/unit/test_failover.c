@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ingest/failover.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SECOND INT64_C(1000000)
+#define MINUTE (60 * SECOND)
+
+/* Bits that stand for cursor kinds; only the caller knows what they mean. */
+enum { BLOCK = 1, TIME = 2, HASH = 4, SIGNATURE = 8, TOKEN = 16 };
+
+static const struct provider_failure broken = {RETRY_TRANSIENT, -1, "HTTP 503"};
+
+static struct failover group;
+static struct failover_stream stream;
+
+static int add(const char *name, uint32_t kinds, uint32_t preferred, int32_t priority)
+{
+    int number = PROVIDER_NONE;
+    struct provider_spec spec = {
+        .name = name, .kinds = kinds, .kind_preferred = preferred, .priority = priority};
+    assert_int_equal(failover_add(&group, &spec, 0, &number, NULL), RC_OK);
+    return number;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    struct failover_settings settings;
+    failover_settings_default(&settings);
+    failover_init(&group, &settings);
+    failover_stream_init(&stream, &group, "ethereum/normal");
+    return 0;
+}
+
+static struct failover_offer offer_of(uint32_t portable, uint32_t scoped, int owner)
+{
+    return (struct failover_offer){.portable = portable, .scoped = scoped, .owner = owner};
+}
+
+static struct failover_pick choose(struct failover_stream *of, struct failover_offer offer,
+                                   int64_t now_us)
+{
+    struct failover_pick pick;
+    struct err err = {""};
+    if (failover_choose(of, &offer, now_us, &pick, &err) != RC_OK)
+        print_message("%s\n", err.text);
+    assert_int_not_equal(pick.provider, PROVIDER_NONE);
+    return pick;
+}
+
+static void let_fail(struct failover_stream *of, const struct failover_pick *pick, int64_t now_us)
+{
+    failover_failed(of, pick, &broken, now_us, RETRY_CENTRE);
+}
+
+/* R003-35 */
+static void a_provider_that_takes_no_kind_of_the_cursor_is_skipped_and_says_so(void **state)
+{
+    (void)state;
+    int a = add("timely", TIME, TIME, 0);
+    struct failover_offer offer = offer_of(HASH, 0, PROVIDER_NONE);
+    struct failover_pick pick;
+    struct err err;
+    assert_int_equal(failover_choose(&stream, &offer, 0, &pick, &err), RC_REJECT);
+    assert_int_equal(pick.provider, PROVIDER_NONE);
+    assert_true(pick.at_us == INT64_MAX);
+    assert_string_equal(err.text, "ethereum/normal: no provider can go on from this cursor: "
+                                  "timely: takes none of the kinds the cursor offers");
+    int b = add("hashed", HASH | TIME, TIME, 9);
+    assert_int_equal(choose(&stream, offer, 0).provider, b);
+    char words[80];
+    failover_reason(&stream, &offer, a, 0, words, sizeof words);
+    assert_string_equal(words, "takes none of the kinds the cursor offers");
+    failover_reason(&stream, &offer, b, 0, words, sizeof words);
+    assert_string_equal(words, "ready");
+}
+
+/* R003-36: the choice; a connector's file is checked elsewhere. */
+static void the_preferred_kind_is_named_when_several_fit(void **state)
+{
+    (void)state;
+    add("a", BLOCK | TIME | HASH, TIME, 0);
+    struct failover_pick pick = choose(&stream, offer_of(BLOCK | TIME, 0, 0), 0);
+    assert_int_equal(pick.usable, BLOCK | TIME);
+    assert_int_equal(pick.preferred, TIME);
+    pick = choose(&stream, offer_of(BLOCK | HASH, 0, 0), 0);
+    assert_int_equal(pick.usable, BLOCK | HASH);
+    assert_int_equal(pick.preferred, 0);
+}
+
+/* R003-38: also the row of DESIGN about foreign page tokens. */
+static void a_foreign_token_does_not_disqualify_who_takes_an_alternative(void **state)
+{
+    (void)state;
+    int a = add("infura", BLOCK | TOKEN, TOKEN, 0);
+    int b = add("alchemy", BLOCK | TOKEN, TOKEN, 1);
+    struct failover_offer offer = offer_of(BLOCK, TOKEN, a);
+    struct failover_pick pick = choose(&stream, offer, 0);
+    assert_int_equal(pick.provider, a);
+    assert_int_equal(pick.usable, BLOCK | TOKEN);
+    assert_false(pick.crossed);
+    let_fail(&stream, &pick, 0);
+    pick = choose(&stream, offer, 0);
+    assert_int_equal(pick.provider, b);
+    assert_int_equal(pick.usable, BLOCK);
+    assert_int_equal(pick.preferred, 0);
+    assert_true(pick.crossed);
+}
+
+static void a_lone_foreign_token_names_its_owner(void **state)
+{
+    (void)state;
+    int a = add("infura", TOKEN, TOKEN, 0);
+    int b = add("alchemy", TOKEN, TOKEN, 1);
+    struct failover_offer offer = offer_of(0, TOKEN, a);
+    struct failover_pick pick = choose(&stream, offer, 0);
+    let_fail(&stream, &pick, 0);
+    struct err err;
+    assert_int_equal(failover_choose(&stream, &offer, 0, &pick, &err), RC_RETRY);
+    assert_non_null(strstr(err.text, "infura: failed, again in 1 s: HTTP 503"));
+    assert_non_null(strstr(err.text, "alchemy: takes only the token, which belongs to infura"));
+    offer = offer_of(0, TOKEN, PROVIDER_NONE);
+    char words[80];
+    failover_reason(&stream, &offer, b, 0, words, sizeof words);
+    assert_string_equal(words, "takes only the token, which belongs to a provider that is gone");
+}
+
+static void an_error_leads_to_the_next_provider_however_late_the_question_comes(void **state)
+{
+    (void)state;
+    const int order[] = {0, 1, 2, 0, 1, 2, 0};
+    for (int i = 0; i < 3; i++)
+        add(&"a\0b\0c"[i * 2], BLOCK, BLOCK, i);
+    for (int64_t i = 0; i < 7; i++) {
+        struct failover_pick pick = choose(&stream, offer_of(BLOCK, 0, 0), i * 1440 * MINUTE);
+        assert_int_equal(pick.provider, order[i]);
+        let_fail(&stream, &pick, i * 1440 * MINUTE);
+    }
+}
+
+/* R003-39 */
+static void every_provider_declaring_the_kind_is_eligible(void **state)
+{
+    (void)state;
+    add("a", BLOCK, BLOCK, 0);
+    add("b", TIME, TIME, 0);
+    add("c", BLOCK | TIME, BLOCK, 0);
+    const uint32_t kinds[] = {BLOCK, TIME};
+    const int eligible[][2] = {{0, 2}, {1, 2}};
+    for (int k = 0; k < 2; k++) {
+        failover_stream_init(&stream, &group, "s");
+        struct failover_offer offer = offer_of(kinds[k], 0, PROVIDER_NONE);
+        struct failover_pick pick;
+        for (int i = 0; i < 2; i++) {
+            pick = choose(&stream, offer, 0);
+            assert_int_equal(pick.provider, eligible[k][i]);
+            let_fail(&stream, &pick, 0);
+        }
+        assert_int_equal(failover_choose(&stream, &offer, 0, &pick, NULL), RC_RETRY);
+    }
+}
+
+/* R003-41: the choice and the count. Page 3 fails, so the cursor offered is still page 2's; its
+ * value is the caller's. */
+static void after_an_error_the_next_provider_goes_on_from_the_last_good_cursor(void **state)
+{
+    (void)state;
+    int a = add("a", BLOCK | TOKEN, TOKEN, 0), b = add("b", BLOCK, BLOCK, 1);
+    struct failover_offer stored = offer_of(0, 0, PROVIDER_NONE);
+    struct failover_pick pick;
+    for (int page = 1; page <= 2; page++) {
+        pick = choose(&stream, stored, page * SECOND);
+        assert_int_equal(pick.provider, a);
+        assert_false(pick.crossed);
+        failover_succeeded(&stream, &pick, 1000, page * SECOND);
+        stored = offer_of(BLOCK, TOKEN, a);
+    }
+    pick = choose(&stream, stored, 3 * SECOND);
+    let_fail(&stream, &pick, 3 * SECOND);
+    pick = choose(&stream, stored, 3 * SECOND);
+    assert_int_equal(pick.provider, b);
+    assert_true(pick.crossed);
+    assert_int_equal(pick.usable, BLOCK);
+    assert_int_equal(group.providers[a].failures, 1);
+    assert_int_equal(group.providers[a].successes, 2);
+    assert_int_equal(group.providers[b].failures, 0);
+    const struct failover_switch *last = failover_history(&group, 0);
+    assert_int_equal(last->from, a);
+    assert_int_equal(last->to, b);
+    assert_int_equal(last->at_us, 3 * SECOND);
+    assert_string_equal(last->stream, "ethereum/normal");
+    assert_string_equal(last->reason, "failed, again in 1 s: HTTP 503");
+    assert_null(failover_history(&group, 1));
+}
+
+/* R003-42: what a mapper could not understand is a failure like any other. */
+static void an_answer_nobody_understands_sends_the_stream_to_the_next_provider(void **state)
+{
+    (void)state;
+    add("a", BLOCK, BLOCK, 0);
+    int b = add("b", BLOCK, BLOCK, 1);
+    struct retry_failure garbled = {.cause = RETRY_GARBLED, .status = 200};
+    struct provider_failure failure = {retry_classify(&garbled, NULL, 0), -1, "no JSON at byte 0"};
+    struct failover_pick pick = choose(&stream, offer_of(BLOCK, 0, 0), 0);
+    failover_failed(&stream, &pick, &failure, 0, RETRY_CENTRE);
+    assert_int_equal(choose(&stream, offer_of(BLOCK, 0, 0), 0).provider, b);
+    assert_string_equal(group.providers[0].last_error, "no JSON at byte 0");
+}
+
+/* R003-43 */
+static void when_all_failed_one_sentence_names_each_reason_and_the_time(void **state)
+{
+    (void)state;
+    const char *const names[] = {"etherscan", "routescan", "moralis"};
+    const struct provider_failure failures[] = {{RETRY_TRANSIENT, -1, "HTTP 503"},
+                                                {RETRY_TRANSIENT, 20 * SECOND, "timed out"},
+                                                {RETRY_AUTH, -1, "key refused"}};
+    struct failover_offer offer = offer_of(BLOCK, 0, PROVIDER_NONE);
+    struct failover_pick pick;
+    for (int i = 0; i < 3; i++)
+        add(names[i], BLOCK, BLOCK, i);
+    for (int i = 0; i < 3; i++) {
+        pick = choose(&stream, offer, 0);
+        assert_int_equal(pick.provider, i);
+        failover_failed(&stream, &pick, &failures[i], 0, RETRY_CENTRE);
+    }
+    struct err err;
+    assert_int_equal(failover_choose(&stream, &offer, 0, &pick, &err), RC_RETRY);
+    assert_string_equal(err.text, "ethereum/normal: all providers failed, next try in 1 s: "
+                                  "etherscan: failed, again in 1 s: HTTP 503; "
+                                  "routescan: failed, again in 20 s: timed out; "
+                                  "moralis: circuit open for 30 s after: key refused");
+    assert_int_equal(pick.at_us, SECOND);
+    assert_int_equal(choose(&stream, offer, SECOND).provider, 0);
+}
+
+static void a_full_group_of_talkative_providers_is_still_named_one_by_one(void **state)
+{
+    (void)state;
+    struct failover_offer offer = offer_of(BLOCK, 0, PROVIDER_NONE);
+    struct provider_failure failure = {RETRY_TRANSIENT, -1,
+                                       "a very long story about a server that did not answer, "
+                                       "told by somebody who had all the time in the world"};
+    struct failover_pick pick;
+    char name[PROVIDER_NAME_MAX];
+    for (int i = 0; i < FAILOVER_PROVIDERS_MAX; i++) {
+        snprintf(name, sizeof name, "host-%02d.example", i);
+        add(name, BLOCK, BLOCK, 0);
+        pick = choose(&stream, offer, 0);
+        failover_failed(&stream, &pick, &failure, 0, RETRY_CENTRE);
+    }
+    struct err err;
+    assert_int_equal(failover_choose(&stream, &offer, 0, &pick, &err), RC_RETRY);
+    for (int i = 0; i < FAILOVER_PROVIDERS_MAX; i++) {
+        snprintf(name, sizeof name, "host-%02d.example: ", i);
+        assert_non_null(strstr(err.text, name));
+    }
+    int number;
+    struct provider_spec spec = {.name = "one more"};
+    assert_int_equal(failover_add(&group, &spec, 0, &number, &err), RC_REJECT);
+    assert_non_null(strstr(err.text, "one more"));
+    assert_int_equal(failover_find(&group, "host-07.example"), 7);
+    assert_int_equal(failover_find(&group, "one more"), PROVIDER_NONE);
+}
+
+/* Works at `b` from 0 on because `a`, which is preferred, broke three times; `a` is half-open. */
+static void leave_a_for_b(int *a, int *b, struct failover_offer *offer)
+{
+    *a = add("a", BLOCK, BLOCK, 0);
+    *b = add("b", BLOCK, BLOCK, 1);
+    *offer = offer_of(BLOCK, 0, *a);
+    struct failover_pick pick = choose(&stream, *offer, 0);
+    for (int i = 0; i < 3; i++)
+        let_fail(&stream, &pick, 0);
+    pick = choose(&stream, *offer, 0);
+    assert_int_equal(pick.provider, *b);
+    failover_succeeded(&stream, &pick, 1000, 0);
+    *offer = offer_of(BLOCK, 0, *b);
+}
+
+static void a_stream_returns_to_the_preferred_provider_after_probe_and_dwell(void **state)
+{
+    (void)state;
+    int a, b;
+    struct failover_offer offer;
+    leave_a_for_b(&a, &b, &offer);
+    /* Nobody has proved it: the dwell time alone is not enough. */
+    assert_int_equal(choose(&stream, offer, 6 * MINUTE).provider, b);
+    struct provider_ticket ticket;
+    assert_int_equal(failover_probe_next(&group, 20 * SECOND, &ticket), PROVIDER_NONE);
+    assert_int_equal(failover_probe_next(&group, 30 * SECOND, &ticket), a);
+    assert_int_equal(failover_probe_next(&group, 30 * SECOND, &ticket), PROVIDER_NONE);
+    provider_succeeded(&group.providers[a], ticket, 1000, 31 * SECOND);
+    /* Proved: but the stream has just moved. */
+    assert_int_equal(choose(&stream, offer, 31 * SECOND).provider, b);
+    assert_int_equal(choose(&stream, offer, 5 * MINUTE - 1).provider, b);
+    struct failover_pick pick = choose(&stream, offer, 5 * MINUTE);
+    assert_int_equal(pick.provider, a);
+    assert_true(pick.crossed);
+    assert_int_equal(choose(&stream, offer, 5 * MINUTE).provider, a);
+    assert_int_equal(group.switches, 2);
+    assert_string_equal(failover_history(&group, 0)->reason, "a is preferred and works again");
+    assert_int_equal(failover_history(&group, 1)->to, b);
+}
+
+static void a_single_failure_too_must_be_followed_by_a_proof(void **state)
+{
+    (void)state;
+    int a = add("a", BLOCK, BLOCK, 0), b = add("b", BLOCK, BLOCK, 1);
+    struct failover_offer offer = offer_of(BLOCK, 0, PROVIDER_NONE);
+    struct failover_pick pick = choose(&stream, offer, 0);
+    let_fail(&stream, &pick, 0);
+    assert_int_equal(choose(&stream, offer, 0).provider, b);
+    assert_int_equal(choose(&stream, offer, 10 * MINUTE).provider, b);
+    struct provider_ticket ticket;
+    assert_int_equal(failover_probe_next(&group, 10 * MINUTE, &ticket), a);
+    provider_failed(&group.providers[a], ticket, &broken, 10 * MINUTE);
+    assert_int_equal(choose(&stream, offer, 10 * MINUTE).provider, b);
+    assert_int_equal(failover_probe_next(&group, 11 * MINUTE, &ticket), a);
+    provider_succeeded(&group.providers[a], ticket, 5, 11 * MINUTE);
+    assert_int_equal(choose(&stream, offer, 11 * MINUTE).provider, a);
+}
+
+static void equal_priority_is_no_reason_to_move(void **state)
+{
+    (void)state;
+    int a = add("a", BLOCK, BLOCK, 0);
+    add("b", BLOCK, BLOCK, 0);
+    struct failover_offer offer = offer_of(BLOCK, 0, PROVIDER_NONE);
+    for (int64_t i = 0; i < 100; i++) {
+        struct failover_pick pick = choose(&stream, offer, i * MINUTE);
+        assert_int_equal(pick.provider, a);
+        failover_succeeded(&stream, &pick, 1000000, i * MINUTE);
+    }
+    assert_int_equal(group.switches, 0);
+}
+
+static void only_one_of_two_streams_gets_the_probe(void **state)
+{
+    (void)state;
+    int a = add("a", BLOCK, BLOCK, 0);
+    struct failover_stream other;
+    failover_stream_init(&other, &group, "ethereum/token");
+    struct failover_offer offer = offer_of(BLOCK, 0, a);
+    struct failover_pick pick = choose(&stream, offer, 0), second;
+    for (int i = 0; i < 3; i++)
+        let_fail(&stream, &pick, 0);
+    struct err err;
+    assert_int_equal(failover_choose(&other, &offer, 0, &second, &err), RC_RETRY);
+    assert_non_null(strstr(err.text, "a: circuit open for 30 s after: HTTP 503"));
+    assert_int_equal(second.at_us, 30 * SECOND);
+    pick = choose(&stream, offer, 30 * SECOND);
+    assert_int_not_equal(pick.ticket.probe, 0);
+    assert_int_equal(failover_choose(&other, &offer, 30 * SECOND, &second, &err), RC_RETRY);
+    assert_non_null(strstr(err.text, "a: being probed after: HTTP 503"));
+    assert_int_equal(second.at_us, 90 * SECOND);
+    failover_abandoned(&stream, &pick);
+    pick = choose(&other, offer, 31 * SECOND);
+    failover_succeeded(&other, &pick, 10, 32 * SECOND);
+    assert_int_equal(choose(&stream, offer, 32 * SECOND).ticket.probe, 0);
+    assert_int_equal(choose(&other, offer, 32 * SECOND).ticket.probe, 0);
+}
+
+static void a_short_pause_is_waited_out_and_a_long_one_is_not(void **state)
+{
+    (void)state;
+    int a = add("a", BLOCK, BLOCK, 0), b = add("b", BLOCK, BLOCK, 1);
+    struct failover_offer offer = offer_of(BLOCK, 0, PROVIDER_NONE);
+    struct provider_failure limited = {RETRY_RATE_LIMITED, 5 * SECOND, "HTTP 429"};
+    struct failover_pick pick = choose(&stream, offer, 0);
+    failover_failed(&stream, &pick, &limited, 0, RETRY_CENTRE);
+    pick = choose(&stream, offer, 0);
+    assert_int_equal(pick.provider, a);
+    assert_int_equal(pick.at_us, 5 * SECOND);
+    limited.retry_after_us = 6 * SECOND;
+    failover_failed(&stream, &pick, &limited, 5 * SECOND, RETRY_CENTRE);
+    pick = choose(&stream, offer, 5 * SECOND);
+    assert_int_equal(pick.provider, b);
+    assert_int_equal(pick.at_us, 5 * SECOND);
+    assert_string_equal(failover_history(&group, 0)->reason, "pauses for 6 s: HTTP 429");
+    /* A limit is no illness: its end is proof enough. */
+    assert_int_equal(choose(&stream, offer, 6 * MINUTE).provider, a);
+}
+
+static void a_permanent_failure_is_checked_again_a_day_later(void **state)
+{
+    (void)state;
+    int a = add("a", BLOCK, BLOCK, 0);
+    struct failover_offer offer = offer_of(BLOCK, 0, a);
+    struct provider_failure gone = {RETRY_PERMANENT, -1, "HTTP 404"};
+    struct failover_pick pick = choose(&stream, offer, 0);
+    failover_failed(&stream, &pick, &gone, 0, RETRY_CENTRE);
+    assert_int_equal(failover_choose(&stream, &offer, 0, &pick, NULL), RC_RETRY);
+    assert_int_equal(pick.at_us, 1440 * MINUTE);
+    struct failover_stream other;
+    failover_stream_init(&other, &group, "another account");
+    assert_int_equal(choose(&other, offer, 0).provider, a);
+}
+
+static void a_resumed_stream_begins_where_its_cursor_was_written(void **state)
+{
+    (void)state;
+    add("a", BLOCK | TOKEN, BLOCK, 0);
+    int b = add("b", BLOCK | TOKEN, BLOCK, 1);
+    struct failover_offer offer = offer_of(BLOCK, TOKEN, b);
+    struct failover_pick pick = choose(&stream, offer, 0);
+    assert_int_equal(pick.provider, b);
+    assert_false(pick.crossed);
+    assert_int_equal(pick.proof.at_us, -1);
+    struct provider_proof proof = {990, -1, 77};
+    failover_proved(&stream, b, &proof);
+    let_fail(&stream, &pick, 0);
+    pick = choose(&stream, offer, 0);
+    assert_int_equal(pick.provider, 0);
+    assert_true(pick.crossed);
+    assert_int_equal(pick.proof.block, 990);
+    assert_int_equal(group.providers[b].proof.at_us, 77);
+    failover_stream_init(&stream, &group, "new");
+    assert_int_equal(choose(&stream, offer_of(0, 0, PROVIDER_NONE), 0).provider, 0);
+}
+
+static void a_provider_that_contradicts_itself_is_refused_in_words(void **state)
+{
+    (void)state;
+    char long_name[PROVIDER_NAME_MAX + 1] = {0};
+    memset(long_name, 'x', PROVIDER_NAME_MAX);
+    const struct {
+        struct provider_spec spec;
+        const char *words;
+    } rows[] = {
+        {{.name = "a", .kinds = BLOCK, .kind_preferred = BLOCK}, "provider a: named twice"},
+        {{.name = ""}, "provider : a name has 1 to 64 bytes"},
+        {{.name = long_name}, "1 to 64 bytes"},
+        {{.name = "b", .kinds = BLOCK}, "the preferred kind must be one of"},
+        {{.name = "b", .kinds = BLOCK, .kind_preferred = TIME},
+         "the preferred kind must be one of"},
+        {{.name = "b", .kinds = 3, .kind_preferred = 3}, "the preferred kind must be one of"},
+    };
+    add("a", BLOCK, BLOCK, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct err err;
+        int number;
+        assert_int_equal(failover_add(&group, &rows[i].spec, 0, &number, &err), RC_REJECT);
+        assert_non_null(strstr(err.text, rows[i].words));
+    }
+    assert_int_equal(group.count, 1);
+}
+
+static void the_history_keeps_the_last_switches_and_no_more(void **state)
+{
+    (void)state;
+    add("a", BLOCK, BLOCK, 0);
+    add("b", BLOCK, BLOCK, 0);
+    struct failover_offer offer = offer_of(BLOCK, 0, PROVIDER_NONE);
+    for (int64_t i = 0; i < 1000; i++) {
+        struct failover_pick pick = choose(&stream, offer, i * 1440 * MINUTE);
+        let_fail(&stream, &pick, i * 1440 * MINUTE);
+    }
+    assert_int_equal(group.switches, 999);
+    for (uint32_t back = 0; back < FAILOVER_HISTORY_MAX; back++) {
+        const struct failover_switch *entry = failover_history(&group, back);
+        assert_int_equal(entry->at_us, (999 - (int64_t)back) * 1440 * MINUTE);
+        assert_int_not_equal(entry->from, entry->to);
+    }
+    assert_null(failover_history(&group, FAILOVER_HISTORY_MAX));
+}
+
+#define ROW(name) cmocka_unit_test_setup(name, set_up)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ROW(a_provider_that_takes_no_kind_of_the_cursor_is_skipped_and_says_so),
+        ROW(the_preferred_kind_is_named_when_several_fit),
+        ROW(a_foreign_token_does_not_disqualify_who_takes_an_alternative),
+        ROW(a_lone_foreign_token_names_its_owner),
+        ROW(every_provider_declaring_the_kind_is_eligible),
+        ROW(an_error_leads_to_the_next_provider_however_late_the_question_comes),
+        ROW(after_an_error_the_next_provider_goes_on_from_the_last_good_cursor),
+        ROW(an_answer_nobody_understands_sends_the_stream_to_the_next_provider),
+        ROW(when_all_failed_one_sentence_names_each_reason_and_the_time),
+        ROW(a_full_group_of_talkative_providers_is_still_named_one_by_one),
+        ROW(a_stream_returns_to_the_preferred_provider_after_probe_and_dwell),
+        ROW(a_single_failure_too_must_be_followed_by_a_proof),
+        ROW(equal_priority_is_no_reason_to_move),
+        ROW(only_one_of_two_streams_gets_the_probe),
+        ROW(a_short_pause_is_waited_out_and_a_long_one_is_not),
+        ROW(a_permanent_failure_is_checked_again_a_day_later),
+        ROW(a_resumed_stream_begins_where_its_cursor_was_written),
+        ROW(a_provider_that_contradicts_itself_is_refused_in_words),
+        ROW(the_history_keeps_the_last_switches_and_no_more),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "decode/jetstream_event.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NOW_US INT64_C(1800000000000000)
+
+struct desk {
+    struct json_doc *doc;
+    struct batch batch;
+    struct jetstream_event event;
+    struct err err;
+};
+
+static int set_up(void **state)
+{
+    struct desk *desk = calloc(1, sizeof *desk);
+    desk->doc = json_doc_new(1 << 20, JSON_DEPTH_MAX);
+    arena_init(&desk->batch.arena, 8192);
+    *state = desk;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct desk *desk = *state;
+    json_doc_free(desk->doc);
+    arena_deinit(&desk->batch.arena);
+    free(desk);
+    return 0;
+}
+
+static enum rc decode(struct desk *desk, const char *frame)
+{
+    char padded[16384] = {0};
+    size_t len = strlen(frame);
+    memcpy(padded, frame, len);
+    return jetstream_event_decode(desk->doc, bytes_make(padded, len), NOW_US, &desk->batch,
+                                  &desk->event, &desk->err);
+}
+
+#define POST(operation, rest)                                                                      \
+    "{\"did\":\"did:plc:a\",\"time_us\":1725911162329308,\"kind\":\"commit\",\"commit\":{"         \
+    "\"rev\":\"3l3\",\"operation\":\"" operation "\",\"collection\":\"app.bsky.feed.post\","       \
+    "\"rkey\":\"3kk\"" rest "}}"
+
+static void a_post_becomes_a_record_with_its_witness_time(void **state)
+{
+    struct desk *desk = *state;
+    assert_int_equal(decode(desk, POST("create", ",\"record\":{\"text\":\"a \\u0026 b\","
+                                                 "\"createdAt\":\"2024-09-09T19:46:02.102Z\"}")),
+                     RC_OK);
+    struct record *record = desk->batch.first[RECORD_POST];
+    assert_non_null(record);
+    assert_true(bytes_equal_string(record->fields[POST_TEXT].b, "a & b"));
+    assert_true(record->fields[POST_SHARED_US].i == INT64_C(1725911162329308));
+    assert_true(record->fields[POST_CREATED_US].i == INT64_C(1725911162102000));
+    assert_int_equal(record->fields[POST_OP].i, POST_OP_PUT);
+    assert_int_equal(desk->event.records, 1);
+}
+
+static void a_delete_needs_no_record(void **state)
+{
+    struct desk *desk = *state;
+    assert_int_equal(decode(desk, POST("delete", "")), RC_OK);
+    assert_int_equal(desk->batch.first[RECORD_POST]->fields[POST_OP].i, POST_OP_DELETE);
+}
+
+static void a_time_in_the_future_is_stored_as_now(void **state)
+{
+    struct desk *desk = *state;
+    assert_int_equal(decode(desk, "{\"did\":\"did:plc:a\",\"time_us\":1900000000000000,"
+                                  "\"kind\":\"commit\",\"commit\":{\"rev\":\"1\",\"operation\":"
+                                  "\"delete\",\"collection\":\"app.bsky.feed.post\",\"rkey\":"
+                                  "\"1\"}}"),
+                     RC_OK);
+    assert_true(desk->batch.first[RECORD_POST]->fields[POST_SHARED_US].i == NOW_US);
+    assert_true(desk->event.time_us == INT64_C(1900000000000000));
+}
+
+static void other_collections_and_kinds_pass_without_a_record(void **state)
+{
+    struct desk *desk = *state;
+    assert_int_equal(decode(desk, "{\"did\":\"did:plc:a\",\"time_us\":5,\"kind\":\"commit\","
+                                  "\"commit\":{\"rev\":\"1\",\"operation\":\"create\","
+                                  "\"collection\":\"app.bsky.feed.like\",\"rkey\":\"1\","
+                                  "\"record\":{}}}"),
+                     RC_OK);
+    assert_int_equal(desk->event.records, 0);
+    assert_int_equal(decode(desk, "{\"did\":\"did:plc:a\",\"time_us\":6,\"kind\":\"sync\"}"),
+                     RC_OK);
+    assert_int_equal(desk->batch.record_count, 0);
+}
+
+static void malformed_events_are_rejected_and_leave_the_batch_as_it_was(void **state)
+{
+    struct desk *desk = *state;
+    const char *bad[] = {
+        "",
+        "{",
+        "[]",
+        "null",
+        "{\"did\":\"did:plc:a\",\"kind\":\"commit\"}",
+        "{\"did\":7,\"time_us\":5,\"kind\":\"commit\"}",
+        "{\"did\":\"plc:a\",\"time_us\":5,\"kind\":\"commit\"}",
+        "{\"did\":\"did:plc:a\",\"time_us\":-5,\"kind\":\"commit\"}",
+        "{\"did\":\"did:plc:a\",\"time_us\":\"5\",\"kind\":\"commit\"}",
+        "{\"did\":\"did:plc:a\",\"time_us\":5,\"kind\":\"commit\"}",
+        "{\"did\":\"did:plc:a\",\"time_us\":5,\"kind\":\"account\",\"account\":{}}",
+        POST("create", ""),
+        POST("explode", ",\"record\":{}"),
+        POST("create", ",\"record\":[]"),
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        desk->err.text[0] = '\0';
+        assert_int_equal(decode(desk, bad[i]), RC_REJECT);
+        assert_true(desk->err.text[0] != '\0');
+        assert_int_equal(desk->batch.record_count, 0);
+    }
+}
+
+static void a_full_batch_asks_for_another_one(void **state)
+{
+    struct desk *desk = *state;
+    char frame[8192] = POST("create", ",\"record\":{\"text\":\"");
+    frame[strlen(frame) - 2] = '\0'; /* cut the closing braces that POST adds */
+    size_t len = strlen(frame);
+    memset(frame + len, 'x', 3000);
+    memcpy(frame + len + 3000, "\"}}}", 5);
+    enum rc rc = RC_OK;
+    unsigned added = 0;
+    while ((rc = decode(desk, frame)) == RC_OK)
+        added++;
+    assert_int_equal(rc, RC_AGAIN);
+    assert_int_equal(added, 2);
+    assert_int_equal(desk->batch.record_count, 2);
+}
+
+static void accounts_and_identities_become_records(void **state)
+{
+    struct desk *desk = *state;
+    assert_int_equal(decode(desk, "{\"did\":\"did:plc:a\",\"time_us\":5,\"kind\":\"account\","
+                                  "\"account\":{\"active\":false,\"status\":\"takendown\"}}"),
+                     RC_OK);
+    assert_true(bytes_equal_string(desk->batch.first[RECORD_ACCOUNT]->fields[ACCOUNT_STATUS].b,
+                                   "takendown"));
+    assert_int_equal(decode(desk, "{\"did\":\"did:plc:a\",\"time_us\":6,\"kind\":\"identity\","
+                                  "\"identity\":{\"handle\":\"a.example\"}}"),
+                     RC_OK);
+    assert_true(bytes_equal_string(desk->batch.first[RECORD_IDENTITY]->fields[IDENTITY_HANDLE].b,
+                                   "a.example"));
+}
+
+int main(void)
+{
+#define AT_DESK(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        AT_DESK(a_post_becomes_a_record_with_its_witness_time),
+        AT_DESK(a_delete_needs_no_record),
+        AT_DESK(a_time_in_the_future_is_stored_as_now),
+        AT_DESK(other_collections_and_kinds_pass_without_a_record),
+        AT_DESK(malformed_events_are_rejected_and_leave_the_batch_as_it_was),
+        AT_DESK(a_full_batch_asks_for_another_one),
+        AT_DESK(accounts_and_identities_become_records),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
