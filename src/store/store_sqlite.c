@@ -4,11 +4,13 @@
 #include "sys/lock_file.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BUSY_MS_MAX       250
 #define QUERY_COLUMNS_MAX 64
+#define CHECKPOINT_PAGES  10000
 
 static struct store_sqlite *of(struct store *store)
 {
@@ -16,10 +18,19 @@ static struct store_sqlite *of(struct store *store)
     return (struct store_sqlite *)store;
 }
 
+/* Where SQLite makes a file or its shared memory, a disk without room is an I/O error to it. */
+static bool is_disk_full(struct store_sqlite *store, int code)
+{
+    int primary = code & 0xff;
+    if (store->db == NULL || (primary != SQLITE_IOERR && primary != SQLITE_CANTOPEN))
+        return false;
+    return sqlite3_system_errno(store->db) == ENOSPC;
+}
+
 enum rc sqlite_fail(struct store_sqlite *store, int code, const char *doing, struct err *err)
 {
     assert(code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE);
-    enum rc rc = RC_FATAL;
+    enum rc rc = is_disk_full(store, code) ? RC_RETRY : RC_FATAL;
     switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -73,10 +84,24 @@ void sqlite_abandon(struct store_sqlite *store)
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
+/* Moves a long log into the database after a commit. The commit stands whatever comes of this, so
+ * a failure that cannot be waited out is told at the next one. */
+static int checkpoint(void *arg, sqlite3 *db, const char *name, int pages)
+{
+    struct store_sqlite *store = arg;
+    if (pages < store->checkpoint_pages)
+        return SQLITE_OK;
+    int code = sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    if (code != SQLITE_OK && !store->broken)
+        store->broken =
+            sqlite_fail(store, code, "cannot checkpoint", &store->broken_err) == RC_FATAL;
+    return SQLITE_OK;
+}
+
 static enum rc set_up_connection(struct store_sqlite *store, enum store_mode mode, struct err *err)
 {
     static const char writer[] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-                                 "PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 10000;"
+                                 "PRAGMA foreign_keys = ON;"
                                  "PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -8192;"
                                  "PRAGMA temp_store = MEMORY;";
     static const char reader[] = "PRAGMA query_only = ON; PRAGMA cache_size = -2048;"
@@ -85,6 +110,8 @@ static enum rc set_up_connection(struct store_sqlite *store, enum store_mode mod
     sqlite3_busy_timeout(store->db, BUSY_MS_MAX);
     sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, 64 << 20);
     int code = sqlite3_exec(store->db, mode == STORE_WRITE ? writer : reader, NULL, NULL, NULL);
+    if (mode == STORE_WRITE)
+        sqlite3_wal_hook(store->db, checkpoint, store);
     return code == SQLITE_OK ? RC_OK : sqlite_fail(store, code, "cannot open the store", err);
 }
 
@@ -111,6 +138,7 @@ static enum rc open_sqlite(const char *url, enum store_mode mode, struct store *
     store->store.ops = &store_sqlite_ops;
     store->path = memory_copy_string(path);
     store->lock_fd = -1;
+    store->checkpoint_pages = CHECKPOINT_PAGES;
     enum rc rc = RC_OK;
     if (mode == STORE_WRITE)
         rc = lock_file_take(path, &store->lock_fd, err);

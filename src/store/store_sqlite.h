@@ -18,7 +18,10 @@ struct store_sqlite {
     struct store store;
     sqlite3 *db;
     char *path;
-    int lock_fd; /* -1 in a reader */
+    int lock_fd;          /* -1 in a reader */
+    int checkpoint_pages; /* the log's length at which it is moved into the database */
+    bool broken;          /* that failed for good; `broken_err` says how */
+    struct err broken_err;
     sqlite3_stmt *begin, *commit, *rollback, *bump;
     sqlite3_stmt *writes[SQLITE_STATEMENTS_MAX];
     uint8_t params[SQLITE_STATEMENTS_MAX][STATEMENT_PARAMS_MAX];

@@ -107,6 +107,8 @@ enum rc sqlite_write(struct store *base, const struct commit *commit, struct err
 {
     struct store_sqlite *store = (struct store_sqlite *)base;
     assert(base->ops == &store_sqlite_ops && store->lock_fd >= 0);
+    if (store->broken)
+        return err_set(err, RC_FATAL, "%s", store->broken_err.text);
     enum rc rc = store->begin == NULL ? prepare_writes(store, err) : RC_OK;
     if (rc != RC_OK)
         return rc;
