@@ -600,7 +600,8 @@ static void a_deep_page_is_found_by_the_index(void **state)
         assert_non_null(strstr(words, "INDEX post_shared (shared_us<?"));
         assert_null(strstr(words, "SCAN t"));
     } else {
-        /* Both rungs. The rows of a page are then fetched by number, in whatever way is cheapest. */
+        /* Both rungs. The rows of a page are then fetched by number, in whatever way is
+         * cheapest. */
         const char *first = strstr(words, "using post_shared on post");
         assert_non_null(first);
         assert_non_null(strstr(first + 1, "using post_shared on post"));
