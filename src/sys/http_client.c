@@ -233,6 +233,7 @@ static bool follow(struct http_call *call, int status)
         fail_later(call);
         return true;
     }
+    assert(target.origin != NULL);
     if (strcmp(target.origin, call->url.origin) != 0) {
         curl_slist_free_all(call->headers);
         call->headers = call->safe_headers;
@@ -452,6 +453,7 @@ void http_client_free(struct http_client *client)
 {
     while (client->first != NULL) {
         struct http_call *call = client->first;
+        assert(call->previous == NULL);
         detach(call);
         release(call);
     }

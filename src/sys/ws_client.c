@@ -418,6 +418,7 @@ void ws_client_free(struct ws_client *client)
 {
     while (client->first != NULL) {
         struct ws *ws = client->first;
+        assert(ws->previous == NULL);
         disconnect(ws);
         if (!ws->polled)
             release(ws);

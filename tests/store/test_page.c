@@ -167,7 +167,8 @@ static size_t list(struct model *model, struct thing **out)
         if (model->things[i].alive && model->things[i].n < model->fence)
             out[count++] = &model->things[i];
     sorting = model;
-    qsort(out, count, sizeof *out, compare_pointers);
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what is sorted. */
+    qsort(out, count, sizeof(struct thing *), compare_pointers);
     return count;
 }
 
@@ -295,7 +296,7 @@ static void ask_again(struct model *model, int64_t number, const struct thing *s
 
 static void walk_to_the_end(struct model *model)
 {
-    struct thing *there[ROWS_MAX], start, end;
+    struct thing *there[ROWS_MAX], start = {0}, end = {0};
     int64_t ids[ROWS_MAX];
     bool has_more = true, placed = false;
     for (int64_t number = 0; has_more; number++) {
