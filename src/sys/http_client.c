@@ -451,9 +451,8 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
 
 void http_client_free(struct http_client *client)
 {
-    while (client->first != NULL) {
-        struct http_call *call = client->first;
-        assert(call->previous == NULL);
+    for (struct http_call *call = client->first, *next; call != NULL; call = next) {
+        next = call->next;
         detach(call);
         release(call);
     }
