@@ -24,6 +24,7 @@ struct writer {
     struct writer_state state; /* the thread's own */
     struct commit *commit;
     struct batch *held; /* popped, but the commit had no room for it */
+    int64_t give_up_at; /* set when trouble meets a closed queue; one for all commits left */
 };
 
 static void show(struct writer *writer)
@@ -86,16 +87,16 @@ static enum rc ask_outcome(struct writer *writer, struct err *err)
 }
 
 /* Waits before the next try; false when the writer is to stop and has tried long enough. */
-static bool wait_a_little(struct writer *writer, int64_t *delay_us, int64_t *give_up_at)
+static bool wait_a_little(struct writer *writer, int64_t *delay_us)
 {
     bool stopping = queue_wait_closed(writer->queue, *delay_us);
     *delay_us = *delay_us * 2 > RETRY_US_MAX ? RETRY_US_MAX : *delay_us * 2;
     if (!stopping)
         return true;
     int64_t now = clock_mono_us();
-    if (*give_up_at == 0)
-        *give_up_at = now + writer->options.give_up_us;
-    if (now >= *give_up_at)
+    if (writer->give_up_at == 0)
+        writer->give_up_at = now + writer->options.give_up_us;
+    if (now >= writer->give_up_at)
         return false;
     queue_rest(writer->queue, writer->options.retry_us_min / 4);
     *delay_us = 1;
@@ -105,7 +106,7 @@ static bool wait_a_little(struct writer *writer, int64_t *delay_us, int64_t *giv
 /* Commits until it is known to be durable, or hopeless. */
 static enum rc settle(struct writer *writer, struct err *err)
 {
-    int64_t delay_us = writer->options.retry_us_min, give_up_at = 0;
+    int64_t delay_us = writer->options.retry_us_min;
     enum rc rc = RC_AGAIN;
     for (;;) {
         if (rc == RC_AGAIN)
@@ -115,7 +116,7 @@ static enum rc settle(struct writer *writer, struct err *err)
             return rc;
         writer->state.retries++;
         note_trouble(writer, err);
-        if (!wait_a_little(writer, &delay_us, &give_up_at))
+        if (!wait_a_little(writer, &delay_us))
             return RC_RETRY;
         rc = ask_outcome(writer, err);
     }
