@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-#define ANSWERS_MAX 256
+#define ANSWERS_MAX 512
 
 struct answers {
     pthread_mutex_t lock;
