@@ -2,11 +2,14 @@
  *
  * statement.h - how each kind of record is written, once for both stores.
  *
- * A statement is SQL over `{rows}`, the records of its kind under the name `r`: `r.did`, `r.n`. A
- * commit runs them in the order of the table, each over all records of its kind. SQLite runs it
- * record by record with bound values; PostgreSQL runs it once over arrays. Hence what every
- * statement must keep: the outcome may not depend on the order of the records, nor on one
- * statement seeing a record twice (the commit folds equal keys first). */
+ * A statement is SQL over the records of its kind: `r.did` is a field, `r.n` the ingest number,
+ * `{seq}` the commit's. Where they come from is said by `{rows}`, or by `{rows with}` when other
+ * tables follow. SQLite runs the text record by record with `?2` in the place of `r.did` and
+ * nothing in the place of `{rows}`: a row of parameters joined in would be stored first.
+ * PostgreSQL runs it once, with `{rows}` as arrays. A commit runs the statements in the order of the
+ * table, each over the records of its kind that meet its condition. Hence what every statement must
+ * keep: the outcome may not depend on the order of the records, nor on one statement seeing a
+ * record twice (the commit folds equal keys first). */
 #ifndef STORE_STATEMENT_H
 #define STORE_STATEMENT_H
 
@@ -18,14 +21,30 @@
 
 enum dialect { DIALECT_SQLITE, DIALECT_POSTGRES };
 
+/* Met by records whose `field` is this number. */
+struct condition {
+    uint8_t field;
+    int64_t value;
+};
+
 struct statement {
     enum record_id kind;
+    const struct condition *only; /* NULL: every record of the kind */
     bool each; /* record by record on PostgreSQL too: later ones must see what earlier ones did */
     const char *sql;
 };
 
 extern const struct statement statements[];
 extern const size_t statement_count;
+
+static inline bool statement_concerns(const struct statement *statement,
+                                      const struct record *record)
+{
+    if (statement->only == NULL)
+        return true;
+    const struct field *field = &record->fields[statement->only->field];
+    return !field->null && field->i == statement->only->value;
+}
 
 /* The text for one dialect; `params[i]` says which field parameter i+1 is. Returns their number. */
 size_t statement_expand(const struct statement *statement, enum dialect dialect, struct text *sql,

@@ -79,6 +79,8 @@ static enum rc write_rows(struct store_sqlite *store, const struct commit *commi
         if (kind == RECORD_CURSOR)
             crashpoint(CRASH_AFTER_ROWS);
         for (size_t r = commit->begin[kind]; r < commit->begin[kind + 1]; r++) {
+            if (!statement_concerns(&statements[i], commit->records[r]))
+                continue;
             int code = write_record(store, i, commit->records[r], commit->seq);
             if (code != SQLITE_OK)
                 return sqlite_fail(store, code, "cannot write", err);
