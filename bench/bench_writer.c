@@ -19,8 +19,8 @@
 #include <string.h>
 #include <time.h>
 
-#define COMMITS     30
-#define ROUNDS      7
+#define COMMITS     25
+#define ROUNDS      5
 #define GOAL        0.7
 #define POOL        16
 #define BATCH_BYTES ((size_t)512 << 10)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/statement.h"
 
+#include "store/commit.h"
+
 #include <assert.h>
 #include <ctype.h>
 #include <string.h>
@@ -112,25 +114,33 @@ const struct statement statements[] = {
 /* clang-format on */
 const size_t statement_count = sizeof statements / sizeof statements[0];
 
+static bool concerns(const struct statement *statement, const struct record *record)
+{
+    if (statement->only == NULL)
+        return true;
+    const struct field *field = &record->fields[statement->only->field];
+    return !field->null && field->i == statement->only->value;
+}
+
+size_t statement_choose(const struct statement *statement, const struct commit *commit,
+                        const struct record **chosen)
+{
+    size_t count = 0;
+    for (size_t i = commit->begin[statement->kind]; i < commit->begin[statement->kind + 1]; i++)
+        if (concerns(statement, commit->records[i]))
+            chosen[count++] = commit->records[i];
+    return count;
+}
+
 static uint8_t find_field(const struct record_kind *kind, struct bytes name)
 {
     if (bytes_equal_string(name, "n"))
         return PARAM_N;
-    for (uint8_t i = 0; i < kind->field_count; i++)
-        if (bytes_equal_string(name, kind->field_names[i]))
-            return i;
-    assert(!"a statement names a field that its kind does not have");
-    return 0;
-}
-
-/* The length of the field's name when `at` begins a reference to one, else 0. */
-static size_t reference_at(const char *sql, const char *at)
-{
-    if (at[0] != 'r' || at[1] != '.')
-        return 0;
-    if (at > sql && (isalnum((unsigned char)at[-1]) || at[-1] == '_'))
-        return 0;
-    return strspn(at + 2, "abcdefghijklmnopqrstuvwxyz_");
+    uint8_t at = 0;
+    while (at < kind->field_count && !bytes_equal_string(name, kind->field_names[at]))
+        at++;
+    assert(at < kind->field_count);
+    return at;
 }
 
 /* Collects, in order of first use, the fields that the statement reads. */
@@ -139,9 +149,9 @@ static size_t collect_fields(const struct statement *statement, uint8_t *params)
     const struct record_kind *kind = &record_kinds[statement->kind];
     size_t count = 0;
     for (const char *at = statement->sql; (at = strstr(at, "r.")) != NULL; at += 2) {
-        size_t len = reference_at(statement->sql, at);
-        if (len == 0)
+        if (at > statement->sql && (isalnum((unsigned char)at[-1]) || at[-1] == '_'))
             continue;
+        size_t len = strspn(at + 2, "abcdefghijklmnopqrstuvwxyz_");
         uint8_t field = find_field(kind, bytes_make(at + 2, len));
         if (count == 0 || memchr(params, field, count) == NULL) {
             assert(count + 1 < STATEMENT_PARAMS_MAX);
@@ -165,7 +175,7 @@ static const char *array_type(const struct record_kind *kind, uint8_t field)
     return field == PARAM_N ? "int8[]" : names[kind->field_types[field]];
 }
 
-/* `{rows}` and `{rows with}` for PostgreSQL. */
+/* `{rows}` for PostgreSQL. */
 static void append_arrays(const struct record_kind *kind, struct text *sql, const uint8_t *params,
                           size_t count)
 {
@@ -179,30 +189,22 @@ static void append_arrays(const struct record_kind *kind, struct text *sql, cons
 }
 
 /* Appends what stands at `at` and returns what follows it. */
-static const char *expand_one(const struct statement *statement, const char *at,
-                              enum dialect dialect, struct text *sql, const uint8_t *params,
-                              size_t fields)
+static const char *expand_one(const char *at, const struct record_kind *kind, enum dialect dialect,
+                              struct text *sql, const uint8_t *params, size_t fields)
 {
-    const struct record_kind *kind = &record_kinds[statement->kind];
     bool with = strncmp(at, "{rows with}", 11) == 0;
-    size_t name = reference_at(statement->sql, at);
     if (with || strncmp(at, "{rows}", 6) == 0) {
         if (dialect == DIALECT_POSTGRES)
             append_arrays(kind, sql, params, fields);
+        else
+            text_appendf(sql, "FROM " STATEMENT_ROWS_PREFIX "%s r", kind->name);
         if (with)
-            text_append_string(sql, dialect == DIALECT_POSTGRES ? "," : "FROM");
+            text_append_string(sql, " CROSS JOIN"); /* SQLite: the records are the outer loop */
         return at + (with ? 11 : 6);
     }
     if (strncmp(at, "{seq}", 5) == 0) {
-        text_appendf(sql, dialect == DIALECT_SQLITE ? "?%zu" : "$%zu::int8", fields + 1);
+        text_appendf(sql, dialect == DIALECT_SQLITE ? "?1" : "$%zu::int8", fields + 1);
         return at + 5;
-    }
-    if (name > 0 && dialect == DIALECT_SQLITE) {
-        uint8_t field = find_field(kind, bytes_make(at + 2, name));
-        const uint8_t *param = memchr(params, field, fields);
-        assert(param != NULL);
-        text_appendf(sql, "?%zu", (size_t)(param - params) + 1);
-        return at + 2 + name;
     }
     text_append_char(sql, *at);
     return at + 1;
@@ -214,7 +216,9 @@ size_t statement_expand(const struct statement *statement, enum dialect dialect,
     size_t fields = collect_fields(statement, params);
     text_clear(sql);
     for (const char *at = statement->sql; *at != '\0';)
-        at = expand_one(statement, at, dialect, sql, params, fields);
+        at = expand_one(at, &record_kinds[statement->kind], dialect, sql, params, fields);
+    if (dialect == DIALECT_SQLITE)
+        fields = 0;
     if (strstr(statement->sql, "{seq}") == NULL)
         return fields;
     params[fields] = PARAM_SEQ;

@@ -4,20 +4,22 @@
  *
  * A statement is SQL over the records of its kind: `r.did` is a field, `r.n` the ingest number,
  * `{seq}` the commit's. Where they come from is said by `{rows}`, or by `{rows with}` when other
- * tables follow. SQLite runs the text record by record with `?2` in the place of `r.did` and
- * nothing in the place of `{rows}`: a row of parameters joined in would be stored first.
- * PostgreSQL runs it once, with `{rows}` as arrays. A commit runs the statements in the order of the
- * table, each over the records of its kind that meet its condition. Hence what every statement must
- * keep: the outcome may not depend on the order of the records, nor on one statement seeing a
- * record twice (the commit folds equal keys first). */
+ * tables follow. A commit runs the statements in the order of the table, each once over all records
+ * of its kind that meet its condition: PostgreSQL gets them as arrays, SQLite as a table. Hence
+ * what every statement must keep: the outcome may not depend on the order of the records, nor on
+ * one statement seeing a record twice (the commit folds equal keys first). */
 #ifndef STORE_STATEMENT_H
 #define STORE_STATEMENT_H
 
 #include "record.h"
 
 #define STATEMENT_PARAMS_MAX 16
-#define PARAM_N              254 /* the record's ingest number */
-#define PARAM_SEQ            255 /* the commit's number, one value for all */
+/* With a kind's name: the table of its records on SQLite. */
+#define STATEMENT_ROWS_PREFIX "tidemark_rows_"
+#define PARAM_N               254 /* the record's ingest number */
+#define PARAM_SEQ             255 /* the commit's number, one value for all */
+
+struct commit;
 
 enum dialect { DIALECT_SQLITE, DIALECT_POSTGRES };
 
@@ -30,22 +32,16 @@ struct condition {
 struct statement {
     enum record_id kind;
     const struct condition *only; /* NULL: every record of the kind */
-    bool each; /* record by record on PostgreSQL too: later ones must see what earlier ones did */
+    bool each;                    /* record by record: later ones must see what earlier ones did */
     const char *sql;
 };
 
 extern const struct statement statements[];
 extern const size_t statement_count;
 
-static inline bool statement_concerns(const struct statement *statement,
-                                      const struct record *record)
-{
-    if (statement->only == NULL)
-        return true;
-    const struct field *field = &record->fields[statement->only->field];
-    return !field->null && field->i == statement->only->value;
-}
-
+/* Gathers the commit's records the statement is about; returns their number. */
+size_t statement_choose(const struct statement *statement, const struct commit *commit,
+                        const struct record **chosen);
 /* The text for one dialect; `params[i]` says which field parameter i+1 is. Returns their number. */
 size_t statement_expand(const struct statement *statement, enum dialect dialect, struct text *sql,
                         uint8_t params[STATEMENT_PARAMS_MAX]);

@@ -121,10 +121,7 @@ static void send_rows(struct pipeline *pipeline, const struct record *const *row
 static void send_statement(struct pipeline *pipeline, const struct commit *commit, size_t which)
 {
     const struct statement *statement = &statements[which];
-    size_t count = 0;
-    for (size_t i = commit->begin[statement->kind]; i < commit->begin[statement->kind + 1]; i++)
-        if (statement_concerns(statement, commit->records[i]))
-            pipeline->rows[count++] = commit->records[i];
+    size_t count = statement_choose(statement, commit, pipeline->rows);
     size_t step = statement->each ? 1 : count;
     for (size_t at = 0; at < count; at += step)
         send_rows(pipeline, &pipeline->rows[at], step, which, commit->seq);
