@@ -129,6 +129,9 @@ static enum rc dial(struct store_postgres *store, struct err *err)
 static void close_postgres(struct store *base)
 {
     struct store_postgres *store = of(base);
+    if (store
+            ->locked) /* the server ends a connection some time after we do; who comes next waits */
+        PQclear(PQexec(store->connection, "SELECT pg_advisory_unlock(" WRITER_LOCK ")"));
     PQfinish(store->connection);
     for (size_t i = 0; i < STATEMENT_PARAMS_MAX; i++)
         text_free(&store->arrays[i]);

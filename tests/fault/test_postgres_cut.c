@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The line to PostgreSQL breaks at every message of a commit, in both directions, and while the
- * writer comes back. Every batch is answered once with RC_OK, and after each of them the store holds
- * what an unbroken run holds: nothing lost, nothing twice, also when COMMIT arrived and its answer
- * did not. */
+ * writer comes back. Every batch is answered once with RC_OK, and after each of them the store
+ * holds what an unbroken run holds: nothing lost, nothing twice, also when COMMIT arrived and its
+ * answer did not. */
 #include "answers.h"
 #include "breaking_proxy.h"
 #include "fixture.h"
