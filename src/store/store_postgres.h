@@ -20,8 +20,9 @@ struct store_postgres {
     char *url;
     enum store_mode mode;
     PGconn *connection;
-    bool locked;   /* this connection holds the writer's lock */
-    bool prepared; /* the write statements are prepared on this connection */
+    bool locked;      /* this connection holds the writer's lock */
+    int64_t limit_us; /* what this connection was told of query_us_max */
+    bool prepared;    /* the write statements are prepared on this connection */
     uint8_t params[POSTGRES_STATEMENTS_MAX][STATEMENT_PARAMS_MAX];
     size_t param_counts[POSTGRES_STATEMENTS_MAX];
     struct text arrays[STATEMENT_PARAMS_MAX];

@@ -31,6 +31,7 @@ struct store_sqlite {
     struct store store;
     sqlite3 *db;
     char *path;
+    int64_t query_end_us; /* monotonic; when the query under way is to end */
     int lock_fd;          /* -1 in a reader */
     int checkpoint_pages; /* the log's length at which it is moved into the database */
     bool broken;          /* that failed for good; `broken_err` says how */
