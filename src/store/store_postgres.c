@@ -32,7 +32,8 @@ static struct store_postgres *of(struct store *store)
 static enum rc code_of_state(const char *state)
 {
     static const char *const passing[] = {"08", "40", "53", "55", "57", "58"};
-    if (strncmp(state, "22", 2) == 0 || strncmp(state, "23", 2) == 0)
+    if (strncmp(state, "22", 2) == 0 || strncmp(state, "23", 2) == 0 ||
+        strncmp(state, "54", 2) == 0)
         return RC_REJECT;
     if (strcmp(state, "25006") == 0) /* the server became a replica */
         return RC_RETRY;
