@@ -12,6 +12,7 @@
 #define LOCK_WAIT          "3s"
 #define LOCK_NOT_AVAILABLE "55P03"
 #define QUERY_CANCELED     "57014"
+#define READ_ONLY_STATE    "25006" /* the server became a replica */
 #define QUERY_COLUMNS_MAX  64
 #define EPOCH_2000_US      INT64_C(946684800000000)
 
@@ -37,9 +38,10 @@ static struct store_postgres *of(struct store *store)
 static enum rc code_of_state(const char *state)
 {
     static const char *const passing[] = {"08", "40", "53", "55", "57", "58"};
-    if (strncmp(state, "22", 2) == 0 || strncmp(state, "23", 2) == 0)
+    if (strncmp(state, "22", 2) == 0 || strncmp(state, "23", 2) == 0 ||
+        strncmp(state, "54", 2) == 0)
         return RC_REJECT;
-    if (strcmp(state, "25006") == 0) /* the server became a replica */
+    if (strcmp(state, READ_ONLY_STATE) == 0)
         return RC_RETRY;
     for (size_t i = 0; i < sizeof passing / sizeof passing[0]; i++)
         if (strncmp(state, passing[i], 2) == 0)
@@ -56,6 +58,8 @@ enum rc postgres_fail(struct store_postgres *store, const PGresult *result, cons
         const char *said = PQerrorMessage(store->connection);
         return err_set(err, RC_RETRY, "PostgreSQL %s: %.*s", doing, (int)strcspn(said, "\n"), said);
     }
+    if (strcmp(state, READ_ONLY_STATE) == 0)
+        store->locked = false; /* the next dial looks for a server that takes writes */
     return err_set(err, code_of_state(state), "PostgreSQL %s: %s (SQLSTATE %s)", doing, text,
                    state);
 }

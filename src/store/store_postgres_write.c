@@ -168,6 +168,8 @@ static enum rc prepare_all(struct store_postgres *store, struct err *err)
 {
     struct text sql = {0};
     assert(statement_count <= POSTGRES_STATEMENTS_MAX);
+    /* What an earlier try prepared before it failed is still there. */
+    PQclear(PQexec(store->connection, "DEALLOCATE ALL"));
     enum rc rc = prepare(store, "begin", "BEGIN", err);
     for (size_t i = 0; i < statement_count && rc == RC_OK; i++) {
         store->param_counts[i] =
