@@ -130,24 +130,37 @@ static bool send_unit(struct intake *intake)
     return true;
 }
 
+/* What the frame says, or the frame itself as one that says nothing, into what the cursor row
+ * leaves of the batch. RC_AGAIN: there is no room. */
+static enum rc fill_batch(struct intake *intake, const struct frame *frame, int64_t *position)
+{
+    struct err err;
+    struct batch *batch = intake->filling;
+    uint32_t before = batch->record_count;
+    assert(arena_left(&batch->arena) >= CURSOR_ROOM);
+    batch->arena.size -= CURSOR_ROOM;
+    enum rc rc = intake->ops->decode(intake->arg, frame, batch, position, &err);
+    if (rc == RC_AGAIN && before == 0)
+        rc = err_set(&err, RC_REJECT, "event does not fit into an empty batch");
+    assert(rc == RC_OK || batch->record_count == before);
+    if (rc == RC_REJECT && quarantine_add(&intake->quarantine, batch, intake->provider,
+                                          frame->payload, err.text, frame->received_us) != RC_OK)
+        rc = RC_AGAIN;
+    batch->arena.size += CURSOR_ROOM;
+    return rc;
+}
+
 /* One frame into the batch. RC_AGAIN: the batch must go first. */
 static enum rc decode_frame(struct intake *intake, const struct frame *frame)
 {
-    struct err err;
     struct batch *batch = intake->filling;
     int64_t position = 0;
     uint32_t before = batch->record_count;
     assert(batch->answered == NULL);
-    enum rc rc = intake->ops->decode(intake->arg, frame, batch, &position, &err);
-    if (rc == RC_AGAIN && before == 0)
-        rc = err_set(&err, RC_REJECT, "event does not fit into an empty batch");
+    enum rc rc = fill_batch(intake, frame, &position);
     if (rc == RC_AGAIN)
         return RC_AGAIN;
-    if (rc != RC_OK) {
-        assert(batch->record_count == before);
-        if (quarantine_add(&intake->quarantine, batch, intake->provider, frame->payload, err.text,
-                           frame->received_us) != RC_OK)
-            return RC_AGAIN;
+    if (rc == RC_REJECT) {
         intake->rejected++;
     } else if (position > intake->received) {
         intake->received = position;
