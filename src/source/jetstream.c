@@ -185,6 +185,7 @@ static void writer_failed(void *arg)
 {
     struct jetstream *js = arg;
     js->state = SOURCE_STOPPED;
+    js->env.runtime->ops->timer_disarm(js->env.runtime, &js->again);
     close_connection(js, "stopping");
 }
 
