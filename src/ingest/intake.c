@@ -57,13 +57,20 @@ enum rc intake_take(struct intake *intake, struct bytes payload, bool binary)
 {
     assert(payload.data != NULL);
     int64_t now_us = intake->runtime->ops->wall_us(intake->runtime);
-    enum rc rc = intake->stopping || intake->failed
-                     ? RC_AGAIN
-                     : frame_ring_push(intake->ring, payload, binary, now_us);
+    struct frame frame = {.payload = payload, .binary = binary, .received_us = now_us};
+    enum rc rc =
+        intake->stopping || intake->failed ? RC_AGAIN : frame_ring_push(intake->ring, &frame);
     intake->refused |= rc != RC_OK;
     intake->bytes += payload.len;
     intake->last_event_us = now_us;
     return rc;
+}
+
+void intake_note(struct intake *intake, struct bytes note)
+{
+    assert(!intake->stopping && note.data != NULL);
+    enum rc rc = frame_ring_push(intake->ring, &(struct frame){.payload = note, .note = true});
+    assert(rc == RC_OK); /* a quarter was free when the connection was worth making */
 }
 
 bool intake_has_room(struct intake *intake)
@@ -185,6 +192,11 @@ static void decode_frames(struct intake *intake)
 {
     struct frame frame;
     while (frame_ring_front(intake->ring, &frame)) {
+        if (frame.note) {
+            intake->ops->noted(intake->arg, frame.payload);
+            frame_ring_pop(intake->ring);
+            continue;
+        }
         if (intake->filling == NULL)
             intake->filling = batch_take(intake->pool);
         if (intake->filling == NULL)
