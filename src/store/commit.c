@@ -55,8 +55,9 @@ static void append_kind(struct commit *commit, struct fold *fold, const struct b
                         enum record_id id, size_t *count)
 {
     for (struct record *record = batch->first[id]; record != NULL; record = record->next) {
-        if (record->folded)
+        if (record->refused)
             continue;
+        record->folded = false; /* what stood for it may have been refused since */
         fold_record(fold, record);
         commit->records[(*count)++] = record;
     }
@@ -123,7 +124,7 @@ static enum rc refuse(struct commit *commit, struct record *culprit, int64_t now
     if (fits) {
         batch_set_int(row, QUARANTINE_SIZE, (int64_t)raw.len);
         batch_set_int(row, QUARANTINE_AT_US, now_us);
-        culprit->folded = true;
+        culprit->refused = true;
         commit->refused_count++;
     }
     text_free(&raw);
@@ -162,7 +163,7 @@ enum rc commit_write(struct commit *commit, struct store *store, struct store_po
     assert(position->next_n > 0 && !commit->dry);
     lay_out(commit, position);
     enum rc rc = store->ops->write(store, commit, err);
-    if (rc == RC_REJECT) {
+    while (rc == RC_REJECT) { /* what a refused row stood for may be refused in its turn */
         unsigned before = commit->refused_count;
         rc = find_refused(commit, 0, commit->begin[RECORD_ID_COUNT], store, now_us, err);
         if (rc != RC_OK)
