@@ -6,6 +6,7 @@
 #include "ingest/gaps.h"
 #include "ingest/intake.h"
 #include "source/jetstream_host.h"
+#include "source/source_view.h"
 #include "sys/log.h"
 
 #include <assert.h>
@@ -373,6 +374,14 @@ static void start(struct source *source)
     dial_later(js, 0);
 }
 
+static void tune(struct source *source, const struct source_tuning *tuning)
+{
+    struct jetstream *js = of(source);
+    assert(tuning->reconnect_delay_seconds > 0);
+    js->attempts_max = tuning->max_reconnect_attempts;
+    js->hosts.settings.schedule = retry_schedule_reconnect(tuning->reconnect_delay_seconds, 0);
+}
+
 static void stop(struct source *source)
 {
     struct jetstream *js = of(source);
@@ -404,6 +413,7 @@ static void view(const struct source *source, struct source_view *out)
                                 .reconnects = js->reconnects,
                                 .bytes = js->intake.bytes};
     provider_words_copy(out->provider, sizeof out->provider, host_name(js));
+    source_show_providers(&js->hosts, js->pick.provider, mono(js), out);
     out->trouble[0] = '\0';
     if (js->state != SOURCE_LIVE)
         provider_words_copy(out->trouble, sizeof out->trouble, js->trouble.text);
@@ -423,6 +433,7 @@ static void free_jetstream(struct source *source)
 
 static const struct source_ops jetstream_ops = {.name = SOURCE_NAME,
                                                 .start = start,
+                                                .tune = tune,
                                                 .stop = stop,
                                                 .stopped = stopped,
                                                 .view = view,

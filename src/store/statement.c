@@ -98,6 +98,14 @@ const struct statement statements[] = {
     {RECORD_RESET, NULL, false,
      "DELETE FROM cursors WHERE EXISTS (SELECT 1 {rows} WHERE r.source = cursors.source "
      "AND (r.stream IS NULL OR r.stream = cursors.stream))"},
+    {RECORD_RESET, NULL, false,
+     "DELETE FROM jetstream_state WHERE EXISTS (SELECT 1 {rows} WHERE r.source = 'jetstream') "
+     "AND NOT EXISTS (SELECT 1 FROM cursors c WHERE c.source = 'jetstream' "
+     "AND c.position IS NOT NULL)"},
+    {RECORD_RESET, NULL, false,
+     "UPDATE jetstream_state SET last_updated = CURRENT_TIMESTAMP, cursor_time_us = "
+     "(SELECT min(c.position) FROM cursors c WHERE c.source = 'jetstream') "
+     "WHERE EXISTS (SELECT 1 {rows} WHERE r.source = 'jetstream')"},
     {RECORD_CURSOR, NULL, false,
      "INSERT INTO cursors (source, stream, state, position, updated_us, seq) "
      "SELECT r.source, r.stream, r.state, r.position, r.at_us, {seq} {rows} WHERE true "

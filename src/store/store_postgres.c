@@ -95,16 +95,24 @@ static enum rc take_lock(struct store_postgres *store, struct err *err)
     return rc;
 }
 
-static enum rc refuse_second(struct store_postgres *store, struct err *err)
+static void append_holder(struct store_postgres *store, struct text *holder)
 {
     PGresult *result =
         PQexec(store->connection, "SELECT holder || coalesce(' at ' || address, '') FROM leases "
                                   "WHERE name = 'writer'");
     bool known = succeeded(result) && PQntuples(result) == 1;
+    text_append_string(holder, known ? PQgetvalue(result, 0, 0) : "not yet named");
+    PQclear(result);
+}
+
+static enum rc refuse_second(struct store_postgres *store, struct err *err)
+{
+    struct text holder = {0};
+    append_holder(store, &holder);
     enum rc rc =
         err_set(err, RC_REJECT, "another tidemark (%s) writes this store: stop it first, or ask it",
-                known ? PQgetvalue(result, 0, 0) : "not yet named");
-    PQclear(result);
+                text_string(&holder));
+    text_free(&holder);
     return rc;
 }
 
@@ -343,6 +351,22 @@ static enum rc read_position(struct store *base, struct store_position *position
     return rc;
 }
 
+static enum rc look_for_writer(struct store *base, bool *alive, struct text *holder,
+                               struct err *err)
+{
+    int64_t held;
+    enum rc rc = store_query_int(
+        base,
+        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND database = "
+        "(SELECT oid FROM pg_database WHERE datname = current_database()) "
+        "AND (classid::int8 << 32 | objid::int8) = " WRITER_LOCK,
+        0, &held, err);
+    *alive = rc == RC_OK && held > 0;
+    if (*alive)
+        append_holder(of(base), holder);
+    return rc;
+}
+
 static enum rc refuse_backup(struct store *base, const char *path, struct err *err)
 {
     assert(base != NULL && path != NULL);
@@ -362,4 +386,5 @@ const struct store_ops store_postgres_ops = {
     .write = postgres_write,
     .position = read_position,
     .backup = refuse_backup,
+    .writer = look_for_writer,
 };
