@@ -70,6 +70,9 @@ must_check enum rc store_claim(struct store *store, const char *holder, const ch
 
 must_check enum rc store_query(struct store *store, const char *sql, const struct field *params,
                                size_t param_count, row_fn *fn, void *arg, struct err *err);
+/* What a driver's `position` reads; RC_FATAL when the store has lost it. */
+must_check enum rc store_read_position(struct store *store, struct store_position *position,
+                                       struct err *err);
 /* The first column of the first row as a number; `fallback` when there is no row or it is NULL. */
 must_check enum rc store_query_int(struct store *store, const char *sql, int64_t fallback,
                                    int64_t *value, struct err *err);
