@@ -28,7 +28,8 @@ struct store_postgres {
 };
 
 /* What a failed result, or a lost connection (`result` NULL), means. Classes 22, 23 and 54 (a key
- * too long for its index) are the row's fault; lost connections, shutdowns, full disks and a server that turned read-only pass. */
+ * too long for its index) are the row's fault; lost connections, shutdowns, full disks and a server
+ * that turned read-only pass. */
 enum rc postgres_fail(struct store_postgres *store, const PGresult *result, const char *doing,
                       struct err *err);
 enum rc postgres_write(struct store *store, const struct commit *commit, struct err *err);
