@@ -331,14 +331,6 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
     return rc;
 }
 
-static bool take_position(void *arg, const struct field *columns, size_t count)
-{
-    assert(count == 3);
-    *(struct store_position *)arg =
-        (struct store_position){columns[0].i, columns[1].i, columns[2].i};
-    return true;
-}
-
 static enum rc read_position(struct store *base, struct store_position *position, struct err *err)
 {
     struct store_postgres *store = of(base);
@@ -346,8 +338,7 @@ static enum rc read_position(struct store *base, struct store_position *position
     if (PQstatus(store->connection) != CONNECTION_OK || !store->locked)
         rc = dial(store, err);
     if (rc == RC_OK)
-        rc = run_query(base, "SELECT epoch, commit_seq, next_n FROM engine WHERE id = 1", NULL, 0,
-                       take_position, position, err);
+        rc = store_read_position(base, position, err);
     return rc;
 }
 
