@@ -18,6 +18,7 @@ struct listener {
     struct fd_watch *watch;
     struct timer timer;
     bool running; /* inside the library */
+    unsigned connections;
 };
 
 /* ---- headers ---- */
@@ -195,15 +196,29 @@ static void complete_request(void *arg, struct MHD_Connection *connection, void 
 
 /* ---- the loop ---- */
 
+/* At its limit the library stops listening, and looks again only when it is run. So whenever a
+ * connection went, it is run once more: nothing else might wake it. */
+static void run_library(struct listener *listener)
+{
+    unsigned before;
+    listener->running = true;
+    do {
+        before = listener->connections;
+        MHD_run(listener->daemon);
+        listener->connections =
+            MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)
+                ->num_connections;
+    } while (listener->connections < before);
+    listener->running = false;
+}
+
 void listener_run(struct listener *listener)
 {
     struct runtime *runtime = loop_runtime(listener->options.loop);
     MHD_UNSIGNED_LONG_LONG timeout_ms;
     if (listener->running)
         return;
-    listener->running = true;
-    MHD_run(listener->daemon);
-    listener->running = false;
+    run_library(listener);
     if (MHD_get_timeout(listener->daemon, &timeout_ms) == MHD_YES)
         runtime->ops->timer_arm(runtime, &listener->timer, (int64_t)timeout_ms * 1000);
     else

@@ -7,7 +7,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define WAIT_US INT64_C(60000000)
+#define WAIT_US      INT64_C(60000000)
+#define QUERY_US_MAX INT64_C(250000)
 
 struct reader {
     struct reader_pool *pool;
@@ -27,14 +28,12 @@ struct reader_pool {
 
 static enum rc try_job(struct reader *reader, struct reader_job *job)
 {
-    enum rc rc = RC_OK;
     job->err.text[0] = '\0';
-    if (reader->store == NULL)
-        rc = store_open(reader->pool->store_url, STORE_READ, &reader->store, &job->err);
-    if (rc == RC_OK)
-        return job->work(job, reader->store, &job->err);
-    /* Whatever kept the store from opening, it is not the client's mistake. */
-    return rc == RC_REJECT ? RC_RETRY : rc;
+    if (reader->store == NULL &&
+        store_open(reader->pool->store_url, STORE_READ, &reader->store, &job->err) != RC_OK)
+        return RC_RETRY; /* whatever kept the store from opening may pass */
+    store_limit_queries(reader->store, QUERY_US_MAX);
+    return job->work(job, reader->store, &job->err);
 }
 
 static void do_job(struct reader *reader, struct reader_job *job)

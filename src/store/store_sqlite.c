@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/store_sqlite.h"
 
+#include "sys/clock.h"
 #include "sys/lock_file.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BUSY_MS_MAX       250
 #define QUERY_COLUMNS_MAX 64
+#define CLOCK_STEPS       4000
 #define CHECKPOINT_PAGES  10000
 
 static struct store_sqlite *of(struct store *store)
@@ -193,6 +196,32 @@ static struct field read_column(sqlite3_stmt *statement, int at)
     }
 }
 
+/* Called by SQLite every few thousand steps; not 0 ends the query. */
+static int look_at_clock(void *arg)
+{
+    const struct store_sqlite *store = arg;
+    return clock_mono_us() > store->query_end_us;
+}
+
+static void begin_query(struct store_sqlite *store)
+{
+    if (store->store.query_us_max == 0)
+        return;
+    store->query_end_us = clock_mono_us() + store->store.query_us_max;
+    sqlite3_progress_handler(store->db, CLOCK_STEPS, look_at_clock, store);
+}
+
+static enum rc end_query(struct store_sqlite *store, int code, struct err *err)
+{
+    sqlite3_progress_handler(store->db, 0, NULL, NULL);
+    if (code == SQLITE_ROW || code == SQLITE_DONE)
+        return RC_OK;
+    if ((code & 0xff) == SQLITE_INTERRUPT)
+        return err_set(err, RC_AGAIN, "the query took longer than %" PRId64 " ms",
+                       store->store.query_us_max / 1000);
+    return sqlite_fail(store, code, "cannot read", err);
+}
+
 static enum rc run_query(struct store *base, const char *sql, const struct field *params,
                          size_t param_count, row_fn *fn, void *arg, struct err *err)
 {
@@ -207,14 +236,14 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
     int count = sqlite3_column_count(statement);
     assert(count <= QUERY_COLUMNS_MAX);
     int code;
+    begin_query(store);
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
         for (int i = 0; i < count; i++)
             columns[i] = read_column(statement, i);
         if (!fn(arg, columns, (size_t)count))
             break;
     }
-    if (code != SQLITE_ROW && code != SQLITE_DONE)
-        rc = sqlite_fail(store, code, "cannot read", err);
+    rc = end_query(store, code, err);
     sqlite3_finalize(statement);
     return rc;
 }

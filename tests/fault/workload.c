@@ -20,9 +20,10 @@ static const char *const dump_sql[] = {
     "FROM gaps ORDER BY id",
     "SELECT 'owed', id, source, stream, item, unit, state, reason, attempts, next_us, since_us, "
     "seq FROM owed ORDER BY id",
-    /* The store's own sentence names the file: not the same in two places. */
+    /* The store's own rows name the file and the time. */
     "SELECT 'quarantine', id, source, provider, digest, raw, size, "
-    "CASE WHEN source = 'store' THEN '' ELSE reason END, at_us, times, seq "
+    "CASE WHEN source = 'store' THEN '' ELSE reason END, "
+    "CASE WHEN source = 'store' THEN 0 ELSE at_us END, times, seq "
     "FROM quarantine ORDER BY id",
     "SELECT 'provider', source, name, state, health, updated_us FROM providers "
     "ORDER BY source, name",
