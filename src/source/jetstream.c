@@ -84,7 +84,7 @@ static const char *host_name(const struct jetstream *js)
 
 /* The first event of a connection shows whether the host had what was asked for: its own event at
  * our position comes again, unless it is gone there. Of another host's position that is not sure,
- * so our clock may say it too. */
+ * so our clock may say it too; of one that no host gave, only our clock can tell. */
 static void look_for_gap(struct jetstream *js, int64_t time_us)
 {
     const struct opening *opening = &js->decoding;
@@ -92,7 +92,8 @@ static void look_for_gap(struct jetstream *js, int64_t time_us)
     bool foreign = js->owner != opening->provider;
     if (opening->rewound_us < 0 || time_us <= from_us)
         return;
-    if (time_us <= js->intake.received && !(foreign && opening->outdated))
+    bool missed = js->owner != PROVIDER_NONE && time_us > js->intake.received;
+    if (!missed && !(foreign && opening->outdated))
         return;
     gaps_note(&js->gaps, from_us, time_us);
     log_event(LOG_WARN, SOURCE_NAME, "gap",
