@@ -99,7 +99,7 @@ struct config {
         int64_t posts_per_page, max_concurrent, rate_limit_ms, max_retries;
     } backfill;
     struct {
-        const char *url;
+        const char *url, *data_dir;
     } store;
     struct {
         const char *listen, *health_listen, *tokens_file;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon.h"
 
+#include "daemon_view.h"
+#include "serve/server.h"
 #include "source/jetstream.h"
 #include "store/outbox.h"
 #include "store/writer.h"
@@ -9,6 +11,7 @@
 #include "sys/loop.h"
 #include "sys/network.h"
 #include "sys/small_file.h"
+#include "sys/thread.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -22,6 +25,7 @@
 #define BATCHES_MAX     32
 #define BATCH_BYTES     ((size_t)512 << 10)
 #define STOP_US_MAX     INT64_C(10000000)
+#define LOOK_US         INT64_C(200000)
 #define STOP_LOOK_US    INT64_C(20000)
 
 struct daemon {
@@ -36,7 +40,12 @@ struct daemon {
     struct batch_pool *pool;
     struct outbox *outbox;
     struct source *source;
-    struct timer stop_look;
+    struct server *server;
+    struct server_options server_options;
+    char socket_path[512];
+    struct latest *shown;
+    int64_t started_us;
+    struct timer stop_look, look;
     int64_t stop_by_us;
     bool stopping, failed;
 };
@@ -45,6 +54,40 @@ static void say_failure(const char *what, const struct err *err)
 {
     log_event(LOG_ERROR, "daemon", what,
               (struct log_field[]){log_string("reason", err->text), LOG_END});
+}
+
+/* ---- what is shown ---- */
+
+static void show(void *arg)
+{
+    struct daemon *daemon = arg;
+    struct runtime *runtime = loop_runtime(daemon->loop);
+    struct daemon_view view = {.at_us = clock_wall_us(),
+                               .started_us = daemon->started_us,
+                               .has_source = daemon->source != NULL};
+    if (daemon->source != NULL)
+        daemon->source->ops->view(daemon->source, &view.source);
+    writer_state(daemon->writer, &view.writer);
+    view.queued = writer_queued(daemon->writer);
+    latest_put(daemon->shown, &view);
+    log_flush();
+    runtime->ops->timer_arm(runtime, &daemon->look, LOOK_US);
+}
+
+static void tell_health(void *arg, struct health_view *out)
+{
+    struct daemon *daemon = arg;
+    struct daemon_view view;
+    latest_get(daemon->shown, &view);
+    daemon_view_health(&view, clock_wall_us(), out);
+}
+
+static void tell_metrics(void *arg, struct text *out)
+{
+    struct daemon *daemon = arg;
+    struct daemon_view view;
+    latest_get(daemon->shown, &view);
+    daemon_view_metrics(&view, clock_wall_us(), out);
 }
 
 /* ---- stopping ---- */
@@ -152,6 +195,12 @@ static int64_t read_cursor_file(const struct daemon *daemon)
     return (int64_t)position;
 }
 
+/* "" is how the configuration says "none". */
+static const char *or_none(const char *address)
+{
+    return *address == '\0' ? NULL : address;
+}
+
 static enum rc submit(void *arg, struct batch *batch)
 {
     struct daemon *daemon = arg;
@@ -165,9 +214,8 @@ static enum rc make_source(struct daemon *daemon, struct err *err)
                              .pool = daemon->pool,
                              .submit = submit,
                              .submit_arg = daemon};
-    const char *fallback = config->jetstream.fallback_endpoint;
     struct jetstream_options options = {
-        .endpoints = {config->jetstream.endpoint, *fallback == '\0' ? NULL : fallback},
+        .endpoints = {config->jetstream.endpoint, or_none(config->jetstream.fallback_endpoint)},
         .collections = config->jetstream.wanted_collections.items,
         .collection_count = config->jetstream.wanted_collections.count,
         .reconnect_delay_seconds = (uint32_t)config->jetstream.reconnect_delay_seconds,
@@ -189,10 +237,55 @@ static void start_writer(struct daemon *daemon)
     daemon->store = NULL;
     daemon->outbox = outbox_new(daemon->loop, daemon->writer, BATCHES_MAX);
     daemon->stop_look = (struct timer){.fn = look_stopped, .arg = daemon};
+    daemon->look = (struct timer){.fn = show, .arg = daemon};
+    daemon->shown = latest_new(sizeof(struct daemon_view));
+    daemon->started_us = clock_wall_us();
+}
+
+/* The folder of the command socket: as configured, or where the SQLite file lies. */
+static void find_socket(struct daemon *daemon)
+{
+    const char *url = daemon->config->store.url;
+    const char *folder = daemon->config->store.data_dir;
+    size_t len = strlen(folder);
+    if (len == 0 && strncmp(url, "sqlite:", 7) == 0) {
+        const char *slash = strrchr(url + 7, '/');
+        folder = slash == NULL ? "." : url + 7;
+        len = slash == NULL ? 1 : (size_t)(slash - folder);
+    } else if (len == 0) {
+        folder = "data";
+        len = 4;
+    }
+    snprintf(daemon->socket_path, sizeof daemon->socket_path, "%.*s/tidemark.sock", (int)len,
+             folder);
+}
+
+static enum rc start_server(struct daemon *daemon, struct err *err)
+{
+    const struct config *config = daemon->config;
+    find_socket(daemon);
+    struct server_options options = {.listen = or_none(config->serve.listen),
+                                     .health_listen = or_none(config->serve.health_listen),
+                                     .socket_path = daemon->socket_path,
+                                     .store_url = config->store.url,
+                                     .health = tell_health,
+                                     .metrics = tell_metrics,
+                                     .arg = daemon};
+    daemon->server_options = options;
+    enum rc rc = server_start(&daemon->server_options, &daemon->server, err);
+    if (rc == RC_OK)
+        log_event(LOG_INFO, "serve", "listening",
+                  (struct log_field[]){
+                      log_int("port", server_port(daemon->server, LISTENER_MAIN)),
+                      log_int("health_port", server_port(daemon->server, LISTENER_HEALTH)),
+                      log_string("socket", daemon->socket_path), LOG_END});
+    return rc;
 }
 
 static void stop_all(struct daemon *daemon)
 {
+    if (daemon->server != NULL)
+        server_stop(daemon->server);
     if (daemon->writer != NULL)
         writer_stop(daemon->writer);
     store_close(daemon->store);
@@ -205,10 +298,13 @@ static void stop_all(struct daemon *daemon)
     if (daemon->loop != NULL) {
         struct runtime *runtime = loop_runtime(daemon->loop);
         runtime->ops->timer_disarm(runtime, &daemon->stop_look);
+        runtime->ops->timer_disarm(runtime, &daemon->look);
         loop_free(daemon->loop);
     }
     if (daemon->pool != NULL)
         batch_pool_free(daemon->pool);
+    if (daemon->shown != NULL)
+        latest_free(daemon->shown);
     text_free(&daemon->jetstream_cursor);
 }
 
@@ -220,6 +316,10 @@ int daemon_run(const struct daemon_options *options)
     if (rc == RC_OK) {
         start_writer(&daemon);
         rc = make_source(&daemon, &err);
+    }
+    if (rc == RC_OK) {
+        show(&daemon);
+        rc = start_server(&daemon, &err);
     }
     if (rc == RC_OK) {
         loop_on_signal(daemon.loop, SIGTERM, stop, &daemon);

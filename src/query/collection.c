@@ -22,6 +22,7 @@ static const struct column posts[] = {
     {"sharedAt",   COLUMN_TIME, "t.shared_us",  "t.shared_us",  false},
     {"createdAt",  COLUMN_TIME, "t.created_us", "t.created_us", true},
     {"rev",        COLUMN_TEXT, "t.rev",        "t.rev",        true},
+    {"active",     COLUMN_BOOL, "a.active",     "a.active",     false},
     {"seq",        COLUMN_INT,  "t.seq",        "t.seq",        false},
 };
 static const struct collection_order posts_order[] = {{9, true}};

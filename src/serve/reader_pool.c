@@ -7,7 +7,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define WAIT_US INT64_C(60000000)
+#define WAIT_US      INT64_C(60000000)
+#define QUERY_US_MAX INT64_C(250000)
 
 struct reader {
     struct reader_pool *pool;
@@ -28,10 +29,11 @@ struct reader_pool {
 static enum rc try_job(struct reader *reader, struct reader_job *job)
 {
     job->err.text[0] = '\0';
-    if (reader->store != NULL ||
-        store_open(reader->pool->store_url, STORE_READ, &reader->store, &job->err) == RC_OK)
-        return job->work(job, reader->store, &job->err);
-    return RC_RETRY; /* whatever kept the store from opening may pass */
+    if (reader->store == NULL &&
+        store_open(reader->pool->store_url, STORE_READ, &reader->store, &job->err) != RC_OK)
+        return RC_RETRY; /* whatever kept the store from opening may pass */
+    store_limit_queries(reader->store, QUERY_US_MAX);
+    return job->work(job, reader->store, &job->err);
 }
 
 static void do_job(struct reader *reader, struct reader_job *job)

@@ -426,8 +426,13 @@ static enum rc add_host(struct jetstream *js, const char *endpoint, int32_t prio
                                  .priority = priority};
     int number;
     enum rc rc = failover_add(&js->hosts, &spec, mono(js), &number, err);
-    if (rc == RC_OK)
-        js->endpoints[number] = memory_copy_string(endpoint);
+    if (rc == RC_OK) {
+        struct text address = {0};
+        text_append_string(&address, endpoint);
+        if (rest[3 + len] != '/')
+            text_append_string(&address, "/subscribe");
+        js->endpoints[number] = address.data;
+    }
     return rc;
 }
 

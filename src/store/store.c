@@ -31,6 +31,12 @@ enum rc store_query(struct store *store, const char *sql, const struct field *pa
     return store->ops->query(store, sql, params, param_count, fn, arg, err);
 }
 
+void store_limit_queries(struct store *store, int64_t us)
+{
+    assert(store != NULL && us >= 0);
+    store->query_us_max = us;
+}
+
 static bool take_int(void *arg, const struct field *columns, size_t count)
 {
     assert(count >= 1);

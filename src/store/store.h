@@ -31,6 +31,7 @@ typedef bool row_fn(void *arg, const struct field *columns, size_t count);
 
 struct store {
     const struct store_ops *ops;
+    int64_t query_us_max; /* of each query of a reader; 0: none. See store_limit_queries() */
 };
 
 struct store_ops {
@@ -40,6 +41,7 @@ struct store_ops {
     void (*close)(struct store *store);
     /* Runs a text of several statements in one transaction. */
     enum rc (*script)(struct store *store, const char *sql, struct err *err);
+    /* RC_AGAIN: the time for a query is up. */
     enum rc (*query)(struct store *store, const char *sql, const struct field *params,
                      size_t param_count, row_fn *fn, void *arg, struct err *err);
     /* RC_OK: committed. RC_RETRY: not known to be committed; ask `position` before sending again.
@@ -70,6 +72,9 @@ must_check enum rc store_claim(struct store *store, const char *holder, const ch
 
 must_check enum rc store_query(struct store *store, const char *sql, const struct field *params,
                                size_t param_count, row_fn *fn, void *arg, struct err *err);
+/* Ends every later query of this reader after `us` with RC_AGAIN: a long read would keep the
+ * database from tidying up behind the writer. */
+void store_limit_queries(struct store *store, int64_t us);
 /* The first column of the first row as a number; `fallback` when there is no row or it is NULL. */
 must_check enum rc store_query_int(struct store *store, const char *sql, int64_t fallback,
                                    int64_t *value, struct err *err);

@@ -3,12 +3,18 @@
 
 #include <assert.h>
 #include <endian.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define WRITER_LOCK       "7236272618935575"
-#define QUERY_COLUMNS_MAX 64
-#define EPOCH_2000_US     INT64_C(946684800000000)
+#define WRITER_LOCK        "7236272618935575"
+#define LOCK_WAIT          "3s"
+#define LOCK_NOT_AVAILABLE "55P03"
+#define QUERY_CANCELED     "57014"
+#define READ_ONLY_STATE    "25006" /* the server became a replica */
+#define QUERY_COLUMNS_MAX  64
+#define EPOCH_2000_US      INT64_C(946684800000000)
 
 enum postgres_oid {
     OID_BOOL = 16,
@@ -32,9 +38,10 @@ static struct store_postgres *of(struct store *store)
 static enum rc code_of_state(const char *state)
 {
     static const char *const passing[] = {"08", "40", "53", "55", "57", "58"};
-    if (strncmp(state, "22", 2) == 0 || strncmp(state, "23", 2) == 0)
+    if (strncmp(state, "22", 2) == 0 || strncmp(state, "23", 2) == 0 ||
+        strncmp(state, "54", 2) == 0)
         return RC_REJECT;
-    if (strcmp(state, "25006") == 0) /* the server became a replica */
+    if (strcmp(state, READ_ONLY_STATE) == 0)
         return RC_RETRY;
     for (size_t i = 0; i < sizeof passing / sizeof passing[0]; i++)
         if (strncmp(state, passing[i], 2) == 0)
@@ -51,6 +58,8 @@ enum rc postgres_fail(struct store_postgres *store, const PGresult *result, cons
         const char *said = PQerrorMessage(store->connection);
         return err_set(err, RC_RETRY, "PostgreSQL %s: %.*s", doing, (int)strcspn(said, "\n"), said);
     }
+    if (strcmp(state, READ_ONLY_STATE) == 0)
+        store->locked = false; /* the next dial looks for a server that takes writes */
     return err_set(err, code_of_state(state), "PostgreSQL %s: %s (SQLSTATE %s)", doing, text,
                    state);
 }
@@ -70,15 +79,18 @@ static enum rc run_plain(struct store_postgres *store, const char *sql, const ch
     return rc;
 }
 
-/* Takes the writer's lock, which lives as long as the connection. */
+/* Takes the writer's lock, which lives as long as the connection. The server needs a moment to
+ * notice that a killed process is gone, so a lock that is held is waited for a little. */
 static enum rc take_lock(struct store_postgres *store, struct err *err)
 {
-    PGresult *result = PQexec(store->connection, "SELECT pg_try_advisory_lock(" WRITER_LOCK ")");
+    PGresult *result = PQexec(store->connection, "SET lock_timeout = '" LOCK_WAIT "';"
+                                                 "SELECT pg_advisory_lock(" WRITER_LOCK ");"
+                                                 "SET lock_timeout = 0");
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     enum rc rc = RC_OK;
-    if (!succeeded(result))
+    store->locked = succeeded(result);
+    if (!store->locked && (state == NULL || strcmp(state, LOCK_NOT_AVAILABLE) != 0))
         rc = postgres_fail(store, result, "cannot take the writer's lock", err);
-    else
-        store->locked = PQgetvalue(result, 0, 0)[0] == 't';
     PQclear(result);
     return rc;
 }
@@ -107,6 +119,7 @@ static enum rc dial(struct store_postgres *store, struct err *err)
     if (store->connection != NULL)
         PQfinish(store->connection);
     store->locked = store->prepared = false;
+    store->limit_us = 0;
     store->connection = PQconnectdbParams(names, values, 1);
     if (store->connection == NULL)
         abort();
@@ -124,6 +137,9 @@ static enum rc dial(struct store_postgres *store, struct err *err)
 static void close_postgres(struct store *base)
 {
     struct store_postgres *store = of(base);
+    if (store
+            ->locked) /* the server ends a connection some time after we do; who comes next waits */
+        PQclear(PQexec(store->connection, "SELECT pg_advisory_unlock(" WRITER_LOCK ")"));
     PQfinish(store->connection);
     for (size_t i = 0; i < STATEMENT_PARAMS_MAX; i++)
         text_free(&store->arrays[i]);
@@ -253,6 +269,28 @@ static void cancel(struct store_postgres *store)
     PQfreeCancel(token);
 }
 
+/* Tells the server the time limit once it has changed. */
+static enum rc limit_query(struct store_postgres *store, struct err *err)
+{
+    char sql[64];
+    if (store->limit_us == store->store.query_us_max)
+        return RC_OK;
+    snprintf(sql, sizeof sql, "SET statement_timeout = %" PRId64, store->store.query_us_max / 1000);
+    enum rc rc = run_plain(store, sql, "cannot limit queries", err);
+    if (rc == RC_OK)
+        store->limit_us = store->store.query_us_max;
+    return rc;
+}
+
+static enum rc fail_query(struct store_postgres *store, const PGresult *result, struct err *err)
+{
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    if (state != NULL && strcmp(state, QUERY_CANCELED) == 0)
+        return err_set(err, RC_AGAIN, "the query took longer than %" PRId64 " ms",
+                       store->store.query_us_max / 1000);
+    return postgres_fail(store, result, "cannot read", err);
+}
+
 static enum rc run_query(struct store *base, const char *sql, const struct field *params,
                          size_t param_count, row_fn *fn, void *arg, struct err *err)
 {
@@ -263,7 +301,9 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
         if (redial != RC_OK)
             return redial;
     }
-    enum rc rc = send_query(store, sql, params, param_count, err);
+    enum rc rc = limit_query(store, err);
+    if (rc == RC_OK)
+        rc = send_query(store, sql, params, param_count, err);
     if (rc != RC_OK)
         return rc;
     bool wanted = true;
@@ -277,7 +317,7 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
             if (!wanted)
                 cancel(store);
         } else if (wanted && !succeeded(result)) {
-            rc = postgres_fail(store, result, "cannot read", err);
+            rc = fail_query(store, result, err);
         }
     }
     return rc;

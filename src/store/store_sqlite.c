@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/store_sqlite.h"
 
+#include "sys/clock.h"
 #include "sys/lock_file.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BUSY_MS_MAX       250
 #define QUERY_COLUMNS_MAX 64
+#define CLOCK_STEPS       4000
+#define CHECKPOINT_PAGES  10000
 
 static struct store_sqlite *of(struct store *store)
 {
@@ -16,10 +21,19 @@ static struct store_sqlite *of(struct store *store)
     return (struct store_sqlite *)store;
 }
 
+/* Where SQLite makes a file or its shared memory, a disk without room is an I/O error to it. */
+static bool is_disk_full(struct store_sqlite *store, int code)
+{
+    int primary = code & 0xff;
+    if (store->db == NULL || (primary != SQLITE_IOERR && primary != SQLITE_CANTOPEN))
+        return false;
+    return sqlite3_system_errno(store->db) == ENOSPC;
+}
+
 enum rc sqlite_fail(struct store_sqlite *store, int code, const char *doing, struct err *err)
 {
     assert(code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE);
-    enum rc rc = RC_FATAL;
+    enum rc rc = is_disk_full(store, code) ? RC_RETRY : RC_FATAL;
     switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -73,10 +87,24 @@ void sqlite_abandon(struct store_sqlite *store)
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
+/* Moves a long log into the database after a commit. The commit stands whatever comes of this, so
+ * a failure that cannot be waited out is told at the next one. */
+static int checkpoint(void *arg, sqlite3 *db, const char *name, int pages)
+{
+    struct store_sqlite *store = arg;
+    if (pages < store->checkpoint_pages)
+        return SQLITE_OK;
+    int code = sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    if (code != SQLITE_OK && !store->broken)
+        store->broken =
+            sqlite_fail(store, code, "cannot checkpoint", &store->broken_err) == RC_FATAL;
+    return SQLITE_OK;
+}
+
 static enum rc set_up_connection(struct store_sqlite *store, enum store_mode mode, struct err *err)
 {
     static const char writer[] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-                                 "PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 10000;"
+                                 "PRAGMA foreign_keys = ON;"
                                  "PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -8192;"
                                  "PRAGMA temp_store = MEMORY;";
     static const char reader[] = "PRAGMA query_only = ON; PRAGMA cache_size = -2048;"
@@ -85,6 +113,8 @@ static enum rc set_up_connection(struct store_sqlite *store, enum store_mode mod
     sqlite3_busy_timeout(store->db, BUSY_MS_MAX);
     sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, 64 << 20);
     int code = sqlite3_exec(store->db, mode == STORE_WRITE ? writer : reader, NULL, NULL, NULL);
+    if (mode == STORE_WRITE)
+        sqlite3_wal_hook(store->db, checkpoint, store);
     return code == SQLITE_OK ? RC_OK : sqlite_fail(store, code, "cannot open the store", err);
 }
 
@@ -111,6 +141,7 @@ static enum rc open_sqlite(const char *url, enum store_mode mode, struct store *
     store->store.ops = &store_sqlite_ops;
     store->path = memory_copy_string(path);
     store->lock_fd = -1;
+    store->checkpoint_pages = CHECKPOINT_PAGES;
     enum rc rc = RC_OK;
     if (mode == STORE_WRITE)
         rc = lock_file_take(path, &store->lock_fd, err);
@@ -165,6 +196,32 @@ static struct field read_column(sqlite3_stmt *statement, int at)
     }
 }
 
+/* Called by SQLite every few thousand steps; not 0 ends the query. */
+static int look_at_clock(void *arg)
+{
+    const struct store_sqlite *store = arg;
+    return clock_mono_us() > store->query_end_us;
+}
+
+static void begin_query(struct store_sqlite *store)
+{
+    if (store->store.query_us_max == 0)
+        return;
+    store->query_end_us = clock_mono_us() + store->store.query_us_max;
+    sqlite3_progress_handler(store->db, CLOCK_STEPS, look_at_clock, store);
+}
+
+static enum rc end_query(struct store_sqlite *store, int code, struct err *err)
+{
+    sqlite3_progress_handler(store->db, 0, NULL, NULL);
+    if (code == SQLITE_ROW || code == SQLITE_DONE)
+        return RC_OK;
+    if ((code & 0xff) == SQLITE_INTERRUPT)
+        return err_set(err, RC_AGAIN, "the query took longer than %" PRId64 " ms",
+                       store->store.query_us_max / 1000);
+    return sqlite_fail(store, code, "cannot read", err);
+}
+
 static enum rc run_query(struct store *base, const char *sql, const struct field *params,
                          size_t param_count, row_fn *fn, void *arg, struct err *err)
 {
@@ -179,14 +236,14 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
     int count = sqlite3_column_count(statement);
     assert(count <= QUERY_COLUMNS_MAX);
     int code;
+    begin_query(store);
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
         for (int i = 0; i < count; i++)
             columns[i] = read_column(statement, i);
         if (!fn(arg, columns, (size_t)count))
             break;
     }
-    if (code != SQLITE_ROW && code != SQLITE_DONE)
-        rc = sqlite_fail(store, code, "cannot read", err);
+    rc = end_query(store, code, err);
     sqlite3_finalize(statement);
     return rc;
 }

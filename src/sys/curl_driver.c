@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <uv.h>
 
+#define IDLE_CONNECTIONS_MAX 128L
+
 struct curl_driver {
     struct loop *loop;
     CURLM *multi;
@@ -122,6 +124,7 @@ struct curl_driver *curl_driver_new(struct loop *loop)
     if (driver->multi == NULL || uv_timer_init(loop_uv(loop), &driver->timer) != 0)
         abort();
     driver->timer.data = driver;
+    curl_multi_setopt(driver->multi, CURLMOPT_MAXCONNECTS, IDLE_CONNECTIONS_MAX);
     curl_multi_setopt(driver->multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
     curl_multi_setopt(driver->multi, CURLMOPT_SOCKETDATA, driver);
     curl_multi_setopt(driver->multi, CURLMOPT_TIMERFUNCTION, set_timeout);
@@ -164,6 +167,8 @@ CURL *curl_driver_easy(const char *ca_file)
     if (easy == NULL)
         abort();
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    /* Or giving up on a slow name server would hold the loop until that server answers. */
+    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);

@@ -29,11 +29,12 @@ struct http_request {
     const struct http_header *headers;
     size_t header_count;
     struct bytes body;
-    uint32_t connect_ms_max, total_ms_max; /* 0: 10 s and 30 s */
+    uint32_t connect_ms_max, total_ms_max; /* 0: 10 s and 30 s; they begin when the host's turn
+                                            * comes, and redirects share the total */
     size_t body_bytes_max;                 /* decoded size of the answer; 0: 16 MiB */
     bool stranger; /* the URL was named by a stranger: private addresses are refused, no proxy,
                     * redirects are followed (each checked again), https and http only */
-    uint32_t redirects_max;
+    uint32_t redirects_max; /* strangers only; 0: the redirect itself is the answer */
 };
 
 struct http_response {
@@ -93,6 +94,7 @@ struct runtime_ops {
     void (*http_cancel)(struct runtime *runtime, struct http_call *call);
     struct ws *(*ws_open)(struct runtime *runtime, const struct ws_request *request,
                           const struct ws_events *events, void *arg);
+    /* RC_AGAIN: too much waits to be sent already. RC_REJECT: the connection is not open. */
     enum rc (*ws_send_text)(struct ws *ws, struct bytes payload);
     /* Sends a close frame, ends the connection and calls `closed` later. */
     void (*ws_close)(struct ws *ws, uint16_t code, const char *reason);

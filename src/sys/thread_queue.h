@@ -23,7 +23,8 @@ struct queue *queue_new(unsigned capacity);
 void queue_free(struct queue *queue); /* must be empty */
 /* RC_AGAIN when full, RC_REJECT when closed: the caller still owns `item`. */
 must_check enum rc queue_push(struct queue *queue, void *item);
-/* Waits up to `wait_us` (0: not at all); NULL when nothing came or the queue is closed and empty. */
+/* Waits up to `wait_us` (0: not at all); NULL when nothing came or the queue is closed and
+ * empty. */
 void *queue_pop(struct queue *queue, int64_t wait_us);
 void queue_close(struct queue *queue);
 bool queue_is_closed(struct queue *queue);

@@ -256,9 +256,9 @@ static void on_event(struct ws *ws, enum ws_event event, struct bytes payload)
 static void decode(struct ws *ws, struct bytes input)
 {
     enum ws_event event = WS_EVENT_PONG;
+    struct err err = {0};
     while (ws->state != WS_OVER && event != WS_EVENT_NONE) {
         struct bytes payload;
-        struct err err = {0};
         event = ws_codec_next(ws->codec, &input, &payload, &err);
         if (err.text[0] != '\0')
             blame(ws, "%s", err.text);
@@ -416,8 +416,8 @@ struct ws_client *ws_client_new(struct loop *loop, const char *ca_file)
 
 void ws_client_free(struct ws_client *client)
 {
-    while (client->first != NULL) {
-        struct ws *ws = client->first;
+    for (struct ws *ws = client->first, *next; ws != NULL; ws = next) {
+        next = ws->next;
         disconnect(ws);
         if (!ws->polled)
             release(ws);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sys/ws_upgrade.h"
 
+#include <ctype.h>
 #include <curl/curl.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
@@ -150,6 +151,17 @@ static bool has_token(struct bytes list, const char *word)
     return false;
 }
 
+/* The size at the head of a chunk; what follows the digits is an extension nobody needs. */
+static size_t read_hex(struct bytes line)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < line.len && i < 8 && isxdigit((unsigned char)line.data[i]); i++) {
+        int digit = tolower((unsigned char)line.data[i]);
+        size = size * 16 + (size_t)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+    }
+    return size;
+}
+
 /* Copies what a chunked body holds, as far as it came; true when its end was seen. */
 static bool join_chunks(struct bytes raw, struct text *body)
 {
@@ -157,9 +169,7 @@ static bool join_chunks(struct bytes raw, struct text *body)
         if (memchr(raw.data, '\n', raw.len) == NULL)
             return false;
         struct bytes line = take_line(&raw);
-        char digits[17] = {0};
-        memcpy(digits, line.data, line.len < 16 ? line.len : 16);
-        size_t size = strtoul(digits, NULL, 16);
+        size_t size = read_hex(line);
         if (size == 0)
             return true;
         size_t here = size < raw.len ? size : raw.len;

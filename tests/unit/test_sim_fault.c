@@ -22,7 +22,7 @@ static void a_fault_fires_after_its_wait_as_often_as_planned(void **state)
     char fired[9] = "";
     arm(&plan, "name=drop&after=2&count=2");
     for (int i = 0; i < 8; i++)
-        strcat(fired, fault_plan_fire(&plan, FAULT_DROP, "x") == NULL ? "." : "!");
+        fired[i] = fault_plan_fire(&plan, FAULT_DROP, "x") == NULL ? '.' : '!';
     assert_string_equal(fired, "..!..!..");
     assert_int_equal(plan.fired[FAULT_DROP], 2);
     assert_int_equal(plan.armed_count, 0);

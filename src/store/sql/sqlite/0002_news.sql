@@ -32,7 +32,8 @@ SELECT p.n AS id, a.did AS actor_did, p.collection AS collection, p.rkey AS rkey
        'at://' || a.did || '/' || p.collection || '/' || p.rkey AS uri,
        CASE p.kind WHEN 0 THEN 'post' ELSE 'repost' END AS kind, p.body AS text,
        strftime('%Y-%m-%dT%H:%M:%fZ', p.created_us / 1000000.0, 'unixepoch') AS created_at,
-       p.shared_us AS shared_us, p.rev AS rev, p.subject AS subject, p.n AS n, p.seq AS seq
+       p.shared_us AS shared_us, p.rev AS rev, p.subject AS subject, a.handle AS handle,
+       a.active AS active, p.n AS n, p.seq AS seq
 FROM post p JOIN actors a ON a.id = p.actor;
 
 CREATE TRIGGER posts_delete INSTEAD OF DELETE ON posts

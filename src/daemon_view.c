@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon_view.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define DISCONNECTED_US_MAX INT64_C(300000000)
+#define STALE_US_MAX        INT64_C(10000000)
+#define SECOND_US           1000000.0
+
+void daemon_view_health(const struct daemon_view *view, int64_t now_us, struct health_view *out)
+{
+    const struct source_view *source = &view->source;
+    bool live = view->has_source && source->state == SOURCE_LIVE;
+    out->websocket_connected = live;
+    out->last_event_us_ago = source->last_event_us == 0 ? -1 : now_us - source->last_event_us;
+    out->cursor_time_us = source->committed_us == 0 ? -1 : source->committed_us;
+    out->commit_seq = view->writer.position.commit_seq;
+    out->uptime_us = now_us - view->started_us;
+    if (view->writer.in_trouble) {
+        memcpy(out->writer_trouble, view->writer.trouble, sizeof out->writer_trouble);
+        health_degrade(out, "the store is not being written: %s", view->writer.trouble);
+    }
+    if (view->has_source && source->alerting)
+        health_degrade(out, "the firehose could not be reached %" PRIu32 " times in a row: %s",
+                       source->failures, source->trouble);
+    else if (view->has_source && source->state == SOURCE_STOPPED)
+        health_degrade(out, "the firehose is not followed any more: %s", source->trouble);
+    else if (view->has_source && !live && out->last_event_us_ago > DISCONNECTED_US_MAX)
+        health_degrade(out, "the firehose is disconnected for more than 5 minutes: %s",
+                       source->trouble);
+    if (now_us - view->at_us > STALE_US_MAX)
+        health_degrade(out, "the ingest loop has not turned for %.0f s",
+                       (double)(now_us - view->at_us) / SECOND_US);
+}
+
+static void put(struct text *out, const char *name, const char *type, const char *help,
+                double value)
+{
+    text_appendf(out, "# HELP tidemark_%s %s\n# TYPE tidemark_%s %s\ntidemark_%s %.15g\n", name,
+                 help, name, type, name, value);
+}
+
+void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct text *out)
+{
+    const struct source_view *source = &view->source;
+    const struct writer_state *writer = &view->writer;
+    put(out, "uptime_seconds", "gauge", "Time since the start.",
+        (double)(now_us - view->started_us) / SECOND_US);
+    put(out, "websocket_connected", "gauge", "1 while the firehose is connected.",
+        source->state == SOURCE_LIVE);
+    put(out, "events_total", "counter", "Events taken off the wire.", (double)source->events);
+    put(out, "event_bytes_total", "counter", "Bytes of these events.", (double)source->bytes);
+    put(out, "records_total", "counter", "Records decoded from them.", (double)source->records);
+    put(out, "rejected_total", "counter", "Events put into quarantine.", (double)source->rejected);
+    put(out, "reconnects_total", "counter", "Connections lost.", (double)source->reconnects);
+    put(out, "cursor_lag_seconds", "gauge", "Age of the committed cursor.",
+        source->committed_us == 0 ? 0 : (double)(now_us - source->committed_us) / SECOND_US);
+    put(out, "commits_total", "counter", "Transactions committed.", (double)writer->commits);
+    put(out, "committed_records_total", "counter", "Records in them.", (double)writer->records);
+    put(out, "commit_retries_total", "counter", "Commits that had to be tried again.",
+        (double)writer->retries);
+    put(out, "refused_rows_total", "counter", "Rows the database refused.",
+        (double)writer->refused);
+    put(out, "writer_queue_depth", "gauge", "Batches waiting for the writer.", view->queued);
+    put(out, "writer_in_trouble", "gauge", "1 while the store cannot be written.",
+        writer->in_trouble);
+}

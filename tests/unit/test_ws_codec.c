@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
+#include "sys/ws_codec.h"
+#include "ws_script.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static uint64_t fixed_mask(void *arg)
+{
+    (void)arg;
+    return UINT64_C(0x1122334455667788);
+}
+
+/* Feeds `stream` in pieces that `size` decides and writes down every event. */
+static void decode_in_pieces(struct bytes stream, size_t piece_max, struct text *log)
+{
+    static const char *const words[] = {"none", "text",  "binary", "ping",
+                                        "pong", "close", "large",  "protocol"};
+    struct ws_codec *codec = ws_codec_new(5000, fixed_mask, NULL);
+    struct err err;
+    while (stream.len > 0) {
+        size_t piece = piece_max == 0 ? 1 + (size_t)rand() % 300 : piece_max;
+        piece = piece < stream.len ? piece : stream.len;
+        struct bytes input = bytes_make(stream.data, piece), payload;
+        stream = bytes_make(stream.data + piece, stream.len - piece);
+        for (enum ws_event event; (event = ws_codec_next(codec, &input, &payload, &err)) != 0;) {
+            text_appendf(log, "%s:%zu:", words[event], payload.len);
+            if (payload.len > 0)
+                text_append(log, payload.data, payload.len);
+            if (event == WS_EVENT_PROTOCOL)
+                break;
+        }
+        assert_int_equal(input.len, 0);
+    }
+    ws_codec_free(codec);
+}
+
+static void the_way_bytes_are_cut_changes_nothing(void **state)
+{
+    (void)state;
+    struct text stream = {0}, whole = {0}, pieces = {0};
+    char data[5000];
+    srand(11);
+    for (int i = 0; i < 400; i++) {
+        size_t len = (size_t)rand() % (rand() % 10 == 0 ? sizeof data / 3 : 150);
+        memset(data, 'a' + i % 26, sizeof data);
+        int opcode = 1 + rand() % 2, parts = rand() % 4;
+        for (int part = 0; part < parts; part++) {
+            ws_script_put(&stream, false, part == 0 ? opcode : 0, bytes_make(data, len / 3));
+            if (rand() % 3 == 0)
+                ws_script_put(&stream, true, 9 + rand() % 2, bytes_make(data, len % 126));
+        }
+        ws_script_put(&stream, true, parts == 0 ? opcode : 0, bytes_make(data, len));
+    }
+    ws_script_put(&stream, true, 8, bytes_of("\x03\xe8"));
+    decode_in_pieces(text_bytes(&stream), stream.len, &whole);
+    assert_true(whole.len > 10000);
+    for (size_t size = 0; size < 40; size++) {
+        text_clear(&pieces);
+        decode_in_pieces(text_bytes(&stream), size, &pieces);
+        assert_true(bytes_equal(text_bytes(&pieces), text_bytes(&whole)));
+    }
+    text_free(&stream);
+    text_free(&whole);
+    text_free(&pieces);
+}
+
+static void what_we_send_is_masked_and_reads_back(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0, 1, 125, 126, 65535, 65536, 200000};
+    struct script_conn conn = {0};
+    struct text payload = {0};
+    char *data = memory_new(200000);
+    int opcode;
+    memset(data, 'q', 200000);
+    struct ws_codec *codec = ws_codec_new(10, fixed_mask, NULL);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        ws_codec_write(codec, WS_OPCODE_TEXT, bytes_make(data, sizes[i]), &conn.received);
+        assert_true(sizes[i] < 10 ||
+                    memmem(conn.received.data, conn.received.len, "qqqqqqqqqq", 10) == NULL);
+        assert_true(ws_script_take(&conn, &opcode, &payload));
+        assert_int_equal(opcode, 1);
+        assert_int_equal(payload.len, sizes[i]);
+        assert_true(sizes[i] == 0 || memcmp(payload.data, data, sizes[i]) == 0);
+        assert_int_equal(conn.received.len, 0);
+    }
+    ws_codec_write_close(codec, 1001, data, &conn.received);
+    assert_true(ws_script_take(&conn, &opcode, &payload));
+    assert_int_equal(payload.len, 125);
+    ws_codec_free(codec);
+    text_free(&conn.received);
+    text_free(&payload);
+    free(data);
+}
+
+static void a_close_frame_is_read_strictly(void **state)
+{
+    (void)state;
+    uint16_t code;
+    struct bytes reason;
+    assert_true(ws_codec_read_close(bytes_of(""), &code, &reason));
+    assert_int_equal(code, 1005);
+    assert_false(ws_codec_read_close(bytes_of("\x03"), &code, &reason));
+    assert_false(ws_codec_read_close(bytes_of("\x03\xe7"), &code, &reason)); /* 999 */
+    assert_false(ws_codec_read_close(bytes_of("\x13\x88"), &code, &reason)); /* 5000 */
+    assert_true(ws_codec_read_close(bytes_of("\x13\x87why"), &code, &reason));
+    assert_int_equal(code, 4999);
+    assert_true(bytes_equal_string(reason, "why"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_way_bytes_are_cut_changes_nothing),
+        cmocka_unit_test(what_we_send_is_masked_and_reads_back),
+        cmocka_unit_test(a_close_frame_is_read_strictly),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
