@@ -169,8 +169,7 @@ static void a_post_looks_the_same_on_both_stores(void **state)
         "\"actorDid\":\"did:plc:a\",\"handle\":null,"
         "\"collection\":\"app.bsky.feed.post\",\"rkey\":\"5\",\"kind\":\"repost\","
         "\"text\":\"x\",\"subject\":null,\"sharedAt\":\"2023-11-14T22:13:20.000001Z"
-        "\",\"createdAt\":\"2023-11-14T22:13:20.005Z\",\"rev\":null,\"active\":true,"
-        "\"seq\":1}]");
+        "\",\"createdAt\":\"2023-11-14T22:13:20.005Z\",\"rev\":null,\"active\":true,\"seq\":1}]");
 }
 
 /* Every collection and every field that can be ordered by, in both directions. */
