@@ -50,7 +50,7 @@ static enum rc take_lock(struct store_postgres *store, struct err *err)
 {
     PGresult *result = postgres_run(store, "SET lock_timeout = '" LOCK_WAIT "';"
                                            "SELECT pg_advisory_lock(" WRITER_LOCK ");"
-                                           "SET lock_timeout = 0");
+                                           "RESET lock_timeout");
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     enum rc rc = RC_OK;
     store->locked = postgres_succeeded(result);
@@ -111,8 +111,8 @@ static enum rc dial(struct store_postgres *store, struct err *err)
 static void close_postgres(struct store *base)
 {
     struct store_postgres *store = of(base);
-    if (store
-            ->locked) /* the server ends a connection some time after we do; who comes next waits */
+    /* The server ends a connection some time after we do; who comes next would wait. */
+    if (store->locked)
         PQclear(postgres_run(store, "SELECT pg_advisory_unlock(" WRITER_LOCK ")"));
     PQfinish(store->connection);
     for (size_t i = 0; i < STATEMENT_PARAMS_MAX; i++)
