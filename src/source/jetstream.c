@@ -16,6 +16,7 @@
 
 #define RING_BYTES      ((size_t)16 << 20)
 #define WINDOW_US       INT64_C(86400000000)
+#define QUIET_SHARE     24 /* of the window: an hour of a day */
 #define DISORDER_US     INT64_C(2000000)
 #define FRAME_BYTES_MAX ((size_t)2 << 20)
 #define SOURCE_NAME     "jetstream"
@@ -83,17 +84,17 @@ static const char *host_name(const struct jetstream *js)
 /* ---- frames to records ---- */
 
 /* The first event of a connection shows whether the host had what was asked for: its own event at
- * our position comes again, unless it is gone there. Of another host's position that is not sure,
- * so our clock may say it too; of one that no host gave, only our clock can tell. */
+ * our position comes again, unless it is gone there. At another host's position there need not be
+ * one: there a later first event means something only when the position is old by our clock, or
+ * when the silence is longer than a quiet stream's. */
 static void look_for_gap(struct jetstream *js, int64_t time_us)
 {
     const struct opening *opening = &js->decoding;
     int64_t from_us = js->intake.received - opening->rewound_us;
-    bool foreign = js->owner != opening->provider;
-    if (opening->rewound_us < 0 || time_us <= from_us)
-        return;
-    bool missed = js->owner != PROVIDER_NONE && time_us > js->intake.received;
-    if (!missed && !(foreign && opening->outdated))
+    int64_t sure_us = js->intake.received; /* what begins later than this lacks something */
+    if (js->owner != opening->provider)
+        sure_us = opening->outdated ? from_us : sure_us + js->window_us / QUIET_SHARE;
+    if (opening->rewound_us < 0 || time_us <= sure_us)
         return;
     gaps_note(&js->gaps, from_us, time_us);
     log_event(LOG_WARN, SOURCE_NAME, "gap",
