@@ -26,6 +26,12 @@ struct reader_pool {
     struct reader readers[];
 };
 
+static bool is_stopping(void *arg)
+{
+    struct reader_pool *pool = arg;
+    return queue_is_closed(pool->todo);
+}
+
 static enum rc try_job(struct reader *reader, struct reader_job *job)
 {
     job->err.text[0] = '\0';
@@ -33,6 +39,8 @@ static enum rc try_job(struct reader *reader, struct reader_job *job)
         store_open(reader->pool->store_url, STORE_READ, &reader->store, &job->err) != RC_OK)
         return RC_RETRY; /* whatever kept the store from opening may pass */
     store_limit_queries(reader->store, QUERY_US_MAX);
+    reader->store->stop = is_stopping;
+    reader->store->stop_arg = reader->pool;
     return job->work(job, reader->store, &job->err);
 }
 
