@@ -235,6 +235,8 @@ static enum rc ask_health(struct target *target, struct json_doc *doc, struct js
     enum rc rc = target_ask(target, "GET", "/health", NULL, TARGET_SECONDS, &status, &reply, err);
     if (rc == RC_OK)
         rc = json_parse_copy(doc, text_bytes(&reply), health, err);
+    if (rc == RC_REJECT)
+        err_wrap(err, rc, "the daemon's health is not JSON");
     text_free(&reply);
     return rc;
 }
@@ -248,17 +250,16 @@ static enum rc draw(struct target *target, const struct wanted *wanted, bool col
     enum rc rc = target_open(target, err);
     if (rc == RC_OK)
         rc = target_status(target, &status, err);
+    if (rc == RC_OK && !wanted->json)
+        rc = ask_health(target, doc, &health, err);
+    if (rc == RC_OK)
+        rc = target_parse(target, &status, &root, err);
     if (rc == RC_OK && wanted->json) {
         text_append(out, status.data, status.len);
     } else if (rc == RC_OK) {
-        rc = ask_health(target, doc, &health, err);
-        if (rc == RC_OK)
-            rc = target_parse(target, &status, &root, err);
-        if (rc == RC_OK) {
-            append_daemon(root, health, color, out);
-            append_store(root, out);
-            append_sources(root, color, out);
-        }
+        append_daemon(root, health, color, out);
+        append_store(root, out);
+        append_sources(root, color, out);
     }
     text_free(&status);
     json_doc_free(doc);

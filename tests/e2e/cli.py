@@ -9,9 +9,11 @@ import pty
 import re
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
@@ -52,6 +54,71 @@ def ask_sql(home, sql):
     out = subprocess.run(["psql", "-qXAt", "-c", sql, home.url], check=True, capture_output=True,
                          text=True).stdout
     return out.split("\n")[0] if out.strip() else None
+
+
+class Locked:
+    """Somebody else's transaction, in whose presence nothing can be committed."""
+
+    def __init__(self, home):
+        self.home = home
+        self.store = self.psql = None
+
+    def __enter__(self):
+        if self.home.kind == "sqlite":
+            self.store = sqlite3.connect(self.home.url[len("sqlite:"):], isolation_level=None)
+            self.store.execute("BEGIN IMMEDIATE")
+            return self
+        self.psql = subprocess.Popen(["psql", "-qXAt", self.home.url], stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, text=True)
+        self.psql.stdin.write("BEGIN; LOCK TABLE engine IN EXCLUSIVE MODE;\n\\echo locked\n")
+        self.psql.stdin.flush()
+        assert self.psql.stdout.readline() == "locked\n"
+        return self
+
+    def __exit__(self, *_):
+        if self.store:
+            self.store.execute("ROLLBACK")
+            self.store.close()
+        else:
+            self.psql.communicate("ROLLBACK;\n", timeout=WAIT_S)
+
+
+class Impostor:
+    """Listens where the daemon should, and gives everybody the same bytes."""
+
+    def __init__(self, home, answer):
+        self.path = os.path.join(home.folder, "tidemark.sock")
+        self.answer = answer
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+
+    def serve(self):
+        while True:
+            try:
+                peer, _ = self.socket.accept()
+            except OSError:
+                return
+            with peer:
+                asked = b""
+                while chunk := peer.recv(65536):
+                    asked += chunk
+                    head, _, body = asked.partition(b"\r\n\r\n")
+                    size = re.search(rb"Content-Length: (\d+)", head)
+                    if size and len(body) >= int(size.group(1)):
+                        peer.sendall(self.answer)
+                        break
+
+    def __enter__(self):
+        self.socket.bind(self.path)
+        self.socket.listen()
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+        self.thread.join(WAIT_S)
+        os.unlink(self.path)
 
 
 class Cli(unittest.TestCase):
@@ -477,6 +544,77 @@ class Cli(unittest.TestCase):
                 with Daemon(self.program, home, settings(sim)) as daemon:
                     self.follow_to_the_end(daemon, sim)
                     daemon.stop()
+        self.both_stores(run)
+
+    def wait_for_waiting_batch(self, daemon):
+        """Until the reset stands at the writer, which cannot write."""
+        wait_until(lambda: daemon.ask("GET", "/health")[1]["websocket_connected"] is False,
+                   "the source to stop")
+
+    def start(self, home, *words):
+        return subprocess.Popen(
+            [self.program, *words, "-c", "/dev/null", "--set", f"store.url={home.url}",
+             "--set", f"store.data_dir={home.folder}"], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def test_reset_waits_for_a_store_that_cannot_be_written(self):
+        def run(home):
+            with Simulator(self.sim_program, "--events", "1500", *PAST) as sim:
+                begin_before_everything(home, sim)
+                with Daemon(self.program, home, settings(sim)) as daemon:
+                    self.follow_to_the_end(daemon, sim)
+                    with Locked(home):
+                        asked = self.start(home, "reset", "jetstream")
+                        self.wait_for_waiting_batch(daemon)
+                        self.assertIsNone(asked.poll())
+                        said = self.tell(home, "reset", "jetstream", code=1)[1]
+                        self.assertIn("another operator's errand", said)
+                    _, said = asked.communicate(timeout=WAIT_S)
+                    self.assertEqual(asked.returncode, 0, said)
+                    self.follow_to_the_end(daemon, sim)
+                    self.assertEqual(len(self.connections(daemon)), 2)
+                    daemon.stop()
+        self.both_stores(run)
+
+    def test_a_stop_does_not_wait_for_a_reset_that_cannot_be_made(self):
+        def run(home):
+            with Simulator(self.sim_program, "--events", "1500", *PAST) as sim:
+                begin_before_everything(home, sim)
+                with Daemon(self.program, home, settings(sim)) as daemon:
+                    self.follow_to_the_end(daemon, sim)
+                    with Locked(home):
+                        asked = self.start(home, "reset", "jetstream")
+                        self.wait_for_waiting_batch(daemon)
+                        daemon.process.send_signal(signal.SIGTERM)
+                        _, said = asked.communicate(timeout=WAIT_S)
+                        self.assertEqual(asked.returncode, 1, said)
+                        self.assertIn("may or may not be made", said)
+                        daemon.process.wait(WAIT_S)
+                with Daemon(self.program, home, settings(sim)) as daemon:
+                    self.follow_to_the_end(daemon, sim)
+                    daemon.stop()
+                self.assertEqual(self.failing(home, 0), {})
+        self.both_stores(run)
+
+    # ---- answers nobody should give ----
+
+    def test_an_answer_that_breaks_off_is_a_failure(self):
+        whole = b'{"success":true}'
+        answers = (b"", b"nonsense", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\n\r\n" + whole,
+                   b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n" + whole,
+                   b"HTTP/1.1 200 OK\r\nContent-Length: 1x\r\n\r\n" + whole,
+                   b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n{,}",
+                   b"HTTP/1.1 500 Oh\r\nContent-Length: 2\r\n\r\n{}",
+                   b'HTTP/1.1 409 No\r\nContent-Length: 17\r\n\r\n{"error":"later"}')
+
+        def run(home):
+            for answer in answers:
+                with Impostor(home, answer):
+                    for words in (("status",), ("status", "--json"), ("gaps",), ("providers",), ("handles",),
+                                  ("verify",), ("reset", "jetstream"), ("migrate",)):
+                        out, said = self.tell(home, *words, code=1)
+                        self.assertEqual(out, "")
+                        self.assertRegex(said, "broke off|not JSON|status 500|later|does not an")
         self.both_stores(run)
 
     # ---- SIGHUP ----
