@@ -26,6 +26,12 @@ struct reader_pool {
     struct reader readers[];
 };
 
+static bool is_stopping(void *arg)
+{
+    struct reader_pool *pool = arg;
+    return queue_is_closed(pool->todo);
+}
+
 static enum rc try_job(struct reader *reader, struct reader_job *job)
 {
     struct reader_pool *pool = reader->pool;
@@ -35,6 +41,8 @@ static enum rc try_job(struct reader *reader, struct reader_job *job)
         if (store_open(pool->store_url, STORE_READ, &reader->store, &job->err) != RC_OK)
             return RC_RETRY; /* whatever keeps the store from opening may pass */
         store_limit_queries(reader->store, pool->query_us_max);
+        reader->store->stop = is_stopping;
+        reader->store->stop_arg = pool;
     }
     return job->work(job, reader->store, &job->err);
 }

@@ -6,6 +6,8 @@
  * after a failure; a job that fails on an old connection is tried once more on a fresh one, so it
  * must be able to start over. Jobs that wait, run or are done and not yet taken are bounded (I6).
  *
+ * A stop breaks off a long read of SQLite.
+ *
  * Owner: the server.  Thread: the serving loop, but for the work, which a reader does. */
 #ifndef SERVE_READER_POOL_H
 #define SERVE_READER_POOL_H
