@@ -19,6 +19,7 @@
 #define FRAME_BYTES_MAX ((size_t)2 << 20)
 #define SOURCE_NAME     "jetstream"
 #define STREAM_NAME     "live"
+#define GAP_REASON_TEXT "older than the host's replay window"
 
 struct jetstream {
     struct source source;
@@ -38,8 +39,10 @@ struct jetstream {
     struct timer again;
     int64_t dialled_us;       /* monotonic */
     int64_t asked_us;         /* the position this connection asked for; 0: live */
+    int64_t asked_at_us;      /* wall time it was asked */
     bool first_seen;          /* an event came on this connection */
     int64_t gap_from, gap_to; /* to be recorded with the next unit; 0: none */
+    struct gap_set gaps;
     struct err trouble;
     uint32_t failures;
     uint64_t reconnects;
@@ -77,9 +80,14 @@ static void look_for_gap(struct jetstream *js, int64_t time_us)
     js->first_seen = true;
     js->failures = 0;
     failover_succeeded(&js->stream, &js->pick, mono(js) - js->dialled_us, mono(js));
-    if (js->asked_us == 0 || time_us <= js->asked_us || wall(js) - js->asked_us <= js->window_us)
+    int64_t from_us = js->asked_us, told_us = gap_complete_since(&js->gaps);
+    if (from_us == 0 || js->asked_at_us - from_us <= js->window_us)
         return;
-    js->gap_from = js->asked_us;
+    if (from_us < told_us)
+        from_us = told_us; /* up to there the open gaps say what is missing */
+    if (time_us <= from_us)
+        return;
+    js->gap_from = from_us;
     js->gap_to = time_us;
     log_event(LOG_WARN, SOURCE_NAME, "gap",
               (struct log_field[]){log_string("host", host_name(js)),
@@ -105,24 +113,6 @@ static enum rc decode(void *arg, const struct frame *frame, struct batch *batch,
     return rc;
 }
 
-static bool add_gap(struct jetstream *js, struct batch *batch)
-{
-    struct record *row = batch_add(batch, RECORD_GAP);
-    if (row == NULL)
-        return false;
-    if (!batch_set_text(batch, row, GAP_SOURCE, bytes_of(SOURCE_NAME)) ||
-        !batch_set_text(batch, row, GAP_STREAM, bytes_of(STREAM_NAME)) ||
-        !batch_set_text(batch, row, GAP_REASON, bytes_of("older than the host's replay window"))) {
-        batch_drop_last(batch, row);
-        return false;
-    }
-    batch_set_int(row, GAP_FROM_US, js->gap_from);
-    batch_set_int(row, GAP_TO_US, js->gap_to);
-    batch_set_int(row, GAP_DETECTED_US, wall(js));
-    js->gap_from = js->gap_to = 0;
-    return true;
-}
-
 static enum rc add_cursor(void *arg, int64_t position, struct batch *batch)
 {
     struct jetstream *js = arg;
@@ -135,8 +125,9 @@ static enum rc add_cursor(void *arg, int64_t position, struct batch *batch)
                                .extracted_count = 1,
                                .records = batch->record_count,
                                .now_ms = wall(js) / 1000};
-    if (js->gap_from != 0 && !add_gap(js, batch))
+    if (gap_open(&js->gaps, batch, js->gap_from, js->gap_to, GAP_REASON_TEXT, wall(js)) != RC_OK)
         return RC_AGAIN;
+    js->gap_from = js->gap_to = 0;
     enum rc rc = cursor_state_advance(&js->cursor, &page, &err);
     if (rc == RC_OK)
         rc = cursor_state_to_json(&js->cursor, js->doc, &json, &err);
@@ -279,6 +270,7 @@ static void open_connection(struct jetstream *js)
     struct text url = {0};
     const char *endpoint = js->endpoints[js->pick.provider];
     js->asked_us = position_to_ask(js);
+    js->asked_at_us = wall(js);
     text_appendf(&url, "%s%c%s", endpoint, strchr(endpoint, '?') == NULL ? '?' : '&',
                  text_string(&js->query));
     if (js->asked_us > 0)
@@ -384,6 +376,7 @@ static void free_jetstream(struct source *source)
     struct jetstream *js = of(source);
     js->env.runtime->ops->timer_disarm(js->env.runtime, &js->again);
     intake_deinit(&js->intake);
+    gap_set_deinit(&js->gaps);
     json_doc_free(js->doc);
     text_free(&js->query);
     for (size_t i = 0; i < JETSTREAM_ENDPOINTS_MAX; i++)
@@ -479,6 +472,9 @@ enum rc jetstream_new(const struct source_env *env, const struct jetstream_optio
     js->window_us = options->window_us == 0 ? WINDOW_US : options->window_us;
     js->pick.provider = PROVIDER_NONE;
     js->again = (struct timer){.fn = dial, .arg = js};
+    gap_set_init(&js->gaps, SOURCE_NAME, STREAM_NAME, 0);
+    if (options->gaps != NULL)
+        gap_set_copy(&js->gaps, options->gaps);
     js->doc = json_doc_new(FRAME_BYTES_MAX, JSON_DEPTH_MAX);
     intake_init(&js->intake, &intake_ops, js, env->runtime, env->pool, SOURCE_NAME,
                 options->ring_bytes == 0 ? RING_BYTES : options->ring_bytes);

@@ -10,11 +10,14 @@
  *
  *   idle -> dialling -> live -> waiting -> dialling ...        stop: any -> stopped
  *
- * A cursor older than the host's replay window is clamped by the host without a word: what lies
- * between what was asked for and the first event is then recorded as a gap. */
+ * A cursor older than the host's replay window when it is sent is clamped by the host without a
+ * word: what lies between what was asked for and the first event is then recorded as a gap, in the
+ * unit of that event, as far as no open gap tells of it already. A host that is merely quiet has no
+ * gap, however long it is quiet. */
 #ifndef SOURCE_JETSTREAM_H
 #define SOURCE_JETSTREAM_H
 
+#include "ingest/gap.h"
 #include "source/source.h"
 
 #define JETSTREAM_ENDPOINTS_MAX 4
@@ -26,9 +29,10 @@ struct jetstream_options {
     uint32_t reconnect_delay_seconds, max_reconnect_attempts; /* 0 attempts: for ever */
     uint32_t ping_ms, pong_ms_max;                            /* 0: the client's own */
     size_t ring_bytes;                                        /* 0: 16 MiB */
-    int64_t window_us;         /* the hosts' replay window; 0: 24 h */
-    struct bytes cursor_state; /* as stored; absent: none yet */
-    int64_t start_us;          /* where to begin when none is stored; 0: live */
+    int64_t window_us;          /* the hosts' replay window; 0: 24 h */
+    struct bytes cursor_state;  /* as stored; absent: none yet */
+    const struct gap_set *gaps; /* the open ones, as stored; NULL: none */
+    int64_t start_us;           /* where to begin when none is stored; 0: live */
 };
 
 /* RC_REJECT: an endpoint or the stored state is unusable. Everything given is copied. */
