@@ -75,6 +75,12 @@ const struct statement statements[] = {
      "DELETE FROM owed WHERE (source, stream, item) IN "
      "(SELECT r.source, r.stream, r.item {rows} WHERE r.state = 'done')"},
     {RECORD_GAP, NULL, false,
+     "UPDATE gaps SET closed_us = (SELECT max(r.closed_us) {rows} WHERE r.source = gaps.source "
+     "AND r.stream = gaps.stream AND r.from_us <= gaps.from_us AND r.to_us >= gaps.to_us), "
+     "seq = {seq} WHERE closed_us IS NULL AND EXISTS (SELECT 1 {rows} "
+     "WHERE r.closed_us IS NOT NULL AND r.source = gaps.source AND r.stream = gaps.stream "
+     "AND r.from_us <= gaps.from_us AND r.to_us >= gaps.to_us)"},
+    {RECORD_GAP, NULL, false,
      "INSERT INTO gaps (id, source, stream, from_us, to_us, reason, detected_us, closed_us, seq) "
      "SELECT r.n, r.source, r.stream, r.from_us, r.to_us, r.reason, r.detected_us, r.closed_us, "
      "{seq} {rows} WHERE true "
