@@ -610,8 +610,8 @@ class Cli(unittest.TestCase):
         def run(home):
             for answer in answers:
                 with Impostor(home, answer):
-                    for words in (("status",), ("status", "--json"), ("gaps",), ("providers",), ("handles",),
-                                  ("verify",), ("reset", "jetstream"), ("migrate",)):
+                    for words in (("status",), ("status", "--json"), ("gaps",), ("providers",),
+                                  ("handles",), ("verify",), ("reset", "jetstream"), ("migrate",)):
                         out, said = self.tell(home, *words, code=1)
                         self.assertEqual(out, "")
                         self.assertRegex(said, "broke off|not JSON|status 500|later|does not an")
