@@ -3,6 +3,7 @@
 
 #include "config_load.h"
 #include "daemon_admin.h"
+#include "daemon_providers.h"
 #include "daemon_view.h"
 #include "serve/server.h"
 #include "source/jetstream.h"
@@ -51,6 +52,7 @@ struct daemon {
     struct server_options server_options;
     struct text socket_path;
     struct latest *shown;
+    struct daemon_providers providers;
     int64_t started_us;
     double rate;          /* events per second; below 0: not known yet */
     int64_t rate_us;      /* since when it is being measured */
@@ -91,6 +93,9 @@ static void show(void *arg)
         daemon->source->ops->view(daemon->source, &view.source);
         measure_rate(daemon, view.source.events);
         view.source_name = daemon->source->ops->name;
+        if (!daemon->stopping)
+            daemon_providers_look(&daemon->providers, view.source_name, &view.source, view.at_us,
+                                  daemon->pool, daemon->outbox);
     }
     view.rate = daemon->rate;
     writer_state(daemon->writer, &view.writer);

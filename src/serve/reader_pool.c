@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define WAIT_US      INT64_C(60000000)
+#define WAIT_US INT64_C(60000000)
 
 struct reader {
     struct reader_pool *pool;
