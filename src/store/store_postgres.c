@@ -121,15 +121,32 @@ static void close_postgres(struct store *base)
     free(store);
 }
 
+/* The library's own words about a bad address repeat it, password and all. */
+static enum rc check_address(const char *url, struct err *err)
+{
+    char *why = NULL;
+    PQconninfoOption *options = PQconninfoParse(url, &why);
+    bool good = options != NULL;
+    PQconninfoFree(options);
+    PQfreemem(why);
+    return good ? RC_OK
+                : err_set(err, RC_REJECT,
+                          "store.url is no address PostgreSQL can read: look at its brackets, its "
+                          "%%XX and the names after the ?");
+}
+
 static enum rc open_postgres(const char *url, enum store_mode mode, struct store **out,
                              struct err *err)
 {
+    enum rc rc = check_address(url, err);
+    if (rc != RC_OK)
+        return rc;
     struct store_postgres *store = memory_new_zeroed(1, sizeof *store);
     store->store.ops = &store_postgres_ops;
     store->url = memory_copy_string(url);
     store->mode = mode;
     store->answer_us_max = ANSWER_US_MAX;
-    enum rc rc = dial(store, err);
+    rc = dial(store, err);
     if (rc == RC_OK && mode == STORE_WRITE && !store->locked)
         rc = refuse_second(store, err);
     if (rc != RC_OK) {
