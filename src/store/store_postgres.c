@@ -253,14 +253,6 @@ static enum rc send_query(struct store_postgres *store, const char *sql, const s
     return RC_OK;
 }
 
-static void cancel(struct store_postgres *store)
-{
-    char why[256];
-    PGcancel *token = PQgetCancel(store->connection);
-    PQcancel(token, why, sizeof why);
-    PQfreeCancel(token);
-}
-
 /* Tells the server the time limit once it has changed. */
 static enum rc limit_query(struct store_postgres *store, struct err *err)
 {
@@ -277,7 +269,10 @@ static enum rc limit_query(struct store_postgres *store, struct err *err)
 static enum rc fail_query(struct store_postgres *store, const PGresult *result, struct err *err)
 {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    if (state != NULL && strcmp(state, QUERY_CANCELED) == 0)
+    bool ended = state != NULL && strcmp(state, QUERY_CANCELED) == 0;
+    if (ended && store->store.query_us_max == 0)
+        return err_set(err, RC_AGAIN, "the program is stopping");
+    if (ended)
         return err_set(err, RC_AGAIN, "the query took longer than %" PRId64 " ms",
                        store->store.query_us_max / 1000);
     return postgres_fail(store, result, "cannot read", err);
@@ -308,7 +303,7 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
                 columns[i] = read_value(result, 0, i);
             wanted = fn(arg, columns, (size_t)count);
             if (!wanted)
-                cancel(store);
+                postgres_cancel(store);
         } else if (wanted && !postgres_succeeded(result)) {
             rc = fail_query(store, result, err);
         }
