@@ -548,8 +548,7 @@ class Cli(unittest.TestCase):
 
     def wait_for_waiting_batch(self, daemon):
         """Until the reset stands at the writer, which cannot write."""
-        wait_until(lambda: daemon.ask("GET", "/health")[1]["websocket_connected"] is False,
-                   "the source to stop")
+        wait_until(lambda: daemon.health()["writer_trouble"], "a writer in trouble")
 
     def start(self, home, *words):
         return subprocess.Popen(
@@ -610,8 +609,8 @@ class Cli(unittest.TestCase):
         def run(home):
             for answer in answers:
                 with Impostor(home, answer):
-                    for words in (("status",), ("status", "--json"), ("gaps",), ("providers",), ("handles",),
-                                  ("verify",), ("reset", "jetstream"), ("migrate",)):
+                    for words in (("status",), ("status", "--json"), ("gaps",), ("providers",),
+                                  ("handles",), ("verify",), ("reset", "jetstream"), ("migrate",)):
                         out, said = self.tell(home, *words, code=1)
                         self.assertEqual(out, "")
                         self.assertRegex(said, "broke off|not JSON|status 500|later|does not an")
