@@ -3,6 +3,7 @@
 
 #include "config_load.h"
 #include "daemon_admin.h"
+#include "daemon_providers.h"
 #include "daemon_view.h"
 #include "serve/server.h"
 #include "source/jetstream.h"
@@ -37,6 +38,7 @@ struct daemon {
     struct store *store; /* until the writer owns it */
     struct store_position position;
     struct text jetstream_cursor;
+    struct gap_set jetstream_gaps;
     struct writer *writer;
     struct loop *loop;
     struct network *network;
@@ -50,6 +52,7 @@ struct daemon {
     struct server_options server_options;
     struct text socket_path;
     struct latest *shown;
+    struct daemon_providers providers;
     int64_t started_us;
     double rate;          /* events per second; below 0: not known yet */
     int64_t rate_us;      /* since when it is being measured */
@@ -90,6 +93,9 @@ static void show(void *arg)
         daemon->source->ops->view(daemon->source, &view.source);
         measure_rate(daemon, view.source.events);
         view.source_name = daemon->source->ops->name;
+        if (!daemon->stopping)
+            daemon_providers_look(&daemon->providers, view.source_name, &view.source, view.at_us,
+                                  daemon->pool, daemon->outbox);
     }
     view.rate = daemon->rate;
     writer_state(daemon->writer, &view.writer);
@@ -244,6 +250,20 @@ static bool take_text(void *arg, const struct field *columns, size_t count)
     return false;
 }
 
+/* Where the sources stand, as stored. */
+static enum rc read_positions(struct daemon *daemon, struct err *err)
+{
+    struct field params[GAP_LOAD_PARAMS];
+    enum rc rc = store_query(
+        daemon->store, "SELECT state FROM cursors WHERE source = 'jetstream' AND stream = 'live'",
+        NULL, 0, take_text, &daemon->jetstream_cursor, err);
+    if (rc != RC_OK)
+        return rc;
+    gap_load_begin(&daemon->jetstream_gaps, params);
+    return store_query(daemon->store, gap_load_sql, params, GAP_LOAD_PARAMS, gap_load_row,
+                       &daemon->jetstream_gaps, err);
+}
+
 static enum rc open_store(struct daemon *daemon, struct err *err)
 {
     unsigned applied;
@@ -262,11 +282,7 @@ static enum rc open_store(struct daemon *daemon, struct err *err)
              host[0] == '\0' ? "an unnamed host" : host);
     rc = store_claim(daemon->store, holder, daemon->config->serve.listen, clock_wall_us(),
                      &daemon->position, err);
-    if (rc == RC_OK)
-        rc = store_query(daemon->store,
-                         "SELECT state FROM cursors WHERE source = 'jetstream' AND stream = 'live'",
-                         NULL, 0, take_text, &daemon->jetstream_cursor, err);
-    return rc;
+    return rc == RC_OK ? read_positions(daemon, err) : rc;
 }
 
 /* Where to begin when the store knows nothing yet: what an operator, or an earlier program, left in
@@ -316,6 +332,7 @@ static enum rc make_source(struct daemon *daemon, struct err *err)
         .reconnect_delay_seconds = daemon->tuning.reconnect_delay_seconds,
         .max_reconnect_attempts = daemon->tuning.max_reconnect_attempts,
         .cursor_state = text_bytes(&daemon->jetstream_cursor),
+        .gaps = &daemon->jetstream_gaps,
         .start_us = read_cursor_file(daemon),
     };
     return jetstream_new(&env, &options, &daemon->source, err);
@@ -439,12 +456,14 @@ static void stop_all(struct daemon *daemon)
         latest_free(daemon->shown);
     text_free(&daemon->jetstream_cursor);
     text_free(&daemon->socket_path);
+    gap_set_deinit(&daemon->jetstream_gaps);
 }
 
 int daemon_run(const struct daemon_options *options)
 {
     struct daemon daemon = {.options = options, .config = options->config};
     struct err err;
+    gap_set_init(&daemon.jetstream_gaps, "jetstream", "live", 0);
     enum rc rc = open_store(&daemon, &err);
     if (rc == RC_OK) {
         start_writer(&daemon);

@@ -69,6 +69,7 @@ void daemon_view_status(const struct daemon_view *view, int64_t now_us, struct s
         snprintf(to->name, sizeof to->name, "%s", from->name);
         snprintf(to->state, sizeof to->state, "%s", from->state);
         snprintf(to->reason, sizeof to->reason, "%s", from->reason);
+        snprintf(to->chosen, sizeof to->chosen, "%s", from->chosen);
         to->current = from->current;
         to->successes = (int64_t)from->successes;
         to->failures = (int64_t)from->failures;

@@ -83,6 +83,9 @@ must_check enum rc store_query(struct store *store, const char *sql, const struc
 /* Ends every later query of this reader after `us` with RC_AGAIN: a long read would keep the
  * database from tidying up behind the writer. */
 void store_limit_queries(struct store *store, int64_t us);
+/* What a driver's `position` reads; RC_FATAL when the store has lost it. */
+must_check enum rc store_read_position(struct store *store, struct store_position *position,
+                                       struct err *err);
 /* The first column of the first row as a number; `fallback` when there is no row or it is NULL. */
 must_check enum rc store_query_int(struct store *store, const char *sql, int64_t fallback,
                                    int64_t *value, struct err *err);

@@ -263,20 +263,6 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
     return rc;
 }
 
-static bool take_position(void *arg, const struct field *columns, size_t count)
-{
-    assert(count == 3);
-    *(struct store_position *)arg =
-        (struct store_position){columns[0].i, columns[1].i, columns[2].i};
-    return false;
-}
-
-static enum rc read_position(struct store *base, struct store_position *position, struct err *err)
-{
-    return run_query(base, "SELECT epoch, commit_seq, next_n FROM engine WHERE id = 1", NULL, 0,
-                     take_position, position, err);
-}
-
 /* In slices, so that a program that stops need not wait for the end. The transaction around them
  * holds the moment that is copied: without it every commit of the writer would make the copy begin
  * anew. */
@@ -350,7 +336,7 @@ const struct store_ops store_sqlite_ops = {
     .script = run_script,
     .query = run_query,
     .write = sqlite_write,
-    .position = read_position,
+    .position = store_read_position,
     .backup = copy_store,
     .writer = look_for_writer,
 };
