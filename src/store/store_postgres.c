@@ -10,6 +10,7 @@
 
 #define WRITER_LOCK        "7236272618935575"
 #define LOCK_WAIT          "3s"
+#define WRITE_WAIT         "5s" /* behind somebody's lock; then it is told as trouble */
 #define LOCK_NOT_AVAILABLE "55P03"
 #define QUERY_CANCELED     "57014"
 #define ANSWER_US_MAX      INT64_C(30000000)
@@ -50,7 +51,7 @@ static enum rc take_lock(struct store_postgres *store, struct err *err)
 {
     PGresult *result = postgres_run(store, "SET lock_timeout = '" LOCK_WAIT "';"
                                            "SELECT pg_advisory_lock(" WRITER_LOCK ");"
-                                           "RESET lock_timeout");
+                                           "SET lock_timeout = '" WRITE_WAIT "'");
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     enum rc rc = RC_OK;
     store->locked = postgres_succeeded(result);

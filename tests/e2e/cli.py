@@ -548,8 +548,7 @@ class Cli(unittest.TestCase):
 
     def wait_for_waiting_batch(self, daemon):
         """Until the reset stands at the writer, which cannot write."""
-        wait_until(lambda: daemon.ask("GET", "/health")[1]["websocket_connected"] is False,
-                   "the source to stop")
+        wait_until(lambda: daemon.health()["writer_trouble"], "a writer in trouble")
 
     def start(self, home, *words):
         return subprocess.Popen(
