@@ -64,6 +64,7 @@ void control_stats(struct http_exchange *exchange, void *arg)
     put_counter(&writer, "connections_total", sim->connections_total);
     put_counter(&writer, "frames", sim->frames);
     put_counter(&writer, "frame_bytes", sim->frame_bytes);
+    put_counter(&writer, "options_updates", sim->options_updates);
     put_counter(&writer, "lost", sim->loss_count);
     json_key(&writer, "faults");
     json_begin_object(&writer);

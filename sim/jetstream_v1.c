@@ -60,6 +60,7 @@ static void on_message(void *arg, enum ws_opcode opcode, struct bytes message)
             stream_filter_deinit(&subscriber->filter);
             subscriber->filter = filter;
             subscriber->hello_due = false;
+            subscriber->sim->options_updates++;
             subscriber_wake(subscriber);
         }
     }

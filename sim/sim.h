@@ -45,7 +45,7 @@ struct sim {
     struct dictionary *dictionaries[2][2]; /* by wire, right and wrong; made when first needed */
     struct subscriber *subscribers;
     unsigned connections;
-    uint64_t connections_total, frames, frame_bytes;
+    uint64_t connections_total, frames, frame_bytes, options_updates;
     struct sim_loss *losses;
     size_t loss_count, loss_cap;
 };

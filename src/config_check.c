@@ -43,6 +43,12 @@ static bool port_valid(struct bytes text)
     return text.len <= 5 && bytes_to_u64(text, &port) && port >= 1 && port <= 65535;
 }
 
+/* Who listens may leave the choice of the port to the system. */
+static bool is_free_port(struct bytes text)
+{
+    return bytes_equal_string(text, "0");
+}
+
 /* HOST, HOST:PORT, [ADDRESS]:PORT; the port is required when `with_port`. */
 static bool host_valid(struct bytes text, bool with_port)
 {
@@ -60,7 +66,8 @@ static bool host_valid(struct bytes text, bool with_port)
     }
     if (rest.len == 0)
         return !with_port;
-    return rest.data[0] == ':' && port_valid(skip(rest, 1));
+    struct bytes port = skip(rest, 1);
+    return rest.data[0] == ':' && (port_valid(port) || (with_port && is_free_port(port)));
 }
 
 static bool url_valid(struct bytes url, const char *const *schemes)

@@ -100,7 +100,7 @@ const struct setting config_settings[] = {
      .initial = "sqlite:data/tidemark.db", .check = config_check_store, .url = true,
      .sentence = "Where everything is stored: sqlite:PATH or postgresql://..."},
     {.path = "store.data_dir", .type = SETTING_TEXT,
-     .offset = offsetof(struct config, store.data_dir), .initial = "",
+     .offset = offsetof(struct config, store.data_dir), .empty_allowed = true,
      .sentence = "Folder of the socket that commands use; empty: where the SQLite file lies, or "
                  "data with PostgreSQL."},
     {.path = "serve.listen", .type = SETTING_TEXT, .offset = offsetof(struct config, serve.listen),

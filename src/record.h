@@ -43,7 +43,7 @@ struct record {
     uint16_t kind;
     uint16_t field_count;
     bool folded;  /* another record of this commit stands for it */
-    bool refused; /* the store will not take it: it stands for nothing */
+    bool refused; /* the store would not take it: a quarantine row stands for it */
     int64_t n;    /* ingest number, given by the writer */
     struct field fields[];
 };

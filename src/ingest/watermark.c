@@ -8,15 +8,11 @@
 
 enum { WORD_BITS = 64 };
 
-/* Apart from the notes: a report touches these eight bytes and one bit, nothing else. */
-struct watermark_unit {
-    uint32_t pending;
-    uint32_t epoch;
-};
-
+/* Apart from the counters: a report about a unit of this epoch touches four bytes and one bit. */
 struct watermark_note {
     uint64_t payload;
     int64_t admitted_us;
+    uint32_t epoch;
     uint32_t owed;
 };
 
@@ -49,6 +45,20 @@ static void set_done(struct watermark *wm, uint64_t ord, bool value)
     *word = value ? *word | bit : *word & ~bit;
 }
 
+/* Makes the slots of [from, to) ready for other units: no bit is set outside of [base, next). */
+static void clear_done(struct watermark *wm, uint64_t from, uint64_t to)
+{
+    uint64_t word_bits = wm->capacity < WORD_BITS ? wm->capacity : WORD_BITS;
+    assert(from <= to && to - from <= wm->capacity);
+    while (from < to) {
+        uint64_t slot = slot_of(wm, from), at = slot % WORD_BITS;
+        uint64_t run = word_bits - at < to - from ? word_bits - at : to - from;
+        assert(run > 0 && run <= WORD_BITS);
+        wm->done[slot / WORD_BITS] &= ~(~UINT64_C(0) >> (WORD_BITS - run) << at);
+        from += run;
+    }
+}
+
 /* First unfinished ordinal at or above `ord`, or next: a word of 64 units at a time. */
 static uint64_t first_open(const struct watermark *wm, uint64_t ord)
 {
@@ -65,7 +75,7 @@ static uint64_t first_open(const struct watermark *wm, uint64_t ord)
         }
         ord += in_word;
     }
-    /* Bits at and above next are leftovers of an earlier round. */
+    /* In a full ring the slot after the last unit is the first one's. */
     return ord < wm->next ? ord : wm->next;
 }
 
@@ -76,7 +86,7 @@ void watermark_init(struct watermark *wm, uint64_t capacity)
     uint64_t words = (capacity + WORD_BITS - 1) / WORD_BITS;
     *wm = (struct watermark){.capacity = capacity};
     wm->done = memory_new_zeroed(words, sizeof *wm->done);
-    wm->units = memory_new_zeroed(capacity, sizeof *wm->units);
+    wm->pending = memory_new_zeroed(capacity, sizeof *wm->pending);
     wm->notes = memory_new_zeroed(capacity, sizeof *wm->notes);
 }
 
@@ -85,7 +95,7 @@ void watermark_deinit(struct watermark *wm)
     assert(wm->capacity > 0);
     assert(sane(wm));
     free(wm->done);
-    free(wm->units);
+    free(wm->pending);
     free(wm->notes);
     *wm = (struct watermark){0};
 }
@@ -98,24 +108,30 @@ enum rc watermark_admit(struct watermark *wm, uint32_t children, uint64_t payloa
     if (wm->next - wm->base == wm->capacity)
         return RC_AGAIN;
     uint64_t ord = wm->next++, slot = slot_of(wm, ord);
-    wm->units[slot] = (struct watermark_unit){.pending = children, .epoch = wm->epoch};
-    wm->notes[slot] = (struct watermark_note){.payload = payload, .admitted_us = now_us};
-    set_done(wm, ord, children == 0);
+    wm->pending[slot] = children;
+    wm->notes[slot] = (struct watermark_note){payload, now_us, wm->epoch, 0};
+    if (children == 0)
+        set_done(wm, ord, true);
     *ticket = (struct watermark_ticket){.ord = ord, .epoch = wm->epoch};
     return RC_OK;
+}
+
+/* Whether the unit at `ord` was admitted in `epoch`. */
+static bool is_of(const struct watermark *wm, uint64_t ord, uint32_t epoch)
+{
+    if (ord >= wm->epoch_from)
+        return epoch == wm->epoch;
+    return epoch == wm->notes[slot_of(wm, ord)].epoch;
 }
 
 /* What a report about `ord` under `epoch` would meet; WATERMARK_COUNTED when the unit is open. */
 static enum watermark_answer judge(const struct watermark *wm, uint64_t ord, uint32_t epoch)
 {
-    if (epoch != wm->epoch && ord >= wm->next)
-        return WATERMARK_STALE;
     if (!holds(wm, ord))
-        return WATERMARK_UNKNOWN;
-    const struct watermark_unit *unit = &wm->units[slot_of(wm, ord)];
-    if (unit->epoch != epoch)
+        return ord >= wm->next && epoch != wm->epoch ? WATERMARK_STALE : WATERMARK_UNKNOWN;
+    if (!is_of(wm, ord, epoch))
         return WATERMARK_STALE;
-    return unit->pending == 0 ? WATERMARK_ALREADY : WATERMARK_COUNTED;
+    return wm->pending[slot_of(wm, ord)] == 0 ? WATERMARK_ALREADY : WATERMARK_COUNTED;
 }
 
 enum watermark_answer watermark_finish(struct watermark *wm, uint64_t ord, uint32_t epoch)
@@ -124,9 +140,9 @@ enum watermark_answer watermark_finish(struct watermark *wm, uint64_t ord, uint3
     enum watermark_answer answer = judge(wm, ord, epoch);
     if (answer != WATERMARK_COUNTED)
         return answer;
-    struct watermark_unit *unit = &wm->units[slot_of(wm, ord)];
-    assert(unit->pending > 0 && !is_done(wm, ord) && ord >= wm->staged);
-    if (--unit->pending > 0)
+    uint32_t *pending = &wm->pending[slot_of(wm, ord)];
+    assert(*pending > 0 && ord >= wm->staged);
+    if (--*pending > 0)
         return WATERMARK_COUNTED;
     set_done(wm, ord, true);
     return WATERMARK_FINISHED;
@@ -151,9 +167,9 @@ enum watermark_answer watermark_owe(struct watermark *wm, uint64_t ord, uint32_t
     if (answer != WATERMARK_COUNTED)
         return answer;
     uint64_t slot = slot_of(wm, ord);
-    assert(wm->notes[slot].owed == 0 && !is_done(wm, ord) && ord >= wm->staged);
-    *children = wm->notes[slot].owed = wm->units[slot].pending;
-    wm->units[slot].pending = 0;
+    assert(wm->notes[slot].owed == 0 && ord >= wm->staged);
+    *children = wm->notes[slot].owed = wm->pending[slot];
+    wm->pending[slot] = 0;
     set_done(wm, ord, true);
     return WATERMARK_FINISHED;
 }
@@ -162,10 +178,10 @@ bool watermark_unowe(struct watermark *wm, uint64_t ord, uint32_t epoch)
 {
     assert(sane(wm));
     uint64_t slot = slot_of(wm, ord);
-    if (!holds(wm, ord) || wm->units[slot].epoch != epoch || wm->notes[slot].owed == 0)
+    if (!holds(wm, ord) || !is_of(wm, ord, epoch) || wm->notes[slot].owed == 0)
         return false;
-    assert(wm->units[slot].pending == 0 && is_done(wm, ord));
-    wm->units[slot].pending = wm->notes[slot].owed;
+    assert(wm->pending[slot] == 0 && is_done(wm, ord));
+    wm->pending[slot] = wm->notes[slot].owed;
     wm->notes[slot].owed = 0;
     set_done(wm, ord, false);
     if (wm->staged > ord)
@@ -176,11 +192,12 @@ bool watermark_unowe(struct watermark *wm, uint64_t ord, uint32_t epoch)
 bool watermark_stage(struct watermark *wm)
 {
     assert(sane(wm));
+    if (wm->staged == wm->next || !is_done(wm, wm->staged))
+        return false;
     uint64_t upto = first_open(wm, wm->staged);
-    assert(upto >= wm->staged && upto <= wm->next);
-    bool moved = upto > wm->staged;
+    assert(upto > wm->staged && upto <= wm->next);
     wm->staged = upto;
-    return moved;
+    return true;
 }
 
 bool watermark_commit(struct watermark *wm, uint64_t upto, uint32_t epoch)
@@ -190,8 +207,10 @@ bool watermark_commit(struct watermark *wm, uint64_t upto, uint32_t epoch)
     if (epoch != wm->epoch)
         return false;
     assert(upto <= wm->staged); /* a position nobody staged cannot have committed (I2) */
-    if (upto > wm->base)
+    if (upto > wm->base) {
+        clear_done(wm, wm->base, upto);
         wm->base = upto;
+    }
     return true;
 }
 
@@ -206,7 +225,9 @@ void watermark_undo(struct watermark *wm, uint64_t ord)
 {
     assert(sane(wm));
     assert(ord <= wm->next && wm->epoch < UINT32_MAX);
+    clear_done(wm, ord > wm->base ? ord : wm->base, wm->next);
     wm->epoch++;
+    wm->epoch_from = ord;
     wm->next = ord;
     if (wm->base > ord)
         wm->base = ord;
@@ -249,14 +270,14 @@ uint32_t watermark_pending(const struct watermark *wm, uint64_t ord)
 {
     assert(sane(wm));
     assert(holds(wm, ord));
-    return wm->units[slot_of(wm, ord)].pending;
+    return wm->pending[slot_of(wm, ord)];
 }
 
 uint32_t watermark_unit_epoch(const struct watermark *wm, uint64_t ord)
 {
     assert(sane(wm));
     assert(holds(wm, ord));
-    return wm->units[slot_of(wm, ord)].epoch;
+    return wm->notes[slot_of(wm, ord)].epoch;
 }
 
 uint64_t watermark_lag(const struct watermark *wm)

@@ -17,7 +17,7 @@
  *
  * Every unit carries the epoch of its admission. An undo drops units and gives their ordinals out
  * again under a new epoch, so what a dropped unit's fetch reports later is refused, while units
- * below the undo still accept theirs. Only what lies in [base, next) means anything in the ring.
+ * below the undo still accept theirs. No done bit is set outside of [base, next).
  *
  * Owner: its source.  Thread: the owner's.  Never reads a clock, does no I/O, allocates in init
  * only. It does not know what a cursor is, and keeps nothing over a restart. */
@@ -40,15 +40,15 @@ enum watermark_answer {
     WATERMARK_ALREADY,  /* the unit is finished, or this ticket was used before */
 };
 
-struct watermark_unit; /* the part every report touches */
-struct watermark_note; /* the part only the owner reads */
+struct watermark_note; /* the part of a unit that only its owner reads */
 
 struct watermark {
     uint64_t base, staged, next;
     uint64_t capacity; /* a power of two */
     uint32_t epoch;
-    uint64_t *done; /* bit per ring slot */
-    struct watermark_unit *units;
+    uint64_t epoch_from; /* units at and above it were admitted in this epoch, those below before */
+    uint64_t *done;      /* bit per ring slot */
+    uint32_t *pending;   /* children still running */
     struct watermark_note *notes;
 };
 
@@ -83,7 +83,8 @@ enum watermark_answer watermark_owe(struct watermark *wm, uint64_t ord, uint32_t
 bool watermark_unowe(struct watermark *wm, uint64_t ord, uint32_t epoch);
 
 /* Raises `staged` over every finished unit that follows it without a hole; base stays. True when
- * it moved: the cursor to store is the payload of `staged - 1`. */
+ * it moved: the cursor to store is the payload of `staged - 1`. It can move only after the unit at
+ * `staged` itself has finished. */
 must_check bool watermark_stage(struct watermark *wm);
 /* The transaction that carried the cursor of `upto - 1` committed. `epoch` is the watermark's when
  * it was staged; after an undo the answer comes too late: false, nothing changes. A committed

@@ -113,23 +113,34 @@ static bool is_fixed(uint64_t fixed, uint8_t column)
     return (fixed >> column & 1) != 0;
 }
 
-/* The index and the order name the same fields in turn, in one direction, but for fixed ones. */
+static bool matters(const struct order_term *term, uint64_t fixed)
+{
+    return term->name == NULL || !is_fixed(fixed, term->column);
+}
+
+static bool has_one_direction(const struct order *order, uint64_t fixed)
+{
+    bool desc = order->terms[order->count - 1].desc;
+    for (size_t i = 0; i < order->count; i++)
+        if (matters(&order->terms[i], fixed) && order->terms[i].desc != desc)
+            return false;
+    return true;
+}
+
+/* The index names the order's fields in turn, but for fixed ones; the ingest number follows. */
 static bool serves(const struct collection_index *index, const struct order *order, uint64_t fixed)
 {
-    size_t terms = order->count - (order->terms[order->count - 1].name == NULL);
     size_t term = 0;
     for (size_t i = 0; i < index->count; i++) {
-        bool met = term < terms && order->terms[term].column == index->columns[i];
+        bool met = term < order->count && order->terms[term].name != NULL &&
+                   order->terms[term].column == index->columns[i];
         if (!met && !is_fixed(fixed, index->columns[i]))
             return false;
         term += met;
     }
-    while (term < terms && is_fixed(fixed, order->terms[term].column))
+    while (term < order->count && !matters(&order->terms[term], fixed))
         term++;
-    bool same = true;
-    for (size_t i = 1; i < order->count; i++)
-        same = same && order->terms[i].desc == order->terms[0].desc;
-    return term == terms && same;
+    return term + 1 >= order->count && has_one_direction(order, fixed);
 }
 
 bool order_has_index(const struct collection *collection, const struct order *order, uint64_t fixed)

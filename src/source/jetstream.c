@@ -3,9 +3,10 @@
 
 #include "decode/jetstream_event.h"
 #include "ingest/cursor.h"
-#include "ingest/gaps.h"
+#include "ingest/gap.h"
 #include "ingest/intake.h"
 #include "source/jetstream_host.h"
+#include "source/source_view.h"
 #include "sys/log.h"
 
 #include <assert.h>
@@ -21,6 +22,7 @@
 #define SOURCE_NAME     "jetstream"
 #define STREAM_NAME     "live"
 #define NOBODY          "(nobody)" /* whose a position is that no host gave */
+#define GAP_REASON_TEXT "older than the host's replay window"
 
 /* What its frames must be judged by. Frames wait in the ring while the next connection is made
  * already, so it goes through the ring before them. */
@@ -46,7 +48,7 @@ struct jetstream {
     struct failover_pick pick;
     struct cursor_state cursor;
     int owner; /* whose clock the position is of; PROVIDER_NONE: nobody's */
-    struct gaps gaps;
+    struct gap_set gaps;
     struct ws *ws;
     struct timer again;
     int64_t dialled_us;               /* monotonic */
@@ -95,7 +97,7 @@ static void look_for_gap(struct jetstream *js, int64_t time_us)
         sure_us = opening->outdated ? from_us : sure_us + js->window_us / QUIET_SHARE;
     if (opening->rewound_us < 0 || time_us <= sure_us)
         return;
-    gaps_note(&js->gaps, from_us, time_us);
+    gap_note(&js->gaps, from_us, time_us);
     log_event(LOG_WARN, SOURCE_NAME, "gap",
               (struct log_field[]){log_string("host", js->intake.provider),
                                    log_int("from_us", from_us), log_int("to_us", time_us),
@@ -160,7 +162,7 @@ static enum rc add_cursor(void *arg, int64_t position, struct batch *batch)
                                .extracted_count = 1,
                                .records = batch->record_count,
                                .now_ms = wall(js) / 1000};
-    enum rc rc = gaps_add(&js->gaps, batch, "older than the host's replay window", wall(js));
+    enum rc rc = gap_open_noted(&js->gaps, batch, GAP_REASON_TEXT, wall(js));
     if (rc != RC_OK)
         return rc;
     rc = cursor_state_advance(&js->cursor, &page, &err);
@@ -375,6 +377,14 @@ static void start(struct source *source)
     dial_later(js, 0);
 }
 
+static void tune(struct source *source, const struct source_tuning *tuning)
+{
+    struct jetstream *js = of(source);
+    assert(tuning->reconnect_delay_seconds > 0);
+    js->attempts_max = tuning->max_reconnect_attempts;
+    js->hosts.settings.schedule = retry_schedule_reconnect(tuning->reconnect_delay_seconds, 0);
+}
+
 static void stop(struct source *source)
 {
     struct jetstream *js = of(source);
@@ -406,6 +416,7 @@ static void view(const struct source *source, struct source_view *out)
                                 .reconnects = js->reconnects,
                                 .bytes = js->intake.bytes};
     provider_words_copy(out->provider, sizeof out->provider, host_name(js));
+    source_show_providers(&js->hosts, js->pick.provider, mono(js), out);
     out->trouble[0] = '\0';
     if (js->state != SOURCE_LIVE)
         provider_words_copy(out->trouble, sizeof out->trouble, js->trouble.text);
@@ -416,6 +427,7 @@ static void free_jetstream(struct source *source)
     struct jetstream *js = of(source);
     js->env.runtime->ops->timer_disarm(js->env.runtime, &js->again);
     intake_deinit(&js->intake);
+    gap_set_deinit(&js->gaps);
     json_doc_free(js->doc);
     text_free(&js->query);
     for (size_t i = 0; i < JETSTREAM_ENDPOINTS_MAX; i++)
@@ -425,6 +437,7 @@ static void free_jetstream(struct source *source)
 
 static const struct source_ops jetstream_ops = {.name = SOURCE_NAME,
                                                 .start = start,
+                                                .tune = tune,
                                                 .stop = stop,
                                                 .stopped = stopped,
                                                 .view = view,
@@ -450,7 +463,7 @@ static enum rc set_up(struct jetstream *js, const struct jetstream_options *opti
                                         &number, err);
         if (rc != RC_OK)
             return rc;
-        js->endpoints[number] = memory_copy_string(options->endpoints[i]);
+        js->endpoints[number] = jetstream_host_address(options->endpoints[i]);
     }
     if (js->hosts.count == 0)
         return err_set(err, RC_REJECT, "no jetstream endpoint is configured");
@@ -483,8 +496,10 @@ enum rc jetstream_new(const struct source_env *env, const struct jetstream_optio
     js->attempts_max = options->max_reconnect_attempts;
     js->window_us = options->window_us == 0 ? WINDOW_US : options->window_us;
     js->pick.provider = js->owner = PROVIDER_NONE;
-    gaps_init(&js->gaps, SOURCE_NAME, STREAM_NAME);
     js->again = (struct timer){.fn = dial, .arg = js};
+    gap_set_init(&js->gaps, SOURCE_NAME, STREAM_NAME, 0);
+    if (options->gaps != NULL)
+        gap_set_copy(&js->gaps, options->gaps);
     js->doc = json_doc_new(FRAME_BYTES_MAX, JSON_DEPTH_MAX);
     intake_init(&js->intake, &intake_ops, js, env->runtime, env->pool, SOURCE_NAME,
                 options->ring_bytes == 0 ? RING_BYTES : options->ring_bytes);

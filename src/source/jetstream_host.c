@@ -28,3 +28,14 @@ enum rc jetstream_host_add(struct failover *hosts, const char *endpoint, int32_t
                                  .priority = priority};
     return failover_add(hosts, &spec, now_us, number, err);
 }
+
+char *jetstream_host_address(const char *endpoint)
+{
+    struct text address = {0};
+    const char *rest = strstr(endpoint, "://");
+    assert(rest != NULL);
+    text_append_string(&address, endpoint);
+    if (strchr(rest + 3, '/') == NULL)
+        text_append_string(&address, "/subscribe");
+    return address.data;
+}

@@ -16,4 +16,7 @@ must_check enum rc jetstream_host_add(struct failover *hosts, const char *endpoi
                                       int32_t priority, int64_t now_us, int *number,
                                       struct err *err);
 
+/* The address to dial: one without a path gets the wire's own. The caller frees it. */
+char *jetstream_host_address(const char *endpoint);
+
 #endif

@@ -2,31 +2,46 @@
  *
  * statement.h - how each kind of record is written, once for both stores.
  *
- * A statement is SQL over `{rows}`, the records of its kind under the name `r`: `r.did`, `r.n`. A
- * commit runs them in the order of the table, each over all records of its kind. SQLite runs it
- * record by record with bound values; PostgreSQL runs it once over arrays. Hence what every
- * statement must keep: the outcome may not depend on the order of the records, nor on one
- * statement seeing a record twice (the commit folds equal keys first). */
+ * A statement is SQL over the records of its kind: `r.did` is a field, `r.n` the ingest number,
+ * `{seq}` the commit's. Where they come from is said by `{rows}`, or by `{rows with}` when other
+ * tables follow. A commit runs the statements in the order of the table, each once over all records
+ * of its kind that meet its condition: PostgreSQL gets them as arrays, SQLite as a table. Hence
+ * what every statement must keep: the outcome may not depend on the order of the records, nor on
+ * one statement seeing a record twice (the commit folds equal keys first). */
 #ifndef STORE_STATEMENT_H
 #define STORE_STATEMENT_H
 
 #include "record.h"
 
 #define STATEMENT_PARAMS_MAX 16
-#define PARAM_N              254 /* the record's ingest number */
-#define PARAM_SEQ            255 /* the commit's number, one value for all */
+/* With a kind's name: the table of its records on SQLite. */
+#define STATEMENT_ROWS_PREFIX "tidemark_rows_"
+#define PARAM_N               254 /* the record's ingest number */
+#define PARAM_SEQ             255 /* the commit's number, one value for all */
+
+struct commit;
 
 enum dialect { DIALECT_SQLITE, DIALECT_POSTGRES };
 
+/* Met by records whose `field` is this number. */
+struct condition {
+    uint8_t field;
+    int64_t value;
+};
+
 struct statement {
     enum record_id kind;
-    bool each; /* record by record on PostgreSQL too: later ones must see what earlier ones did */
+    const struct condition *only; /* NULL: every record of the kind */
+    bool each;                    /* record by record: later ones must see what earlier ones did */
     const char *sql;
 };
 
 extern const struct statement statements[];
 extern const size_t statement_count;
 
+/* Gathers the commit's records the statement is about; returns their number. */
+size_t statement_choose(const struct statement *statement, const struct commit *commit,
+                        const struct record **chosen);
 /* The text for one dialect; `params[i]` says which field parameter i+1 is. Returns their number. */
 size_t statement_expand(const struct statement *statement, enum dialect dialect, struct text *sql,
                         uint8_t params[STATEMENT_PARAMS_MAX]);

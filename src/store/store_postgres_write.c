@@ -25,6 +25,7 @@ struct pipeline {
     const char *names[4096]; /* of each command sent, to tell whose answer an error is */
     size_t sent;
     enum rc rc;
+    const struct record *rows[COMMIT_RECORDS_MAX * 2]; /* what one statement is about */
 };
 
 static void put_u32(struct text *out, uint32_t value)
@@ -63,19 +64,18 @@ static void put_element(struct text *out, const struct record *record, uint8_t p
     }
 }
 
-/* One binary array parameter: a column of the records [from, to). */
-static void put_array(struct text *out, const struct commit *commit, size_t from, size_t to,
+/* One binary array parameter: a column of the rows. */
+static void put_array(struct text *out, const struct record *const *rows, size_t count,
                       uint8_t param)
 {
-    const struct record_kind *kind = &record_kinds[commit->records[from]->kind];
     text_clear(out);
     put_u32(out, 1); /* dimensions */
     put_u32(out, 1); /* may hold NULLs */
-    put_u32(out, element_type(kind, param));
-    put_u32(out, (uint32_t)(to - from));
+    put_u32(out, element_type(&record_kinds[rows[0]->kind], param));
+    put_u32(out, (uint32_t)count);
     put_u32(out, 1); /* first index */
-    for (size_t i = from; i < to; i++)
-        put_element(out, commit->records[i], param);
+    for (size_t i = 0; i < count; i++)
+        put_element(out, rows[i], param);
 }
 
 static void send(struct pipeline *pipeline, const char *name, int count, const char *const *values,
@@ -91,8 +91,15 @@ static void send(struct pipeline *pipeline, const char *name, int count, const c
     pipeline->names[pipeline->sent++] = name;
 }
 
-static void send_statement(struct pipeline *pipeline, const struct commit *commit, size_t which,
-                           size_t from, size_t to, const char *name)
+static const char *statement_name(size_t which)
+{
+    static char names[POSTGRES_STATEMENTS_MAX][8];
+    snprintf(names[which], sizeof names[which], "w%zu", which);
+    return names[which];
+}
+
+static void send_rows(struct pipeline *pipeline, const struct record *const *rows, size_t count,
+                      size_t which, int64_t seq)
 {
     struct store_postgres *store = pipeline->store;
     const char *values[STATEMENT_PARAMS_MAX];
@@ -101,21 +108,23 @@ static void send_statement(struct pipeline *pipeline, const struct commit *commi
         struct text *array = &store->arrays[i];
         if (store->params[which][i] == PARAM_SEQ) {
             text_clear(array);
-            put_u64(array, (uint64_t)commit->seq);
+            put_u64(array, (uint64_t)seq);
         } else {
-            put_array(array, commit, from, to, store->params[which][i]);
+            put_array(array, rows, count, store->params[which][i]);
         }
         values[i] = array->data;
         lengths[i] = (int)array->len;
     }
-    send(pipeline, name, (int)store->param_counts[which], values, lengths);
+    send(pipeline, statement_name(which), (int)store->param_counts[which], values, lengths);
 }
 
-static const char *statement_name(size_t which)
+static void send_statement(struct pipeline *pipeline, const struct commit *commit, size_t which)
 {
-    static char names[POSTGRES_STATEMENTS_MAX][8];
-    snprintf(names[which], sizeof names[which], "w%zu", which);
-    return names[which];
+    const struct statement *statement = &statements[which];
+    size_t count = statement_choose(statement, commit, pipeline->rows);
+    size_t step = statement->each ? 1 : count;
+    for (size_t at = 0; at < count; at += step)
+        send_rows(pipeline, &pipeline->rows[at], step, which, commit->seq);
 }
 
 static void send_bump(struct pipeline *pipeline, const struct commit *commit)
@@ -131,17 +140,11 @@ static void send_all(struct pipeline *pipeline, const struct commit *commit)
 {
     send(pipeline, "begin", 0, NULL, NULL);
     for (size_t i = 0; i < statement_count; i++) {
-        enum record_id kind = statements[i].kind;
-        size_t from = commit->begin[kind], to = commit->begin[kind + 1];
-        if (kind == RECORD_CURSOR && pipeline->rc == RC_OK) {
+        if (statements[i].kind == RECORD_CURSOR && pipeline->rc == RC_OK) {
             PQflush(pipeline->store->connection);
             crashpoint(CRASH_AFTER_ROWS);
         }
-        if (from == to)
-            continue;
-        size_t step = statements[i].each ? 1 : to - from;
-        for (size_t at = from; at < to; at += step)
-            send_statement(pipeline, commit, i, at, at + step, statement_name(i));
+        send_statement(pipeline, commit, i);
     }
     PQflush(pipeline->store->connection);
     crashpoint(CRASH_AFTER_CURSOR);
@@ -153,7 +156,8 @@ static void send_all(struct pipeline *pipeline, const struct commit *commit)
 static enum rc prepare(struct store_postgres *store, const char *name, const char *sql,
                        struct err *err)
 {
-    PGresult *result = PQprepare(store->connection, name, sql, 0, NULL);
+    bool sent = !store->lost && PQsendPrepare(store->connection, name, sql, 0, NULL);
+    PGresult *result = sent ? postgres_last(store) : NULL;
     enum rc rc = PQresultStatus(result) == PGRES_COMMAND_OK
                      ? RC_OK
                      : postgres_fail(store, result, "cannot prepare a statement", err);
@@ -165,6 +169,8 @@ static enum rc prepare_all(struct store_postgres *store, struct err *err)
 {
     struct text sql = {0};
     assert(statement_count <= POSTGRES_STATEMENTS_MAX);
+    /* What an earlier try prepared before it failed is still there. */
+    PQclear(postgres_run(store, "DEALLOCATE ALL"));
     enum rc rc = prepare(store, "begin", "BEGIN", err);
     for (size_t i = 0; i < statement_count && rc == RC_OK; i++) {
         store->param_counts[i] =
@@ -188,7 +194,7 @@ static enum rc collect(struct pipeline *pipeline, struct err *err)
     struct store_postgres *store = pipeline->store;
     enum rc rc = RC_OK;
     for (size_t i = 0; i < pipeline->sent + 1; i++) {
-        PGresult *result = PQgetResult(store->connection);
+        PGresult *result = postgres_next(store);
         ExecStatusType status = PQresultStatus(result);
         if (result == NULL)
             rc = rc != RC_OK ? rc : postgres_fail(store, NULL, "lost the connection", err);
@@ -202,7 +208,7 @@ static enum rc collect(struct pipeline *pipeline, struct err *err)
             break;
         if (result == NULL)
             return rc;
-        PQclear(PQgetResult(store->connection)); /* the NULL that ends one command's answers */
+        PQclear(postgres_next(store)); /* the NULL that ends one command's answers */
     }
     return rc;
 }
@@ -210,7 +216,10 @@ static enum rc collect(struct pipeline *pipeline, struct err *err)
 enum rc postgres_write(struct store *base, const struct commit *commit, struct err *err)
 {
     struct store_postgres *store = (struct store_postgres *)base;
-    struct pipeline pipeline = {.store = store};
+    struct pipeline pipeline;
+    pipeline.store = store;
+    pipeline.sent = 0;
+    pipeline.rc = RC_OK;
     assert(base->ops == &store_postgres_ops && store->mode == STORE_WRITE);
     if (!store->locked)
         return err_set(err, RC_RETRY, "PostgreSQL: another connection holds the writer's lock");
@@ -230,6 +239,6 @@ enum rc postgres_write(struct store *base, const struct commit *commit, struct e
         crashpoint(CRASH_AFTER_COMMIT);
     PQexitPipelineMode(store->connection);
     if (PQtransactionStatus(store->connection) == PQTRANS_INERROR)
-        PQclear(PQexec(store->connection, "ROLLBACK"));
+        PQclear(postgres_run(store, "ROLLBACK"));
     return rc;
 }

@@ -14,11 +14,12 @@
 static enum rc prepare_writes(struct store_sqlite *store, struct err *err)
 {
     struct text sql = {0};
-    enum rc rc = RC_OK;
+    uint8_t params[STATEMENT_PARAMS_MAX];
     assert(statement_count <= SQLITE_STATEMENTS_MAX);
+    int code = sqlite_rows_declare(store);
+    enum rc rc = code == SQLITE_OK ? RC_OK : sqlite_fail(store, code, "cannot prepare", err);
     for (size_t i = 0; i < statement_count && rc == RC_OK; i++) {
-        store->param_counts[i] =
-            statement_expand(&statements[i], DIALECT_SQLITE, &sql, store->params[i]);
+        statement_expand(&statements[i], DIALECT_SQLITE, &sql, params);
         rc = sqlite_prepare(store, text_string(&sql), &store->writes[i], err);
     }
     text_free(&sql);
@@ -56,33 +57,32 @@ static int run(sqlite3_stmt *statement)
     return code == SQLITE_DONE ? SQLITE_OK : reset;
 }
 
-static int write_record(struct store_sqlite *store, size_t which, const struct record *record,
-                        int64_t seq)
+/* Runs one statement over the records it is about, at once or one by one. */
+static int write_statement(struct store_sqlite *store, const struct commit *commit, size_t which)
 {
+    const struct record *chosen[COMMIT_RECORDS_MAX * 2];
+    size_t count = statement_choose(&statements[which], commit, chosen);
+    size_t step = statements[which].each ? 1 : count;
     sqlite3_stmt *statement = store->writes[which];
-    for (size_t i = 0; i < store->param_counts[which]; i++) {
-        uint8_t param = store->params[which][i];
-        if (param == PARAM_N)
-            sqlite3_bind_int64(statement, (int)i + 1, record->n);
-        else if (param == PARAM_SEQ)
-            sqlite3_bind_int64(statement, (int)i + 1, seq);
-        else
-            sqlite_bind(statement, (int)i + 1, &record->fields[param]);
+    int code = SQLITE_OK;
+    if (sqlite3_bind_parameter_count(statement) > 0)
+        sqlite3_bind_int64(statement, 1, commit->seq);
+    for (size_t at = 0; at < count && code == SQLITE_OK; at += step) {
+        store->rows = (struct sqlite_rows){chosen + at, step};
+        code = run(statement);
     }
-    return run(statement);
+    store->rows = (struct sqlite_rows){0};
+    return code;
 }
 
 static enum rc write_rows(struct store_sqlite *store, const struct commit *commit, struct err *err)
 {
     for (size_t i = 0; i < statement_count; i++) {
-        enum record_id kind = statements[i].kind;
-        if (kind == RECORD_CURSOR)
+        if (statements[i].kind == RECORD_CURSOR)
             crashpoint(CRASH_AFTER_ROWS);
-        for (size_t r = commit->begin[kind]; r < commit->begin[kind + 1]; r++) {
-            int code = write_record(store, i, commit->records[r], commit->seq);
-            if (code != SQLITE_OK)
-                return sqlite_fail(store, code, "cannot write", err);
-        }
+        int code = write_statement(store, commit, i);
+        if (code != SQLITE_OK)
+            return sqlite_fail(store, code, "cannot write", err);
     }
     crashpoint(CRASH_AFTER_CURSOR);
     return RC_OK;
@@ -107,6 +107,8 @@ enum rc sqlite_write(struct store *base, const struct commit *commit, struct err
 {
     struct store_sqlite *store = (struct store_sqlite *)base;
     assert(base->ops == &store_sqlite_ops && store->lock_fd >= 0);
+    if (store->broken)
+        return err_set(err, RC_FATAL, "%s", store->broken_err.text);
     enum rc rc = store->begin == NULL ? prepare_writes(store, err) : RC_OK;
     if (rc != RC_OK)
         return rc;

@@ -23,6 +23,7 @@ struct writer {
     struct writer_state state; /* the thread's own */
     struct committer committer;
     struct batch *held; /* popped, but the commit had no room for it */
+    int64_t give_up_at; /* set when trouble meets a closed queue; one for all commits left */
 };
 
 static void show(struct writer *writer)
@@ -71,14 +72,14 @@ static void gather(struct writer *writer, struct batch *first)
 }
 
 /* Waits before the next try; false when the writer is to stop and has tried long enough. */
-static bool wait_a_little(struct writer *writer, int64_t wait_us, int64_t *give_up_at)
+static bool wait_a_little(struct writer *writer, int64_t wait_us)
 {
     if (!queue_wait_closed(writer->queue, wait_us))
         return true;
     int64_t now = clock_mono_us();
-    if (*give_up_at == 0)
-        *give_up_at = now + writer->options.give_up_us;
-    if (now >= *give_up_at)
+    if (writer->give_up_at == 0)
+        writer->give_up_at = now + writer->options.give_up_us;
+    if (now >= writer->give_up_at)
         return false;
     queue_rest(writer->queue, STOPPING_RETRY_US);
     return true;
@@ -87,13 +88,13 @@ static bool wait_a_little(struct writer *writer, int64_t wait_us, int64_t *give_
 /* Commits until it is known to be durable, or hopeless. */
 static enum rc settle(struct writer *writer, struct err *err)
 {
-    int64_t wait_us, give_up_at = 0;
+    int64_t wait_us;
     for (;;) {
         enum rc rc = committer_step(&writer->committer, clock_wall_us(), &wait_us, err);
         if (rc != RC_RETRY)
             return rc;
         note_trouble(writer, err);
-        if (!wait_a_little(writer, wait_us, &give_up_at))
+        if (!wait_a_little(writer, wait_us))
             return RC_RETRY;
     }
 }

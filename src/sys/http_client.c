@@ -233,6 +233,7 @@ static bool follow(struct http_call *call, int status)
         fail_later(call);
         return true;
     }
+    assert(target.origin != NULL);
     if (strcmp(target.origin, call->url.origin) != 0) {
         curl_slist_free_all(call->headers);
         call->headers = call->safe_headers;
@@ -450,8 +451,8 @@ struct http_client *http_client_new(struct loop *loop, const struct http_client_
 
 void http_client_free(struct http_client *client)
 {
-    while (client->first != NULL) {
-        struct http_call *call = client->first;
+    for (struct http_call *call = client->first, *next; call != NULL; call = next) {
+        next = call->next;
         detach(call);
         release(call);
     }

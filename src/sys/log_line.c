@@ -137,6 +137,7 @@ static void fit_field(struct composer *composer, struct log_field field)
         size_t written = composer->out->len - start;
         if (written <= room)
             return;
+        assert(written > 0);
         composer->truncated = true;
         composer->writer = writer;
         composer->out->len = start;

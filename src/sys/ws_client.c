@@ -416,8 +416,8 @@ struct ws_client *ws_client_new(struct loop *loop, const char *ca_file)
 
 void ws_client_free(struct ws_client *client)
 {
-    while (client->first != NULL) {
-        struct ws *ws = client->first;
+    for (struct ws *ws = client->first, *next; ws != NULL; ws = next) {
+        next = ws->next;
         disconnect(ws);
         if (!ws->polled)
             release(ws);

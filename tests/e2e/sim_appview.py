@@ -104,7 +104,7 @@ class AppView(unittest.TestCase):
         me = self.people[0]["did"]
         for limit in (1, 4, 100):
             items, pages = self.walk("app.bsky.graph.getFollows", "follows", limit, actor=me)
-            self.assertEqual([i["did"] for i in items], list(dict.fromkeys(i["did"] for i in items)))
+            self.assertEqual(len(items), len(expected))
             self.assertEqual({item["did"] for item in items}, expected)
             # A full page has a cursor even when nothing follows.
             self.assertEqual(pages, len(expected) // limit + 1)
@@ -115,7 +115,8 @@ class AppView(unittest.TestCase):
 
     def test_profiles_come_in_the_order_asked_without_the_unknown(self):
         dids = [person["did"] for person in self.people[:20]]
-        status, body = self.ask("app.bsky.actor.getProfiles", actors=dids + ["nobody.test", dids[0]])
+        asked = dids + ["nobody.test", dids[0]]
+        status, body = self.ask("app.bsky.actor.getProfiles", actors=asked)
         self.assertEqual(status, 200)
         alive = [did for did in dids + [dids[0]] if self.by_did[did]["status"] == "active"]
         self.assertEqual([profile["did"] for profile in body["profiles"]], alive)

@@ -104,6 +104,7 @@ class Stream(unittest.TestCase):
                 for i in range(9999)]
         ws.send(1, update(wantedDids=dids + [did]))
         ws.send(1, update(wantedCollections=[POST]))
+        self.sim.wait_until(lambda stats: stats["options_updates"] == 2)
         self.sim.step(500)
         expected = [l for l in self.sim.events(3000)
                     if '"collection":"' not in l or POST + '","rkey' in l]

@@ -20,8 +20,10 @@ check() {
     run="$work/$label"
     mkdir -p "$run"
     verdict=unclear
+    effort=-O2
+    [ "$expected" = holds ] || effort=-O0 # found at once: compiling is what takes the time
     if (cd "$run" && spin -a "$@" "$here/$model.pml" >build.log 2>&1 &&
-        gcc -O2 -w -DSAFETY -DCOLLAPSE -DMEMLIM=900 -o pan pan.c >>build.log 2>&1 &&
+        gcc $effort -w -DSAFETY -DCOLLAPSE -DMEMLIM=900 -o pan pan.c >>build.log 2>&1 &&
         ./pan -m100000 >search.log 2>&1); then
         if grep -q 'errors: 0' "$run/search.log" &&
             ! grep -Eq 'MEMLIM|depth too small|out of memory|not completed' "$run/search.log"; then

@@ -338,6 +338,22 @@ static void a_reader_sees_only_what_is_committed(void **state)
     store_close(reader);
 }
 
+static void a_reader_s_query_ends_when_its_time_is_up(void **state)
+{
+    struct bench *bench = *state;
+    struct store *reader = NULL;
+    int64_t count;
+    const char *endless = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) "
+                          "SELECT count(*) FROM r";
+    assert_ok(store_open(bench->fixture.url, STORE_READ, &reader, &bench->err));
+    store_limit_queries(reader, 50000);
+    assert_int_equal(store_query_int(reader, endless, -1, &count, &bench->err), RC_AGAIN);
+    assert_non_null(strstr(bench->err.text, "longer than 50 ms"));
+    assert_ok(store_query_int(reader, "SELECT count(*) FROM post", -1, &count, &bench->err));
+    assert_int_equal(count, 0);
+    store_close(reader);
+}
+
 static void migrating_again_does_nothing(void **state)
 {
     struct bench *bench = *state;
@@ -481,6 +497,7 @@ static int run_on(enum fixture_kind which)
         ON_STORE(a_writer_that_was_replaced_is_fenced),
         ON_STORE(a_second_writer_is_refused_while_the_first_lives),
         ON_STORE(a_reader_sees_only_what_is_committed),
+        ON_STORE(a_reader_s_query_ends_when_its_time_is_up),
         ON_STORE(migrating_again_does_nothing),
         ON_STORE(a_schema_newer_than_the_program_is_refused),
         ON_STORE(a_changed_migration_is_refused),

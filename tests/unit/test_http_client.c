@@ -66,9 +66,11 @@ static void on_told(void *arg, const struct http_response *response)
 static struct http_call *ask(struct bench *bench, const char *path, struct http_request request)
 {
     char url[256];
-    snprintf(url, sizeof url, "http://127.0.0.1:%u%s", script_server_port(bench->server), path);
-    if (request.url == NULL)
+    if (request.url == NULL) {
+        assert_non_null(path);
+        snprintf(url, sizeof url, "http://127.0.0.1:%u%s", script_server_port(bench->server), path);
         request.url = url;
+    }
     bench->inside = true;
     struct http_call *call =
         bench->runtime->ops->http_send(bench->runtime, &request, on_told, bench);

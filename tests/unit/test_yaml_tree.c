@@ -84,7 +84,7 @@ static void aliases_that_multiply_are_refused(void **state)
     (void)state;
     struct text yaml = {0};
     text_append_string(&yaml, "a: &a [x, x, x, x, x, x, x, x, x, x]\n");
-    for (char c = 'b'; c < 'i'; c++) {
+    for (int c = 'b'; c < 'i'; c++) {
         text_appendf(&yaml, "%c: &%c [", c, c);
         for (int i = 0; i < 10; i++)
             text_appendf(&yaml, "*%c, ", c - 1);

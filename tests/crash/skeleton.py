@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The walking skeleton: a simulated firehose through the real program into a real store, killed
+again and again, and read page by page. What is stored must equal what was sent.
+
+  skeleton.py TIDEMARK TIDEMARK_SIM"""
+
+import datetime
+import json
+import os
+import random
+import sys
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "e2e")]
+
+from daemon_client import Daemon, Home, WAIT_S, wait_until  # noqa: E402
+from sim_client import Simulator, lines  # noqa: E402
+
+COLLECTIONS = ("app.bsky.feed.post", "app.bsky.feed.repost")
+# The world begins two hours ago, so that no event of a test lies in the future.
+PAST = ("--start-us", str(int((time.time() - 7200) * 1000000)))
+LONG = "TIDEMARK_LONG" in os.environ
+KILLS = 200 if LONG else 25
+SEED = int(os.environ.get("TIDEMARK_SEED", "20251115"))
+EXECUTED = {"sqlite": 0, "postgres": 0}
+
+
+def to_us(text):
+    """ISO 8601 to microseconds, by other code than the product's."""
+    if text is None:
+        return None
+    moment = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+    since = moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+    return (since.days * 86400 + since.seconds) * 1000000 + since.microseconds
+
+
+def settings(sim, *more):
+    return (f"jetstream.endpoint=ws://127.0.0.1:{sim.port}/subscribe",
+            "jetstream.fallback_endpoint=",
+            f"jetstream.wanted_collections=[{', '.join(COLLECTIONS)}]",
+            "jetstream.reconnect_delay_seconds=1", *more)
+
+
+def last_wanted_us(sim):
+    """The time of the last event a client with our filter is sent."""
+    for line in reversed(sim.events()):
+        event = json.loads(line)
+        if event["kind"] != "commit" or event["commit"]["collection"] in COLLECTIONS:
+            return event["time_us"]
+    return None
+
+
+def begin_before_everything(home, sim):
+    """An operator's cursor file: start at the first event."""
+    with open(os.path.join(home.folder, "jetstream_cursor.txt"), "w", encoding="utf-8") as file:
+        file.write(f"{sim.stats()['first_time_us'] - 1}\n")
+
+
+def truth_of(sim):
+    rows = [json.loads(line) for line in lines(sim.get("/_sim/truth"))[1:]]
+    return {row["uri"]: (row["rev"], row["kind"], row.get("text"), row["time_us"],
+                         to_us(row["createdAt"])) for row in rows}
+
+
+def stored_in(daemon):
+    rows = daemon.walk("posts")
+    found = {row["uri"]: (row["rev"], row["kind"], row["text"], to_us(row["sharedAt"]),
+                          to_us(row["createdAt"])) for row in rows if row["active"]}
+    assert len({row["uri"] for row in rows}) == len(rows), "a row came twice"
+    return found
+
+
+def difference(stored, truth):
+    """What differs, in a size people can read."""
+    return {"missing": [(uri, truth[uri]) for uri in truth if uri not in stored][:3],
+            "too many": [(uri, stored[uri]) for uri in stored if uri not in truth][:3],
+            "not equal": [(uri, stored[uri], truth[uri]) for uri in truth
+                          if uri in stored and stored[uri] != truth[uri]][:3]}
+
+
+NO_DIFFERENCE = {"missing": [], "too many": [], "not equal": []}
+
+
+class Skeleton(unittest.TestCase):
+    program = sim_program = None
+    maxDiff = 2000
+
+    def both_stores(self, run):
+        for kind in ("sqlite", "postgres"):
+            with self.subTest(store=kind), Home(kind) as home:
+                run(home)
+            EXECUTED[kind] += 1
+
+    def finish(self, home, sim, environment=()):
+        """Runs the daemon to the end of the stream and compares."""
+        end = last_wanted_us(sim)
+        with Daemon(self.program, home, settings(sim), environment) as daemon:
+            daemon.wait_for(lambda health: health["cursor_time_us"] == end, "the last event")
+            self.assertEqual(difference(stored_in(daemon), truth_of(sim)), NO_DIFFERENCE)
+            self.assertEqual(daemon.walk("gaps"), [])
+            self.assertEqual(daemon.walk("quarantine"), [])
+            daemon.stop()
+
+    def test_everything_sent_is_stored_and_paged(self):
+        with Simulator(self.sim_program, "--events", "6000", *PAST) as sim:
+            def run(home):
+                begin_before_everything(home, sim)
+                self.finish(home, sim)
+            self.both_stores(run)
+
+    def test_killed_at_random_nothing_is_lost_and_nothing_comes_twice(self):
+        def run(home):
+            chance = random.Random(SEED)
+            with Simulator(self.sim_program, "--events", "100", *PAST,
+                           "--gap-us", "1000") as sim:
+                begin_before_everything(home, sim)
+                seq = 0
+                for _ in range(KILLS):
+                    goal = seq + chance.randrange(1, 4)
+                    with Daemon(self.program, home, settings(sim)) as daemon:
+                        sim.step(chance.randrange(50, 400))
+
+                        def reached():
+                            assert not daemon.ended(), daemon.words()
+                            health = daemon.health()
+                            if health and health["commit_seq"] < goal:
+                                sim.step(20)
+                            return health if health and health["commit_seq"] >= goal else None
+                        seq = wait_until(reached, "commits")["commit_seq"]
+                        sim.step(chance.randrange(1, 200))
+                        daemon.kill()
+                self.finish(home, sim)
+        self.both_stores(run)
+
+    def test_killed_at_every_named_point_it_recovers(self):
+        writing = ("after_rows", "after_cursor", "before_commit", "after_commit", "before_ack")
+        points = [("during_migrate", 1), ("during_migrate", 2), ("after_migrate", 1)]
+        points += [(point, hit) for point in writing for hit in (1, 2)]
+
+        def run(home):
+            with Simulator(self.sim_program, "--events", "3000", *PAST,
+                           "--gap-us", "1000") as sim:
+                begin_before_everything(home, sim)
+                for point, hit in points:
+                    sim.step(50)
+                    environment = {"TIDEMARK_CRASH_AT": f"{point}:{hit}"}
+                    with Daemon(self.program, home, settings(sim), environment) as daemon:
+                        def fallen():
+                            sim.step(5)
+                            return daemon.ended()
+                        wait_until(fallen, f"the end at {point}:{hit}")
+                        self.assertEqual(daemon.process.returncode, -9, daemon.words())
+                self.finish(home, sim)
+        self.both_stores(run)
+
+    def test_a_stop_commits_what_was_taken_in(self):
+        def run(home):
+            with Simulator(self.sim_program, "--events", "2000", *PAST) as sim:
+                begin_before_everything(home, sim)
+                for _ in range(3):
+                    with Daemon(self.program, home, settings(sim)) as daemon:
+                        sim.step(500)
+                        daemon.wait_for(lambda health: health["websocket_connected"], "a start")
+                        daemon.stop()
+                self.finish(home, sim)
+        self.both_stores(run)
+
+    def test_a_second_daemon_is_refused_and_the_first_goes_on(self):
+        def run(home):
+            with Simulator(self.sim_program, "--events", "500", *PAST) as sim:
+                begin_before_everything(home, sim)
+                with Daemon(self.program, home, settings(sim)) as first:
+                    first.wait_for(lambda health: health["commit_seq"] > 0, "a commit")
+                    with Daemon(self.program, home, settings(sim)) as second:
+                        code = second.process.wait(WAIT_S)
+                        self.assertEqual(code, 1)
+                        self.assertIn("another tidemark", second.words())
+                    sim.step(300)
+                    end = last_wanted_us(sim)
+                    first.wait_for(lambda health: health["cursor_time_us"] == end, "the end")
+                    self.assertEqual(difference(stored_in(first), truth_of(sim)), NO_DIFFERENCE)
+                    first.stop()
+        self.both_stores(run)
+
+
+if __name__ == "__main__":
+    Skeleton.program, Skeleton.sim_program = sys.argv[1:3]
+    result = unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2, exit=False).result
+    for name, count in EXECUTED.items():
+        print(f"store={name} tests={count}")
+    sys.exit(0 if result.wasSuccessful() else 1)

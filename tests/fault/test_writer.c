@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The writer in front of a store that answers what it is told to. */
+#include "answers.h"
+#include "fake_store.h"
+#include "store/commit.h"
+#include "sys/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define LONG_US    INT64_C(60000000)
+#define RETRY_US   4000
+#define GIVE_UP_US 40000
+
+struct bench {
+    struct fake_store *fake;
+    struct answers *answers;
+    struct writer *writer;
+    struct writer_options options;
+    unsigned submitted;
+};
+
+static int set_up(void **state)
+{
+    struct bench *bench = calloc(1, sizeof *bench);
+    bench->fake = calloc(1, sizeof *bench->fake);
+    fake_store_init(bench->fake);
+    bench->answers = answers_new(400u << 10);
+    bench->options = (struct writer_options){.batches_max = 64,
+                                             .gather_us_max = 1,
+                                             .give_up_us = GIVE_UP_US,
+                                             .retry_us_min = RETRY_US,
+                                             .fatal = answers_fatal,
+                                             .arg = bench->answers};
+    *state = bench;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct bench *bench = *state;
+    answers_free(bench->answers);
+    fake_store_deinit(bench->fake);
+    free(bench->fake);
+    free(bench);
+    return 0;
+}
+
+static void start(struct bench *bench)
+{
+    bench->writer = writer_start(&bench->fake->store, bench->fake->position, &bench->options);
+}
+
+static struct batch *fill(struct bench *bench, unsigned which, unsigned records)
+{
+    struct batch *batch = answers_batch(bench->answers, which);
+    for (unsigned i = 0; i < records; i++) {
+        struct record *record = batch_add(batch, RECORD_COVERAGE);
+        assert_non_null(record);
+        batch_set_int(record, COVERAGE_LO, (int64_t)which * 1000 + i);
+    }
+    return batch;
+}
+
+static void submit(struct bench *bench, unsigned records)
+{
+    struct batch *batch = fill(bench, bench->submitted, records);
+    assert_int_equal(writer_submit(bench->writer, batch), RC_OK);
+    bench->submitted++;
+}
+
+static void stop(struct bench *bench)
+{
+    writer_stop(bench->writer);
+    assert_int_equal(bench->fake->closes, 1);
+}
+
+/* Waits until the writer has met trouble so many times. */
+static struct writer_state await_retries(struct bench *bench, uint64_t count)
+{
+    struct writer_state shown;
+    int64_t until = clock_mono_us() + LONG_US;
+    do
+        writer_state(bench->writer, &shown);
+    while (shown.retries < count && clock_mono_us() < until);
+    assert_true(shown.retries >= count);
+    return shown;
+}
+
+static void a_commit_is_sent_once_it_has_a_thousand_records(void **state)
+{
+    struct bench *bench = *state;
+    bench->options.gather_us_max = LONG_US;
+    start(bench);
+    for (int i = 0; i < 16; i++)
+        submit(bench, 300);
+    assert_true(answers_wait(bench->answers, 16));
+    stop(bench);
+    assert_true(answers_are(bench->answers, 16, RC_OK));
+    assert_int_equal(bench->fake->kept, 4);
+    for (size_t i = 0; i < bench->fake->kept; i++)
+        assert_int_equal(bench->fake->kept_sizes[i], 1200);
+}
+
+static void the_fullest_commit_still_fits(void **state)
+{
+    struct bench *bench = *state;
+    bench->options.gather_us_max = LONG_US;
+    start(bench);
+    submit(bench, COMMIT_RECORDS_GOAL - 1);
+    submit(bench, BATCH_RECORDS_MAX);
+    submit(bench, BATCH_RECORDS_MAX);
+    assert_true(answers_wait(bench->answers, 3));
+    stop(bench);
+    assert_true(answers_are(bench->answers, 3, RC_OK));
+    assert_int_equal(bench->fake->kept_sizes[0], COMMIT_RECORDS_GOAL - 1 + BATCH_RECORDS_MAX);
+    assert_int_equal(bench->fake->kept_sizes[1], BATCH_RECORDS_MAX);
+}
+
+static void a_commit_whose_answer_was_lost_is_not_sent_again(void **state)
+{
+    struct bench *bench = *state;
+    bench->fake->fates[0] = FAKE_KEPT_MUTE;
+    bench->fake->fate_count = 1;
+    start(bench);
+    submit(bench, 3);
+    assert_true(answers_wait(bench->answers, 1));
+    submit(bench, 3);
+    stop(bench);
+    assert_true(answers_are(bench->answers, 2, RC_OK));
+    assert_int_equal(bench->fake->writes, 2);
+    assert_int_equal(bench->fake->kept, 2);
+    assert_int_equal(bench->fake->position.commit_seq, 2);
+}
+
+static void a_commit_that_did_not_arrive_is_sent_again(void **state)
+{
+    struct bench *bench = *state;
+    struct writer_state shown;
+    for (int i = 0; i < 3; i++)
+        bench->fake->fates[i] = FAKE_LOST;
+    bench->fake->fate_count = 3;
+    start(bench);
+    submit(bench, 3);
+    assert_true(answers_wait(bench->answers, 1));
+    submit(bench, 3);
+    assert_true(answers_wait(bench->answers, 2));
+    writer_state(bench->writer, &shown);
+    assert_false(shown.dead);
+    assert_int_equal(shown.retries, 3);
+    stop(bench);
+    assert_true(answers_are(bench->answers, 2, RC_OK));
+    assert_int_equal(bench->fake->writes, 5);
+    assert_int_equal(bench->fake->kept, 2);
+    assert_int_equal(bench->answers->fatals, 0);
+}
+
+static void nothing_is_sent_before_the_outcome_is_known(void **state)
+{
+    struct bench *bench = *state;
+    bench->fake->fates[0] = FAKE_KEPT_MUTE;
+    bench->fake->fate_count = 1;
+    bench->fake->deaf = true;
+    start(bench);
+    submit(bench, 3);
+    struct writer_state shown = await_retries(bench, 4);
+    assert_true(shown.in_trouble && shown.trouble_since_us > 0 && shown.trouble[0] != '\0');
+    assert_int_equal(fake_store_writes(bench->fake), 1);
+    fake_store_heal(bench->fake);
+    assert_true(answers_wait(bench->answers, 1));
+    stop(bench);
+    assert_true(answers_are(bench->answers, 1, RC_OK));
+    assert_int_equal(bench->fake->writes, 1);
+}
+
+static void a_writer_that_was_replaced_says_so_once_and_takes_nothing_more(void **state)
+{
+    struct bench *bench = *state;
+    bench->fake->fates[0] = FAKE_LOST;
+    bench->fake->fate_count = 1;
+    bench->fake->deaf = true;
+    start(bench);
+    submit(bench, 3);
+    await_retries(bench, 2);
+    fake_store_take_over(bench->fake);
+    fake_store_heal(bench->fake);
+    assert_true(answers_wait(bench->answers, 1));
+    for (int i = 0; i < 5; i++)
+        submit(bench, 3);
+    stop(bench);
+    assert_true(answers_are(bench->answers, 6, RC_FATAL));
+    assert_int_equal(bench->answers->fatals, 1);
+    assert_int_equal(bench->fake->writes, 1);
+    assert_int_equal(bench->fake->kept, 0);
+}
+
+static void a_store_that_jumped_back_or_ahead_is_fatal(void **state)
+{
+    struct bench *bench = *state;
+    const int64_t jumps[] = {-1, 2};
+    for (int i = 0; i < 2; i++) {
+        struct answers *answers = answers_new(4096);
+        struct fake_store *fake = bench->fake;
+        fake_store_init(fake);
+        fake->position.commit_seq = 10;
+        fake->fates[0] = FAKE_LOST;
+        fake->fate_count = 1;
+        bench->options.arg = answers;
+        struct store_position mine = fake->position;
+        fake->position.commit_seq += jumps[i];
+        bench->writer = writer_start(&fake->store, mine, &bench->options);
+        struct batch *batch = answers_batch(answers, 0);
+        assert_int_equal(writer_submit(bench->writer, batch), RC_OK);
+        stop(bench);
+        assert_true(answers_are(answers, 1, RC_FATAL));
+        assert_int_equal(answers->fatals, 1);
+        answers_free(answers);
+    }
+}
+
+static void a_broken_store_is_told_once_and_every_batch_is_answered(void **state)
+{
+    struct bench *bench = *state;
+    bench->fake->fates[0] = FAKE_KEPT;
+    bench->fake->fate_count = 1;
+    bench->fake->then = FAKE_BROKEN;
+    start(bench);
+    submit(bench, 3);
+    assert_true(answers_wait(bench->answers, 1));
+    for (int i = 0; i < 8; i++)
+        submit(bench, 900);
+    stop(bench);
+    assert_int_equal(bench->answers->count, 9);
+    assert_int_equal(bench->answers->codes[0], RC_OK);
+    for (int i = 1; i < 9; i++) {
+        assert_int_equal(bench->answers->times[i], 1);
+        assert_int_equal(bench->answers->codes[i], RC_FATAL);
+    }
+    assert_int_equal(bench->answers->fatals, 1);
+    assert_int_equal(bench->fake->writes, 2);
+}
+
+static void stopping_commits_what_is_queued(void **state)
+{
+    struct bench *bench = *state;
+    bench->options.gather_us_max = LONG_US;
+    start(bench);
+    for (int i = 0; i < 40; i++)
+        submit(bench, 100);
+    stop(bench);
+    assert_true(answers_are(bench->answers, 40, RC_OK));
+}
+
+static void a_full_queue_leaves_the_batch_with_its_owner(void **state)
+{
+    struct bench *bench = *state;
+    bench->options.batches_max = 2;
+    bench->fake->then = FAKE_LOST;
+    start(bench);
+    unsigned taken = 0;
+    /* One may be in the writer's hands; two wait. */
+    while (taken < 10 && writer_submit(bench->writer, fill(bench, taken, 900)) == RC_OK)
+        taken++;
+    assert_in_range(taken, 2, 5);
+    fake_store_heal(bench->fake);
+    stop(bench);
+    assert_true(answers_are(bench->answers, taken, RC_OK));
+}
+
+/* The time to give up is the stop's, not each commit's: queued batches do not add to it. */
+static void stopping_before_a_dead_store_gives_up_once_for_all(void **state)
+{
+    struct bench *bench = *state;
+    bench->fake->then = FAKE_LOST;
+    start(bench);
+    for (int i = 0; i < 12; i++)
+        submit(bench, BATCH_RECORDS_MAX);
+    stop(bench);
+    assert_true(answers_are(bench->answers, 12, RC_RETRY));
+    assert_int_equal(bench->answers->fatals, 0);
+    assert_int_equal(bench->fake->kept, 0);
+    size_t later = 0;
+    for (size_t i = 0; i < bench->fake->writes; i++)
+        later += bench->fake->tried_first[i] != bench->fake->tried_first[0];
+    assert_true(later <= 11);
+}
+
+int main(void)
+{
+#define WITH_WRITER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        WITH_WRITER(a_commit_is_sent_once_it_has_a_thousand_records),
+        WITH_WRITER(the_fullest_commit_still_fits),
+        WITH_WRITER(a_commit_whose_answer_was_lost_is_not_sent_again),
+        WITH_WRITER(a_commit_that_did_not_arrive_is_sent_again),
+        WITH_WRITER(nothing_is_sent_before_the_outcome_is_known),
+        WITH_WRITER(a_writer_that_was_replaced_says_so_once_and_takes_nothing_more),
+        WITH_WRITER(a_store_that_jumped_back_or_ahead_is_fatal),
+        WITH_WRITER(a_broken_store_is_told_once_and_every_batch_is_answered),
+        WITH_WRITER(stopping_commits_what_is_queued),
+        WITH_WRITER(a_full_queue_leaves_the_batch_with_its_owner),
+        WITH_WRITER(stopping_before_a_dead_store_gives_up_once_for_all),
+    };
+    return cmocka_run_group_tests_name("writer", tests, NULL, NULL);
+}

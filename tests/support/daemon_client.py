@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a test needs to run a tidemark daemon on either store and to talk to it."""
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+
+WAIT_S = 60
+
+
+def wait_until(condition, what, seconds=WAIT_S):
+    """Bounded polling of a condition; what it answered when it held."""
+    end = time.monotonic() + seconds
+    while True:
+        answer = condition()
+        if answer:
+            return answer
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        time.sleep(0.005)
+
+
+class SocketConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=WAIT_S)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(WAIT_S)
+        self.sock.connect(self.path)
+
+
+class Home:
+    """A fresh folder and a fresh store, `sqlite` or `postgres`; leaves nothing behind."""
+
+    def __init__(self, kind):
+        self.kind = kind
+        self.folder = tempfile.mkdtemp(prefix="tidemark-home-")
+        self.database = None
+        if kind == "sqlite":
+            self.url = f"sqlite:{self.folder}/tidemark.db"
+        else:
+            server = os.environ["TIDEMARK_TEST_POSTGRES"]
+            self.database = "t" + uuid.uuid4().hex
+            self.server_sql(f"CREATE DATABASE {self.database} TEMPLATE template0")
+            self.url = server.rsplit("/", 1)[0] + "/" + self.database
+
+    def server_sql(self, sql):
+        subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", "-c", sql,
+                        os.environ["TIDEMARK_TEST_POSTGRES"]], check=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.database:
+            self.server_sql(f"DROP DATABASE {self.database} WITH (FORCE)")
+        shutil.rmtree(self.folder)
+
+
+class Daemon:
+    """`tidemark run` on a home, spoken to through its socket."""
+
+    def __init__(self, program, home, settings=(), environment=(), config="/dev/null"):
+        self.home = home
+        self.socket = os.path.join(home.folder, "tidemark.sock")
+        self.log = os.path.join(home.folder, "log")
+        command = [program, "run", "-c", config]
+        own = (f"store.url={home.url}", f"store.data_dir={home.folder}",
+               "serve.listen=127.0.0.1:0", "serve.health_listen=",
+               f"jetstream.cursor_file={home.folder}/jetstream_cursor.txt")
+        for setting in (*own, *settings):
+            command += ["--set", setting]
+        with open(self.log, "a", encoding="utf-8") as log:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
+                                            stderr=log, env=dict(os.environ, **dict(environment)))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def words(self):
+        with open(self.log, encoding="utf-8") as log:
+            return log.read()
+
+    def ended(self):
+        return self.process.poll() is not None
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        """A clean stop: SIGTERM, exit code 0."""
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(WAIT_S)
+        assert code == 0, f"ended with {code}:\n{self.words()}"
+
+    def ask(self, method, path, body=None):
+        connection = SocketConnection(self.socket)
+        try:
+            connection.request(method, path, None if body is None else json.dumps(body))
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        finally:
+            connection.close()
+
+    def health(self):
+        """The health page, or None while the daemon does not answer."""
+        try:
+            return self.ask("GET", "/health")[1]
+        except (OSError, http.client.HTTPException):
+            return None
+
+    def wait_for(self, condition, what):
+        """Waits until `condition(health)` holds."""
+        def look():
+            assert not self.ended(), f"the daemon ended while waiting for {what}:\n{self.words()}"
+            health = self.health()
+            return health if health and condition(health) else None
+        return wait_until(look, what)
+
+    def walk(self, collection, page_size=500, **options):
+        """Every row of a collection, page by page."""
+        status, opened = self.ask("POST", "/api/data/query-open",
+                                  dict(options, collection=collection, pageSize=page_size))
+        assert status == 200, opened
+        rows, page = [], 0
+        while True:
+            status, answer = self.ask("POST", "/api/data/query-next",
+                                      {"queryHandle": opened["queryHandle"], "page": page})
+            assert status == 200, answer
+            rows += answer["items"]
+            if not answer["hasMore"]:
+                break
+            page += 1
+        self.ask("POST", "/api/data/query-close", {"queryHandle": opened["queryHandle"]})
+        return rows
