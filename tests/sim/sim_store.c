@@ -124,6 +124,8 @@ static void apply_quarantine(struct sim_world *world, const struct record *recor
             return;
     if (row.by_store)
         row.rev = refused_rev(world, raw);
+    if (!row.by_store && row.size > 110000)
+        sim_saw(SIGHT_EVENT_OVER_BATCH);
     sim_saw(row.by_store ? SIGHT_QUARANTINED_BY_STORE
             : row.cut    ? SIGHT_QUARANTINED_CUT
                          : SIGHT_QUARANTINED);
@@ -194,6 +196,17 @@ static void apply(struct sim_world *world, const struct commit *commit)
     db->position.next_n = commit->next_n;
 }
 
+/* Two commits with the same cursor row are one commit sent twice. */
+static void check_not_repeated(struct sim_world *world, const struct commit *commit, bool answered)
+{
+    uint64_t hash = (uint64_t)commit->epoch;
+    for (size_t i = commit->begin[RECORD_CURSOR]; i < commit->begin[RECORD_CURSOR + 1]; i++)
+        hash ^= sim_hash(bytes_at(commit->records[i], CURSOR_ROW_STATE));
+    if (hash == world->db.unanswered)
+        sim_fail(world, "I3: a commit whose answer was lost was written again");
+    world->db.unanswered = answered ? 0 : hash;
+}
+
 static bool is_poisoned(const struct commit *commit)
 {
     for (size_t i = commit->begin[RECORD_POST]; i < commit->begin[RECORD_POST + 1]; i++) {
@@ -240,7 +253,9 @@ static enum rc write_commit(struct store *base, const struct commit *commit, str
     sim_verdict_commit(world);
     if (sim_strikes(swarm, FAULT_CRASH_AFTER_EFFECT))
         return lose_process(handle, err);
-    if (sim_strikes(swarm, FAULT_STORE_AMBIGUOUS))
+    bool lost = sim_strikes(swarm, FAULT_STORE_AMBIGUOUS);
+    check_not_repeated(world, commit, !lost);
+    if (lost)
         return err_set(err, RC_RETRY, "the answer was lost");
     return RC_OK;
 }

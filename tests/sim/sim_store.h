@@ -53,7 +53,8 @@ struct sim_db {
     size_t gap_count;
     struct text cursor; /* as stored; empty: none */
     int64_t cursor_us;
-    int cursor_host; /* by the name in the cursor; -1: none */
+    int cursor_host;     /* by the name in the cursor; -1: none */
+    uint64_t unanswered; /* hash of the last commit if its answer was lost */
     int64_t position_down_until_us;
     size_t verified; /* every event before it is accounted for */
     bool *lost;      /* per event: it lies in a recorded gap */

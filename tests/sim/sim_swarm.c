@@ -60,6 +60,7 @@ static const char *const sight_names[SIGHT_COUNT] = {
     [SIGHT_QUARANTINED] = "quarantined",
     [SIGHT_QUARANTINED_CUT] = "quarantined_cut",
     [SIGHT_QUARANTINED_BY_STORE] = "quarantined_by_store",
+    [SIGHT_EVENT_OVER_BATCH] = "event_over_batch",
     [SIGHT_DRY_WRITE] = "dry_write",
     [SIGHT_FOLDED] = "folded",
     [SIGHT_ZOMBIE_FENCED] = "zombie_fenced",

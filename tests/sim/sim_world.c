@@ -230,7 +230,8 @@ static void choose_shape(struct sim_world *world)
     bool cut = sim_has(swarm, FAULT_RETENTION);
     int64_t retention_us = sim_between(swarm, 20, 200) * SECOND_US;
     world->shape = (struct sim_shape){
-        .ring_bytes = (size_t)(huge ? sim_between(swarm, 32, 64) : sim_between(swarm, 1, 12)) << 13,
+        .ring_bytes = (size_t)(huge ? sim_between(swarm, 64, 128) : sim_between(swarm, 1, 12))
+                      << 13,
         .arena_bytes = (size_t)(huge ? sim_between(swarm, 112, 160) : sim_between(swarm, 36, 80))
                        << 10,
         .batches = (unsigned)sim_between(swarm, 2, 6),
