@@ -370,8 +370,6 @@ static void restart_after_reset(void *arg, const char *name)
     daemon->source = NULL;
     daemon->source_stopping = false;
     daemon->rate_us = 0;
-    if (daemon->metrics != NULL)
-        metrics_free(daemon->metrics);
     text_free(&daemon->jetstream_cursor);
     if (make_source(daemon, &err) != RC_OK) {
         say_failure("source_not_restarted", &err);
@@ -463,6 +461,8 @@ static void stop_all(struct daemon *daemon)
         batch_pool_free(daemon->pool);
     if (daemon->shown != NULL)
         latest_free(daemon->shown);
+    if (daemon->metrics != NULL)
+        metrics_free(daemon->metrics);
     text_free(&daemon->jetstream_cursor);
     text_free(&daemon->socket_path);
     gap_set_deinit(&daemon->jetstream_gaps);
