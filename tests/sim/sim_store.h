@@ -41,6 +41,7 @@ struct sim_quarantined {
 
 struct sim_gap {
     int64_t from_us, to_us;
+    bool closed;
 };
 
 struct sim_db {

@@ -57,6 +57,7 @@ static const char *const sight_names[SIGHT_COUNT] = {
     [SIGHT_FAILOVER_SKEWED] = "failover_skewed",
     [SIGHT_RETENTION_CUT] = "retention_cut",
     [SIGHT_GAP_STORED] = "gap_stored",
+    [SIGHT_GAP_CLOSED] = "gap_closed",
     [SIGHT_QUARANTINED] = "quarantined",
     [SIGHT_QUARANTINED_CUT] = "quarantined_cut",
     [SIGHT_QUARANTINED_BY_STORE] = "quarantined_by_store",
