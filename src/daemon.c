@@ -53,6 +53,7 @@ struct daemon {
     struct text socket_path;
     struct latest *shown;
     struct daemon_providers providers;
+    struct metrics *metrics;
     int64_t started_us;
     double rate;          /* events per second; below 0: not known yet */
     int64_t rate_us;      /* since when it is being measured */
@@ -118,7 +119,8 @@ static void tell_metrics(void *arg, struct text *out)
     struct daemon *daemon = arg;
     struct daemon_view view;
     latest_get(daemon->shown, &view);
-    daemon_view_metrics(&view, clock_wall_us(), out);
+    daemon_view_metrics(&view, clock_wall_us(), daemon->metrics);
+    metrics_print(daemon->metrics, out);
 }
 
 static void tell_status(void *arg, struct status_live *out)
@@ -385,8 +387,13 @@ static const struct reset_ops reset_ops = {.stop_source = stop_for_reset,
 
 static void start_writer(struct daemon *daemon)
 {
+    daemon->metrics = metrics_new();
     struct writer_options options = {
-        .batches_max = BATCHES_MAX * 2, .fatal = on_fatal, .arg = daemon};
+        .batches_max = BATCHES_MAX * 2,
+        .latency_us = metrics_histogram(daemon->metrics, "tidemark_event_commit_seconds",
+                                        "From the wire to the commit.", 1e-6, NULL, 0),
+        .fatal = on_fatal,
+        .arg = daemon};
     daemon->loop = loop_new();
     daemon->network = network_new(daemon->loop, &(struct network_options){0});
     daemon->pool = batch_pool_new(BATCHES_MAX, BATCH_BYTES);
@@ -454,6 +461,8 @@ static void stop_all(struct daemon *daemon)
         batch_pool_free(daemon->pool);
     if (daemon->shown != NULL)
         latest_free(daemon->shown);
+    if (daemon->metrics != NULL)
+        metrics_free(daemon->metrics);
     text_free(&daemon->jetstream_cursor);
     text_free(&daemon->socket_path);
     gap_set_deinit(&daemon->jetstream_gaps);
