@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon.h"
 
+#include "config_load.h"
+#include "daemon_admin.h"
+#include "daemon_providers.h"
 #include "daemon_view.h"
 #include "serve/server.h"
 #include "source/jetstream.h"
@@ -27,6 +30,7 @@
 #define STOP_US_MAX     INT64_C(10000000)
 #define LOOK_US         INT64_C(200000)
 #define STOP_LOOK_US    INT64_C(20000)
+#define RATE_US         INT64_C(2000000)
 
 struct daemon {
     const struct daemon_options *options;
@@ -34,20 +38,29 @@ struct daemon {
     struct store *store; /* until the writer owns it */
     struct store_position position;
     struct text jetstream_cursor;
+    struct gap_set jetstream_gaps;
     struct writer *writer;
     struct loop *loop;
     struct network *network;
     struct batch_pool *pool;
     struct outbox *outbox;
     struct source *source;
+    struct source_tuning tuning;
+    struct reset *reset;
+    struct admin admin;
     struct server *server;
     struct server_options server_options;
-    char socket_path[512];
+    struct text socket_path;
     struct latest *shown;
+    struct daemon_providers providers;
+    struct metrics *metrics;
     int64_t started_us;
+    double rate;          /* events per second; below 0: not known yet */
+    int64_t rate_us;      /* since when it is being measured */
+    uint64_t rate_events; /* that had come by then */
     struct timer stop_look, look;
     int64_t stop_by_us;
-    bool stopping, failed;
+    bool stopping, source_stopping, failed;
 };
 
 static void say_failure(const char *what, const struct err *err)
@@ -58,6 +71,18 @@ static void say_failure(const char *what, const struct err *err)
 
 /* ---- what is shown ---- */
 
+static void measure_rate(struct daemon *daemon, uint64_t events)
+{
+    int64_t now_us = clock_mono_us();
+    if (now_us - daemon->rate_us < RATE_US)
+        return;
+    if (daemon->rate_us > 0 && events >= daemon->rate_events)
+        daemon->rate =
+            (double)(events - daemon->rate_events) * 1e6 / (double)(now_us - daemon->rate_us);
+    daemon->rate_us = now_us;
+    daemon->rate_events = events;
+}
+
 static void show(void *arg)
 {
     struct daemon *daemon = arg;
@@ -65,8 +90,15 @@ static void show(void *arg)
     struct daemon_view view = {.at_us = clock_wall_us(),
                                .started_us = daemon->started_us,
                                .has_source = daemon->source != NULL};
-    if (daemon->source != NULL)
+    if (daemon->source != NULL) {
         daemon->source->ops->view(daemon->source, &view.source);
+        measure_rate(daemon, view.source.events);
+        view.source_name = daemon->source->ops->name;
+        if (!daemon->stopping)
+            daemon_providers_look(&daemon->providers, view.source_name, &view.source, view.at_us,
+                                  daemon->pool, daemon->outbox);
+    }
+    view.rate = daemon->rate;
     writer_state(daemon->writer, &view.writer);
     view.queued = writer_queued(daemon->writer);
     latest_put(daemon->shown, &view);
@@ -87,7 +119,17 @@ static void tell_metrics(void *arg, struct text *out)
     struct daemon *daemon = arg;
     struct daemon_view view;
     latest_get(daemon->shown, &view);
-    daemon_view_metrics(&view, clock_wall_us(), out);
+    daemon_view_metrics(&view, clock_wall_us(), daemon->metrics);
+    metrics_print(daemon->metrics, out);
+}
+
+static void tell_status(void *arg, struct status_live *out)
+{
+    struct daemon *daemon = arg;
+    struct daemon_view view;
+    latest_get(daemon->shown, &view);
+    daemon_view_status(&view, clock_wall_us(), out);
+    out->pid = getpid();
 }
 
 /* ---- stopping ---- */
@@ -104,6 +146,13 @@ static void look_stopped(void *arg)
     runtime->ops->timer_arm(runtime, &daemon->stop_look, STOP_LOOK_US);
 }
 
+static void stop_source(struct daemon *daemon)
+{
+    if (daemon->source != NULL && !daemon->source_stopping)
+        daemon->source->ops->stop(daemon->source);
+    daemon->source_stopping = true;
+}
+
 static void stop(void *arg)
 {
     struct daemon *daemon = arg;
@@ -112,8 +161,7 @@ static void stop(void *arg)
     daemon->stopping = true;
     daemon->stop_by_us = clock_mono_us() + STOP_US_MAX;
     log_event(LOG_INFO, "daemon", "stopping", NULL);
-    if (daemon->source != NULL)
-        daemon->source->ops->stop(daemon->source);
+    stop_source(daemon);
     look_stopped(daemon);
 }
 
@@ -133,13 +181,65 @@ static void on_fatal(void *arg, const struct err *err)
         abort();
 }
 
+/* ---- settings that change while it runs ---- */
+
+static struct source_tuning tuning_of(const struct config *config)
+{
+    return (struct source_tuning){
+        .reconnect_delay_seconds = (uint32_t)config->jetstream.reconnect_delay_seconds,
+        .max_reconnect_attempts = (uint32_t)config->jetstream.max_reconnect_attempts};
+}
+
+static void take_over(struct daemon *daemon, const struct config *fresh)
+{
+    struct text paths = {0};
+    struct err err;
+    if (daemon_open_log(fresh, &err) != RC_OK)
+        say_failure("log_not_changed", &err);
+    daemon->tuning = tuning_of(fresh);
+    if (daemon->source != NULL)
+        daemon->source->ops->tune(daemon->source, &daemon->tuning);
+    size_t count = config_restart_needed(daemon->config, fresh, &paths);
+    const char *at = text_string(&paths);
+    for (size_t len; (len = strcspn(at, "\n")) > 0; at += len + (at[len] != '\0'))
+        log_event(LOG_WARN, "daemon", "restart_needed",
+                  (struct log_field[]){log_text("setting", bytes_make(at, len)), LOG_END});
+    text_free(&paths);
+    log_event(LOG_INFO, "daemon", "reloaded",
+              (struct log_field[]){log_int("restart_needed", (int64_t)count), LOG_END});
+}
+
 static void reload(void *arg)
 {
-    (void)arg;
+    struct daemon *daemon = arg;
+    struct config fresh;
     struct err err;
+    if (daemon->options->reload != NULL &&
+        daemon->options->reload(daemon->options->reload_arg, &fresh)) {
+        take_over(daemon, &fresh);
+        config_deinit(&fresh);
+        return;
+    }
+    /* Whoever set the log file aside wants it opened anew, whatever the settings are. */
     if (log_reopen(&err) != RC_OK)
         say_failure("log_not_reopened", &err);
-    log_event(LOG_INFO, "daemon", "reloaded", NULL);
+    log_event(LOG_ERROR, "daemon", "reload_refused",
+              (struct log_field[]){log_string("kept", "the settings in force"), LOG_END});
+}
+
+enum rc daemon_open_log(const struct config *config, struct err *err)
+{
+    struct log_options options = {
+        .format = config->log.format == CONFIG_LOG_JSON ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT,
+        .level = (enum log_level)config->log.level,
+        .file = config->log.file,
+    };
+    if (config->log.rotate[0] != '\0' &&
+        !log_rotate_parse(bytes_of(config->log.rotate), &options.rotate_bytes,
+                          &options.rotate_count))
+        return err_set(err, RC_REJECT, "log.rotate is \"%s\"; it must look like 10M:5",
+                       config->log.rotate);
+    return log_open(&options, err);
 }
 
 /* ---- starting ---- */
@@ -152,10 +252,24 @@ static bool take_text(void *arg, const struct field *columns, size_t count)
     return false;
 }
 
+/* Where the sources stand, as stored. */
+static enum rc read_positions(struct daemon *daemon, struct err *err)
+{
+    struct field params[GAP_LOAD_PARAMS];
+    enum rc rc = store_query(
+        daemon->store, "SELECT state FROM cursors WHERE source = 'jetstream' AND stream = 'live'",
+        NULL, 0, take_text, &daemon->jetstream_cursor, err);
+    if (rc != RC_OK)
+        return rc;
+    gap_load_begin(&daemon->jetstream_gaps, params);
+    return store_query(daemon->store, gap_load_sql, params, GAP_LOAD_PARAMS, gap_load_row,
+                       &daemon->jetstream_gaps, err);
+}
+
 static enum rc open_store(struct daemon *daemon, struct err *err)
 {
     unsigned applied;
-    char holder[64];
+    char host[64] = "", holder[128];
     enum rc rc = store_open(daemon->config->store.url, STORE_WRITE, &daemon->store, err);
     if (rc == RC_OK)
         rc = store_migrate(daemon->store, &applied, err);
@@ -164,14 +278,13 @@ static enum rc open_store(struct daemon *daemon, struct err *err)
     if (applied > 0)
         log_event(LOG_INFO, "store", "migrated",
                   (struct log_field[]){log_int("steps", applied), LOG_END});
-    snprintf(holder, sizeof holder, "pid %ld", (long)getpid());
+    if (gethostname(host, sizeof host - 1) != 0)
+        host[0] = '\0';
+    snprintf(holder, sizeof holder, "pid %ld on %s", (long)getpid(),
+             host[0] == '\0' ? "an unnamed host" : host);
     rc = store_claim(daemon->store, holder, daemon->config->serve.listen, clock_wall_us(),
                      &daemon->position, err);
-    if (rc == RC_OK)
-        rc = store_query(daemon->store,
-                         "SELECT state FROM cursors WHERE source = 'jetstream' AND stream = 'live'",
-                         NULL, 0, take_text, &daemon->jetstream_cursor, err);
-    return rc;
+    return rc == RC_OK ? read_positions(daemon, err) : rc;
 }
 
 /* Where to begin when the store knows nothing yet: what an operator, or an earlier program, left in
@@ -218,59 +331,100 @@ static enum rc make_source(struct daemon *daemon, struct err *err)
         .endpoints = {config->jetstream.endpoint, or_none(config->jetstream.fallback_endpoint)},
         .collections = config->jetstream.wanted_collections.items,
         .collection_count = config->jetstream.wanted_collections.count,
-        .reconnect_delay_seconds = (uint32_t)config->jetstream.reconnect_delay_seconds,
-        .max_reconnect_attempts = (uint32_t)config->jetstream.max_reconnect_attempts,
+        .reconnect_delay_seconds = daemon->tuning.reconnect_delay_seconds,
+        .max_reconnect_attempts = daemon->tuning.max_reconnect_attempts,
         .cursor_state = text_bytes(&daemon->jetstream_cursor),
+        .gaps = &daemon->jetstream_gaps,
         .start_us = read_cursor_file(daemon),
     };
     return jetstream_new(&env, &options, &daemon->source, err);
 }
 
+/* ---- forgetting a position ---- */
+
+static bool is_followed(const struct daemon *daemon, const char *name)
+{
+    return daemon->source != NULL && strcmp(daemon->source->ops->name, name) == 0;
+}
+
+static void stop_for_reset(void *arg, const char *name)
+{
+    struct daemon *daemon = arg;
+    if (is_followed(daemon, name))
+        stop_source(daemon);
+}
+
+static bool stopped_for_reset(void *arg, const char *name)
+{
+    struct daemon *daemon = arg;
+    return !is_followed(daemon, name) || daemon->source->ops->stopped(daemon->source);
+}
+
+static void restart_after_reset(void *arg, const char *name)
+{
+    struct daemon *daemon = arg;
+    struct err err;
+    if (!is_followed(daemon, name) || daemon->stopping)
+        return;
+    daemon->source->ops->free(daemon->source);
+    daemon->source = NULL;
+    daemon->source_stopping = false;
+    daemon->rate_us = 0;
+    if (daemon->metrics != NULL)
+        metrics_free(daemon->metrics);
+    text_free(&daemon->jetstream_cursor);
+    if (make_source(daemon, &err) != RC_OK) {
+        say_failure("source_not_restarted", &err);
+        fail_stop(daemon);
+        return;
+    }
+    daemon->source->ops->start(daemon->source);
+    show(daemon);
+}
+
+static const struct reset_ops reset_ops = {.stop_source = stop_for_reset,
+                                           .source_stopped = stopped_for_reset,
+                                           .restart_source = restart_after_reset,
+                                           .submit = submit};
+
 static void start_writer(struct daemon *daemon)
 {
+    daemon->metrics = metrics_new();
     struct writer_options options = {
-        .batches_max = BATCHES_MAX * 2, .fatal = on_fatal, .arg = daemon};
+        .batches_max = BATCHES_MAX * 2,
+        .latency_us = metrics_histogram(daemon->metrics, "tidemark_event_commit_seconds",
+                                        "From the wire to the commit.", 1e-6, NULL, 0),
+        .fatal = on_fatal,
+        .arg = daemon};
     daemon->loop = loop_new();
     daemon->network = network_new(daemon->loop, &(struct network_options){0});
     daemon->pool = batch_pool_new(BATCHES_MAX, BATCH_BYTES);
     daemon->writer = writer_start(daemon->store, daemon->position, &options);
     daemon->store = NULL;
     daemon->outbox = outbox_new(daemon->loop, daemon->writer, BATCHES_MAX);
+    daemon->reset = reset_new(daemon->loop, daemon->pool, &reset_ops, daemon);
+    daemon->tuning = tuning_of(daemon->config);
+    daemon->rate = -1;
     daemon->stop_look = (struct timer){.fn = look_stopped, .arg = daemon};
     daemon->look = (struct timer){.fn = show, .arg = daemon};
     daemon->shown = latest_new(sizeof(struct daemon_view));
     daemon->started_us = clock_wall_us();
 }
 
-/* The folder of the command socket: as configured, or where the SQLite file lies. */
-static void find_socket(struct daemon *daemon)
-{
-    const char *url = daemon->config->store.url;
-    const char *folder = daemon->config->store.data_dir;
-    size_t len = strlen(folder);
-    if (len == 0 && strncmp(url, "sqlite:", 7) == 0) {
-        const char *slash = strrchr(url + 7, '/');
-        folder = slash == NULL ? "." : url + 7;
-        len = slash == NULL ? 1 : (size_t)(slash - folder);
-    } else if (len == 0) {
-        folder = "data";
-        len = 4;
-    }
-    snprintf(daemon->socket_path, sizeof daemon->socket_path, "%.*s/tidemark.sock", (int)len,
-             folder);
-}
-
 static enum rc start_server(struct daemon *daemon, struct err *err)
 {
     const struct config *config = daemon->config;
-    find_socket(daemon);
+    config_socket_path(config, &daemon->socket_path);
     struct server_options options = {.listen = or_none(config->serve.listen),
                                      .health_listen = or_none(config->serve.health_listen),
-                                     .socket_path = daemon->socket_path,
+                                     .socket_path = text_string(&daemon->socket_path),
                                      .store_url = config->store.url,
                                      .health = tell_health,
                                      .metrics = tell_metrics,
+                                     .status = tell_status,
                                      .arg = daemon};
+    daemon->admin.reset = daemon->reset;
+    admin_add_routes(&daemon->admin, &options);
     daemon->server_options = options;
     enum rc rc = server_start(&daemon->server_options, &daemon->server, err);
     if (rc == RC_OK)
@@ -278,12 +432,14 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
                   (struct log_field[]){
                       log_int("port", server_port(daemon->server, LISTENER_MAIN)),
                       log_int("health_port", server_port(daemon->server, LISTENER_HEALTH)),
-                      log_string("socket", daemon->socket_path), LOG_END});
+                      log_string("socket", text_string(&daemon->socket_path)), LOG_END});
     return rc;
 }
 
 static void stop_all(struct daemon *daemon)
 {
+    if (daemon->reset != NULL)
+        reset_abandon(daemon->reset);
     if (daemon->server != NULL)
         server_stop(daemon->server);
     if (daemon->writer != NULL)
@@ -291,6 +447,8 @@ static void stop_all(struct daemon *daemon)
     store_close(daemon->store);
     if (daemon->outbox != NULL)
         outbox_free(daemon->outbox);
+    if (daemon->reset != NULL)
+        reset_free(daemon->reset);
     if (daemon->network != NULL)
         network_free(daemon->network);
     if (daemon->source != NULL)
@@ -306,12 +464,15 @@ static void stop_all(struct daemon *daemon)
     if (daemon->shown != NULL)
         latest_free(daemon->shown);
     text_free(&daemon->jetstream_cursor);
+    text_free(&daemon->socket_path);
+    gap_set_deinit(&daemon->jetstream_gaps);
 }
 
 int daemon_run(const struct daemon_options *options)
 {
     struct daemon daemon = {.options = options, .config = options->config};
     struct err err;
+    gap_set_init(&daemon.jetstream_gaps, "jetstream", "live", 0);
     enum rc rc = open_store(&daemon, &err);
     if (rc == RC_OK) {
         start_writer(&daemon);

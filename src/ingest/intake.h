@@ -31,6 +31,8 @@ struct intake_ops {
      * RC_REJECT: unusable. */
     enum rc (*decode)(void *arg, const struct frame *frame, struct batch *batch, int64_t *position,
                       struct err *err);
+    /* A note came out: everything taken before it is decoded. */
+    void (*noted)(void *arg, struct bytes note);
     /* Adds the cursor row that stands at `position`; RC_AGAIN when it does not fit. */
     enum rc (*cursor)(void *arg, int64_t position, struct batch *batch);
     enum rc (*submit)(void *arg, struct batch *batch);
@@ -48,7 +50,7 @@ struct intake {
     struct frame_ring *ring;
     struct watermark watermark;
     struct quarantine quarantine;
-    const char *provider;  /* who sends now; shown in quarantine */
+    const char *provider;  /* who sent what is decoded now; shown in quarantine */
     struct batch *filling; /* NULL: none yet */
     uint32_t filling_events;
     bool pumping, refused, stopping, failed;
@@ -69,6 +71,8 @@ void intake_deinit(struct intake *intake);
 void intake_resume(struct intake *intake, int64_t position);
 /* Takes a frame; RC_AGAIN when the ring is full. */
 must_check enum rc intake_take(struct intake *intake, struct bytes payload, bool binary);
+/* Puts a note of the owner's between the frames, when the ring has room. */
+void intake_note(struct intake *intake, struct bytes note);
 /* Whether it is worth connecting; if not, `relieved` is called once it is. */
 bool intake_has_room(struct intake *intake);
 /* Decodes what can be decoded; called again whenever a batch comes free. */

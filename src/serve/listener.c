@@ -18,14 +18,23 @@ struct listener {
     struct fd_watch *watch;
     struct timer timer;
     bool running; /* inside the library */
+    unsigned connections;
 };
 
 /* ---- headers ---- */
 
 struct framing {
     unsigned lengths, codings;
-    bool unknown_coding, huge;
+    bool unknown_coding, huge, bad_name;
 };
+
+/* The library keeps a blank before the colon as part of the name: another reader would not. */
+static bool is_token(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789!#$%&'*+-.^_`|~";
+    return name[0] != '\0' && name[strspn(name, letters)] == '\0';
+}
 
 static enum MHD_Result look_at_header(void *arg, enum MHD_ValueKind kind, const char *name,
                                       const char *value)
@@ -33,6 +42,7 @@ static enum MHD_Result look_at_header(void *arg, enum MHD_ValueKind kind, const 
     struct framing *framing = arg;
     uint64_t length;
     (void)kind;
+    framing->bad_name |= !is_token(name);
     if (strcasecmp(name, "content-length") == 0) {
         framing->lengths++;
         if (value == NULL || !bytes_to_u64(bytes_of(value), &length))
@@ -50,7 +60,9 @@ static void check_framing(struct request *request)
 {
     struct framing framing = {0};
     MHD_get_connection_values(request->connection, MHD_HEADER_KIND, look_at_header, &framing);
-    if (framing.lengths > 1)
+    if (framing.bad_name)
+        request_refuse(request, REFUSAL_BAD_REQUEST, "a header's name has letters it may not have");
+    else if (framing.lengths > 1)
         request_refuse(request, REFUSAL_BAD_REQUEST, "more than one Content-Length, or no number");
     else if (framing.codings > 1 || framing.unknown_coding)
         request_refuse(request, REFUSAL_BAD_REQUEST,
@@ -195,15 +207,29 @@ static void complete_request(void *arg, struct MHD_Connection *connection, void 
 
 /* ---- the loop ---- */
 
+/* At its limit the library stops listening, and looks again only when it is run. So whenever a
+ * connection went, it is run once more: nothing else might wake it. */
+static void run_library(struct listener *listener)
+{
+    unsigned before;
+    listener->running = true;
+    do {
+        before = listener->connections;
+        MHD_run(listener->daemon);
+        listener->connections =
+            MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)
+                ->num_connections;
+    } while (listener->connections < before);
+    listener->running = false;
+}
+
 void listener_run(struct listener *listener)
 {
     struct runtime *runtime = loop_runtime(listener->options.loop);
     MHD_UNSIGNED_LONG_LONG timeout_ms;
     if (listener->running)
         return;
-    listener->running = true;
-    MHD_run(listener->daemon);
-    listener->running = false;
+    run_library(listener);
     if (MHD_get_timeout(listener->daemon, &timeout_ms) == MHD_YES)
         runtime->ops->timer_arm(runtime, &listener->timer, (int64_t)timeout_ms * 1000);
     else

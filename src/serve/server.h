@@ -20,6 +20,7 @@
 enum listener_kind { LISTENER_MAIN, LISTENER_HEALTH, LISTENER_SOCKET, LISTENER_COUNT };
 
 struct route;
+struct status_live;
 struct server;
 
 struct server_options {
@@ -29,6 +30,7 @@ struct server_options {
     const char *store_url;
     unsigned readers;         /* threads that read the store; 0: 2 */
     unsigned waiting_max;     /* requests that wait for a reader; 0: 256 */
+    int64_t query_us_max;     /* a query of the store may take; 0: 250 ms */
     unsigned connections_max; /* of each listener; 0: 1024 */
     unsigned idle_s_max;      /* a silent connection is closed; 0: 30 */
     int64_t drain_us_max;     /* 0: 5 s */
@@ -36,10 +38,13 @@ struct server_options {
     health_fn *health;        /* NULL: nothing is known, always healthy */
     /* Appends the numbers as Prometheus text; NULL: there are none. */
     void (*metrics)(void *arg, struct text *out);
-    void *arg; /* for both */
+    /* Fills in what runs; NULL: nothing does. What it is given was zeroed. */
+    void (*status)(void *arg, struct status_live *live);
+    void *arg; /* for all three */
     /* Further routes; the built-in ones come first. */
     const struct route *routes;
     size_t route_count;
+    void *routes_arg; /* theirs */
 };
 
 /* Options and what they point at stay in place until the stop. RC_REJECT: an address cannot be

@@ -3,8 +3,10 @@
 
 #include "decode/jetstream_event.h"
 #include "ingest/cursor.h"
-#include "ingest/failover.h"
+#include "ingest/gap.h"
 #include "ingest/intake.h"
+#include "source/jetstream_host.h"
+#include "source/source_view.h"
 #include "sys/log.h"
 
 #include <assert.h>
@@ -14,11 +16,22 @@
 
 #define RING_BYTES      ((size_t)16 << 20)
 #define WINDOW_US       INT64_C(86400000000)
-#define CROSS_REPLAY_US INT64_C(10000000)
+#define QUIET_SHARE     24 /* of the window: an hour of a day */
 #define DISORDER_US     INT64_C(2000000)
 #define FRAME_BYTES_MAX ((size_t)2 << 20)
 #define SOURCE_NAME     "jetstream"
 #define STREAM_NAME     "live"
+#define NOBODY          "(nobody)" /* whose a position is that no host gave */
+#define GAP_REASON_TEXT "older than the host's replay window"
+
+/* What its frames must be judged by. Frames wait in the ring while the next connection is made
+ * already, so it goes through the ring before them. */
+struct opening {
+    uint32_t connection; /* counts them */
+    int provider;
+    int64_t rewound_us; /* so far below our position it asked; -1: for what is live */
+    bool outdated;      /* by our clock, the host will not have all that was asked for */
+};
 
 struct jetstream {
     struct source source;
@@ -34,12 +47,14 @@ struct jetstream {
     struct failover_stream stream;
     struct failover_pick pick;
     struct cursor_state cursor;
+    int owner; /* whose clock the position is of; PROVIDER_NONE: nobody's */
+    struct gap_set gaps;
     struct ws *ws;
     struct timer again;
-    int64_t dialled_us;       /* monotonic */
-    int64_t asked_us;         /* the position this connection asked for; 0: live */
-    bool first_seen;          /* an event came on this connection */
-    int64_t gap_from, gap_to; /* to be recorded with the next unit; 0: none */
+    int64_t dialled_us;               /* monotonic */
+    int64_t asked_us;                 /* the position it asked for; 0: live */
+    struct opening opening, decoding; /* of the connection; of the frames that come out now */
+    bool first_seen;                  /* an event of `decoding` came out */
     struct err trouble;
     uint32_t failures;
     uint64_t reconnects;
@@ -69,22 +84,41 @@ static const char *host_name(const struct jetstream *js)
 
 /* ---- frames to records ---- */
 
-/* The first event of a connection shows whether the host had what was asked for. */
+/* The first event of a connection shows whether the host had what was asked for: its own event at
+ * our position comes again, unless it is gone there. At another host's position there need not be
+ * one: there a later first event means something only when the position is old by our clock, or
+ * when the silence is longer than a quiet stream's. */
 static void look_for_gap(struct jetstream *js, int64_t time_us)
 {
-    if (js->first_seen)
+    const struct opening *opening = &js->decoding;
+    int64_t from_us = js->intake.received - opening->rewound_us;
+    int64_t sure_us = js->intake.received; /* what begins later than this lacks something */
+    if (js->owner != opening->provider)
+        sure_us = opening->outdated ? from_us : sure_us + js->window_us / QUIET_SHARE;
+    if (opening->rewound_us < 0 || time_us <= sure_us)
         return;
-    js->first_seen = true;
+    gap_note(&js->gaps, from_us, time_us);
+    log_event(LOG_WARN, SOURCE_NAME, "gap",
+              (struct log_field[]){log_string("host", js->intake.provider),
+                                   log_int("from_us", from_us), log_int("to_us", time_us),
+                                   LOG_END});
+}
+
+static void note_success(struct jetstream *js)
+{
+    if (js->decoding.connection != js->opening.connection)
+        return; /* of a connection that has ended since */
     js->failures = 0;
     failover_succeeded(&js->stream, &js->pick, mono(js) - js->dialled_us, mono(js));
-    if (js->asked_us == 0 || time_us <= js->asked_us || wall(js) - js->asked_us <= js->window_us)
-        return;
-    js->gap_from = js->asked_us;
-    js->gap_to = time_us;
-    log_event(LOG_WARN, SOURCE_NAME, "gap",
-              (struct log_field[]){log_string("host", host_name(js)),
-                                   log_int("from_us", js->gap_from), log_int("to_us", js->gap_to),
-                                   LOG_END});
+}
+
+static void noted(void *arg, struct bytes note)
+{
+    struct jetstream *js = arg;
+    assert(note.len == sizeof js->decoding);
+    memcpy(&js->decoding, note.data, sizeof js->decoding);
+    js->first_seen = false;
+    js->intake.provider = js->hosts.providers[js->decoding.provider].name;
 }
 
 static enum rc decode(void *arg, const struct frame *frame, struct batch *batch, int64_t *position,
@@ -96,31 +130,24 @@ static enum rc decode(void *arg, const struct frame *frame, struct batch *batch,
         jetstream_event_decode(js->doc, frame->payload, frame->received_us, batch, &event, err);
     if (rc == RC_OK) {
         *position = event.time_us;
-        look_for_gap(js, event.time_us);
+        if (!js->first_seen) {
+            note_success(js);
+            look_for_gap(js, event.time_us);
+        }
+        js->first_seen = true;
+        if (event.time_us > js->intake.received)
+            js->owner = js->decoding.provider;
     } else if (rc == RC_REJECT) {
         log_event_limited(LOG_ERROR, SOURCE_NAME, "event_rejected",
-                          (struct log_field[]){log_string("host", host_name(js)),
+                          (struct log_field[]){log_string("host", js->intake.provider),
                                                log_string("reason", err->text), LOG_END});
     }
     return rc;
 }
 
-static bool add_gap(struct jetstream *js, struct batch *batch)
+static const char *owner_name(const struct jetstream *js)
 {
-    struct record *row = batch_add(batch, RECORD_GAP);
-    if (row == NULL)
-        return false;
-    if (!batch_set_text(batch, row, GAP_SOURCE, bytes_of(SOURCE_NAME)) ||
-        !batch_set_text(batch, row, GAP_STREAM, bytes_of(STREAM_NAME)) ||
-        !batch_set_text(batch, row, GAP_REASON, bytes_of("older than the host's replay window"))) {
-        batch_drop_last(batch, row);
-        return false;
-    }
-    batch_set_int(row, GAP_FROM_US, js->gap_from);
-    batch_set_int(row, GAP_TO_US, js->gap_to);
-    batch_set_int(row, GAP_DETECTED_US, wall(js));
-    js->gap_from = js->gap_to = 0;
-    return true;
+    return js->owner == PROVIDER_NONE ? NOBODY : js->hosts.providers[js->owner].name;
 }
 
 static enum rc add_cursor(void *arg, int64_t position, struct batch *batch)
@@ -130,14 +157,15 @@ static enum rc add_cursor(void *arg, int64_t position, struct batch *batch)
     struct text json = {0};
     struct cursor at = cursor_make_number(CURSOR_TIME_US, position, NULL);
     at.inclusive = true;
-    struct cursor_page page = {.provider_name = host_name(js),
+    struct cursor_page page = {.provider_name = owner_name(js),
                                .extracted = &at,
                                .extracted_count = 1,
                                .records = batch->record_count,
                                .now_ms = wall(js) / 1000};
-    if (js->gap_from != 0 && !add_gap(js, batch))
-        return RC_AGAIN;
-    enum rc rc = cursor_state_advance(&js->cursor, &page, &err);
+    enum rc rc = gap_open_noted(&js->gaps, batch, GAP_REASON_TEXT, wall(js));
+    if (rc != RC_OK)
+        return rc;
+    rc = cursor_state_advance(&js->cursor, &page, &err);
     if (rc == RC_OK)
         rc = cursor_state_to_json(&js->cursor, js->doc, &json, &err);
     assert(rc == RC_OK); /* we made every part of it */
@@ -185,6 +213,7 @@ static void writer_failed(void *arg)
 {
     struct jetstream *js = arg;
     js->state = SOURCE_STOPPED;
+    js->env.runtime->ops->timer_disarm(js->env.runtime, &js->again);
     close_connection(js, "stopping");
 }
 
@@ -193,6 +222,7 @@ static void on_opened(void *arg)
     struct jetstream *js = arg;
     js->state = SOURCE_LIVE;
     js->trouble.text[0] = '\0';
+    intake_note(&js->intake, bytes_make(&js->opening, sizeof js->opening));
     log_event(LOG_INFO, SOURCE_NAME, "connected",
               (struct log_field[]){log_string("host", host_name(js)),
                                    log_int("cursor_us", js->asked_us), LOG_END});
@@ -261,11 +291,12 @@ static int64_t position_to_ask(struct jetstream *js)
                              .supported = cursor_bit(CURSOR_TIME_US),
                              .preferred = CURSOR_TIME_US,
                              .now_ms = wall(js) / 1000,
-                             .replay_us = CROSS_REPLAY_US,
+                             .replay_us = JETSTREAM_CROSS_REPLAY_US,
                              .proved_block = -1,
                              .proved_us = js->pick.proof.time_us};
     js->cursor.primary = cursor_make_number(CURSOR_TIME_US, js->intake.received, NULL);
     js->cursor.primary.inclusive = true;
+    provider_words_copy(js->cursor.provider_name, sizeof js->cursor.provider_name, owner_name(js));
     enum rc rc = cursor_resolve(&js->cursor, &ask, &choice, &err);
     assert(rc == RC_OK && choice.cursor.kind == CURSOR_TIME_US);
     int64_t from = choice.cursor.number;
@@ -279,14 +310,17 @@ static void open_connection(struct jetstream *js)
     struct text url = {0};
     const char *endpoint = js->endpoints[js->pick.provider];
     js->asked_us = position_to_ask(js);
+    js->opening =
+        (struct opening){.connection = js->opening.connection + 1,
+                         .provider = js->pick.provider,
+                         .rewound_us = js->asked_us == 0 ? -1 : js->intake.received - js->asked_us,
+                         .outdated = wall(js) - js->asked_us > js->window_us};
     text_appendf(&url, "%s%c%s", endpoint, strchr(endpoint, '?') == NULL ? '?' : '&',
                  text_string(&js->query));
     if (js->asked_us > 0)
         text_appendf(&url, "&cursor=%" PRId64, js->asked_us);
     js->state = SOURCE_DIALLING;
-    js->first_seen = false;
     js->dialled_us = mono(js);
-    js->intake.provider = host_name(js);
     struct ws_request request = {.url = text_string(&url),
                                  .message_bytes_max = FRAME_BYTES_MAX,
                                  .ping_ms = js->ping_ms,
@@ -317,7 +351,7 @@ static void dial(void *arg)
         return; /* it says when there is */
     if (js->intake.received > 0) {
         offer.portable = cursor_bit(CURSOR_TIME_US);
-        offer.owner = failover_find(&js->hosts, js->cursor.provider_name);
+        offer.owner = js->owner;
     }
     struct failover_pick pick;
     enum rc rc = failover_choose(&js->stream, &offer, mono(js), &pick, &err);
@@ -341,6 +375,14 @@ static void start(struct source *source)
     struct jetstream *js = of(source);
     assert(js->state == SOURCE_IDLE);
     dial_later(js, 0);
+}
+
+static void tune(struct source *source, const struct source_tuning *tuning)
+{
+    struct jetstream *js = of(source);
+    assert(tuning->reconnect_delay_seconds > 0);
+    js->attempts_max = tuning->max_reconnect_attempts;
+    js->hosts.settings.schedule = retry_schedule_reconnect(tuning->reconnect_delay_seconds, 0);
 }
 
 static void stop(struct source *source)
@@ -374,6 +416,7 @@ static void view(const struct source *source, struct source_view *out)
                                 .reconnects = js->reconnects,
                                 .bytes = js->intake.bytes};
     provider_words_copy(out->provider, sizeof out->provider, host_name(js));
+    source_show_providers(&js->hosts, js->pick.provider, mono(js), out);
     out->trouble[0] = '\0';
     if (js->state != SOURCE_LIVE)
         provider_words_copy(out->trouble, sizeof out->trouble, js->trouble.text);
@@ -384,6 +427,7 @@ static void free_jetstream(struct source *source)
     struct jetstream *js = of(source);
     js->env.runtime->ops->timer_disarm(js->env.runtime, &js->again);
     intake_deinit(&js->intake);
+    gap_set_deinit(&js->gaps);
     json_doc_free(js->doc);
     text_free(&js->query);
     for (size_t i = 0; i < JETSTREAM_ENDPOINTS_MAX; i++)
@@ -393,48 +437,18 @@ static void free_jetstream(struct source *source)
 
 static const struct source_ops jetstream_ops = {.name = SOURCE_NAME,
                                                 .start = start,
+                                                .tune = tune,
                                                 .stop = stop,
                                                 .stopped = stopped,
                                                 .view = view,
                                                 .free = free_jetstream};
 
 static const struct intake_ops intake_ops = {.decode = decode,
+                                             .noted = noted,
                                              .cursor = add_cursor,
                                              .submit = submit,
                                              .relieved = relieved,
                                              .failed = writer_failed};
-
-/* "wss://host:port/path" is known as "host:port". */
-static enum rc add_host(struct jetstream *js, const char *endpoint, int32_t priority,
-                        struct err *err)
-{
-    const char *rest = strstr(endpoint, "://");
-    bool wire = strncmp(endpoint, "ws://", 5) == 0 || strncmp(endpoint, "wss://", 6) == 0;
-    if (!wire)
-        return err_set(err, RC_REJECT, "jetstream endpoint \"%s\" is not a ws:// or wss:// address",
-                       endpoint);
-    char name[PROVIDER_NAME_MAX];
-    size_t len = strcspn(rest + 3, "/?");
-    if (len == 0 || len >= sizeof name)
-        return err_set(err, RC_REJECT, "jetstream endpoint \"%s\" has no usable host", endpoint);
-    memcpy(name, rest + 3, len);
-    name[len] = '\0';
-    struct provider_spec spec = {.name = name,
-                                 .kinds = cursor_bit(CURSOR_TIME_US),
-                                 .kind_preferred = cursor_bit(CURSOR_TIME_US),
-                                 .replay_us = CROSS_REPLAY_US,
-                                 .priority = priority};
-    int number;
-    enum rc rc = failover_add(&js->hosts, &spec, mono(js), &number, err);
-    if (rc == RC_OK) {
-        struct text address = {0};
-        text_append_string(&address, endpoint);
-        if (rest[3 + len] != '/')
-            text_append_string(&address, "/subscribe");
-        js->endpoints[number] = address.data;
-    }
-    return rc;
-}
 
 static enum rc set_up(struct jetstream *js, const struct jetstream_options *options,
                       struct err *err)
@@ -444,9 +458,12 @@ static enum rc set_up(struct jetstream *js, const struct jetstream_options *opti
     settings.schedule = retry_schedule_reconnect(options->reconnect_delay_seconds, 0);
     failover_init(&js->hosts, &settings);
     for (size_t i = 0; i < JETSTREAM_ENDPOINTS_MAX && options->endpoints[i] != NULL; i++) {
-        enum rc rc = add_host(js, options->endpoints[i], (int32_t)i, err);
+        int number;
+        enum rc rc = jetstream_host_add(&js->hosts, options->endpoints[i], (int32_t)i, mono(js),
+                                        &number, err);
         if (rc != RC_OK)
             return rc;
+        js->endpoints[number] = jetstream_host_address(options->endpoints[i]);
     }
     if (js->hosts.count == 0)
         return err_set(err, RC_REJECT, "no jetstream endpoint is configured");
@@ -461,6 +478,7 @@ static enum rc set_up(struct jetstream *js, const struct jetstream_options *opti
     enum rc rc = cursor_state_from_json(&js->cursor, js->doc, options->cursor_state, err);
     if (rc != RC_OK)
         return err_wrap(err, rc, "the stored cursor of jetstream is unusable");
+    js->owner = failover_find(&js->hosts, js->cursor.provider_name);
     if (js->cursor.primary.kind == CURSOR_TIME_US)
         intake_resume(&js->intake, js->cursor.primary.number);
     return RC_OK;
@@ -477,8 +495,11 @@ enum rc jetstream_new(const struct source_env *env, const struct jetstream_optio
     js->pong_ms_max = options->pong_ms_max;
     js->attempts_max = options->max_reconnect_attempts;
     js->window_us = options->window_us == 0 ? WINDOW_US : options->window_us;
-    js->pick.provider = PROVIDER_NONE;
+    js->pick.provider = js->owner = PROVIDER_NONE;
     js->again = (struct timer){.fn = dial, .arg = js};
+    gap_set_init(&js->gaps, SOURCE_NAME, STREAM_NAME, 0);
+    if (options->gaps != NULL)
+        gap_set_copy(&js->gaps, options->gaps);
     js->doc = json_doc_new(FRAME_BYTES_MAX, JSON_DEPTH_MAX);
     intake_init(&js->intake, &intake_ops, js, env->runtime, env->pool, SOURCE_NAME,
                 options->ring_bytes == 0 ? RING_BYTES : options->ring_bytes);

@@ -52,6 +52,11 @@ const struct statement statements[] = {
      "SELECT r.n, r.did, r.handle, r.at_us {rows} WHERE true "
      "ON CONFLICT (did) DO UPDATE SET handle = excluded.handle, handle_us = excluded.handle_us "
      "WHERE actors.handle_us IS NULL OR excluded.handle_us > actors.handle_us"},
+    {RECORD_DOCUMENT, NULL, false,
+     "INSERT INTO ipfs_cache (n, seq, uri, data, is_errored, block, space) "
+     "SELECT r.n, {seq}, r.uri, r.data, r.whole = 0, r.block, r.space {rows} WHERE true "
+     "ON CONFLICT (uri) DO UPDATE SET data = excluded.data, is_errored = excluded.is_errored, "
+     "seq = excluded.seq WHERE ipfs_cache.is_errored AND NOT excluded.is_errored"},
     {RECORD_QUARANTINE, NULL, false,
      "INSERT INTO quarantine (id, source, provider, digest, raw, size, reason, at_us, seq) "
      "SELECT r.n, r.source, r.provider, r.digest, r.raw, r.size, r.reason, r.at_us, {seq} "
@@ -59,15 +64,27 @@ const struct statement statements[] = {
      "times = quarantine.times + 1, at_us = excluded.at_us, seq = excluded.seq"},
     {RECORD_OWED, NULL, false,
      "INSERT INTO owed (id, source, stream, item, unit, state, reason, attempts, next_us, "
-     "since_us, seq) "
+     "since_us, refused_by, seq) "
      "SELECT r.n, r.source, r.stream, r.item, r.unit, r.state, r.reason, r.attempts, r.next_us, "
-     "r.at_us, {seq} {rows} WHERE r.state <> 'done' "
+     "r.at_us, r.refused_by, {seq} {rows} WHERE r.state IN ('owed', 'dead') "
      "ON CONFLICT (source, stream, item) DO UPDATE SET state = excluded.state, "
      "reason = excluded.reason, attempts = excluded.attempts, next_us = excluded.next_us, "
-     "seq = excluded.seq"},
+     "refused_by = excluded.refused_by, seq = excluded.seq"},
+    {RECORD_OWED, NULL, false,
+     "INSERT INTO owed (id, source, stream, item, unit, state, reason, attempts, next_us, "
+     "since_us, refused_by, seq) "
+     "SELECT r.n, r.source, r.stream, r.item, r.unit, 'owed', r.reason, r.attempts, r.next_us, "
+     "r.at_us, r.refused_by, {seq} {rows} WHERE r.state = 'new' "
+     "ON CONFLICT (source, stream, item) DO NOTHING"},
     {RECORD_OWED, NULL, false,
      "DELETE FROM owed WHERE (source, stream, item) IN "
      "(SELECT r.source, r.stream, r.item {rows} WHERE r.state = 'done')"},
+    {RECORD_GAP, NULL, false,
+     "UPDATE gaps SET closed_us = (SELECT max(r.closed_us) {rows} WHERE r.source = gaps.source "
+     "AND r.stream = gaps.stream AND r.from_us <= gaps.from_us AND r.to_us >= gaps.to_us), "
+     "seq = {seq} WHERE closed_us IS NULL AND EXISTS (SELECT 1 {rows} "
+     "WHERE r.closed_us IS NOT NULL AND r.source = gaps.source AND r.stream = gaps.stream "
+     "AND r.from_us <= gaps.from_us AND r.to_us >= gaps.to_us)"},
     {RECORD_GAP, NULL, false,
      "INSERT INTO gaps (id, source, stream, from_us, to_us, reason, detected_us, closed_us, seq) "
      "SELECT r.n, r.source, r.stream, r.from_us, r.to_us, r.reason, r.detected_us, r.closed_us, "
@@ -88,21 +105,40 @@ const struct statement statements[] = {
      "WHERE o.source = r.source AND o.stream = r.stream AND c.source = r.source "
      "AND c.stream = r.stream AND o.lo < c.lo AND o.hi >= c.hi)"},
     {RECORD_PROVIDER, NULL, false,
-     "INSERT INTO providers (source, name, state, health, updated_us) "
-     "SELECT r.source, r.name, r.state, r.health, r.at_us {rows} WHERE true "
+     "INSERT INTO providers (source, name, state, reason, chosen, updated_us) "
+     "SELECT r.source, r.name, r.state, r.reason, r.chosen, r.at_us {rows} WHERE true "
      "ON CONFLICT (source, name) DO UPDATE SET state = excluded.state, "
-     "health = excluded.health, updated_us = excluded.updated_us"},
+     "reason = excluded.reason, chosen = excluded.chosen, updated_us = excluded.updated_us"},
+    {RECORD_PRUNE, NULL, false,
+     "DELETE FROM tombstones WHERE (collection, key) IN (SELECT t.collection, t.key {rows with} "
+     "tombstones t WHERE t.at_us < r.tombstones_us ORDER BY t.at_us LIMIT 500)"},
+    {RECORD_PRUNE, NULL, false,
+     "DELETE FROM gaps WHERE id IN (SELECT g.id {rows with} gaps g "
+     "WHERE g.closed_us < r.gaps_us ORDER BY g.closed_us LIMIT 500)"},
     {RECORD_RESET, NULL, false,
      "DELETE FROM coverage WHERE EXISTS (SELECT 1 {rows} WHERE r.source = coverage.source "
      "AND (r.stream IS NULL OR r.stream = coverage.stream))"},
     {RECORD_RESET, NULL, false,
      "DELETE FROM cursors WHERE EXISTS (SELECT 1 {rows} WHERE r.source = cursors.source "
      "AND (r.stream IS NULL OR r.stream = cursors.stream))"},
+    {RECORD_RESET, NULL, false,
+     "DELETE FROM jetstream_state WHERE EXISTS (SELECT 1 {rows} WHERE r.source = 'jetstream') "
+     "AND NOT EXISTS (SELECT 1 FROM cursors c WHERE c.source = 'jetstream' "
+     "AND c.position IS NOT NULL)"},
+    {RECORD_RESET, NULL, false,
+     "UPDATE jetstream_state SET last_updated = CURRENT_TIMESTAMP, cursor_time_us = "
+     "(SELECT min(c.position) FROM cursors c WHERE c.source = 'jetstream') "
+     "WHERE EXISTS (SELECT 1 {rows} WHERE r.source = 'jetstream')"},
     {RECORD_CURSOR, NULL, false,
      "INSERT INTO cursors (source, stream, state, position, updated_us, seq) "
      "SELECT r.source, r.stream, r.state, r.position, r.at_us, {seq} {rows} WHERE true "
      "ON CONFLICT (source, stream) DO UPDATE SET state = excluded.state, "
      "position = excluded.position, updated_us = excluded.updated_us, seq = excluded.seq"},
+    {RECORD_CURSOR, NULL, false,
+     "INSERT INTO meta (id, cursor, block_number) SELECT r.stream, r.state, r.position {rows} "
+     "WHERE r.source = 'content' AND r.position IS NOT NULL "
+     "ON CONFLICT (id) DO UPDATE SET cursor = excluded.cursor, "
+     "block_number = excluded.block_number"},
     {RECORD_CURSOR, NULL, false,
      "INSERT INTO jetstream_state (id, cursor_time_us, last_updated) "
      "SELECT 1, min(c.position), CURRENT_TIMESTAMP FROM cursors c WHERE c.source = 'jetstream' "

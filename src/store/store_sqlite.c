@@ -6,14 +6,17 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define BUSY_MS_MAX       250
 #define QUERY_COLUMNS_MAX 64
 #define CLOCK_STEPS       4000
 #define CHECKPOINT_PAGES  10000
+#define COPY_PAGES        1024
 
 static struct store_sqlite *of(struct store *store)
 {
@@ -143,6 +146,10 @@ static enum rc open_sqlite(const char *url, enum store_mode mode, struct store *
     store->lock_fd = -1;
     store->checkpoint_pages = CHECKPOINT_PAGES;
     enum rc rc = RC_OK;
+    if (mode == STORE_READ && access(path, F_OK) != 0)
+        rc =
+            err_set(err, RC_REJECT,
+                    "there is no store at %s: `tidemark migrate` or `tidemark run` makes it", path);
     if (mode == STORE_WRITE)
         rc = lock_file_take(path, &store->lock_fd, err);
     if (rc == RC_OK) {
@@ -196,16 +203,22 @@ static struct field read_column(sqlite3_stmt *statement, int at)
     }
 }
 
+static bool is_to_stop(const struct store_sqlite *store)
+{
+    return store->store.stop != NULL && store->store.stop(store->store.stop_arg);
+}
+
 /* Called by SQLite every few thousand steps; not 0 ends the query. */
 static int look_at_clock(void *arg)
 {
     const struct store_sqlite *store = arg;
-    return clock_mono_us() > store->query_end_us;
+    return store->store.query_us_max > 0 ? clock_mono_us() > store->query_end_us
+                                         : is_to_stop(store);
 }
 
 static void begin_query(struct store_sqlite *store)
 {
-    if (store->store.query_us_max == 0)
+    if (store->store.query_us_max == 0 && store->store.stop == NULL)
         return;
     store->query_end_us = clock_mono_us() + store->store.query_us_max;
     sqlite3_progress_handler(store->db, CLOCK_STEPS, look_at_clock, store);
@@ -216,6 +229,8 @@ static enum rc end_query(struct store_sqlite *store, int code, struct err *err)
     sqlite3_progress_handler(store->db, 0, NULL, NULL);
     if (code == SQLITE_ROW || code == SQLITE_DONE)
         return RC_OK;
+    if ((code & 0xff) == SQLITE_INTERRUPT && store->store.query_us_max == 0)
+        return err_set(err, RC_AGAIN, "the program is stopping");
     if ((code & 0xff) == SQLITE_INTERRUPT)
         return err_set(err, RC_AGAIN, "the query took longer than %" PRId64 " ms",
                        store->store.query_us_max / 1000);
@@ -248,39 +263,69 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
     return rc;
 }
 
-static bool take_position(void *arg, const struct field *columns, size_t count)
+/* In slices, so that a program that stops need not wait for the end. The transaction around them
+ * holds the moment that is copied: without it every commit of the writer would make the copy begin
+ * anew. */
+static int copy_pages(struct store_sqlite *store, sqlite3 *target)
 {
-    assert(count == 3);
-    *(struct store_position *)arg =
-        (struct store_position){columns[0].i, columns[1].i, columns[2].i};
-    return false;
+    int code =
+        sqlite3_exec(store->db, "BEGIN; SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_backup *backup = sqlite3_backup_init(target, "main", store->db, "main");
+    if (backup == NULL)
+        return sqlite3_errcode(target);
+    do {
+        code = is_to_stop(store) ? SQLITE_INTERRUPT : sqlite3_backup_step(backup, COPY_PAGES);
+    } while (code == SQLITE_OK);
+    int end = sqlite3_backup_finish(backup);
+    return code == SQLITE_DONE ? end : code;
 }
 
-static enum rc read_position(struct store *base, struct store_position *position, struct err *err)
+static enum rc copy_to(struct store_sqlite *store, const char *path, struct err *err)
 {
-    return run_query(base, "SELECT epoch, commit_seq, next_n FROM engine WHERE id = 1", NULL, 0,
-                     take_position, position, err);
+    sqlite3 *target = NULL;
+    int code = sqlite3_open_v2(path, &target, SQLITE_OPEN_READWRITE, NULL);
+    if (code == SQLITE_OK)
+        code = copy_pages(store, target);
+    sqlite_abandon(store);
+    enum rc rc = RC_OK;
+    if (code != SQLITE_OK)
+        rc = err_set(err, RC_RETRY, "cannot write the backup: %s", sqlite3_errstr(code));
+    sqlite3_close_v2(target);
+    return rc;
 }
 
+/* The copy gets its name when it is whole, so that no file of that name is ever half a store; and
+ * it gets it by a link, which takes no name that is in use. */
 static enum rc copy_store(struct store *base, const char *path, struct err *err)
 {
     struct store_sqlite *store = of(base);
-    sqlite3 *target = NULL;
-    int code = sqlite3_open_v2(path, &target, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
-    sqlite3_backup *backup =
-        code == SQLITE_OK ? sqlite3_backup_init(target, "main", store->db, "main") : NULL;
-    if (backup != NULL) {
-        sqlite3_backup_step(backup, -1);
-        code = sqlite3_backup_finish(backup);
-    } else if (code == SQLITE_OK) {
-        code = sqlite3_errcode(target);
-    }
+    struct text partial = {0};
+    text_appendf(&partial, "%s.%ld.partial", path, (long)getpid());
     enum rc rc = RC_OK;
-    if (code != SQLITE_OK)
-        rc = err_set(err, RC_RETRY, "cannot write the backup %s: %s", path,
-                     target == NULL ? sqlite3_errstr(code) : sqlite3_errmsg(target));
-    sqlite3_close_v2(target);
+    int fd = -1;
+    if (access(path, F_OK) == 0)
+        rc = err_set(err, RC_REJECT, "%s is there already: a backup overwrites nothing", path);
+    else if ((fd = open(text_string(&partial), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) < 0)
+        rc = err_set(err, RC_REJECT, "cannot make the backup %s: %s", path, strerror(errno));
+    if (fd >= 0) {
+        close(fd);
+        rc = copy_to(store, text_string(&partial), err);
+        if (rc == RC_OK && link(text_string(&partial), path) != 0)
+            rc = err_set(err, RC_REJECT, "cannot make the backup %s: %s", path, strerror(errno));
+        unlink(text_string(&partial));
+    }
+    text_free(&partial);
     return rc;
+}
+
+static enum rc look_for_writer(struct store *base, bool *alive, struct text *holder,
+                               struct err *err)
+{
+    (void)err;
+    *alive = lock_file_is_held(of(base)->path, holder);
+    return RC_OK;
 }
 
 const struct store_ops store_sqlite_ops = {
@@ -291,6 +336,7 @@ const struct store_ops store_sqlite_ops = {
     .script = run_script,
     .query = run_query,
     .write = sqlite_write,
-    .position = read_position,
+    .position = store_read_position,
     .backup = copy_store,
+    .writer = look_for_writer,
 };

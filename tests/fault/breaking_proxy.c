@@ -107,8 +107,9 @@ static void pass_messages(struct proxy *proxy, struct line *line, enum proxy_sid
     struct text *heard = &line->heard[side];
     for (size_t len; !line->stalled && (len = message_length(line, side)) > 0;) {
         if (strikes(proxy, side)) {
-            if (proxy->fate == PROXY_CUT)
+            if (proxy->fate != PROXY_STALL)
                 cut(line);
+            proxy->refusing = proxy->refusing || proxy->fate == PROXY_WALL;
             line->stalled = true;
             return;
         }
@@ -186,7 +187,7 @@ static void *forward(void *arg)
         bool stopping = proxy->stopping;
         for (int i = 0; i < LINES_MAX * 2 && !stopping; i++)
             if (polls[2 + i].revents != 0 && proxy->lines[i / 2].fds[i % 2] == polls[2 + i].fd)
-                read_side(proxy, &proxy->lines[i / 2], i % 2);
+                read_side(proxy, &proxy->lines[i / 2], (enum proxy_side)(i % 2));
         if (polls[1].revents != 0 && !stopping)
             accept_line(proxy);
         pthread_mutex_unlock(&proxy->lock);

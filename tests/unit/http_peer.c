@@ -2,6 +2,7 @@
 #include "http_peer.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +77,7 @@ void http_peer_ask(struct http_peer *peer, const char *path, const char *body)
 static bool read_more(struct http_peer *peer)
 {
     char *at = text_reserve(&peer->in, 65536);
+    errno = 0;
     ssize_t got = recv(peer->fd, at, 65536, 0);
     if (got > 0)
         peer->in.len += (size_t)got;
@@ -116,7 +118,10 @@ void http_peer_read(struct http_peer *peer, struct http_answer *answer, bool hea
 
 bool http_peer_ended(struct http_peer *peer)
 {
-    return peer->in.len == 0 && !read_more(peer);
+    while (read_more(peer))
+        continue;
+    bool timed_out = errno == EAGAIN || errno == EWOULDBLOCK;
+    return !timed_out && memmem(peer->in.data, peer->in.len, "HTTP/", 5) == NULL;
 }
 
 void http_answer_free(struct http_answer *answer)

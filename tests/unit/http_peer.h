@@ -28,7 +28,7 @@ void http_peer_say(struct http_peer *peer, const char *words);
 void http_peer_ask(struct http_peer *peer, const char *path, const char *body);
 /* `head_only`: the answer to a HEAD. The answer is emptied first; free it with http_answer_free. */
 void http_peer_read(struct http_peer *peer, struct http_answer *answer, bool head_only);
-/* Whether the server ends the connection and says nothing more. */
+/* Whether the server ends the connection without another answer. */
 bool http_peer_ended(struct http_peer *peer);
 void http_answer_free(struct http_answer *answer);
 

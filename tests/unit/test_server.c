@@ -1,223 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The server over real sockets on a SQLite store: what it takes, what it refuses, how it ends. */
-#include "fixture.h"
-#include "http_peer.h"
-#include "serve/request.h"
-#include "serve/server.h"
+ * What each address answers. */
+#include "server_bench.h"
 #include "store/store.h"
 
-#include <pthread.h>
-#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <sys/socket.h>
 
 #include <cmocka.h>
-
-struct bench {
-    struct fixture fixture;
-    char socket_path[300];
-    struct server_options options;
-    struct server *server;
-    struct http_peer peer;
-    struct http_answer answer;
-    struct err err;
-    bool sick;
-    sem_t entered, leave; /* of the route that waits for the test */
-};
-
-static struct bench *at_hand; /* for routes, which know no test */
-
-static void tell_health(void *arg, struct health_view *view)
-{
-    struct bench *bench = arg;
-    view->websocket_connected = true;
-    view->last_event_us_ago = 2500000;
-    view->cursor_time_us = 1700000000000000;
-    view->follows_count = 150;
-    if (bench->sick)
-        health_degrade(view, "no event for %d minutes", 7);
-}
-
-static void tell_metrics(void *arg, struct text *out)
-{
-    (void)arg;
-    text_append_string(out, "tidemark_up 1\n");
-}
-
-static void begin_slow(struct request *request)
-{
-    (void)request;
-}
-
-static enum rc work_slow(struct request *request, struct store *store, struct err *err)
-{
-    (void)request, (void)err;
-    assert_non_null(store);
-    sem_post(&at_hand->entered);
-    sem_wait(&at_hand->leave);
-    return RC_OK;
-}
-
-static void finish_slow(struct request *request)
-{
-    struct json_writer writer;
-    if (request->job.rc != RC_OK) {
-        request_fail(request);
-        return;
-    }
-    request_begin_json(request, &writer);
-    request_send_json(request, &writer);
-}
-
-static const struct route slow_routes[] = {
-    {"GET", "/slow", ON_MAIN, begin_slow, work_slow, finish_slow, false},
-};
-
-static void make_store(struct bench *bench, unsigned posts)
-{
-    struct store *store;
-    struct store_position position;
-    struct text sql = {0};
-    unsigned applied;
-    assert_int_equal(store_open(bench->fixture.url, STORE_WRITE, &store, &bench->err), RC_OK);
-    assert_int_equal(store_migrate(store, &applied, &bench->err), RC_OK);
-    assert_int_equal(store_claim(store, "test", NULL, 1, &position, &bench->err), RC_OK);
-    text_append_string(&sql, "INSERT INTO actors (id, did) VALUES (1, 'did:plc:a');");
-    for (unsigned i = 0; i < posts; i++)
-        text_appendf(&sql,
-                     "INSERT INTO post (n, seq, actor, collection, rkey, kind, shared_us) "
-                     "VALUES (%u, 1, 1, 'app.bsky.feed.post', '%u', 0, %u);",
-                     i + 1, i, 1000 + i / 7);
-    text_appendf(&sql, "UPDATE engine SET next_n = %u", posts + 1);
-    assert_int_equal(store->ops->script(store, text_string(&sql), &bench->err), RC_OK);
-    text_free(&sql);
-    store_close(store);
-}
-
-static int set_up_with(void **state, unsigned posts)
-{
-    struct bench *bench = memory_new_zeroed(1, sizeof *bench);
-    *state = at_hand = bench;
-    fixture_open(&bench->fixture, FIXTURE_SQLITE);
-    make_store(bench, posts);
-    snprintf(bench->socket_path, sizeof bench->socket_path, "%s/tidemark.sock",
-             bench->fixture.folder);
-    sem_init(&bench->entered, 0, 0);
-    sem_init(&bench->leave, 0, 0);
-    bench->options = (struct server_options){
-        .listen = "127.0.0.1:0",
-        .health_listen = "127.0.0.1:0",
-        .socket_path = bench->socket_path,
-        .store_url = bench->fixture.url,
-        .health = tell_health,
-        .metrics = tell_metrics,
-        .arg = bench,
-        .routes = slow_routes,
-        .route_count = 1,
-    };
-    assert_int_equal(server_start(&bench->options, &bench->server, &bench->err), RC_OK);
-    http_peer_connect(&bench->peer, server_port(bench->server, LISTENER_MAIN));
-    return 0;
-}
-
-static int set_up(void **state)
-{
-    return set_up_with(state, 0);
-}
-
-static int set_up_392(void **state)
-{
-    return set_up_with(state, 392);
-}
-
-static int tear_down(void **state)
-{
-    struct bench *bench = *state;
-    http_peer_close(&bench->peer);
-    http_answer_free(&bench->answer);
-    if (bench->server != NULL)
-        server_stop(bench->server);
-    sem_destroy(&bench->entered);
-    sem_destroy(&bench->leave);
-    fixture_close(&bench->fixture);
-    free(bench);
-    return 0;
-}
-
-static const char *body_of(struct bench *bench)
-{
-    return text_string(&bench->answer.body);
-}
-
-static int get(struct bench *bench, const char *path)
-{
-    http_peer_ask(&bench->peer, path, NULL);
-    http_peer_read(&bench->peer, &bench->answer, false);
-    return bench->answer.status;
-}
-
-static int post(struct bench *bench, const char *path, const char *body)
-{
-    http_peer_ask(&bench->peer, path, body);
-    http_peer_read(&bench->peer, &bench->answer, false);
-    return bench->answer.status;
-}
-
-static bool says(struct bench *bench, const char *words)
-{
-    return strstr(body_of(bench), words) != NULL;
-}
-
-static bool head_says(struct bench *bench, const char *words)
-{
-    return strcasestr(text_string(&bench->answer.head), words) != NULL;
-}
 
 static void health_gives_the_documented_keys_first(void **state)
 {
     struct bench *bench = *state;
-    assert_int_equal(get(bench, "/health"), 200);
+    assert_int_equal(bench_get(bench, "/health"), 200);
     const char *start = "{\"status\":\"healthy\",\"websocket_connected\":true,"
                         "\"last_event_seconds_ago\":2,\"cursor_time_us\":1700000000000000,"
                         "\"follows_count\":150,\"backfill_queue_depth\":0,";
-    assert_int_equal(strncmp(body_of(bench), start, strlen(start)), 0);
+    assert_int_equal(strncmp(bench_body(bench), start, strlen(start)), 0);
     bench->sick = true;
-    assert_int_equal(get(bench, "/health"), 503);
-    assert_true(says(bench, "\"status\":\"degraded\""));
-    assert_true(says(bench, "no event for 7 minutes"));
-}
-
-static void take_handle(struct bench *bench, char handle[37])
-{
-    const char *at = strstr(body_of(bench), "\"queryHandle\":\"");
-    assert_non_null(at);
-    memcpy(handle, at + 15, 36);
-    handle[36] = '\0';
-}
-
-static void open_query(struct bench *bench, const char *body, char handle[37])
-{
-    assert_int_equal(post(bench, "/api/data/query-open", body), 200);
-    take_handle(bench, handle);
-}
-
-static int next_page(struct bench *bench, const char *handle)
-{
-    char body[128];
-    snprintf(body, sizeof body, "{\"queryHandle\":\"%s\"}", handle);
-    return post(bench, "/api/data/query-next", body);
+    assert_int_equal(bench_get(bench, "/health"), 503);
+    assert_true(bench_says(bench, "\"status\":\"degraded\""));
+    assert_true(bench_says(bench, "no event for 7 minutes"));
 }
 
 static size_t count_items(struct bench *bench)
 {
     size_t count = 0;
-    for (const char *at = body_of(bench); (at = strstr(at, "{\"id\":")) != NULL; at++)
+    for (const char *at = bench_body(bench); (at = strstr(at, "{\"id\":")) != NULL; at++)
         count++;
     return count;
 }
@@ -228,32 +41,203 @@ static void a_query_is_opened_paged_to_its_end_and_closed(void **state)
     struct bench *bench = *state;
     static const size_t sizes[] = {100, 100, 100, 92, 0, 0};
     char handle[37], words[64];
-    open_query(bench, "{\"collection\":\"posts\"}", handle);
-    assert_true(says(bench, "\"totalCount\":392,\"totalCountKind\":\"exact\",\"pageSize\":100"));
+    bench_open_query(bench, "{\"collection\":\"posts\"}", handle);
+    assert_true(
+        bench_says(bench, "\"totalCount\":392,\"totalCountKind\":\"exact\",\"pageSize\":100"));
     for (size_t i = 0; i < 6; i++) {
-        assert_int_equal(next_page(bench, handle), 200);
+        assert_int_equal(bench_next(bench, handle), 200);
         assert_int_equal(count_items(bench), sizes[i]);
         snprintf(words, sizeof words, "\"pageNumber\":%zu,\"hasMore\":%s,\"totalCount\":392",
                  i < 4 ? i : 4, i < 3 ? "true" : "false");
-        assert_true(says(bench, words));
+        assert_true(bench_says(bench, words));
     }
     snprintf(words, sizeof words, "{\"queryHandle\":\"%s\"}", handle);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(post(bench, "/api/data/query-close", words), 200);
-        assert_string_equal(body_of(bench), "{\"success\":true}\n");
+        assert_int_equal(bench_post(bench, "/api/data/query-close", words), 200);
+        assert_string_equal(bench_body(bench), "{\"success\":true}\n");
     }
-    assert_int_equal(next_page(bench, handle), 404);
-    assert_true(says(bench, "\"code\":\"HANDLE_NOT_FOUND\""));
+    assert_int_equal(bench_next(bench, handle), 404);
+    assert_true(bench_says(bench, "\"code\":\"HANDLE_NOT_FOUND\""));
+}
+
+static void a_lost_reply_is_asked_for_again(void **state) /* R004-16 */
+{
+    struct bench *bench = *state;
+    char handle[37], body[128];
+    struct text before = {0};
+    bench_open_query(bench, "{\"collection\":\"posts\"}", handle);
+    assert_int_equal(bench_next(bench, handle), 200);
+    assert_int_equal(bench_next(bench, handle), 200);
+    text_append(&before, bench->answer.body.data, bench->answer.body.len);
+    snprintf(body, sizeof body, "{\"queryHandle\":\"%s\",\"page\":1}", handle);
+    assert_int_equal(bench_post(bench, "/api/data/query-next", body), 200);
+    assert_string_equal(bench_body(bench), text_string(&before));
+    text_free(&before);
+    snprintf(body, sizeof body, "{\"queryHandle\":\"%s\",\"page\":0}", handle);
+    assert_int_equal(bench_post(bench, "/api/data/query-next", body), 409);
+    assert_true(bench_says(bench, "\"code\":\"CONFLICT\""));
+    snprintf(body, sizeof body, "{\"queryHandle\":\"%s\",\"page\":2}", handle);
+    assert_int_equal(bench_post(bench, "/api/data/query-next", body), 200);
+}
+
+/* R004-01 R004-03 R004-04 R004-05 R004-09 R004-33 */
+static void a_wrong_command_is_refused_with_its_code_and_status(void **state)
+{
+#define OPEN(members) "/api/data/query-open", "{\"collection\":\"posts\"" members "}"
+    static const struct {
+        const char *path, *body;
+        int status;
+        const char *code;
+    } cases[] = {
+        {"/api/data/query-open", "", 400, "BAD_REQUEST"},
+        {"/api/data/query-open", "[]", 400, "BAD_REQUEST"},
+        {"/api/data/query-open", "{\"collection\":", 400, "BAD_REQUEST"},
+        {"/api/data/query-open", "{}", 400, "BAD_REQUEST"},
+        {"/api/data/query-open", "{\"collection\":7}", 400, "BAD_REQUEST"},
+        {"/api/data/query-open", "{\"collection\":\"nope\"}", 404, "UNKNOWN_COLLECTION"},
+        {OPEN(",\"pageSize\":0"), 400, "LIMIT_RANGE"},
+        {OPEN(",\"pageSize\":-1"), 400, "LIMIT_RANGE"},
+        {OPEN(",\"pageSize\":1000000000"), 400, "LIMIT_RANGE"},
+        {OPEN(",\"pageSize\":18446744073709551615"), 400, "LIMIT_RANGE"},
+        {OPEN(",\"pageSize\":\"7\""), 400, "BAD_REQUEST"},
+        {OPEN(",\"count\":\"some\""), 400, "BAD_REQUEST"},
+        {OPEN(",\"filter\":{\"kind\":\"post\"}"), 400, "BAD_FILTER"},
+        {OPEN(",\"orderBy\":[{\"field\":\"nope\"}]"), 400, "UNKNOWN_FIELD"},
+        {OPEN(",\"orderBy\":[{\"field\":\"id\",\"direction\":\"up\"}]"), 400, "BAD_ORDER"},
+        {OPEN(",\"orderBy\":[{\"field\":\"text\"}]"), 400, "NO_INDEX"},
+        {"/api/data/query-next", "{}", 400, "BAD_REQUEST"},
+        {"/api/data/query-next", "{\"queryHandle\":\"x\"}", 404, "HANDLE_NOT_FOUND"},
+        {"/api/data/query-next", "{\"queryHandle\":\"' OR 1=1 --\"}", 404, "HANDLE_NOT_FOUND"},
+        {"/api/data/query-next", "{\"queryHandle\":\"x\",\"page\":-1}", 400, "BAD_REQUEST"},
+        {"/api/data/query-next", "{\"queryHandle\":\"x\",\"page\":\"0\"}", 400, "BAD_REQUEST"},
+        {"/api/data/query-close", "{\"queryHandle\":7}", 400, "BAD_REQUEST"},
+    };
+    struct bench *bench = *state;
+    char words[96];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int status = bench_post(bench, cases[i].path, cases[i].body);
+        snprintf(words, sizeof words, "{\"success\":false,\"code\":\"%s\",\"error\":\"",
+                 cases[i].code);
+        if (status != cases[i].status || !bench_says(bench, words))
+            fail_msg("%s %s: %d %s", cases[i].path, cases[i].body, status, bench_body(bench));
+        assert_false(bench_says(bench, "queryHandle\":\""));
+    }
+    assert_int_equal(
+        bench_post(bench, OPEN(",\"orderBy\":[{\"field\":\"text\"}],\"allowScan\":true")), 200);
+    assert_false(bench_says(bench, "\"error\""));
+    assert_int_equal(bench_post(bench, OPEN(",\"pageSize\":7,\"count\":\"none\"")), 200);
+    assert_true(
+        bench_says(bench, "\"totalCount\":null,\"totalCountKind\":\"none\",\"pageSize\":7,"));
+}
+
+static int post_as(struct bench *bench, const char *session, const char *path, const char *body)
+{
+    struct text out = {0};
+    text_appendf(&out,
+                 "POST %s HTTP/1.1\r\nHost: x\r\nTidemark-Session: %s\r\nContent-Length: %zu\r\n"
+                 "\r\n%s",
+                 path, session, strlen(body), body);
+    int status = bench_say(bench, text_string(&out));
+    text_free(&out);
+    return status;
+}
+
+static void a_handle_belongs_to_its_session(void **state) /* R004-28 */
+{
+    struct bench *bench = *state;
+    static const char a[] = "000102030405060708090a0b0c0d0e0f",
+                      b[] = "10010203-0405-0607-0809-0a0b0c0d0e0f";
+    char handle[37], body[128];
+    assert_int_equal(post_as(bench, a, OPEN("")), 200);
+    bench_take_handle(bench, handle);
+    snprintf(body, sizeof body, "{\"queryHandle\":\"%s\"}", handle);
+    assert_int_equal(post_as(bench, b, "/api/data/query-next", body), 403);
+    assert_true(bench_says(bench, "\"code\":\"FORBIDDEN\""));
+    assert_int_equal(post_as(bench, b, "/api/data/query-close", body), 403);
+    assert_int_equal(bench_post(bench, "/api/data/query-next", body), 403);
+    assert_int_equal(post_as(bench, a, "/api/data/query-next", body), 200);
+    assert_int_equal(post_as(bench, "nonsense", "/api/data/query-next", body), 400);
+}
+
+/* R004-16 R004-29. Both readers are kept busy, so that the page has to wait. */
+static void a_next_during_a_next_is_refused_and_a_close_ends_it(void **state)
+{
+    struct bench *bench = *state;
+    struct http_peer busy[2], next[2];
+    struct http_answer answers[2] = {0};
+    char handle[37], body[128];
+    bench_open_query(bench, "{\"collection\":\"posts\"}", handle);
+    snprintf(body, sizeof body, "{\"queryHandle\":\"%s\"}", handle);
+    for (int i = 0; i < 2; i++) {
+        http_peer_connect(&busy[i], server_port(bench->server, LISTENER_MAIN));
+        http_peer_ask(&busy[i], "/slow", NULL);
+        sem_wait(&bench->entered);
+        http_peer_connect(&next[i], server_port(bench->server, LISTENER_MAIN));
+    }
+    http_peer_ask(&next[0], "/api/data/query-next", body);
+    http_peer_ask(&next[1], "/api/data/query-next", body);
+    /* Whichever came second is answered at once. */
+    int second = 0;
+    while (recv(next[second].fd, body, 1, MSG_PEEK | MSG_DONTWAIT) != 1)
+        second = 1 - second;
+    http_peer_read(&next[second], &answers[second], false);
+    assert_int_equal(answers[second].status, 409);
+    snprintf(body, sizeof body, "{\"queryHandle\":\"%s\"}", handle);
+    assert_int_equal(bench_post(bench, "/api/data/query-close", body), 200);
+    for (int i = 0; i < 2; i++)
+        sem_post(&bench->leave);
+    http_peer_read(&next[1 - second], &answers[1 - second], false);
+    assert_int_equal(answers[1 - second].status, 404);
+    assert_int_equal(bench_next(bench, handle), 404);
+    for (int i = 0; i < 2; i++) {
+        http_peer_close(&busy[i]);
+        http_peer_close(&next[i]);
+        http_answer_free(&answers[i]);
+    }
+}
+
+static void status_shows_every_source(void **state)
+{
+    struct bench *bench = *state;
+    struct store *store;
+    assert_int_equal(store_open(bench->fixture.url, STORE_WRITE, &store, &bench->err), RC_OK);
+    assert_int_equal(
+        store->ops->script(
+            store,
+            "INSERT INTO cursors VALUES ('jetstream', 'live', '{\"x\":1}', 5, 1000, 1), "
+            "('jetstream', 'more', '{}', NULL, 0, 1);"
+            "INSERT INTO gaps VALUES (1, 'jetstream', 'live', 1, 2, 'why', 3, NULL, 1), "
+            "(2, 'jetstream', 'live', 2, 3, 'why', 3, 4, 1);"
+            "INSERT INTO owed (id, source, stream, item, state, since_us, seq) VALUES "
+            "(4, 'content', 't', 'a', 'owed', 1, 1), (5, 'content', 't', 'b', 'dead', 1, 1)",
+            &bench->err),
+        RC_OK);
+    store_close(store);
+    assert_int_equal(bench_get(bench, "/api/status"), 200);
+    static const char *const expected[] = {
+        "\"sources\":[{\"source\":\"content\",",
+        "\"gaps\":0,\"owed\":1,\"dead\":1,\"quarantine\":0,\"streams\":[]},"
+        "{\"source\":\"jetstream\",",
+        "\"gaps\":1,\"owed\":0,\"dead\":0,\"quarantine\":0,\"streams\":["
+        "{\"stream\":\"live\",\"position\":5,\"updated_at\":\"1970-01-01T00:00:00.001Z\","
+        "\"cursor\":{\"x\":1}},{\"stream\":\"more\",\"position\":null,",
+    };
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+        assert_non_null(strstr(bench_body(bench), expected[i]));
 }
 
 int main(void)
 {
-#define SERVER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define SERVER(test)     cmocka_unit_test_setup_teardown(test, bench_set_up, bench_tear_down)
+#define WITH_POSTS(test) cmocka_unit_test_setup_teardown(test, bench_set_up_392, bench_tear_down)
     const struct CMUnitTest tests[] = {
         SERVER(health_gives_the_documented_keys_first),
-        cmocka_unit_test_setup_teardown(a_query_is_opened_paged_to_its_end_and_closed, set_up_392,
-                                        tear_down),
+        WITH_POSTS(a_query_is_opened_paged_to_its_end_and_closed),
+        WITH_POSTS(a_lost_reply_is_asked_for_again),
+        SERVER(a_wrong_command_is_refused_with_its_code_and_status),
+        SERVER(a_handle_belongs_to_its_session),
+        SERVER(a_next_during_a_next_is_refused_and_a_close_ends_it),
+        SERVER(status_shows_every_source),
     };
-    (void)head_says;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,10 +59,11 @@ CREATE TABLE owed (
     attempts BIGINT NOT NULL DEFAULT 0,
     next_us BIGINT,
     since_us BIGINT NOT NULL,
+    refused_by TEXT COLLATE "C", -- providers that called it permanent, a line each
     seq BIGINT NOT NULL,
     UNIQUE (source, stream, item)
 );
-CREATE INDEX owed_next ON owed (state, next_us);
+CREATE INDEX owed_next ON owed (source, stream, state, next_us);
 
 CREATE TABLE quarantine (
     id BIGINT PRIMARY KEY,
@@ -82,7 +83,8 @@ CREATE TABLE providers (
     source TEXT COLLATE "C" NOT NULL,
     name TEXT COLLATE "C" NOT NULL,
     state TEXT COLLATE "C" NOT NULL,
-    health TEXT COLLATE "C",
+    reason TEXT COLLATE "C",
+    chosen TEXT COLLATE "C",
     updated_us BIGINT NOT NULL,
     PRIMARY KEY (source, name)
 );

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The server goes away while batches wait: it restarts, crashes, becomes read-only, or a standby
+ * takes its place. The writer finds its way back, and nothing is lost or there twice. */
+#include "postgres_server.h"
+#include "writer_bench.h"
+
+#include "fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#define COMMITS 24
+
+static struct workload workload;
+static unsigned executed;
+
+static void submit(struct writer_bench *bench, int count)
+{
+    for (int i = 0; i < count; i++)
+        writer_bench_submit(bench);
+}
+
+/* Several batches may go into one commit here, so what is compared is what does not tell. */
+static void check_rows(struct writer_bench *bench, const struct server *server)
+{
+    char sql[256], expected[32];
+    assert_true(answers_wait(bench->answers, bench->handed));
+    assert_true(answers_are(bench->answers, bench->handed, RC_OK));
+    snprintf(expected, sizeof expected, "%d", (int)(3 * bench->done));
+    server_await(server, "SELECT count(*) FROM post WHERE rkey LIKE 'tag-%'", expected);
+    snprintf(expected, sizeof expected, "%d", (int)bench->done);
+    snprintf(sql, sizeof sql, "SELECT position FROM cursors WHERE source = 'ledger'");
+    server_await(server, sql, expected);
+    server_await(server, "SELECT count(*) FROM post WHERE rkey LIKE 'short-%'", "3");
+    server_await(server,
+                 "SELECT count(*) = (SELECT commit_seq FROM engine) FROM "
+                 "(SELECT DISTINCT seq FROM post WHERE rkey LIKE 'tag-%') t",
+                 "t");
+}
+
+static void a_restart_while_batches_wait_loses_nothing(void **state)
+{
+    (void)state;
+    struct server server;
+    struct writer_bench bench;
+    server_make(&server);
+    server_start(&server);
+    assert_true(writer_bench_start(&bench, &workload, server.url));
+    for (int at_once = 0; at_once < 2; at_once++) {
+        submit(&bench, 4);
+        server_stop(&server, at_once);
+        submit(&bench, 4);
+        assert_true(writer_bench_await_retries(&bench, writer_bench_retries(&bench) + 2));
+        server_start(&server);
+        check_rows(&bench, &server);
+    }
+    assert_int_equal(bench.answers->fatals, 0);
+    writer_bench_stop(&bench);
+    server_free(&server);
+    printf("fault=server-restart fired=2\n");
+    executed++;
+}
+
+static void make_pair(struct server *primary, struct server *standby, char *url, size_t size)
+{
+    server_make(primary);
+    server_start(primary);
+    server_follow(standby, primary);
+    snprintf(url, size, "postgresql://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres", primary->port,
+             standby->port);
+}
+
+static void a_promoted_standby_takes_over(void **state)
+{
+    (void)state;
+    struct server primary, standby;
+    struct writer_bench bench;
+    char url[256];
+    make_pair(&primary, &standby, url, sizeof url);
+    assert_true(writer_bench_start(&bench, &workload, url));
+    submit(&bench, 6);
+    check_rows(&bench, &primary);
+    submit(&bench, 4);
+    server_stop(&primary, true);
+    submit(&bench, 4);
+    assert_true(writer_bench_await_retries(&bench, 2));
+    server_promote(&standby);
+    check_rows(&bench, &standby);
+    assert_int_equal(bench.answers->fatals, 0);
+    writer_bench_stop(&bench);
+    server_free(&primary);
+    server_free(&standby);
+    printf("fault=failover fired=1\n");
+    executed++;
+}
+
+/* A primary that was demoted but still answers must not hold the writer. */
+static void a_server_that_turned_read_only_is_left_for_the_next(void **state)
+{
+    (void)state;
+    struct server primary, standby;
+    struct writer_bench bench;
+    char url[256];
+    make_pair(&primary, &standby, url, sizeof url);
+    assert_true(writer_bench_start(&bench, &workload, url));
+    submit(&bench, 4);
+    check_rows(&bench, &primary);
+    server_run(&primary, "ALTER SYSTEM SET default_transaction_read_only = on");
+    server_run(&primary, "SELECT pg_reload_conf()");
+    server_await(&primary, "SHOW default_transaction_read_only", "on");
+    server_promote(&standby);
+    submit(&bench, 4);
+    check_rows(&bench, &standby);
+    assert_int_equal(bench.answers->fatals, 0);
+    writer_bench_stop(&bench);
+    server_free(&primary);
+    server_free(&standby);
+    printf("fault=read-only fired=1\n");
+    executed++;
+}
+
+static int learn(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    fixture_open(&fixture, FIXTURE_POSTGRES);
+    workload_learn(&workload, fixture.url, COMMITS);
+    fixture_close(&fixture);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_restart_while_batches_wait_loses_nothing),
+        cmocka_unit_test(a_promoted_standby_takes_over),
+        cmocka_unit_test(a_server_that_turned_read_only_is_left_for_the_next),
+    };
+    int failed = cmocka_run_group_tests_name("postgres_server", tests, learn, NULL);
+    printf("store=postgres tests=%u\n", executed);
+    return failed;
+}

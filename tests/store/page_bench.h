@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * page_bench.h - a store with a table of things to page through, for one test.
+ *
+ * Things have a number, a whole number that is never NULL, and a text and a real that may be. */
+#ifndef TESTS_PAGE_BENCH_H
+#define TESTS_PAGE_BENCH_H
+
+#include "fixture.h"
+#include "query/handle.h"
+#include "store/store.h"
+
+struct bench {
+    struct fixture fixture;
+    struct store *store;
+    struct json_doc *doc;
+    struct handles *handles;
+    struct handle *handle;
+    struct page page;
+    struct refusal refusal;
+    struct err err;
+    bool busy;          /* a page is being read */
+    struct text script; /* changes not yet in the store */
+};
+
+#define assert_ok(rc_)                                                                             \
+    do {                                                                                           \
+        enum rc got_ = (rc_);                                                                      \
+        if (got_ != RC_OK)                                                                         \
+            fail_msg("%s: %s / %s", rc_name(got_), bench->err.text, bench->refusal.err.text);      \
+    } while (0)
+
+extern enum fixture_kind page_bench_kind; /* where tests run now */
+extern unsigned page_bench_executed;
+extern const struct collection page_bench_things;
+
+int page_bench_set_up(void **state);
+int page_bench_tear_down(void **state);
+void page_bench_run(struct bench *bench, const char *sql);
+/* Opens a query; `order` is the JSON of an orderBy. */
+void page_bench_open(struct bench *bench, const struct collection *collection, const char *order,
+                     unsigned page_size);
+/* Asks for page `number`, or the next one when it is -1; the ids go to `ids`. */
+size_t page_bench_ask(struct bench *bench, int64_t number, int64_t *ids, bool *has_more);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * server_bench.h - a server on a fresh SQLite store, with one client, for a test.
+ *
+ * It has all three listeners on free ports, and a route that waits for the test: GET /slow posts
+ * `entered` on a reader's thread and stays there until `leave` is posted. GET /endless asks the
+ * store what it never finishes to answer. */
+#ifndef TESTS_SERVER_BENCH_H
+#define TESTS_SERVER_BENCH_H
+
+#include "fixture.h"
+#include "http_peer.h"
+#include "serve/server.h"
+
+#include <semaphore.h>
+
+struct bench {
+    struct fixture fixture;
+    char socket_path[300];
+    struct server_options options;
+    struct server *server; /* NULL: stopped by the test */
+    struct http_peer peer;
+    struct http_answer answer; /* the last one */
+    struct err err;
+    bool sick; /* what health says */
+    sem_t entered, leave;
+};
+
+/* cmocka's set-up functions: with no post, with 392 of them. */
+int bench_set_up(void **state);
+int bench_set_up_392(void **state);
+int bench_tear_down(void **state);
+/* Stops the server and starts it anew with the options as they are now. */
+void bench_restart(struct bench *bench);
+/* A new connection to the main address instead of the old one. */
+void bench_reconnect(struct bench *bench);
+
+/* Each sends and reads the answer; the status, or 0 when there was none. */
+int bench_get(struct bench *bench, const char *path);
+int bench_post(struct bench *bench, const char *path, const char *body);
+int bench_say(struct bench *bench, const char *bytes);
+const char *bench_body(struct bench *bench);
+bool bench_says(struct bench *bench, const char *words);
+bool bench_head_says(struct bench *bench, const char *words);
+
+/* Opens a query and copies its handle. */
+void bench_open_query(struct bench *bench, const char *body, char handle[37]);
+void bench_take_handle(struct bench *bench, char handle[37]);
+int bench_next(struct bench *bench, const char *handle);
+
+#endif

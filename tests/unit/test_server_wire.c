@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the server takes off the wire and what it refuses, byte by byte. */
+#include "server_bench.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define POST_OPEN "POST /api/data/query-open HTTP/1.1\r\nHost: x\r\n"
+
+/* A length that two readers could read in two ways ends the connection. */
+static void a_request_of_doubtful_length_is_refused_and_its_connection_closed(void **state)
+{
+    static const char *const requests[] = {
+        POST_OPEN "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
+        POST_OPEN "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}}",
+        POST_OPEN "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+        POST_OPEN "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+        POST_OPEN "Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+        POST_OPEN "Transfer-Encoding: identity\r\n\r\n",
+        POST_OPEN "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        POST_OPEN "Content-Length: -1\r\n\r\n{}",
+        POST_OPEN "Content-Length: +2\r\n\r\n{}",
+        POST_OPEN "Content-Length: 2 2\r\n\r\n{}",
+        POST_OPEN "Content-Length: 99999999999999999999\r\n\r\n{}",
+        "POST /api/data/query-open HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}", /* no Host */
+        "POST /api/data/query-open HTTP/1.1\r\nHost: x\r\nContent-Length : 2\r\n\r\n{}",
+        "GET /health HTTP/1.1\r\nHost : x\r\n\r\n",
+        "GET /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding\t: chunked\r\n\r\n0\r\n\r\n",
+        "GET /health HTTP/1.1\r\nHost: x\r\nX y: z\r\n\r\n",
+        "GET /health extra HTTP/1.1\r\nHost: x\r\n\r\n",
+    };
+    struct bench *bench = *state;
+    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+        bench_reconnect(bench);
+        int status = bench_say(bench, requests[i]);
+        if (status != 0 && (status < 400 || status > 499) && status != 501)
+            fail_msg("%d for %s", status, requests[i]);
+        if (!http_peer_ended(&bench->peer))
+            fail_msg("%d, and more, for %s", status, requests[i]);
+    }
+    bench_reconnect(bench);
+    assert_int_equal(bench_get(bench, "/health"), 200);
+}
+
+static void a_long_header_is_refused(void **state)
+{
+    struct bench *bench = *state;
+    struct text request = {0};
+    text_append_string(&request, "GET /health HTTP/1.1\r\nHost: x\r\nX: ");
+    for (int i = 0; i < 100000; i++)
+        text_append_char(&request, 'x');
+    text_append_string(&request, "\r\n\r\n");
+    http_peer_send(&bench->peer, request.data, request.len);
+    http_peer_read(&bench->peer, &bench->answer, false);
+    /* The rest of the header may cut the answer off; nothing was served, though. */
+    assert_true(bench->answer.status == 431 || bench->answer.status == 0);
+    text_free(&request);
+    bench_reconnect(bench);
+    assert_int_equal(bench_get(bench, "/health"), 200);
+}
+
+static void send_body(struct bench *bench, size_t len, bool chunked)
+{
+    char *body = memory_new(len + 1), head[128];
+    memset(body, ' ', len);
+    snprintf(head, sizeof head,
+             chunked ? "Transfer-Encoding: chunked\r\n\r\n%zx\r\n" : "Content-Length: %zu\r\n\r\n",
+             len);
+    http_peer_say(&bench->peer, POST_OPEN);
+    http_peer_say(&bench->peer, head);
+    http_peer_send(&bench->peer, body, len);
+    if (chunked)
+        http_peer_say(&bench->peer, "\r\n0\r\n\r\n");
+    free(body);
+    http_peer_read(&bench->peer, &bench->answer, false);
+}
+
+static void a_body_over_one_mebibyte_is_too_large(void **state)
+{
+    struct bench *bench = *state;
+    for (int chunked = 0; chunked < 2; chunked++) {
+        bench_reconnect(bench);
+        send_body(bench, 1 << 20, chunked);
+        assert_int_equal(bench->answer.status, 400); /* it is read, and is no JSON */
+        assert_true(bench_says(bench, "\"code\":\"BAD_REQUEST\""));
+        send_body(bench, (1 << 20) + 1, chunked);
+        if (chunked || bench->answer.status != 0) {
+            assert_int_equal(bench->answer.status, 413);
+            assert_true(
+                bench_says(bench, "{\"success\":false,\"code\":\"TOO_LARGE\",\"error\":\""));
+        }
+    }
+    bench_reconnect(bench);
+    send_body(bench, 16 << 20, true);
+    assert_true(bench->answer.status == 0 || bench->answer.status == 413);
+    assert_true(http_peer_ended(&bench->peer));
+}
+
+static void a_connection_is_kept_for_many_requests(void **state)
+{
+    struct bench *bench = *state;
+    for (int i = 0; i < 50; i++) {
+        assert_int_equal(bench_get(bench, i % 2 ? "/health" : "/metrics"), 200);
+        assert_int_equal(bench_post(bench, "/api/data/query-open", "{\"collection\":\"posts\"}"),
+                         200);
+    }
+    assert_int_equal(bench_get(bench, "/nothing"), 404);
+    assert_int_equal(bench_get(bench, "/metrics"), 200);
+    assert_string_equal(bench_body(bench), "tidemark_up 1\n");
+}
+
+static void pipelined_requests_are_answered_in_order(void **state)
+{
+    struct bench *bench = *state;
+    const int wanted[] = {200, 404, 200, 405, 200};
+    http_peer_say(&bench->peer, "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+                                "GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n"
+                                "POST /api/data/query-open HTTP/1.1\r\nHost: x\r\n"
+                                "Content-Length: 22\r\n\r\n{\"collection\":\"posts\"}"
+                                "DELETE /health HTTP/1.1\r\nHost: x\r\n\r\n"
+                                "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    for (size_t i = 0; i < 5; i++) {
+        http_peer_read(&bench->peer, &bench->answer, false);
+        assert_int_equal(bench->answer.status, wanted[i]);
+    }
+    assert_true(bench_says(bench, "<a href=\"/health\">"));
+    assert_true(bench_head_says(bench, "Content-Security-Policy: default-src 'none'"));
+}
+
+static void a_slow_client_is_heard_and_keeps_nobody_waiting(void **state)
+{
+    struct bench *bench = *state;
+    struct http_peer slow;
+    struct http_answer answer = {0};
+    const char *request = "POST /api/data/query-open HTTP/1.1\r\nHost: x\r\nContent-Length: 22\r\n"
+                          "\r\n{\"collection\":\"posts\"}";
+    http_peer_connect(&slow, server_port(bench->server, LISTENER_MAIN));
+    for (const char *at = request; *at != '\0'; at++) {
+        http_peer_send(&slow, at, 1);
+        if ((at - request) % 20 == 0)
+            assert_int_equal(bench_get(bench, "/health"), 200);
+    }
+    http_peer_read(&slow, &answer, false);
+    assert_int_equal(answer.status, 200);
+    http_answer_free(&answer);
+    http_peer_close(&slow);
+}
+
+static void head_is_answered_without_a_body(void **state)
+{
+    struct bench *bench = *state;
+    for (int i = 0; i < 2; i++) {
+        bench->sick = i == 1;
+        http_peer_say(&bench->peer, "HEAD /health HTTP/1.1\r\nHost: x\r\n\r\n");
+        http_peer_read(&bench->peer, &bench->answer, true);
+        assert_int_equal(bench->answer.status, i == 0 ? 200 : 503);
+        assert_true(bench_head_says(bench, "\r\nContent-Length: "));
+    }
+    assert_int_equal(bench_get(bench, "/health"), 503);
+}
+
+static void other_paths_and_methods_are_refused_by_name(void **state)
+{
+    struct bench *bench = *state;
+    assert_int_equal(bench_get(bench, "/nothing"), 404);
+    assert_true(bench_says(bench, "{\"success\":false,\"code\":\"NOT_FOUND\",\"error\":\""));
+    assert_int_equal(bench_get(bench, "/api/data/query-open"), 405);
+    assert_true(bench_says(bench, "\"code\":\"METHOD_NOT_ALLOWED\""));
+    assert_true(bench_head_says(bench, "\r\nAllow: POST\r\n"));
+    assert_int_equal(bench_post(bench, "/health", "{}"), 405);
+    assert_true(bench_head_says(bench, "\r\nAllow: GET, HEAD\r\n"));
+    assert_int_equal(
+        bench_say(bench, "OPTIONS /health HTTP/1.1\r\nHost: x\r\nOrigin: http://e\r\n\r\n"), 405);
+    assert_false(bench_head_says(bench, "Access-Control"));
+}
+
+static void a_silent_connection_is_closed(void **state)
+{
+    struct bench *bench = *state;
+    bench->options.idle_s_max = 1;
+    bench_restart(bench);
+    bench_reconnect(bench);
+    http_peer_say(&bench->peer, "GET /health HTT");
+    assert_true(http_peer_ended(&bench->peer));
+}
+
+static void connections_are_bounded_and_come_back(void **state)
+{
+    struct bench *bench = *state;
+    struct http_peer peers[12];
+    struct http_answer answer = {0};
+    int served = 0;
+    bench->options.connections_max = 4;
+    bench_restart(bench);
+    for (int i = 0; i < 4; i++) {
+        http_peer_connect(&peers[i], server_port(bench->server, LISTENER_MAIN));
+        http_peer_ask(&peers[i], "/health", NULL);
+        http_peer_read(&peers[i], &answer, false);
+        served += answer.status == 200;
+    }
+    assert_int_equal(served, 4);
+    /* A fifth waits in the kernel, or is closed; the health address has room of its own. */
+    http_peer_close(&bench->peer);
+    http_peer_connect(&bench->peer, server_port(bench->server, LISTENER_HEALTH));
+    assert_int_equal(bench_get(bench, "/health"), 200);
+    for (int i = 0; i < 4; i++)
+        http_peer_close(&peers[i]);
+    do
+        bench_reconnect(bench);
+    while (bench_get(bench, "/health") == 0);
+    assert_int_equal(bench->answer.status, 200);
+    http_answer_free(&answer);
+}
+
+int main(void)
+{
+#define SERVER(test) cmocka_unit_test_setup_teardown(test, bench_set_up, bench_tear_down)
+    const struct CMUnitTest tests[] = {
+        SERVER(a_request_of_doubtful_length_is_refused_and_its_connection_closed),
+        SERVER(a_long_header_is_refused),
+        SERVER(a_body_over_one_mebibyte_is_too_large),
+        SERVER(a_connection_is_kept_for_many_requests),
+        SERVER(pipelined_requests_are_answered_in_order),
+        SERVER(a_slow_client_is_heard_and_keeps_nobody_waiting),
+        SERVER(head_is_answered_without_a_body),
+        SERVER(other_paths_and_methods_are_refused_by_name),
+        SERVER(a_silent_connection_is_closed),
+        SERVER(connections_are_bounded_and_come_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
