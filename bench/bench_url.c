@@ -14,8 +14,7 @@
 #define GOAL   0.8 /* of the speed of libcurl's parser */
 
 static const char *const addresses[] = {
-    "https://www.nytimes.com/2025/08/11/us/politics/a-long-title-of-a-story.html"
-    "?unlocked_article_code=1.dk8.AbCd.EfGhIjKl&smid=url-share",
+    "https://www.nytimes.com/2025/08/11/us/a-story.html?unlocked_article_code=1.dk8.Ab&smid=share",
     "https://www.theguardian.com/world/2025/aug/11/another-story-with-a-slug?CMP=share_btn_url",
     "https://youtu.be/dQw4w9WgXcQ?si=AbCdEfGhIjKlMnOp",
     "https://apnews.com/article/slug-0123456789abcdef0123456789abcdef",

@@ -12,6 +12,7 @@
 
 #define SLICE_MAX   4096  /* handed to the parser at once, so that it stops soon */
 #define DEPTH_MAX   256   /* elements inside each other */
+#define PARTS_MAX   2048  /* of one tag: the parser compares each attribute with all others */
 #define VALUE_MAX   8192  /* of one attribute, or of the title, before it is cleaned */
 #define BEYOND_BODY 65536 /* how far a body is searched when the head had no tags */
 
@@ -44,7 +45,9 @@ struct card_reader {
     size_t parsed;  /* the same as UTF-8 */
     size_t body_at; /* `parsed` when the body began; 0: not yet */
     unsigned depth;
-    bool in_title, done;
+    size_t tag_at, tag_seen; /* in `parsed`: a tag without an end, how far it was looked at */
+    size_t tag_parts;
+    bool in_title, in_script, done;
     struct text values[SLOTS]; /* as the page has them; the first that is not empty stays */
     struct text out[6];        /* as the card has them */
 };
@@ -134,6 +137,7 @@ static void on_start(void *ctx, const xmlChar *element, const xmlChar **attribut
         return;
     reader->depth++;
     reader->in_title = false;
+    reader->in_script = strcmp(name, "script") == 0 || strcmp(name, "style") == 0;
     if (reader->body_at == 0 && begins_body(name))
         reader->body_at = reader->parsed;
     if (reader->depth > DEPTH_MAX || (reader->body_at > 0 && tagged(reader))) {
@@ -157,6 +161,7 @@ static void on_end(void *ctx, const xmlChar *element)
     struct card_reader *reader = ctx;
     if (reader->depth > 0)
         reader->depth--;
+    reader->in_script = false;
     if (strcmp((const char *)element, "title") == 0)
         reader->in_title = false;
 }
@@ -226,6 +231,24 @@ void card_reader_free(struct card_reader *reader)
     free(reader);
 }
 
+/* What the parser keeps back is a tag whose end has not come, of more parts than a tag has. */
+static bool drowns(struct card_reader *reader)
+{
+    const xmlChar *at = reader->parser->input->cur, *end = reader->parser->input->end;
+    size_t start = reader->parsed - (size_t)(end - at);
+    if (end - at < SLICE_MAX || reader->in_script || at[0] != '<' ||
+        !url_letter_or_digit((char)at[1]))
+        return false;
+    if (start != reader->tag_at) {
+        reader->tag_at = reader->tag_seen = start;
+        reader->tag_parts = 0;
+    }
+    for (at += reader->tag_seen - start; at < end; at++)
+        reader->tag_parts += *at <= ' ' || *at == '=';
+    reader->tag_seen = reader->parsed;
+    return reader->tag_parts > PARTS_MAX;
+}
+
 /* Hands UTF-8 to the parser, in slices that end with a character. */
 static void parse(struct card_reader *reader, struct bytes utf8)
 {
@@ -236,7 +259,8 @@ static void parse(struct card_reader *reader, struct bytes utf8)
         reader->parsed += end - at;
         htmlParseChunk(reader->parser, utf8.data + at, (int)(end - at), 0);
         at = end;
-        if (reader->body_at > 0 && reader->parsed - reader->body_at > BEYOND_BODY)
+        if ((reader->body_at > 0 && reader->parsed - reader->body_at > BEYOND_BODY) ||
+            drowns(reader))
             reader->done = true;
     }
 }

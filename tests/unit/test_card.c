@@ -3,6 +3,7 @@
  * What pages say of themselves, and what they cannot make us do. */
 #include "decode/card.h"
 #include "decode/card_charset.h"
+#include "decode/card_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -135,6 +136,30 @@ static void a_page_may_be_in_any_of_the_webs_character_sets(void **state)
     }
 }
 
+static void characters_may_arrive_in_parts(void **state)
+{
+    static const char *const pages[][3] = {
+        {"text/html; charset=utf-8", "\xe6\x97\xa5\xf0\x9f\x98\x80",
+         "\xe6\x97\xa5\xf0\x9f\x98\x80"},
+        {"text/html; charset=shift_jis", "\x93\xfa\x96\x7b", "\xe6\x97\xa5\xe6\x9c\xac"},
+        {"text/html; charset=iso-2022-jp", "\x1b$BF|K\\\x1b(B", "\xe6\x97\xa5\xe6\x9c\xac"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
+        struct text html = {0};
+        while (html.len < CARD_CHARSET_HEAD)
+            text_append_string(&html, "<!-- far -->");
+        text_appendf(&html, "<title>%s</title>", pages[i][1]);
+        for (size_t step = 1; step < 8; step++) {
+            struct card card;
+            struct card_reader *reader = read_page(text_bytes(&html), pages[i][0], step, &card);
+            expect(card.title, pages[i][2]);
+            card_reader_free(reader);
+        }
+        text_free(&html);
+    }
+}
+
 static void labels_of_character_sets_are_sorted(void **state)
 {
     static const char *const known[] = {"ascii",  "UTF8",   "x-sjis",   "koi8-r",      "Big5",
@@ -231,6 +256,32 @@ static void words_are_cut_between_characters(void **state)
     text_free(&html);
 }
 
+static void cleaned_words_stay_within_their_room(void **state)
+{
+    char out[8];
+    (void)state;
+    for (size_t max = 0; max < sizeof out; max++) {
+        memset(out, '#', sizeof out);
+        size_t len = card_text_clean(bytes_of(" a \t b\xc3\xa9 \xff c d "), out, max);
+        assert_true(len <= max && out[max] == '#');
+        assert_memory_equal(out, "a b\xc3\xa9 c", len);
+    }
+}
+
+static void elements_too_deep_end_the_reading(void **state)
+{
+    struct text html = {0};
+    struct card card;
+    (void)state;
+    for (int i = 0; i < 300; i++)
+        text_append_string(&html, "<x>");
+    text_append_string(&html, "<meta property=og:title content=deep>");
+    struct card_reader *reader = read_page(text_bytes(&html), NULL, 64, &card);
+    expect(card.title, NULL);
+    card_reader_free(reader);
+    text_free(&html);
+}
+
 static void the_body_ends_the_reading(void **state)
 {
     struct card_reader *reader = card_reader_new(bytes_of(PAGE), BYTES_ABSENT);
@@ -247,6 +298,43 @@ static void the_body_ends_the_reading(void **state)
     while (card_reader_feed(reader, bytes_make(html.data + html.len - 1024, 1024)))
         fed += 1024;
     assert_true(fed < CARD_PAGE_MAX);
+    card_reader_free(reader);
+    text_free(&html);
+}
+
+static void a_tag_of_very_many_attributes_ends_the_reading(void **state)
+{
+    static const char *const ends[] = {" ", "=''", "\n= b "};
+    (void)state;
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        struct text html = {0};
+        struct card card;
+        text_append_string(&html, "<title>t</title><meta x='>' ");
+        for (int k = 0; html.len < CARD_PAGE_MAX; k++)
+            text_appendf(&html, "a%d%s", k, ends[i]);
+        struct card_reader *reader = card_reader_new(bytes_of(PAGE), BYTES_ABSENT);
+        size_t fed = 0;
+        while (fed < html.len && card_reader_feed(reader, bytes_make(html.data + fed, 4096)))
+            fed += 4096;
+        assert_true(fed < CARD_PAGE_MAX / 8);
+        card_reader_finish(reader, &card);
+        expect(card.title, "t");
+        card_reader_free(reader);
+        text_free(&html);
+    }
+}
+
+static void a_script_may_look_like_a_tag(void **state)
+{
+    struct text html = {0};
+    struct card card;
+    (void)state;
+    text_append_string(&html, "<script type=text/template><div ");
+    for (int i = 0; i < 10000; i++)
+        text_append_string(&html, "a=b ");
+    text_append_string(&html, "</script><meta property=og:title content=t>");
+    struct card_reader *reader = read_page(text_bytes(&html), NULL, 4096, &card);
+    expect(card.title, "t");
     card_reader_free(reader);
     text_free(&html);
 }
@@ -311,12 +399,17 @@ int main(void)
         cmocka_unit_test(a_page_with_open_graph_tags_is_read),
         cmocka_unit_test(a_plain_page_has_its_title),
         cmocka_unit_test(a_page_may_be_in_any_of_the_webs_character_sets),
+        cmocka_unit_test(characters_may_arrive_in_parts),
         cmocka_unit_test(labels_of_character_sets_are_sorted),
         cmocka_unit_test(addresses_on_a_page_are_absolute_and_public),
         cmocka_unit_test(a_page_is_believed_about_itself_only),
         cmocka_unit_test(only_pages_are_read),
         cmocka_unit_test(words_are_cut_between_characters),
+        cmocka_unit_test(cleaned_words_stay_within_their_room),
+        cmocka_unit_test(elements_too_deep_end_the_reading),
         cmocka_unit_test(the_body_ends_the_reading),
+        cmocka_unit_test(a_tag_of_very_many_attributes_ends_the_reading),
+        cmocka_unit_test(a_script_may_look_like_a_tag),
         cmocka_unit_test(hostile_pages_cost_little),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

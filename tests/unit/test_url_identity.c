@@ -61,6 +61,8 @@ static const struct folding foldings[] = {
     {"https://example.com/a?ref=main", "https://example.com/a?ref=main"},
     {"https://example.com/a?s=1&t=2&si=3&source=4", "https://example.com/a?s=1&t=2&si=3&source=4"},
     {"https://www.nytimes.com/a.html?smid=url-share&source=x", "https://nytimes.com/a.html"},
+    {"https://www.bbc.com/news/a1?at_link_id=x&b=1", "https://bbc.com/news/a1?b=1"},
+    {"https://example.com/a1?at_link_id=x", "https://example.com/a1?at_link_id=x"},
     {"https://open.spotify.com/track/1?si=x", "https://open.spotify.com/track/1"},
     {"https://author.substack.com/p/a?r=1&s=w", "https://author.substack.com/p/a"},
     {"https://example.com/?r=1", "https://example.com/?r=1"},
@@ -209,23 +211,11 @@ static void put_pick(struct text *out, struct seeded *random, const char *const 
 /* An address of parts that tables and rules care about. */
 static void put_address(struct text *out, struct seeded *random)
 {
-    static const char *const hosts[] = {"example.com",
-                                        "www.example.co.uk",
-                                        "m.youtube.com",
-                                        "youtu.be",
-                                        "twitter.com",
-                                        "www.nytimes.com",
-                                        "www.google.com",
-                                        "archive.ph",
-                                        "amp.cbsnews.com",
-                                        "web.archive.org",
-                                        "x.cdn.ampproject.org",
-                                        "en.m.wikipedia.org",
-                                        "bit.ly",
-                                        "b\xc3\xbc"
-                                        "cher.de",
-                                        "127.0.0.1:8080",
-                                        "www.gov.uk."};
+    static const char *const hosts[] = {
+        "example.com",     "www.example.co.uk", "m.youtube.com",        "youtu.be",
+        "twitter.com",     "www.nytimes.com",   "www.google.com",       "archive.ph",
+        "amp.cbsnews.com", "web.archive.org",   "x.cdn.ampproject.org", "en.m.wikipedia.org",
+        "bit.ly",          "caf\xc3\xa9.de",    "127.0.0.1:8080",       "www.gov.uk."};
     static const char *const parts[] = {"/",
                                         "/a-1",
                                         "/amp",
