@@ -127,6 +127,11 @@ void frame_ring_pop(struct frame_ring *ring)
     ring->used -= head.span;
 }
 
+void frame_ring_clear(struct frame_ring *ring)
+{
+    ring->read = ring->write = ring->used = 0;
+}
+
 size_t frame_ring_used(const struct frame_ring *ring)
 {
     return ring->used;

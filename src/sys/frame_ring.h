@@ -29,6 +29,7 @@ must_check enum rc frame_ring_push(struct frame_ring *ring, const struct frame *
 /* The oldest frame, borrowed until it is popped; false when there is none. */
 bool frame_ring_front(struct frame_ring *ring, struct frame *frame);
 void frame_ring_pop(struct frame_ring *ring);
+void frame_ring_clear(struct frame_ring *ring);
 size_t frame_ring_used(const struct frame_ring *ring);
 /* A quarter is free: it is worth connecting again. */
 bool frame_ring_has_room(const struct frame_ring *ring);
