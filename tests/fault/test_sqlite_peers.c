@@ -156,8 +156,8 @@ static void *read_on(void *arg)
     sqlite3 *db = open_raw(crowd->path);
     while (!atomic_load(&crowd->leave)) {
         run_raw(db, "BEGIN; SELECT count(*) FROM post");
-        usleep(5000);
-        run_raw(db, "COMMIT");
+        run_raw(db, "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r LIMIT 30000) "
+                    "SELECT count(*) FROM r; COMMIT");
     }
     sqlite3_close(db);
     return NULL;
