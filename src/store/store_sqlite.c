@@ -25,13 +25,31 @@ static struct store_sqlite *of(struct store *store)
     return (struct store_sqlite *)store;
 }
 
-/* Where SQLite makes a file or its shared memory, a disk without room is an I/O error to it; so is
- * a used-up quota everywhere. */
+static int last_errno(sqlite3_file *file)
+{
+    int why = 0;
+    if (file != NULL && file->pMethods != NULL)
+        file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &why);
+    return why;
+}
+
+/* To SQLite a write beyond the quota is an I/O error; the file it was for knows more. */
+static bool is_quota_full(struct store_sqlite *store)
+{
+    sqlite3_file *database = NULL, *log = NULL;
+    sqlite3_file_control(store->db, "main", SQLITE_FCNTL_FILE_POINTER, (void *)&database);
+    sqlite3_file_control(store->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, (void *)&log);
+    return last_errno(database) == EDQUOT || last_errno(log) == EDQUOT;
+}
+
+/* Where SQLite makes a file or its shared memory, a disk without room is an I/O error to it. */
 static bool is_disk_full(struct store_sqlite *store, int code)
 {
     int primary = code & 0xff;
     if (store->db == NULL || (primary != SQLITE_IOERR && primary != SQLITE_CANTOPEN))
         return false;
+    if (code == SQLITE_IOERR_WRITE && is_quota_full(store))
+        return true;
     int why = sqlite3_system_errno(store->db);
     return why == ENOSPC || why == EDQUOT;
 }
