@@ -94,7 +94,14 @@ static bool url_valid(struct bytes url, const char *const *schemes)
 const char *config_check_ws_url(struct bytes value)
 {
     static const char *const schemes[] = {"wss://", "ws://", NULL};
-    return url_valid(value, schemes) ? NULL : "a wss:// or ws:// address with a host";
+    if (!url_valid(value, schemes))
+        return "a wss:// or ws:// address with a host";
+    /* The connection would not be made, and its host is named in logs and in the database. */
+    size_t scheme = bytes_starts_with(value, schemes[0]) ? strlen(schemes[0]) : strlen(schemes[1]);
+    struct bytes authority = until(skip(value, scheme), "/?");
+    return memchr(authority.data, '@', authority.len) == NULL
+               ? NULL
+               : "a wss:// or ws:// address with a host and no user";
 }
 
 const char *config_check_http_url(struct bytes value)

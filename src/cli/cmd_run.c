@@ -13,31 +13,20 @@ static const char usage[] =
     "Follows every configured source into the store until it is told to stop (SIGTERM, Ctrl-C).\n"
     "  --actor HANDLE    follow what this account follows; may be repeated\n";
 
-#define ACTORS_MAX 16
-
-struct actors {
-    const char *names[ACTORS_MAX];
-    size_t count;
-};
-
+/* The names become a list as a setting's value is written. */
 static void add_actor(void *arg, const char *value)
 {
-    struct actors *actors = arg;
-    if (actors->count < ACTORS_MAX)
-        actors->names[actors->count++] = value;
+    struct text *actors = arg;
+    text_appendf(actors, "%s\"%s\"", actors->len == 0 ? "[" : ", ", value);
 }
 
-static void set_actors(struct settings *settings, const struct actors *actors)
+static void set_actors(struct settings *settings, struct text *actors)
 {
-    struct text list = {0};
-    if (actors->count == 0)
-        return;
-    text_append_char(&list, '[');
-    for (size_t i = 0; i < actors->count; i++)
-        text_appendf(&list, "%s\"%s\"", i > 0 ? ", " : "", actors->names[i]);
-    text_append_char(&list, ']');
-    settings_change(settings, "bluesky.actors", text_string(&list));
-    text_free(&list);
+    if (actors->len > 0) {
+        text_append_char(actors, ']');
+        settings_change(settings, "bluesky.actors", text_string(actors));
+    }
+    text_free(actors);
 }
 
 /* SIGHUP: the same files, variables and flags once more. */
@@ -58,16 +47,16 @@ static bool reload(void *arg, struct config *fresh)
 int cmd_run(int argc, char **argv)
 {
     static const struct settings_flag flags[] = {{"actor", true, add_actor}, {0}};
-    struct actors actors = {0};
+    struct text actors = {0};
     struct settings settings;
     struct err err;
     bool help;
     int rest = settings_parse(&settings, argc, argv, usage, flags, &actors, &help);
-    if (rest < 0)
-        return help ? EXIT_DONE : EXIT_USAGE;
     if (rest != argc) {
-        fputs(usage, stderr);
-        return EXIT_USAGE;
+        text_free(&actors);
+        if (rest >= 0)
+            fputs(usage, stderr);
+        return help ? EXIT_DONE : EXIT_USAGE;
     }
     set_actors(&settings, &actors);
     int code = EXIT_FAILED;

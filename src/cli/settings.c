@@ -16,6 +16,13 @@ static int report_bad_word(const char *usage)
     return -1;
 }
 
+static int report_many_changes(void)
+{
+    fprintf(stderr, "tidemark: --set may be given %d times; write a file instead\n",
+            SETTINGS_CHANGES_MAX);
+    return -1;
+}
+
 static size_t list_options(struct option *options, const struct settings_flag *flags)
 {
     size_t count = 0;
@@ -50,6 +57,8 @@ int settings_parse(struct settings *settings, int argc, char **argv, const char 
             settings->file = optarg;
         else if (found == 's' && settings->change_count < SETTINGS_CHANGES_MAX)
             settings->changes[settings->change_count++] = optarg;
+        else if (found == 's')
+            return report_many_changes();
         else if (found >= OWN_FLAG)
             flags[found - OWN_FLAG].seen(arg, optarg);
         else
@@ -61,7 +70,7 @@ int settings_parse(struct settings *settings, int argc, char **argv, const char 
 void settings_change(struct settings *settings, const char *path, const char *value)
 {
     struct text change = {0};
-    assert(settings->change_count < SETTINGS_CHANGES_MAX);
+    assert(settings->made_count < SETTINGS_MADE_MAX);
     text_appendf(&change, "%s=%s", path, value);
     settings->made[settings->made_count++] = change.data;
     settings->changes[settings->change_count++] = change.data;

@@ -14,16 +14,17 @@
 
 #include <getopt.h>
 
-#define SETTINGS_CHANGES_MAX 64
+#define SETTINGS_CHANGES_MAX 64 /* given with --set */
+#define SETTINGS_MADE_MAX    1
 #define SETTINGS_OPTIONS_MAX 16
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 struct settings {
     const char *file;
-    const char *changes[SETTINGS_CHANGES_MAX];
+    const char *changes[SETTINGS_CHANGES_MAX + SETTINGS_MADE_MAX];
     size_t change_count;
-    char *made[SETTINGS_CHANGES_MAX]; /* changes that flags were turned into */
+    char *made[SETTINGS_MADE_MAX]; /* changes that flags were turned into */
     size_t made_count;
     struct config config; /* once loaded */
     bool loaded, good;

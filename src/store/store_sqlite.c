@@ -25,13 +25,33 @@ static struct store_sqlite *of(struct store *store)
     return (struct store_sqlite *)store;
 }
 
+static int last_errno(sqlite3_file *file)
+{
+    int why = 0;
+    if (file != NULL && file->pMethods != NULL)
+        file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &why);
+    return why;
+}
+
+/* To SQLite a write beyond the quota is an I/O error; the file it was for knows more. */
+static bool is_quota_full(struct store_sqlite *store)
+{
+    sqlite3_file *database = NULL, *log = NULL;
+    sqlite3_file_control(store->db, "main", SQLITE_FCNTL_FILE_POINTER, (void *)&database);
+    sqlite3_file_control(store->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, (void *)&log);
+    return last_errno(database) == EDQUOT || last_errno(log) == EDQUOT;
+}
+
 /* Where SQLite makes a file or its shared memory, a disk without room is an I/O error to it. */
 static bool is_disk_full(struct store_sqlite *store, int code)
 {
     int primary = code & 0xff;
     if (store->db == NULL || (primary != SQLITE_IOERR && primary != SQLITE_CANTOPEN))
         return false;
-    return sqlite3_system_errno(store->db) == ENOSPC;
+    if (code == SQLITE_IOERR_WRITE && is_quota_full(store))
+        return true;
+    int why = sqlite3_system_errno(store->db);
+    return why == ENOSPC || why == EDQUOT;
 }
 
 enum rc sqlite_fail(struct store_sqlite *store, int code, const char *doing, struct err *err)
@@ -112,6 +132,24 @@ static int checkpoint(void *arg, sqlite3 *db, const char *name, int pages)
     return SQLITE_OK;
 }
 
+/* SQLite goes on in another mode where it cannot have this one, and says so only here. */
+static enum rc check_log_mode(struct store_sqlite *store, struct err *err)
+{
+    sqlite3_stmt *statement = NULL;
+    enum rc rc = sqlite_prepare(store, "PRAGMA journal_mode", &statement, err);
+    if (rc != RC_OK)
+        return rc;
+    int code = sqlite3_step(statement);
+    if (code != SQLITE_ROW)
+        rc = sqlite_fail(store, code, "cannot open the store", err);
+    else if (strcmp((const char *)sqlite3_column_text(statement, 0), "wal") != 0)
+        rc = err_set(err, RC_REJECT,
+                     "%s cannot have a write-ahead log: put the store on a local disk",
+                     store->path);
+    sqlite3_finalize(statement);
+    return rc;
+}
+
 static enum rc set_up_connection(struct store_sqlite *store, enum store_mode mode, struct err *err)
 {
     static const char writer[] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
@@ -124,9 +162,12 @@ static enum rc set_up_connection(struct store_sqlite *store, enum store_mode mod
     sqlite3_busy_timeout(store->db, BUSY_MS_MAX);
     sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, 64 << 20);
     int code = sqlite3_exec(store->db, mode == STORE_WRITE ? writer : reader, NULL, NULL, NULL);
-    if (mode == STORE_WRITE)
-        sqlite3_wal_hook(store->db, checkpoint, store);
-    return code == SQLITE_OK ? RC_OK : sqlite_fail(store, code, "cannot open the store", err);
+    if (code != SQLITE_OK)
+        return sqlite_fail(store, code, "cannot open the store", err);
+    if (mode == STORE_READ)
+        return RC_OK;
+    sqlite3_wal_hook(store->db, checkpoint, store);
+    return check_log_mode(store, err);
 }
 
 static void close_sqlite(struct store *base)

@@ -37,7 +37,7 @@ struct store_sqlite {
     int outlasted;        /* by readers: times in a row that the log could not begin anew */
     bool broken;          /* that failed for good; `broken_err` says how */
     struct err broken_err;
-    sqlite3_stmt *begin, *commit, *rollback, *bump;
+    sqlite3_stmt *begin, *commit, *bump;
     sqlite3_stmt *writes[SQLITE_STATEMENTS_MAX];
     struct sqlite_rows rows;
     struct sqlite_rows_kind row_kinds[RECORD_ID_COUNT];

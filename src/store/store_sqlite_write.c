@@ -26,8 +26,6 @@ static enum rc prepare_writes(struct store_sqlite *store, struct err *err)
     if (rc == RC_OK)
         rc = sqlite_prepare(store, BUMP_SQL, &store->bump, err);
     if (rc == RC_OK)
-        rc = sqlite_prepare(store, "ROLLBACK", &store->rollback, err);
-    if (rc == RC_OK)
         rc = sqlite_prepare(store, "COMMIT", &store->commit, err);
     if (rc == RC_OK)
         rc = sqlite_prepare(store, "BEGIN IMMEDIATE", &store->begin, err);
@@ -38,7 +36,7 @@ static enum rc prepare_writes(struct store_sqlite *store, struct err *err)
 
 void sqlite_finalize_writes(struct store_sqlite *store)
 {
-    sqlite3_stmt **fixed[] = {&store->begin, &store->commit, &store->rollback, &store->bump};
+    sqlite3_stmt **fixed[] = {&store->begin, &store->commit, &store->bump};
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
         sqlite3_finalize(*fixed[i]);
         *fixed[i] = NULL;

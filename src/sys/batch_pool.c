@@ -10,8 +10,6 @@ struct batch_pool {
     struct batch *free;
     unsigned left, count;
     struct batch *all;
-    void (*on_free)(void *arg);
-    void *on_free_arg;
 };
 
 struct batch_pool *batch_pool_new(unsigned count, size_t arena_bytes)
@@ -62,16 +60,11 @@ void batch_give_back(struct batch *batch)
 {
     struct batch_pool *pool = batch->pool;
     pthread_mutex_lock(&pool->lock);
-    bool was_empty = pool->free == NULL;
     batch->next = pool->free;
     pool->free = batch;
     pool->left++;
     assert(pool->left <= pool->count);
-    void (*fn)(void *arg) = was_empty ? pool->on_free : NULL;
-    void *arg = pool->on_free_arg;
     pthread_mutex_unlock(&pool->lock);
-    if (fn != NULL)
-        fn(arg);
 }
 
 unsigned batch_pool_left(struct batch_pool *pool)
@@ -80,12 +73,4 @@ unsigned batch_pool_left(struct batch_pool *pool)
     unsigned left = pool->left;
     pthread_mutex_unlock(&pool->lock);
     return left;
-}
-
-void batch_pool_on_free(struct batch_pool *pool, void (*fn)(void *arg), void *arg)
-{
-    pthread_mutex_lock(&pool->lock);
-    pool->on_free = fn;
-    pool->on_free_arg = arg;
-    pthread_mutex_unlock(&pool->lock);
 }

@@ -16,7 +16,5 @@ void batch_pool_free(struct batch_pool *pool);
 struct batch *batch_take(struct batch_pool *pool);
 void batch_give_back(struct batch *batch);
 unsigned batch_pool_left(struct batch_pool *pool);
-/* Called on the giver's thread each time a batch comes back to an empty pool. */
-void batch_pool_on_free(struct batch_pool *pool, void (*fn)(void *arg), void *arg);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sys/worker.h"
 
+#include "sys/thread.h"
 #include "sys/thread_queue.h"
 
 #include <assert.h>
@@ -9,7 +10,7 @@
 
 struct worker {
     struct worker_pool *pool;
-    pthread_t thread;
+    struct thread *thread;
     unsigned number;
 };
 
@@ -33,7 +34,7 @@ static void give_back(struct worker_pool *pool, struct worker_job *job)
     loop_waker_wake(pool->waker);
 }
 
-static void *work(void *arg)
+static void work(void *arg)
 {
     struct worker *worker = arg;
     struct worker_job *job;
@@ -41,7 +42,6 @@ static void *work(void *arg)
         job->run(job, worker->number);
         give_back(worker->pool, job);
     }
-    return NULL;
 }
 
 /* Takes the whole list at once: a `done` that submits again cannot keep the loop here. */
@@ -73,8 +73,7 @@ struct worker_pool *worker_pool_new(struct loop *loop, unsigned threads, size_t 
         abort();
     for (unsigned i = 0; i < threads; i++) {
         pool->workers[i] = (struct worker){.pool = pool, .number = i};
-        if (pthread_create(&pool->workers[i].thread, NULL, work, &pool->workers[i]) != 0)
-            abort();
+        pool->workers[i].thread = thread_start("worker", work, &pool->workers[i]);
     }
     return pool;
 }
@@ -83,7 +82,7 @@ void worker_pool_free(struct worker_pool *pool)
 {
     queue_close(pool->waiting);
     for (unsigned i = 0; i < pool->worker_count; i++)
-        pthread_join(pool->workers[i].thread, NULL);
+        thread_join(pool->workers[i].thread);
     deliver(pool);
     assert(pool->jobs == 0);
     loop_waker_free(pool->waker);

@@ -181,6 +181,18 @@ class Cli(unittest.TestCase):
             self.assertEqual([name for name in os.listdir(home.folder) if ".db" in name], [])
         self.both_stores(run)
 
+    def test_no_flag_is_left_out_in_silence(self):
+        def run(home):
+            actors = [word for i in range(40) for word in ("--actor", f"a{i}.example")]
+            _, words = self.tell(home, "run", *actors, "--actor", "nobody", code=1)
+            self.assertIn('bluesky.actors has the entry "nobody"', words)
+            changes = ["--set", "log.level=warn"] * 62  # and two that every command gets here
+            _, words = self.tell(home, "run", *changes, "--actor", "nobody", code=1)
+            self.assertIn('bluesky.actors has the entry "nobody"', words)
+            _, words = self.tell(home, "run", "--set", "log.level=warn", *changes, code=2)
+            self.assertIn("--set may be given 64 times", words)
+        self.both_stores(run)
+
     # ---- stores nobody can use ----
 
     def test_a_store_that_is_not_there_is_told_and_not_made(self):

@@ -284,6 +284,17 @@ static void a_backup_that_cannot_be_written_says_so(void **state)
     store_close(reader);
 }
 
+/* Without a log beside it readers would hold up the writer, and nobody would be told. */
+static void a_database_that_can_have_no_log_is_refused(void **state)
+{
+    (void)state;
+    struct store *store;
+    struct err err;
+    assert_int_equal(store_open("sqlite::memory:", STORE_WRITE, &store, &err), RC_REJECT);
+    assert_non_null(strstr(err.text, "write-ahead log"));
+    unlink(":memory:.lock");
+}
+
 static int learn(void **state)
 {
     (void)state;
@@ -305,6 +316,7 @@ int main(void)
         ON_FILE(a_backup_during_commits_is_one_moment_and_can_go_on),
         ON_FILE(a_restored_backup_converges),
         ON_FILE(a_backup_that_cannot_be_written_says_so),
+        cmocka_unit_test(a_database_that_can_have_no_log_is_refused),
     };
     int failed = cmocka_run_group_tests_name("sqlite_peers", tests, learn, NULL);
     printf("store=sqlite tests=%zu\n", sizeof tests / sizeof tests[0]);

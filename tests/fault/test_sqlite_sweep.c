@@ -57,6 +57,8 @@ static const struct sweep sweeps[] = {
     {"write-full", FAULT_PWRITE, ENOSPC, SAMPLED, RC_RETRY},
     {"write-full-forever", FAULT_PWRITE, ENOSPC, FOREVER | SAMPLED, RC_RETRY},
     {"write-full-half", FAULT_PWRITE, ENOSPC, HALF | SAMPLED, RC_RETRY},
+    {"write-quota", FAULT_PWRITE, EDQUOT, SAMPLED, RC_RETRY},
+    {"write-quota-forever", FAULT_PWRITE, EDQUOT, FOREVER | SAMPLED, RC_RETRY},
     {"read-eio", FAULT_PREAD, EIO, SAMPLED, RC_FATAL},
     {"read-eio-forever", FAULT_PREAD, EIO, FOREVER | SAMPLED, RC_FATAL},
     {"open-emfile", FAULT_OPEN, EMFILE, ONCE, RC_FATAL},

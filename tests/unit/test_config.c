@@ -254,9 +254,10 @@ static void addresses_are_checked(void **state)
                                       "wss://ho st",
                                       "wss://user@",
                                       "wss://[::1",
-                                      "wss://host/#part"};
+                                      "wss://host/#part",
+                                      "wss://u:p@host/"};
     static const char *const good[] = {"wss://host", "ws://[::1]:80/x?y=z", "ws://h:65535",
-                                       "wss://u:p@host/"};
+                                       "wss://host/a@b"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct loaded a = load_all("", NULL, "jetstream.endpoint", bad[i]);
         assert_int_equal(a.problems.count, 1);
