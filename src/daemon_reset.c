@@ -136,6 +136,7 @@ enum rc reset_ask(struct reset *reset, const char *source, const char *stream, i
     enum rc rc = loop_post(reset->loop, begin, reset);
     if (rc != RC_OK) {
         rc = queue_push(reset->idle, reset);
+        assert(rc == RC_OK); /* there was room: we took it from there */
         return err_set(err, RC_AGAIN, "the daemon has no time for it");
     }
     if (queue_pop(reset->outcomes, wait_us) == NULL)

@@ -27,6 +27,8 @@ struct store_postgres {
     bool prepared;    /* the write statements are prepared on this connection */
     uint8_t params[POSTGRES_STATEMENTS_MAX][STATEMENT_PARAMS_MAX];
     size_t param_counts[POSTGRES_STATEMENTS_MAX];
+    uint32_t unplanned[POSTGRES_STATEMENTS_MAX]; /* rows since the server made its plans */
+    uint32_t unplanned_max;                      /* of one statement, before it makes them anew */
     struct text arrays[STATEMENT_PARAMS_MAX];
 };
 

@@ -18,6 +18,11 @@
     "WHERE id = 1 AND epoch = $2::int8 AND commit_seq = $3::int8 RETURNING 1) "                    \
     "SELECT 1 / count(*) FROM moved"
 #define BUMP_NAME "bump"
+/* The server keeps the plan of a prepared statement until somebody analyses its tables. One made
+ * while a table was empty reads all of it for every row, so plans are made anew as tables grow:
+ * often at first, when a few rows are a great change. */
+#define UNPLANNED_MIN 1000
+#define UNPLANNED_MAX 16000
 
 /* How far a pipeline got and what came of it. */
 struct pipeline {
@@ -116,6 +121,7 @@ static void send_rows(struct pipeline *pipeline, const struct record *const *row
         lengths[i] = (int)array->len;
     }
     send(pipeline, statement_name(which), (int)store->param_counts[which], values, lengths);
+    store->unplanned[which] += (uint32_t)count;
 }
 
 static void send_statement(struct pipeline *pipeline, const struct commit *commit, size_t which)
@@ -136,9 +142,23 @@ static void send_bump(struct pipeline *pipeline, const struct commit *commit)
     send(pipeline, BUMP_NAME, 3, values, lengths);
 }
 
+static void send_replan(struct pipeline *pipeline)
+{
+    struct store_postgres *store = pipeline->store;
+    uint32_t most = 0;
+    for (size_t i = 0; i < statement_count; i++)
+        most = store->unplanned[i] > most ? store->unplanned[i] : most;
+    if (most < store->unplanned_max)
+        return;
+    send(pipeline, "replan", 0, NULL, NULL);
+    memset(store->unplanned, 0, sizeof store->unplanned);
+    store->unplanned_max *= store->unplanned_max < UNPLANNED_MAX ? 2 : 1;
+}
+
 static void send_all(struct pipeline *pipeline, const struct commit *commit)
 {
     send(pipeline, "begin", 0, NULL, NULL);
+    send_replan(pipeline);
     for (size_t i = 0; i < statement_count; i++) {
         if (statements[i].kind == RECORD_CURSOR && pipeline->rc == RC_OK) {
             PQflush(pipeline->store->connection);
@@ -181,9 +201,13 @@ static enum rc prepare_all(struct store_postgres *store, struct err *err)
     if (rc == RC_OK)
         rc = prepare(store, BUMP_NAME, BUMP_SQL, err);
     if (rc == RC_OK)
+        rc = prepare(store, "replan", "DISCARD PLANS", err);
+    if (rc == RC_OK)
         rc = prepare(store, "commit", "COMMIT", err);
     if (rc == RC_OK)
         rc = prepare(store, "rollback", "ROLLBACK", err);
+    memset(store->unplanned, 0, sizeof store->unplanned);
+    store->unplanned_max = UNPLANNED_MIN;
     store->prepared = rc == RC_OK;
     return rc;
 }

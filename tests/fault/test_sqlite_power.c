@@ -53,7 +53,6 @@ static int64_t write_until_cut(void)
         if (rc == RC_OK)
             rc = store_claim(store, "power", NULL, 1, &position, &err);
         if (rc == RC_OK) {
-            acknowledged = position.commit_seq;
             rc = workload_write(store, &position, goal, &err);
             acknowledged = position.commit_seq;
         }

@@ -161,7 +161,7 @@ static void expect_rows(struct thing *const *wanted, size_t wanted_count, const 
 static void ask_again(struct model *model, int64_t number, const struct thing *start,
                       const struct thing *end)
 {
-    struct thing *there[ROWS_MAX], *wanted[ROWS_MAX];
+    struct thing *there[ROWS_MAX] = {0}, *wanted[ROWS_MAX];
     int64_t ids[ROWS_MAX];
     bool has_more;
     size_t count = list(model, there), wanted_count = 0;
@@ -173,7 +173,7 @@ static void ask_again(struct model *model, int64_t number, const struct thing *s
 
 static void walk_to_the_end(struct model *model)
 {
-    struct thing *there[ROWS_MAX], start, end;
+    struct thing *there[ROWS_MAX] = {0}, start = {0}, end = {0};
     int64_t ids[ROWS_MAX];
     bool has_more = true, placed = false;
     for (int64_t number = 0; has_more; number++) {
