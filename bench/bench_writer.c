@@ -177,7 +177,7 @@ static double run_product(struct store *store, struct store_position position, i
     while (batch_pool_left(pool) < POOL)
         take_back(course.committed);
     course.cpu += server_cpu(server) - before;
-    writer_stop(writer);
+    writer_stop(writer, NULL);
     queue_free(course.committed);
     batch_pool_free(pool);
     return course.cpu;

@@ -434,6 +434,15 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
     return rc;
 }
 
+static void stop_writer(struct daemon *daemon)
+{
+    struct err err;
+    if (writer_stop(daemon->writer, &err) == RC_OK)
+        return;
+    say_failure("not_all_committed", &err); /* the next start asks for it again */
+    daemon->failed = true;
+}
+
 static void stop_all(struct daemon *daemon)
 {
     if (daemon->reset != NULL)
@@ -441,7 +450,7 @@ static void stop_all(struct daemon *daemon)
     if (daemon->server != NULL)
         server_stop(daemon->server);
     if (daemon->writer != NULL)
-        writer_stop(daemon->writer);
+        stop_writer(daemon);
     store_close(daemon->store);
     if (daemon->outbox != NULL)
         outbox_free(daemon->outbox);

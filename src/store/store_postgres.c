@@ -14,6 +14,7 @@
 #define LOCK_NOT_AVAILABLE "55P03"
 #define QUERY_CANCELED     "57014"
 #define ANSWER_US_MAX      INT64_C(30000000)
+#define CLOSE_US_MAX       INT64_C(2000000)
 #define QUERY_COLUMNS_MAX  64
 #define EPOCH_2000_US      INT64_C(946684800000000)
 
@@ -115,7 +116,10 @@ static enum rc dial(struct store_postgres *store, struct err *err)
 static void close_postgres(struct store *base)
 {
     struct store_postgres *store = of(base);
-    /* The server ends a connection some time after we do; who comes next would wait. */
+    /* The server ends a connection some time after we do; who comes next would wait. A server that
+     * does not answer is not waited for: it finds out by itself. */
+    if (store->answer_us_max > CLOSE_US_MAX)
+        store->answer_us_max = CLOSE_US_MAX;
     if (store->locked)
         PQclear(postgres_run(store, "SELECT pg_advisory_unlock(" WRITER_LOCK ")"));
     PQfinish(store->connection);

@@ -143,9 +143,9 @@ static enum rc check_log_mode(struct store_sqlite *store, struct err *err)
     if (code != SQLITE_ROW)
         rc = sqlite_fail(store, code, "cannot open the store", err);
     else if (strcmp((const char *)sqlite3_column_text(statement, 0), "wal") != 0)
-        rc = err_set(err, RC_REJECT,
-                     "%s cannot have a write-ahead log: put the store on a local disk",
-                     store->path);
+        rc =
+            err_set(err, RC_REJECT,
+                    "%s cannot have a write-ahead log: put the store on a local disk", store->path);
     sqlite3_finalize(statement);
     return rc;
 }

@@ -25,6 +25,7 @@ struct writer {
     struct committer committer;
     struct batch *held; /* popped, but the commit had no room for it */
     int64_t give_up_at; /* set when trouble meets a closed queue; one for all commits left */
+    bool gave_up;       /* a commit; nothing is committed after it */
 };
 
 static void show(struct writer *writer)
@@ -121,7 +122,9 @@ static void die(struct writer *writer, const struct err *err)
 static void commit_gathered(struct writer *writer)
 {
     struct err err;
-    enum rc rc = writer->state.dead ? RC_FATAL : settle(writer, &err);
+    /* Cursors cover the batches handed over before theirs: after one that was given up none may be
+     * committed (I2). */
+    enum rc rc = writer->state.dead ? RC_FATAL : writer->gave_up ? RC_RETRY : settle(writer, &err);
     struct batch *batches = committer_take(&writer->committer);
     if (rc == RC_OK) {
         crashpoint(CRASH_BEFORE_ACK);
@@ -132,6 +135,7 @@ static void commit_gathered(struct writer *writer)
     } else if (rc != RC_RETRY && !writer->state.dead) {
         die(writer, &err);
     }
+    writer->gave_up |= rc == RC_RETRY;
     answer(writer, batches, rc);
     show(writer);
 }
@@ -192,13 +196,17 @@ unsigned writer_queued(struct writer *writer)
     return queue_count(writer->queue);
 }
 
-void writer_stop(struct writer *writer)
+enum rc writer_stop(struct writer *writer, struct err *err)
 {
     queue_close(writer->queue);
     thread_join(writer->thread);
+    enum rc rc = writer->state.dead ? RC_FATAL : writer->gave_up ? RC_RETRY : RC_OK;
+    if (rc != RC_OK)
+        err_set(err, rc, "%s", writer->state.trouble);
     committer_deinit(&writer->committer);
     queue_free(writer->queue);
     latest_free(writer->shown);
     store_close(writer->store);
     free(writer);
+    return rc;
 }

@@ -9,7 +9,8 @@
  *                                  commit arrived
  *   a row the database refuses     quarantines that row, commits the rest
  *   I/O error, corruption, fenced  calls `fatal`: the process ends, a restart recovers
- * Nothing is acknowledged before it is durable.
+ * Nothing is acknowledged before it is durable, and nothing is committed after a commit that was
+ * given up: its cursors would cover what is not stored (I2).
  *
  * Owner: the daemon.  Thread: its own; submit and state are called from any. */
 #ifndef STORE_WRITER_H
@@ -52,7 +53,9 @@ struct writer *writer_start(struct store *store, struct store_position position,
 must_check enum rc writer_submit(struct writer *writer, struct batch *batch);
 void writer_state(struct writer *writer, struct writer_state *state);
 unsigned writer_queued(struct writer *writer);
-/* Commits what is queued, ends the thread, closes the store. */
-void writer_stop(struct writer *writer);
+/* Commits what is queued, ends the thread, closes the store. RC_OK: all of it is durable. Else some
+ * is not, which was answered so: RC_RETRY, it was given up; RC_FATAL, the store failed. `err` says
+ * why. */
+enum rc writer_stop(struct writer *writer, struct err *err);
 
 #endif

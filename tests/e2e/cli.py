@@ -612,7 +612,8 @@ class Cli(unittest.TestCase):
                         _, said = asked.communicate(timeout=WAIT_S)
                         self.assertEqual(asked.returncode, 1, said)
                         self.assertIn("may or may not be made", said)
-                        daemon.process.wait(WAIT_S)
+                        self.assertEqual(daemon.process.wait(WAIT_S), 1)
+                        self.assertIn("not_all_committed", daemon.words())
                 with Daemon(self.program, home, settings(sim)) as daemon:
                     self.follow_to_the_end(daemon, sim)
                     daemon.stop()

@@ -61,7 +61,7 @@ static int set_up(void **state)
 static void stop(struct bench *bench)
 {
     if (bench->writer != NULL)
-        writer_stop(bench->writer);
+        writer_stop(bench->writer, NULL);
     bench->writer = NULL;
 }
 

@@ -90,7 +90,7 @@ static int be_child(const char *url, const char *path)
             return 1;
         acknowledge(fd, k);
     }
-    writer_stop(writer);
+    writer_stop(writer, NULL);
     answers_free(answers);
     close(fd);
     return 0;

@@ -62,7 +62,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct bench *bench = *state;
-    writer_stop(bench->writer);
+    writer_stop(bench->writer, NULL);
     store_close(bench->reader);
     proxy_stop(bench->proxy);
     answers_free(bench->answers);

@@ -233,6 +233,24 @@ static void a_writer_cut_off_is_fenced_by_the_next(void **state)
     }
 }
 
+/* A program that stops has other things to wait for. */
+static void closing_before_a_silent_server_is_brief(void **state)
+{
+    struct bench *bench = *state;
+    struct proxy *proxy = proxy_start(bench->fixture.url);
+    struct store *store = NULL;
+    struct err err;
+    writer_bench_stop(&bench->writer);
+    assert_int_equal(store_open(proxy_url(proxy), STORE_WRITE, &store, &err), RC_OK);
+    proxy_break(proxy, PROXY_SERVER, 0, PROXY_STALL);
+    int64_t began_us = clock_mono_us();
+    store_close(store);
+    assert_in_range(clock_mono_us() - began_us, 0, 10000000);
+    assert_true(proxy_has_struck(proxy));
+    proxy_stop(proxy);
+    assert_true(writer_bench_start(&bench->writer, &workload, bench->fixture.url));
+}
+
 static int learn(void **state)
 {
     (void)state;
@@ -269,6 +287,7 @@ int main(void)
         ON_SERVER(preparing_can_be_taken_up_again),
         ON_SERVER(a_key_too_long_for_its_index_is_quarantined),
         ON_SERVER(a_writer_cut_off_is_fenced_by_the_next),
+        ON_SERVER(closing_before_a_silent_server_is_brief),
         ON_SERVER(a_server_that_thinks_for_long_is_lost_unless_the_whole_store_is_read),
     };
     int failed = cmocka_run_group_tests_name("postgres_trouble", tests, learn, NULL);

@@ -77,10 +77,17 @@ static void submit(struct bench *bench, unsigned records)
     bench->submitted++;
 }
 
+static void stop_with(struct bench *bench, enum rc rc)
+{
+    struct err err = {0};
+    assert_int_equal(writer_stop(bench->writer, &err), rc);
+    assert_int_equal(err.text[0] != '\0', rc != RC_OK);
+    assert_int_equal(bench->fake->closes, 1);
+}
+
 static void stop(struct bench *bench)
 {
-    writer_stop(bench->writer);
-    assert_int_equal(bench->fake->closes, 1);
+    stop_with(bench, RC_OK);
 }
 
 /* Waits until the writer has met trouble so many times. */
@@ -195,7 +202,7 @@ static void a_writer_that_was_replaced_says_so_once_and_takes_nothing_more(void 
     assert_true(answers_wait(bench->answers, 1));
     for (int i = 0; i < 5; i++)
         submit(bench, 3);
-    stop(bench);
+    stop_with(bench, RC_FATAL);
     assert_true(answers_are(bench->answers, 6, RC_FATAL));
     assert_int_equal(bench->answers->fatals, 1);
     assert_int_equal(bench->fake->writes, 1);
@@ -219,7 +226,7 @@ static void a_store_that_jumped_back_or_ahead_is_fatal(void **state)
         bench->writer = writer_start(&fake->store, mine, &bench->options);
         struct batch *batch = answers_batch(answers, 0);
         assert_int_equal(writer_submit(bench->writer, batch), RC_OK);
-        stop(bench);
+        stop_with(bench, RC_FATAL);
         assert_true(answers_are(answers, 1, RC_FATAL));
         assert_int_equal(answers->fatals, 1);
         answers_free(answers);
@@ -237,7 +244,7 @@ static void a_broken_store_is_told_once_and_every_batch_is_answered(void **state
     assert_true(answers_wait(bench->answers, 1));
     for (int i = 0; i < 8; i++)
         submit(bench, 900);
-    stop(bench);
+    stop_with(bench, RC_FATAL);
     assert_int_equal(bench->answers->count, 9);
     assert_int_equal(bench->answers->codes[0], RC_OK);
     for (int i = 1; i < 9; i++) {
@@ -283,7 +290,7 @@ static void stopping_before_a_dead_store_gives_up_once_for_all(void **state)
     start(bench);
     for (int i = 0; i < 12; i++)
         submit(bench, BATCH_RECORDS_MAX);
-    stop(bench);
+    stop_with(bench, RC_RETRY);
     assert_true(answers_are(bench->answers, 12, RC_RETRY));
     assert_int_equal(bench->answers->fatals, 0);
     assert_int_equal(bench->fake->kept, 0);
@@ -291,6 +298,33 @@ static void stopping_before_a_dead_store_gives_up_once_for_all(void **state)
     for (size_t i = 0; i < bench->fake->writes; i++)
         later += bench->fake->tried_first[i] != bench->fake->tried_first[0];
     assert_true(later <= 11);
+}
+
+static struct bench *at_hand; /* for a courier that knows no test */
+static batch_fn *courier_before;
+
+static void heal_and_note(void *arg, struct batch *batch, enum rc rc)
+{
+    fake_store_heal(at_hand->fake);
+    courier_before(arg, batch, rc);
+}
+
+/* The cursor of a later commit covers what an earlier one should have stored (I2). */
+static void nothing_is_committed_after_what_was_given_up(void **state)
+{
+    struct bench *bench = at_hand = *state;
+    bench->fake->then = FAKE_LOST;
+    start(bench);
+    struct batch *first = fill(bench, 0, BATCH_RECORDS_MAX);
+    courier_before = first->committed;
+    first->committed = heal_and_note;
+    assert_int_equal(writer_submit(bench->writer, first), RC_OK);
+    bench->submitted = 1;
+    for (int i = 0; i < 3; i++)
+        submit(bench, BATCH_RECORDS_MAX);
+    stop_with(bench, RC_RETRY);
+    assert_true(answers_are(bench->answers, 4, RC_RETRY));
+    assert_int_equal(bench->fake->kept, 0);
 }
 
 struct eager_owner {
@@ -338,6 +372,7 @@ int main(void)
         WITH_WRITER(stopping_commits_what_is_queued),
         WITH_WRITER(a_full_queue_leaves_the_batch_with_its_owner),
         WITH_WRITER(stopping_before_a_dead_store_gives_up_once_for_all),
+        WITH_WRITER(nothing_is_committed_after_what_was_given_up),
         WITH_WRITER(an_answer_that_comes_after_the_stop_hands_nothing_over),
     };
     return cmocka_run_group_tests_name("writer", tests, NULL, NULL);

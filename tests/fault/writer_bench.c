@@ -37,7 +37,7 @@ bool writer_bench_start(struct writer_bench *bench, const struct workload *workl
 
 void writer_bench_stop(struct writer_bench *bench)
 {
-    writer_stop(bench->writer);
+    writer_stop(bench->writer, NULL);
     answers_free(bench->answers);
 }
 
