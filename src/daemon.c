@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon.h"
 
+#include "daemon_cursor_file.h"
+#include "daemon_dictionary.h"
+#include "daemon_follows.h"
 #include "daemon_view.h"
 #include "serve/server.h"
 #include "source/jetstream.h"
@@ -10,7 +13,6 @@
 #include "sys/log.h"
 #include "sys/loop.h"
 #include "sys/network.h"
-#include "sys/small_file.h"
 #include "sys/thread.h"
 
 #include <assert.h>
@@ -21,9 +23,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CURSOR_FILE_MAX 64
 #define BATCHES_MAX     32
 #define BATCH_BYTES     ((size_t)512 << 10)
+#define FILE_JOBS_MAX   4
+#define COLLECTIONS_MAX 100 /* as many as a host takes */
 #define STOP_US_MAX     INT64_C(10000000)
 #define LOOK_US         INT64_C(200000)
 #define STOP_LOOK_US    INT64_C(20000)
@@ -42,7 +45,11 @@ struct daemon {
     struct source *source;
     struct server *server;
     struct server_options server_options;
-    char socket_path[512];
+    char folder[480], socket_path[512];
+    struct worker_pool *workers; /* for files and the odd query */
+    struct cursor_file cursor_file;
+    struct dictionary_files dictionaries;
+    struct follows follows;
     struct latest *shown;
     int64_t started_us;
     struct timer stop_look, look;
@@ -70,6 +77,7 @@ static void show(void *arg)
     writer_state(daemon->writer, &view.writer);
     view.queued = writer_queued(daemon->writer);
     latest_put(daemon->shown, &view);
+    cursor_file_look(&daemon->cursor_file, view.source.committed_us, clock_mono_us());
     log_flush();
     runtime->ops->timer_arm(runtime, &daemon->look, LOOK_US);
 }
@@ -135,10 +143,11 @@ static void on_fatal(void *arg, const struct err *err)
 
 static void reload(void *arg)
 {
-    (void)arg;
+    struct daemon *daemon = arg;
     struct err err;
     if (log_reopen(&err) != RC_OK)
         say_failure("log_not_reopened", &err);
+    follows_refresh(&daemon->follows);
     log_event(LOG_INFO, "daemon", "reloaded", NULL);
 }
 
@@ -171,28 +180,9 @@ static enum rc open_store(struct daemon *daemon, struct err *err)
         rc = store_query(daemon->store,
                          "SELECT state FROM cursors WHERE source = 'jetstream' AND stream = 'live'",
                          NULL, 0, take_text, &daemon->jetstream_cursor, err);
+    if (rc == RC_OK && daemon->config->bluesky.actors.count > 0)
+        rc = follows_load(&daemon->follows, daemon->store, err);
     return rc;
-}
-
-/* Where to begin when the store knows nothing yet: what an operator, or an earlier program, left in
- * the cursor file. 0: live. */
-static int64_t read_cursor_file(const struct daemon *daemon)
-{
-    struct text content = {0};
-    struct err err;
-    uint64_t position = 0;
-    if (small_file_read(daemon->config->jetstream.cursor_file, CURSOR_FILE_MAX, &content, &err) ==
-        RC_OK) {
-        struct bytes digits = bytes_make(content.data, strcspn(text_string(&content), "\r\n "));
-        if (!bytes_to_u64(digits, &position) || position > INT64_MAX) {
-            position = 0;
-            log_event(LOG_WARN, "jetstream", "cursor_file_ignored",
-                      (struct log_field[]){
-                          log_string("file", daemon->config->jetstream.cursor_file), LOG_END});
-        }
-    }
-    text_free(&content);
-    return (int64_t)position;
 }
 
 /* "" is how the configuration says "none". */
@@ -207,23 +197,59 @@ static enum rc submit(void *arg, struct batch *batch)
     return outbox_submit(daemon->outbox, batch);
 }
 
+/* What is asked for: as configured, and what counts as sharing; an empty list is everything. */
+static size_t list_collections(const struct config *config, const char *names[COLLECTIONS_MAX])
+{
+    const struct config_list *wanted = &config->jetstream.wanted_collections;
+    size_t count = 0;
+    for (size_t i = 0; i < wanted->count && count < COLLECTIONS_MAX; i++)
+        names[count++] = wanted->items[i];
+    for (size_t i = 0; count > 0 && i < config->bluesky.collections.count; i++) {
+        bool post = strcmp(config->bluesky.collections.items[i], "post") == 0;
+        const char *name = post ? "app.bsky.feed.post" : "app.bsky.feed.repost";
+        bool there = count == COLLECTIONS_MAX;
+        for (size_t k = 0; k < count; k++)
+            there |= strcmp(names[k], name) == 0;
+        if (!there)
+            names[count++] = name;
+    }
+    return count;
+}
+
 static enum rc make_source(struct daemon *daemon, struct err *err)
 {
     const struct config *config = daemon->config;
+    const char *collections[COLLECTIONS_MAX];
     struct source_env env = {.runtime = loop_runtime(daemon->loop),
                              .pool = daemon->pool,
                              .submit = submit,
                              .submit_arg = daemon};
+    enum rc rc =
+        cursor_file_init(&daemon->cursor_file, config->jetstream.cursor_file,
+                         config->jetstream.cursor_save_interval_seconds, daemon->workers, err);
+    if (rc != RC_OK)
+        return rc;
+    dictionary_files_init(&daemon->dictionaries, config->jetstream.dictionary_file, daemon->folder,
+                          daemon->workers);
     struct jetstream_options options = {
         .endpoints = {config->jetstream.endpoint, or_none(config->jetstream.fallback_endpoint)},
-        .collections = config->jetstream.wanted_collections.items,
-        .collection_count = config->jetstream.wanted_collections.count,
+        .collections = collections,
+        .collection_count = list_collections(config, collections),
         .reconnect_delay_seconds = (uint32_t)config->jetstream.reconnect_delay_seconds,
         .max_reconnect_attempts = (uint32_t)config->jetstream.max_reconnect_attempts,
         .cursor_state = text_bytes(&daemon->jetstream_cursor),
-        .start_us = read_cursor_file(daemon),
+        .start_us = cursor_file_read(&daemon->cursor_file),
+        .only_followed = config->bluesky.actors.count > 0,
+        .compress = config->jetstream.compress,
+        .dictionary_v1 = text_bytes(&daemon->dictionaries.v1),
+        .dictionary_v2 = text_bytes(&daemon->dictionaries.v2),
+        .keep_dictionary = dictionary_files_keep,
+        .keep_arg = &daemon->dictionaries,
     };
-    return jetstream_new(&env, &options, &daemon->source, err);
+    rc = jetstream_new(&env, &options, &daemon->source, err);
+    if (rc == RC_OK && options.only_followed)
+        follows_tell(&daemon->follows, daemon->source, daemon->workers);
+    return rc;
 }
 
 static void start_writer(struct daemon *daemon)
@@ -240,10 +266,11 @@ static void start_writer(struct daemon *daemon)
     daemon->look = (struct timer){.fn = show, .arg = daemon};
     daemon->shown = latest_new(sizeof(struct daemon_view));
     daemon->started_us = clock_wall_us();
+    daemon->workers = worker_pool_new(daemon->loop, 1, FILE_JOBS_MAX);
 }
 
-/* The folder of the command socket: as configured, or where the SQLite file lies. */
-static void find_socket(struct daemon *daemon)
+/* The folder of what is no row: as configured, or where the SQLite file lies. */
+static void find_folder(struct daemon *daemon)
 {
     const char *url = daemon->config->store.url;
     const char *folder = daemon->config->store.data_dir;
@@ -256,14 +283,13 @@ static void find_socket(struct daemon *daemon)
         folder = "data";
         len = 4;
     }
-    snprintf(daemon->socket_path, sizeof daemon->socket_path, "%.*s/tidemark.sock", (int)len,
-             folder);
+    snprintf(daemon->folder, sizeof daemon->folder, "%.*s", (int)len, folder);
+    snprintf(daemon->socket_path, sizeof daemon->socket_path, "%s/tidemark.sock", daemon->folder);
 }
 
 static enum rc start_server(struct daemon *daemon, struct err *err)
 {
     const struct config *config = daemon->config;
-    find_socket(daemon);
     struct server_options options = {.listen = or_none(config->serve.listen),
                                      .health_listen = or_none(config->serve.health_listen),
                                      .socket_path = daemon->socket_path,
@@ -282,6 +308,20 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
     return rc;
 }
 
+/* What was committed is down: the last word goes into the file. */
+static void stop_source(struct daemon *daemon)
+{
+    struct source_view view = {0};
+    if (daemon->source != NULL) {
+        daemon->source->ops->view(daemon->source, &view);
+        daemon->source->ops->free(daemon->source);
+    }
+    if (daemon->cursor_file.path != NULL)
+        cursor_file_finish(&daemon->cursor_file, view.committed_us);
+    dictionary_files_deinit(&daemon->dictionaries);
+    follows_deinit(&daemon->follows);
+}
+
 static void stop_all(struct daemon *daemon)
 {
     if (daemon->server != NULL)
@@ -293,8 +333,9 @@ static void stop_all(struct daemon *daemon)
         outbox_free(daemon->outbox);
     if (daemon->network != NULL)
         network_free(daemon->network);
-    if (daemon->source != NULL)
-        daemon->source->ops->free(daemon->source);
+    if (daemon->workers != NULL)
+        worker_pool_free(daemon->workers);
+    stop_source(daemon);
     if (daemon->loop != NULL) {
         struct runtime *runtime = loop_runtime(daemon->loop);
         runtime->ops->timer_disarm(runtime, &daemon->stop_look);
@@ -312,6 +353,8 @@ int daemon_run(const struct daemon_options *options)
 {
     struct daemon daemon = {.options = options, .config = options->config};
     struct err err;
+    find_folder(&daemon);
+    follows_init(&daemon.follows, options->config->store.url, (uint64_t)clock_wall_us());
     enum rc rc = open_store(&daemon, &err);
     if (rc == RC_OK) {
         start_writer(&daemon);

@@ -53,6 +53,11 @@ void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct 
     put(out, "event_bytes_total", "counter", "Bytes of these events.", (double)source->bytes);
     put(out, "records_total", "counter", "Records decoded from them.", (double)source->records);
     put(out, "rejected_total", "counter", "Events put into quarantine.", (double)source->rejected);
+    put(out, "filtered_total", "counter", "Events of accounts nobody follows here.",
+        (double)source->filtered);
+    put(out, "compressed", "gauge", "1 while the firehose is compressed.", source->compressed);
+    put(out, "filter_accounts", "gauge", "Accounts asked for; 0 when everybody's events are.",
+        (double)source->follows);
     put(out, "reconnects_total", "counter", "Connections lost.", (double)source->reconnects);
     put(out, "cursor_lag_seconds", "gauge", "Age of the committed cursor.",
         source->committed_us == 0 ? 0 : (double)(now_us - source->committed_us) / SECOND_US);

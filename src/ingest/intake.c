@@ -74,6 +74,12 @@ bool intake_has_room(struct intake *intake)
     return room;
 }
 
+void intake_forget(struct intake *intake)
+{
+    frame_ring_clear(intake->ring);
+    check(intake);
+}
+
 static void answered(void *arg, struct batch *batch, enum rc rc)
 {
     struct intake *intake = arg;
@@ -130,7 +136,7 @@ static bool send_unit(struct intake *intake)
     return true;
 }
 
-/* One frame into the batch. RC_AGAIN: the batch must go first. */
+/* One frame into the batch. RC_AGAIN: the batch must go first. RC_RETRY: the stream broke off. */
 static enum rc decode_frame(struct intake *intake, const struct frame *frame)
 {
     struct err err;
@@ -141,8 +147,10 @@ static enum rc decode_frame(struct intake *intake, const struct frame *frame)
     enum rc rc = intake->ops->decode(intake->arg, frame, batch, &position, &err);
     if (rc == RC_AGAIN && before == 0)
         rc = err_set(&err, RC_REJECT, "event does not fit into an empty batch");
-    if (rc == RC_AGAIN)
-        return RC_AGAIN;
+    if (rc == RC_AGAIN || rc == RC_RETRY) {
+        assert(batch->record_count == before);
+        return rc;
+    }
     if (rc != RC_OK) {
         assert(batch->record_count == before);
         if (quarantine_add(&intake->quarantine, batch, intake->provider, frame->payload, err.text,
@@ -176,8 +184,12 @@ static void decode_frames(struct intake *intake)
             intake->filling = batch_take(intake->pool);
         if (intake->filling == NULL)
             return;
-        bool full = unit_is_full(intake) || decode_frame(intake, &frame) == RC_AGAIN;
-        if (!full)
+        bool full = unit_is_full(intake);
+        enum rc rc = full ? RC_AGAIN : decode_frame(intake, &frame);
+        full = rc == RC_AGAIN;
+        if (rc == RC_RETRY)
+            intake_forget(intake);
+        else if (!full)
             frame_ring_pop(intake->ring);
         if ((full || unit_is_full(intake)) && !send_unit(intake))
             return;
