@@ -176,12 +176,12 @@ static void write_commit(const struct post_stock *stock, size_t which)
     collect();
 }
 
-void floor_postgres(const char *url, const struct post_stock *stock, double *took)
+double floor_postgres(const char *url, const struct post_stock *stock, double *took)
 {
     connection = PQconnectdb(url);
     if (PQstatus(connection) != CONNECTION_OK)
         abort();
-    double start = seconds_now();
+    double start = seconds_now(), cpu = server_cpu(PQbackendPID(connection));
     for (int i = 0; i < STATEMENTS; i++)
         check(PQprepare(connection, names[i], texts[i], 0, NULL));
     if (!PQenterPipelineMode(connection))
@@ -192,7 +192,9 @@ void floor_postgres(const char *url, const struct post_stock *stock, double *too
         took[i] = now - start;
         start = now;
     }
+    cpu = server_cpu(PQbackendPID(connection)) - cpu;
     PQfinish(connection);
     for (int i = 0; i < COLUMNS_MAX; i++)
         text_free(&columns[i]);
+    return cpu;
 }

@@ -12,7 +12,9 @@
 
 /* took[i] is the seconds of commit i, the first one's with the preparing; aborts on failure. */
 void floor_sqlite(const char *path, const struct post_stock *stock, double *took);
-void floor_postgres(const char *url, const struct post_stock *stock, double *took);
+/* Answers the server's processor time. */
+double floor_postgres(const char *url, const struct post_stock *stock, double *took);
 double seconds_now(void);
+double server_cpu(int pid);
 
 #endif

@@ -127,3 +127,18 @@ struct config_provider *config_provider_take(struct config *config, struct bytes
     text_free(&prefix);
     return provider;
 }
+
+void config_socket_path(const struct config *config, struct text *path)
+{
+    const char *url = config->store.url;
+    struct bytes folder = bytes_of(config->store.data_dir);
+    if (folder.len == 0 && strncmp(url, "sqlite:", 7) == 0) {
+        const char *file = strncmp(url + 7, "//", 2) == 0 ? url + 9 : url + 7;
+        const char *slash = strrchr(file, '/');
+        folder = slash == NULL ? bytes_of(".") : bytes_make(file, (size_t)(slash - file));
+    } else if (folder.len == 0) {
+        folder = bytes_of("data");
+    }
+    text_append(path, folder.data, folder.len);
+    text_append_string(path, "/tidemark.sock");
+}

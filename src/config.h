@@ -134,6 +134,9 @@ struct config {
     struct config_memory *memory;  /* what all of this points at */
 };
 
+/* Where commands find the running daemon: tidemark.sock in the data directory as configured, or
+ * where the SQLite file lies, or in data. */
+void config_socket_path(const struct config *config, struct text *path);
 /* NULL when nothing was configured for it. */
 const struct config_provider *config_provider_find(const struct config *config, const char *name);
 

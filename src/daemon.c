@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon.h"
 
+#include "config_load.h"
+#include "daemon_admin.h"
 #include "daemon_cursor_file.h"
 #include "daemon_dictionary.h"
 #include "daemon_follows.h"
@@ -25,11 +27,13 @@
 
 #define BATCHES_MAX     32
 #define BATCH_BYTES     ((size_t)512 << 10)
-#define FILE_JOBS_MAX   4
-#define COLLECTIONS_MAX 100 /* as many as a host takes */
 #define STOP_US_MAX     INT64_C(10000000)
 #define LOOK_US         INT64_C(200000)
 #define STOP_LOOK_US    INT64_C(20000)
+#define SECOND_US       INT64_C(1000000)
+#define RATE_US         INT64_C(2000000)
+#define FILE_JOBS_MAX   4
+#define COLLECTIONS_MAX 100 /* as many as a host takes */
 
 struct daemon {
     const struct daemon_options *options;
@@ -43,18 +47,24 @@ struct daemon {
     struct batch_pool *pool;
     struct outbox *outbox;
     struct source *source;
+    struct source_tuning tuning;
+    struct reset *reset;
+    struct admin admin;
     struct server *server;
     struct server_options server_options;
-    char folder[480], socket_path[512];
+    struct text socket_path;
     struct worker_pool *workers; /* for files and the odd query */
     struct cursor_file cursor_file;
     struct dictionary_files dictionaries;
     struct follows follows;
     struct latest *shown;
     int64_t started_us;
+    double rate;          /* events per second; below 0: not known yet */
+    int64_t rate_us;      /* since when it is being measured */
+    uint64_t rate_events; /* that had come by then */
     struct timer stop_look, look;
     int64_t stop_by_us;
-    bool stopping, failed;
+    bool stopping, source_stopping, failed;
 };
 
 static void say_failure(const char *what, const struct err *err)
@@ -65,6 +75,18 @@ static void say_failure(const char *what, const struct err *err)
 
 /* ---- what is shown ---- */
 
+static void measure_rate(struct daemon *daemon, uint64_t events)
+{
+    int64_t now_us = clock_mono_us();
+    if (now_us - daemon->rate_us < RATE_US)
+        return;
+    if (daemon->rate_us > 0 && events >= daemon->rate_events)
+        daemon->rate =
+            (double)(events - daemon->rate_events) * 1e6 / (double)(now_us - daemon->rate_us);
+    daemon->rate_us = now_us;
+    daemon->rate_events = events;
+}
+
 static void show(void *arg)
 {
     struct daemon *daemon = arg;
@@ -72,8 +94,12 @@ static void show(void *arg)
     struct daemon_view view = {.at_us = clock_wall_us(),
                                .started_us = daemon->started_us,
                                .has_source = daemon->source != NULL};
-    if (daemon->source != NULL)
+    if (daemon->source != NULL) {
         daemon->source->ops->view(daemon->source, &view.source);
+        measure_rate(daemon, view.source.events);
+        view.source_name = daemon->source->ops->name;
+    }
+    view.rate = daemon->rate;
     writer_state(daemon->writer, &view.writer);
     view.queued = writer_queued(daemon->writer);
     latest_put(daemon->shown, &view);
@@ -98,6 +124,15 @@ static void tell_metrics(void *arg, struct text *out)
     daemon_view_metrics(&view, clock_wall_us(), out);
 }
 
+static void tell_status(void *arg, struct status_live *out)
+{
+    struct daemon *daemon = arg;
+    struct daemon_view view;
+    latest_get(daemon->shown, &view);
+    daemon_view_status(&view, clock_wall_us(), out);
+    out->pid = getpid();
+}
+
 /* ---- stopping ---- */
 
 static void look_stopped(void *arg)
@@ -112,6 +147,13 @@ static void look_stopped(void *arg)
     runtime->ops->timer_arm(runtime, &daemon->stop_look, STOP_LOOK_US);
 }
 
+static void stop_source(struct daemon *daemon)
+{
+    if (daemon->source != NULL && !daemon->source_stopping)
+        daemon->source->ops->stop(daemon->source);
+    daemon->source_stopping = true;
+}
+
 static void stop(void *arg)
 {
     struct daemon *daemon = arg;
@@ -120,8 +162,7 @@ static void stop(void *arg)
     daemon->stopping = true;
     daemon->stop_by_us = clock_mono_us() + STOP_US_MAX;
     log_event(LOG_INFO, "daemon", "stopping", NULL);
-    if (daemon->source != NULL)
-        daemon->source->ops->stop(daemon->source);
+    stop_source(daemon);
     look_stopped(daemon);
 }
 
@@ -141,14 +182,67 @@ static void on_fatal(void *arg, const struct err *err)
         abort();
 }
 
+/* ---- settings that change while it runs ---- */
+
+static struct source_tuning tuning_of(const struct config *config)
+{
+    return (struct source_tuning){
+        .reconnect_delay_seconds = (uint32_t)config->jetstream.reconnect_delay_seconds,
+        .max_reconnect_attempts = (uint32_t)config->jetstream.max_reconnect_attempts};
+}
+
+static void take_over(struct daemon *daemon, const struct config *fresh)
+{
+    struct text paths = {0};
+    struct err err;
+    if (daemon_open_log(fresh, &err) != RC_OK)
+        say_failure("log_not_changed", &err);
+    daemon->tuning = tuning_of(fresh);
+    if (daemon->source != NULL)
+        daemon->source->ops->tune(daemon->source, &daemon->tuning);
+    daemon->cursor_file.every_us = fresh->jetstream.cursor_save_interval_seconds * SECOND_US;
+    size_t count = config_restart_needed(daemon->config, fresh, &paths);
+    const char *at = text_string(&paths);
+    for (size_t len; (len = strcspn(at, "\n")) > 0; at += len + (at[len] != '\0'))
+        log_event(LOG_WARN, "daemon", "restart_needed",
+                  (struct log_field[]){log_text("setting", bytes_make(at, len)), LOG_END});
+    text_free(&paths);
+    log_event(LOG_INFO, "daemon", "reloaded",
+              (struct log_field[]){log_int("restart_needed", (int64_t)count), LOG_END});
+}
+
 static void reload(void *arg)
 {
     struct daemon *daemon = arg;
+    struct config fresh;
     struct err err;
+    follows_refresh(&daemon->follows);
+    if (daemon->options->reload != NULL &&
+        daemon->options->reload(daemon->options->reload_arg, &fresh)) {
+        take_over(daemon, &fresh);
+        config_deinit(&fresh);
+        return;
+    }
+    /* Whoever set the log file aside wants it opened anew, whatever the settings are. */
     if (log_reopen(&err) != RC_OK)
         say_failure("log_not_reopened", &err);
-    follows_refresh(&daemon->follows);
-    log_event(LOG_INFO, "daemon", "reloaded", NULL);
+    log_event(LOG_ERROR, "daemon", "reload_refused",
+              (struct log_field[]){log_string("kept", "the settings in force"), LOG_END});
+}
+
+enum rc daemon_open_log(const struct config *config, struct err *err)
+{
+    struct log_options options = {
+        .format = config->log.format == CONFIG_LOG_JSON ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT,
+        .level = (enum log_level)config->log.level,
+        .file = config->log.file,
+    };
+    if (config->log.rotate[0] != '\0' &&
+        !log_rotate_parse(bytes_of(config->log.rotate), &options.rotate_bytes,
+                          &options.rotate_count))
+        return err_set(err, RC_REJECT, "log.rotate is \"%s\"; it must look like 10M:5",
+                       config->log.rotate);
+    return log_open(&options, err);
 }
 
 /* ---- starting ---- */
@@ -164,7 +258,7 @@ static bool take_text(void *arg, const struct field *columns, size_t count)
 static enum rc open_store(struct daemon *daemon, struct err *err)
 {
     unsigned applied;
-    char holder[64];
+    char host[64] = "", holder[128];
     enum rc rc = store_open(daemon->config->store.url, STORE_WRITE, &daemon->store, err);
     if (rc == RC_OK)
         rc = store_migrate(daemon->store, &applied, err);
@@ -173,7 +267,10 @@ static enum rc open_store(struct daemon *daemon, struct err *err)
     if (applied > 0)
         log_event(LOG_INFO, "store", "migrated",
                   (struct log_field[]){log_int("steps", applied), LOG_END});
-    snprintf(holder, sizeof holder, "pid %ld", (long)getpid());
+    if (gethostname(host, sizeof host - 1) != 0)
+        host[0] = '\0';
+    snprintf(holder, sizeof holder, "pid %ld on %s", (long)getpid(),
+             host[0] == '\0' ? "an unnamed host" : host);
     rc = store_claim(daemon->store, holder, daemon->config->serve.listen, clock_wall_us(),
                      &daemon->position, err);
     if (rc == RC_OK)
@@ -216,6 +313,22 @@ static size_t list_collections(const struct config *config, const char *names[CO
     return count;
 }
 
+/* The files beside the store; before the source. */
+static enum rc open_files(struct daemon *daemon, struct err *err)
+{
+    const struct config *config = daemon->config;
+    daemon->workers = worker_pool_new(daemon->loop, 1, FILE_JOBS_MAX);
+    enum rc rc =
+        cursor_file_init(&daemon->cursor_file, config->jetstream.cursor_file,
+                         config->jetstream.cursor_save_interval_seconds, daemon->workers, err);
+    config_socket_path(config, &daemon->socket_path);
+    struct bytes folder = text_bytes(&daemon->socket_path);
+    folder.len -= strlen(strrchr(text_string(&daemon->socket_path), '/'));
+    dictionary_files_init(&daemon->dictionaries, config->jetstream.dictionary_file, folder,
+                          daemon->workers);
+    return rc;
+}
+
 static enum rc make_source(struct daemon *daemon, struct err *err)
 {
     const struct config *config = daemon->config;
@@ -224,19 +337,12 @@ static enum rc make_source(struct daemon *daemon, struct err *err)
                              .pool = daemon->pool,
                              .submit = submit,
                              .submit_arg = daemon};
-    enum rc rc =
-        cursor_file_init(&daemon->cursor_file, config->jetstream.cursor_file,
-                         config->jetstream.cursor_save_interval_seconds, daemon->workers, err);
-    if (rc != RC_OK)
-        return rc;
-    dictionary_files_init(&daemon->dictionaries, config->jetstream.dictionary_file, daemon->folder,
-                          daemon->workers);
     struct jetstream_options options = {
         .endpoints = {config->jetstream.endpoint, or_none(config->jetstream.fallback_endpoint)},
         .collections = collections,
         .collection_count = list_collections(config, collections),
-        .reconnect_delay_seconds = (uint32_t)config->jetstream.reconnect_delay_seconds,
-        .max_reconnect_attempts = (uint32_t)config->jetstream.max_reconnect_attempts,
+        .reconnect_delay_seconds = daemon->tuning.reconnect_delay_seconds,
+        .max_reconnect_attempts = daemon->tuning.max_reconnect_attempts,
         .cursor_state = text_bytes(&daemon->jetstream_cursor),
         .start_us = cursor_file_read(&daemon->cursor_file),
         .only_followed = config->bluesky.actors.count > 0,
@@ -246,11 +352,57 @@ static enum rc make_source(struct daemon *daemon, struct err *err)
         .keep_dictionary = dictionary_files_keep,
         .keep_arg = &daemon->dictionaries,
     };
-    rc = jetstream_new(&env, &options, &daemon->source, err);
+    enum rc rc = jetstream_new(&env, &options, &daemon->source, err);
     if (rc == RC_OK && options.only_followed)
         follows_tell(&daemon->follows, daemon->source, daemon->workers);
     return rc;
 }
+
+/* ---- forgetting a position ---- */
+
+static bool is_followed(const struct daemon *daemon, const char *name)
+{
+    return daemon->source != NULL && strcmp(daemon->source->ops->name, name) == 0;
+}
+
+static void stop_for_reset(void *arg, const char *name)
+{
+    struct daemon *daemon = arg;
+    if (is_followed(daemon, name))
+        stop_source(daemon);
+}
+
+static bool stopped_for_reset(void *arg, const char *name)
+{
+    struct daemon *daemon = arg;
+    return !is_followed(daemon, name) || daemon->source->ops->stopped(daemon->source);
+}
+
+static void restart_after_reset(void *arg, const char *name)
+{
+    struct daemon *daemon = arg;
+    struct err err;
+    if (!is_followed(daemon, name) || daemon->stopping)
+        return;
+    daemon->source->ops->free(daemon->source);
+    daemon->source = NULL;
+    daemon->source_stopping = false;
+    daemon->rate_us = 0;
+    text_free(&daemon->jetstream_cursor);
+    cursor_file_forget(&daemon->cursor_file);
+    if (make_source(daemon, &err) != RC_OK) {
+        say_failure("source_not_restarted", &err);
+        fail_stop(daemon);
+        return;
+    }
+    daemon->source->ops->start(daemon->source);
+    show(daemon);
+}
+
+static const struct reset_ops reset_ops = {.stop_source = stop_for_reset,
+                                           .source_stopped = stopped_for_reset,
+                                           .restart_source = restart_after_reset,
+                                           .submit = submit};
 
 static void start_writer(struct daemon *daemon)
 {
@@ -262,29 +414,13 @@ static void start_writer(struct daemon *daemon)
     daemon->writer = writer_start(daemon->store, daemon->position, &options);
     daemon->store = NULL;
     daemon->outbox = outbox_new(daemon->loop, daemon->writer, BATCHES_MAX);
+    daemon->reset = reset_new(daemon->loop, daemon->pool, &reset_ops, daemon);
+    daemon->tuning = tuning_of(daemon->config);
+    daemon->rate = -1;
     daemon->stop_look = (struct timer){.fn = look_stopped, .arg = daemon};
     daemon->look = (struct timer){.fn = show, .arg = daemon};
     daemon->shown = latest_new(sizeof(struct daemon_view));
     daemon->started_us = clock_wall_us();
-    daemon->workers = worker_pool_new(daemon->loop, 1, FILE_JOBS_MAX);
-}
-
-/* The folder of what is no row: as configured, or where the SQLite file lies. */
-static void find_folder(struct daemon *daemon)
-{
-    const char *url = daemon->config->store.url;
-    const char *folder = daemon->config->store.data_dir;
-    size_t len = strlen(folder);
-    if (len == 0 && strncmp(url, "sqlite:", 7) == 0) {
-        const char *slash = strrchr(url + 7, '/');
-        folder = slash == NULL ? "." : url + 7;
-        len = slash == NULL ? 1 : (size_t)(slash - folder);
-    } else if (len == 0) {
-        folder = "data";
-        len = 4;
-    }
-    snprintf(daemon->folder, sizeof daemon->folder, "%.*s", (int)len, folder);
-    snprintf(daemon->socket_path, sizeof daemon->socket_path, "%s/tidemark.sock", daemon->folder);
 }
 
 static enum rc start_server(struct daemon *daemon, struct err *err)
@@ -292,11 +428,14 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
     const struct config *config = daemon->config;
     struct server_options options = {.listen = or_none(config->serve.listen),
                                      .health_listen = or_none(config->serve.health_listen),
-                                     .socket_path = daemon->socket_path,
+                                     .socket_path = text_string(&daemon->socket_path),
                                      .store_url = config->store.url,
                                      .health = tell_health,
                                      .metrics = tell_metrics,
+                                     .status = tell_status,
                                      .arg = daemon};
+    daemon->admin.reset = daemon->reset;
+    admin_add_routes(&daemon->admin, &options);
     daemon->server_options = options;
     enum rc rc = server_start(&daemon->server_options, &daemon->server, err);
     if (rc == RC_OK)
@@ -304,12 +443,12 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
                   (struct log_field[]){
                       log_int("port", server_port(daemon->server, LISTENER_MAIN)),
                       log_int("health_port", server_port(daemon->server, LISTENER_HEALTH)),
-                      log_string("socket", daemon->socket_path), LOG_END});
+                      log_string("socket", text_string(&daemon->socket_path)), LOG_END});
     return rc;
 }
 
 /* What was committed is down: the last word goes into the file. */
-static void stop_source(struct daemon *daemon)
+static void free_source(struct daemon *daemon)
 {
     struct source_view view = {0};
     if (daemon->source != NULL) {
@@ -324,6 +463,8 @@ static void stop_source(struct daemon *daemon)
 
 static void stop_all(struct daemon *daemon)
 {
+    if (daemon->reset != NULL)
+        reset_abandon(daemon->reset);
     if (daemon->server != NULL)
         server_stop(daemon->server);
     if (daemon->writer != NULL)
@@ -331,11 +472,13 @@ static void stop_all(struct daemon *daemon)
     store_close(daemon->store);
     if (daemon->outbox != NULL)
         outbox_free(daemon->outbox);
+    if (daemon->reset != NULL)
+        reset_free(daemon->reset);
     if (daemon->network != NULL)
         network_free(daemon->network);
     if (daemon->workers != NULL)
         worker_pool_free(daemon->workers);
-    stop_source(daemon);
+    free_source(daemon);
     if (daemon->loop != NULL) {
         struct runtime *runtime = loop_runtime(daemon->loop);
         runtime->ops->timer_disarm(runtime, &daemon->stop_look);
@@ -347,19 +490,21 @@ static void stop_all(struct daemon *daemon)
     if (daemon->shown != NULL)
         latest_free(daemon->shown);
     text_free(&daemon->jetstream_cursor);
+    text_free(&daemon->socket_path);
 }
 
 int daemon_run(const struct daemon_options *options)
 {
     struct daemon daemon = {.options = options, .config = options->config};
     struct err err;
-    find_folder(&daemon);
     follows_init(&daemon.follows, options->config->store.url, (uint64_t)clock_wall_us());
     enum rc rc = open_store(&daemon, &err);
     if (rc == RC_OK) {
         start_writer(&daemon);
-        rc = make_source(&daemon, &err);
+        rc = open_files(&daemon, &err);
     }
+    if (rc == RC_OK)
+        rc = make_source(&daemon, &err);
     if (rc == RC_OK) {
         show(&daemon);
         rc = start_server(&daemon, &err);

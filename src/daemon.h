@@ -18,6 +18,8 @@ struct daemon_options {
     void *reload_arg;
 };
 
+/* Logs as the configuration says; on RC_REJECT the log stays as it was. */
+must_check enum rc daemon_open_log(const struct config *config, struct err *err);
 /* Runs until told to stop; the exit code. */
 int daemon_run(const struct daemon_options *options);
 

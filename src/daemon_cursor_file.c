@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CONTENT_MAX 64
 #define SECOND_US   INT64_C(1000000)
@@ -93,6 +94,13 @@ void cursor_file_look(struct cursor_file *file, int64_t committed, int64_t now_u
         return;
     fill(file, committed);
     file->writing = worker_submit(file->workers, &file->job) == RC_OK;
+}
+
+void cursor_file_forget(struct cursor_file *file)
+{
+    if (*file->path != '\0')
+        unlink(file->path);
+    file->written = 0;
 }
 
 void cursor_file_finish(struct cursor_file *file, int64_t committed)

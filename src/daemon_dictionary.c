@@ -35,11 +35,12 @@ static void done(struct worker_job *job)
 }
 
 void dictionary_files_init(struct dictionary_files *files, const char *configured,
-                           const char *folder, struct worker_pool *workers)
+                           struct bytes folder, struct worker_pool *workers)
 {
     struct err err;
     *files = (struct dictionary_files){.workers = workers, .job = {.run = run, .done = done}};
-    text_appendf(&files->path, "%s/%s", folder, KEPT_NAME);
+    text_append(&files->path, folder.data, folder.len);
+    text_append_string(&files->path, "/" KEPT_NAME);
     if (*configured != '\0' &&
         small_file_read(configured, DICTIONARY_MAX, &files->v1, &err) != RC_OK)
         log_event(LOG_WARN, "jetstream", "dictionary_unusable",

@@ -25,7 +25,7 @@ struct dictionary_files {
 
 /* Reads both; `configured` is "" for none. What cannot be read is said and left out. */
 void dictionary_files_init(struct dictionary_files *files, const char *configured,
-                           const char *folder, struct worker_pool *workers);
+                           struct bytes folder, struct worker_pool *workers);
 void dictionary_files_deinit(struct dictionary_files *files);
 /* Keeps a dictionary for the next run. */
 void dictionary_files_keep(void *files, struct bytes dictionary);

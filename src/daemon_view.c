@@ -2,6 +2,7 @@
 #include "daemon_view.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #define DISCONNECTED_US_MAX INT64_C(300000000)
@@ -32,6 +33,46 @@ void daemon_view_health(const struct daemon_view *view, int64_t now_us, struct h
     if (now_us - view->at_us > STALE_US_MAX)
         health_degrade(out, "the ingest loop has not turned for %.0f s",
                        (double)(now_us - view->at_us) / SECOND_US);
+}
+
+static const char *state_name(enum source_state state)
+{
+    static const char *const names[] = {[SOURCE_IDLE] = "idle",
+                                        [SOURCE_DIALLING] = "dialling",
+                                        [SOURCE_LIVE] = "live",
+                                        [SOURCE_WAITING] = "waiting",
+                                        [SOURCE_STOPPED] = "stopped"};
+    return names[state];
+}
+
+void daemon_view_status(const struct daemon_view *view, int64_t now_us, struct status_live *out)
+{
+    const struct source_view *source = &view->source;
+    out->uptime_us = now_us - view->started_us;
+    out->queued = view->queued;
+    out->writing = !view->writer.in_trouble;
+    if (!view->has_source)
+        return;
+    struct status_source *shown = &out->sources[out->source_count++];
+    shown->name = view->source_name;
+    shown->state = state_name(source->state);
+    shown->rate = view->rate;
+    shown->committed_us = source->committed_us;
+    shown->last_event_us = source->last_event_us;
+    shown->events = (int64_t)source->events;
+    shown->reconnects = (int64_t)source->reconnects;
+    snprintf(shown->provider, sizeof shown->provider, "%s", source->provider);
+    snprintf(shown->trouble, sizeof shown->trouble, "%s", source->trouble);
+    for (size_t i = 0; i < source->provider_count && i < STATUS_PROVIDERS_MAX; i++) {
+        const struct source_provider *from = &source->providers[i];
+        struct status_provider *to = &shown->providers[shown->provider_count++];
+        snprintf(to->name, sizeof to->name, "%s", from->name);
+        snprintf(to->state, sizeof to->state, "%s", from->state);
+        snprintf(to->reason, sizeof to->reason, "%s", from->reason);
+        to->current = from->current;
+        to->successes = (int64_t)from->successes;
+        to->failures = (int64_t)from->failures;
+    }
 }
 
 static void put(struct text *out, const char *name, const char *type, const char *help,

@@ -9,6 +9,7 @@
 #ifndef DAEMON_VIEW_H
 #define DAEMON_VIEW_H
 
+#include "query/status.h"
 #include "serve/health.h"
 #include "source/source.h"
 #include "store/writer.h"
@@ -16,12 +17,15 @@
 struct daemon_view {
     int64_t at_us, started_us; /* wall time */
     bool has_source;
+    const char *source_name; /* a constant */
     struct source_view source;
+    double rate; /* its events per second; below 0: not known yet */
     struct writer_state writer;
     unsigned queued;
 };
 
 void daemon_view_health(const struct daemon_view *view, int64_t now_us, struct health_view *out);
+void daemon_view_status(const struct daemon_view *view, int64_t now_us, struct status_live *out);
 /* The same numbers as Prometheus text. */
 void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct text *out);
 

@@ -12,6 +12,16 @@ struct command {
 
 static const struct command commands[] = {
     {"run", cmd_run, "follow the configured sources into the store"},
+    {"status", cmd_status, "what the daemon and each source are at"},
+    {"gaps", cmd_gaps, "intervals that could not be read"},
+    {"owed", cmd_owed, "what is still to be fetched, and what was given up"},
+    {"quarantine", cmd_quarantine, "input that could not be used"},
+    {"providers", cmd_providers, "how each upstream fares"},
+    {"handles", cmd_handles, "open queries"},
+    {"reset", cmd_reset, "forget where a source stands"},
+    {"verify", cmd_verify, "compare the store with its own rules"},
+    {"backup", cmd_backup, "copy the store while it is in use"},
+    {"migrate", cmd_migrate, "bring the schema to this program's version"},
     {"config", cmd_config, "check, print or document the settings"},
     {"version", cmd_version, "which tidemark this is"},
 };

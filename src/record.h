@@ -42,8 +42,9 @@ struct record {
     struct record *next, *previous; /* of the same kind, in order of arrival */
     uint16_t kind;
     uint16_t field_count;
-    bool folded; /* another record of this commit stands for it, or the store refused it */
-    int64_t n;   /* ingest number, given by the writer */
+    bool folded;  /* another record of this commit stands for it */
+    bool refused; /* the store would not take it: a quarantine row stands for it */
+    int64_t n;    /* ingest number, given by the writer */
     struct field fields[];
 };
 

@@ -58,6 +58,7 @@ enum {
     OWED_ATTEMPTS,
     OWED_NEXT_US,
     OWED_AT_US,
+    OWED_REFUSED_BY,
     OWED_FIELDS
 };
 enum {

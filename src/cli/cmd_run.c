@@ -6,6 +6,7 @@
 #include "sys/log.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char usage[] =
     "usage: tidemark run [-c FILE] [--set PATH=VALUE]... [--actor HANDLE]...\n"
@@ -39,19 +40,19 @@ static void set_actors(struct settings *settings, const struct actors *actors)
     text_free(&list);
 }
 
-static enum rc open_log(const struct config *config, struct err *err)
+/* SIGHUP: the same files, variables and flags once more. */
+static bool reload(void *arg, struct config *fresh)
 {
-    struct log_options options = {
-        .format = config->log.format == CONFIG_LOG_JSON ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT,
-        .level = (enum log_level)config->log.level,
-        .file = config->log.file,
-    };
-    if (config->log.rotate[0] != '\0' &&
-        !log_rotate_parse(bytes_of(config->log.rotate), &options.rotate_bytes,
-                          &options.rotate_count))
-        return err_set(err, RC_REJECT, "log.rotate is \"%s\"; it must look like 10M:5",
-                       config->log.rotate);
-    return log_open(&options, err);
+    struct config_problems problems = {0};
+    bool good = settings_read(arg, fresh, &problems);
+    const char *at = text_string(&problems.lines);
+    for (size_t len; (len = strcspn(at, "\n")) > 0; at += len + (at[len] != '\0'))
+        log_event(LOG_ERROR, "config", "problem",
+                  (struct log_field[]){log_text("reason", bytes_make(at, len)), LOG_END});
+    config_problems_free(&problems);
+    if (!good)
+        config_deinit(fresh);
+    return good;
 }
 
 int cmd_run(int argc, char **argv)
@@ -71,10 +72,11 @@ int cmd_run(int argc, char **argv)
     set_actors(&settings, &actors);
     int code = EXIT_FAILED;
     if (settings_load(&settings)) {
-        if (open_log(&settings.config, &err) != RC_OK) {
+        if (daemon_open_log(&settings.config, &err) != RC_OK) {
             fprintf(stderr, "tidemark: %s\n", err.text);
         } else {
-            code = daemon_run(&(struct daemon_options){.config = &settings.config});
+            code = daemon_run(&(struct daemon_options){
+                .config = &settings.config, .reload = reload, .reload_arg = &settings});
             log_close();
         }
     }

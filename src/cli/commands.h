@@ -5,8 +5,18 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
+int cmd_backup(int argc, char **argv);
 int cmd_config(int argc, char **argv);
+int cmd_gaps(int argc, char **argv);
+int cmd_handles(int argc, char **argv);
+int cmd_migrate(int argc, char **argv);
+int cmd_owed(int argc, char **argv);
+int cmd_providers(int argc, char **argv);
+int cmd_quarantine(int argc, char **argv);
+int cmd_reset(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_status(int argc, char **argv);
+int cmd_verify(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
 #endif

@@ -67,9 +67,9 @@ void settings_change(struct settings *settings, const char *path, const char *va
     settings->changes[settings->change_count++] = change.data;
 }
 
-bool settings_load(struct settings *settings)
+bool settings_read(const struct settings *settings, struct config *config,
+                   struct config_problems *problems)
 {
-    struct config_problems problems = {0};
     struct config_sources sources = {
         .file = settings->file == NULL ? FILE_INITIAL : settings->file,
         .file_optional = settings->file == NULL,
@@ -77,7 +77,13 @@ bool settings_load(struct settings *settings)
         .changes = settings->changes,
         .change_count = settings->change_count,
     };
-    bool good = config_load(&settings->config, &sources, &problems) == RC_OK;
+    return config_load(config, &sources, problems) == RC_OK;
+}
+
+bool settings_load(struct settings *settings)
+{
+    struct config_problems problems = {0};
+    bool good = settings_read(settings, &settings->config, &problems);
     settings->loaded = true;
     settings->good = good;
     if (!good) {

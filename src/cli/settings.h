@@ -45,6 +45,10 @@ int settings_parse(struct settings *settings, int argc, char **argv, const char 
 void settings_change(struct settings *settings, const char *path, const char *value);
 /* False when the configuration has problems, which were printed. */
 must_check bool settings_load(struct settings *settings);
+/* The same again into another struct, which is to be released in either case; the problems are the
+ * caller's. */
+must_check bool settings_read(const struct settings *settings, struct config *config,
+                              struct config_problems *problems);
 void settings_free(struct settings *settings);
 
 #endif

@@ -135,5 +135,7 @@ must_check enum rc cursor_state_to_json(const struct cursor_state *state, struct
 /* Strict: unknown fields outside of metadata are refused. RC_REJECT leaves the state as it was. */
 must_check enum rc cursor_state_from_json(struct cursor_state *state, struct json_doc *doc,
                                           struct bytes json, struct err *err);
+/* Only looks: RC_OK when `json` is a valid state. `doc` is a json_doc. */
+must_check enum rc cursor_state_check(void *doc, struct bytes json, struct err *err);
 
 #endif

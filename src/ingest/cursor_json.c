@@ -346,3 +346,10 @@ enum rc cursor_state_from_json(struct cursor_state *state, struct json_doc *doc,
         *state = read;
     return rc;
 }
+
+enum rc cursor_state_check(void *doc, struct bytes json, struct err *err)
+{
+    struct cursor_state state = {0};
+    assert(doc != NULL);
+    return cursor_state_from_json(&state, doc, json, err);
+}

@@ -57,13 +57,19 @@ enum rc intake_take(struct intake *intake, struct bytes payload, bool binary)
 {
     assert(payload.data != NULL);
     int64_t now_us = intake->runtime->ops->wall_us(intake->runtime);
-    enum rc rc = intake->stopping || intake->failed
-                     ? RC_AGAIN
-                     : frame_ring_push(intake->ring, payload, binary, now_us);
+    struct frame frame = {.payload = payload, .binary = binary, .received_us = now_us};
+    enum rc rc =
+        intake->stopping || intake->failed ? RC_AGAIN : frame_ring_push(intake->ring, &frame);
     intake->refused |= rc != RC_OK;
     intake->bytes += payload.len;
     intake->last_event_us = now_us;
     return rc;
+}
+
+void intake_forget(struct intake *intake)
+{
+    frame_ring_clear(intake->ring);
+    check(intake);
 }
 
 bool intake_has_room(struct intake *intake)
@@ -72,12 +78,6 @@ bool intake_has_room(struct intake *intake)
     bool room = frame_ring_has_room(intake->ring);
     intake->refused |= !room;
     return room;
-}
-
-void intake_forget(struct intake *intake)
-{
-    frame_ring_clear(intake->ring);
-    check(intake);
 }
 
 static void answered(void *arg, struct batch *batch, enum rc rc)
@@ -136,26 +136,37 @@ static bool send_unit(struct intake *intake)
     return true;
 }
 
+/* What the frame says, or the frame itself as one that says nothing, into what the cursor row
+ * leaves of the batch. RC_AGAIN: there is no room. */
+static enum rc fill_batch(struct intake *intake, const struct frame *frame, int64_t *position)
+{
+    struct err err;
+    struct batch *batch = intake->filling;
+    uint32_t before = batch->record_count;
+    assert(arena_left(&batch->arena) >= CURSOR_ROOM);
+    batch->arena.size -= CURSOR_ROOM;
+    enum rc rc = intake->ops->decode(intake->arg, frame, batch, position, &err);
+    if (rc == RC_AGAIN && before == 0)
+        rc = err_set(&err, RC_REJECT, "event does not fit into an empty batch");
+    assert(rc == RC_OK || batch->record_count == before);
+    if (rc == RC_REJECT && quarantine_add(&intake->quarantine, batch, intake->provider,
+                                          frame->payload, err.text, frame->received_us) != RC_OK)
+        rc = RC_AGAIN;
+    batch->arena.size += CURSOR_ROOM;
+    return rc;
+}
+
 /* One frame into the batch. RC_AGAIN: the batch must go first. RC_RETRY: the stream broke off. */
 static enum rc decode_frame(struct intake *intake, const struct frame *frame)
 {
-    struct err err;
     struct batch *batch = intake->filling;
     int64_t position = 0;
     uint32_t before = batch->record_count;
     assert(batch->answered == NULL);
-    enum rc rc = intake->ops->decode(intake->arg, frame, batch, &position, &err);
-    if (rc == RC_AGAIN && before == 0)
-        rc = err_set(&err, RC_REJECT, "event does not fit into an empty batch");
-    if (rc == RC_AGAIN || rc == RC_RETRY) {
-        assert(batch->record_count == before);
+    enum rc rc = fill_batch(intake, frame, &position);
+    if (rc == RC_AGAIN || rc == RC_RETRY)
         return rc;
-    }
-    if (rc != RC_OK) {
-        assert(batch->record_count == before);
-        if (quarantine_add(&intake->quarantine, batch, intake->provider, frame->payload, err.text,
-                           frame->received_us) != RC_OK)
-            return RC_AGAIN;
+    if (rc == RC_REJECT) {
         intake->rejected++;
     } else if (position > intake->received) {
         intake->received = position;
@@ -184,9 +195,8 @@ static void decode_frames(struct intake *intake)
             intake->filling = batch_take(intake->pool);
         if (intake->filling == NULL)
             return;
-        bool full = unit_is_full(intake);
-        enum rc rc = full ? RC_AGAIN : decode_frame(intake, &frame);
-        full = rc == RC_AGAIN;
+        enum rc rc = unit_is_full(intake) ? RC_AGAIN : decode_frame(intake, &frame);
+        bool full = rc == RC_AGAIN;
         if (rc == RC_RETRY)
             intake_forget(intake);
         else if (!full)

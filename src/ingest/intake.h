@@ -49,7 +49,7 @@ struct intake {
     struct frame_ring *ring;
     struct watermark watermark;
     struct quarantine quarantine;
-    const char *provider;  /* who sends now; shown in quarantine */
+    const char *provider;  /* who sent what is decoded now; shown in quarantine */
     struct batch *filling; /* NULL: none yet */
     uint32_t filling_events;
     bool pumping, refused, stopping, failed;

@@ -256,3 +256,29 @@ void handle_name(const struct handle *handle, char out[UUID_TEXT_SIZE])
 {
     uuid_format(handle->name, out);
 }
+
+void handles_print(const struct handles *handles, int64_t now_us, struct json_writer *writer)
+{
+    json_begin_array(writer);
+    for (const struct handle *at = handles->newest; at != NULL; at = at->older) {
+        char name[UUID_TEXT_SIZE];
+        handle_name(at, name);
+        json_begin_object(writer);
+        json_key(writer, "handle");
+        json_put_cstring(writer, name);
+        json_key(writer, "collection");
+        json_put_cstring(writer, at->spec.collection->name);
+        json_key(writer, "pageSize");
+        json_put_i64(writer, at->spec.page_size);
+        json_key(writer, "pages");
+        json_put_i64(writer, at->delivered);
+        json_key(writer, "state");
+        json_put_cstring(writer, at->busy ? "busy" : at->exhausted ? "ended" : "idle");
+        json_key(writer, "idleSeconds");
+        json_put_i64(writer, (now_us - at->used_us) / 1000000);
+        json_key(writer, "seq");
+        json_put_i64(writer, at->spec.opening.seq);
+        json_end_object(writer);
+    }
+    json_end_array(writer);
+}

@@ -19,6 +19,7 @@
 #ifndef QUERY_HANDLE_H
 #define QUERY_HANDLE_H
 
+#include "base/json_write.h"
 #include "base/uuid.h"
 #include "query/query_page.h"
 
@@ -75,6 +76,8 @@ void handle_abandon(struct handles *handles, struct handle *handle, int64_t now_
 /* Closing a busy handle takes its page's reply away from it. */
 void handle_close(struct handles *handles, struct handle *handle);
 
+/* Writes an array with what people may know of each handle, the one used last first. */
+void handles_print(const struct handles *handles, int64_t now_us, struct json_writer *writer);
 const struct handle_spec *handle_spec(const struct handle *handle);
 void handle_name(const struct handle *handle, char out[UUID_TEXT_SIZE]);
 

@@ -69,6 +69,7 @@ static const struct route built_in[] = {
      .path = "/api/data/query-close",
      .listeners = ON_MAIN,
      .begin = query_close_begin},
+    {.method = "GET", .path = "/api/admin/handles", .listeners = ON_SOCKET, .begin = handles_begin},
 };
 
 static bool is_method(const struct route *route, const char *method)

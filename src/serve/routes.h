@@ -24,5 +24,7 @@ void query_close_begin(struct request *request);
 void status_begin(struct request *request);
 enum rc status_work(struct request *request, struct store *store, struct err *err);
 void status_finish(struct request *request);
+/* The open queries of every session. */
+void handles_begin(struct request *request);
 
 #endif

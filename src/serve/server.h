@@ -20,6 +20,7 @@
 enum listener_kind { LISTENER_MAIN, LISTENER_HEALTH, LISTENER_SOCKET, LISTENER_COUNT };
 
 struct route;
+struct status_live;
 struct server;
 
 struct server_options {
@@ -36,10 +37,13 @@ struct server_options {
     health_fn *health;        /* NULL: nothing is known, always healthy */
     /* Appends the numbers as Prometheus text; NULL: there are none. */
     void (*metrics)(void *arg, struct text *out);
-    void *arg; /* for both */
+    /* Fills in what runs; NULL: nothing does. What it is given was zeroed. */
+    void (*status)(void *arg, struct status_live *live);
+    void *arg; /* for all three */
     /* Further routes; the built-in ones come first. */
     const struct route *routes;
     size_t route_count;
+    void *routes_arg; /* theirs */
 };
 
 /* Options and what they point at stay in place until the stop. RC_REJECT: an address cannot be

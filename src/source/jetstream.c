@@ -2,14 +2,14 @@
 #include "source/jetstream.h"
 
 #include "source/jetstream_parts.h"
+#include "source/source_view.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-#define RING_BYTES      ((size_t)16 << 20)
-#define WINDOW_US       INT64_C(86400000000)
-#define CROSS_REPLAY_US INT64_C(10000000)
-#define STREAM_NAME     "live"
+#define RING_BYTES  ((size_t)16 << 20)
+#define WINDOW_US   INT64_C(86400000000)
+#define STREAM_NAME "live"
 
 static struct jetstream *of(struct source *source)
 {
@@ -21,7 +21,12 @@ static struct jetstream *of(struct source *source)
 static enum rc add_cursor(void *arg, int64_t position, struct batch *batch)
 {
     struct jetstream *js = arg;
-    return jetstream_place_write(&js->place, js->doc, position, jetstream_wall(js), batch);
+    assert(position == js->place.stand.time_us);
+    enum rc rc =
+        gaps_add(&js->gaps, batch, "older than the host's replay window", jetstream_wall(js));
+    if (rc == RC_OK)
+        rc = jetstream_place_write(&js->place, js->doc, jetstream_wall(js), batch);
+    return rc;
 }
 
 static enum rc submit(void *arg, struct batch *batch)
@@ -41,6 +46,8 @@ static void writer_failed(void *arg)
 {
     struct jetstream *js = arg;
     js->state = SOURCE_STOPPED;
+    js->env.runtime->ops->timer_disarm(js->env.runtime, &js->again);
+    jetstream_packing_cancel(&js->packing);
     jetstream_connection_close(js, "stopping");
 }
 
@@ -64,6 +71,14 @@ static void start(struct source *source)
     struct jetstream *js = of(source);
     assert(js->state == SOURCE_IDLE);
     jetstream_connection_dial_later(js, 0);
+}
+
+static void tune(struct source *source, const struct source_tuning *tuning)
+{
+    struct jetstream *js = of(source);
+    assert(tuning->reconnect_delay_seconds > 0);
+    js->attempts_max = tuning->max_reconnect_attempts;
+    js->hosts.settings.schedule = retry_schedule_reconnect(tuning->reconnect_delay_seconds, 0);
 }
 
 static void stop(struct source *source)
@@ -103,6 +118,7 @@ static void view(const struct source *source, struct source_view *out)
         .compressed = js->state == SOURCE_LIVE && js->packing.current != NULL,
         .follows = js->filter.everybody ? 0 : id_set_count(&js->filter.wanted)};
     provider_words_copy(out->provider, sizeof out->provider, jetstream_host_name(js));
+    source_show_providers(&js->hosts, js->pick.provider, jetstream_mono(js), out);
     out->trouble[0] = '\0';
     if (js->state != SOURCE_LIVE)
         provider_words_copy(out->trouble, sizeof out->trouble, js->trouble.text);
@@ -127,6 +143,7 @@ static void free_jetstream(struct source *source)
 
 static const struct source_ops jetstream_ops = {.name = JETSTREAM_NAME,
                                                 .start = start,
+                                                .tune = tune,
                                                 .stop = stop,
                                                 .stopped = stopped,
                                                 .view = view,
@@ -147,7 +164,7 @@ static enum rc add_host(struct jetstream *js, const char *endpoint, int32_t prio
     struct provider_spec spec = {.name = host.name,
                                  .kinds = cursor_bit(CURSOR_TIME_US) | cursor_bit(CURSOR_SEQ),
                                  .kind_preferred = cursor_bit(CURSOR_TIME_US),
-                                 .replay_us = CROSS_REPLAY_US,
+                                 .replay_us = JETSTREAM_CROSS_REPLAY_US,
                                  .priority = priority};
     if (rc == RC_OK)
         rc = failover_add(&js->hosts, &spec, jetstream_mono(js), &number, err);
@@ -197,12 +214,13 @@ enum rc jetstream_new(const struct source_env *env, const struct jetstream_optio
     js->pong_ms_max = options->pong_ms_max;
     js->attempts_max = options->max_reconnect_attempts;
     js->pick.provider = PROVIDER_NONE;
+    gaps_init(&js->gaps, JETSTREAM_NAME, STREAM_NAME);
     js->again = (struct timer){.fn = jetstream_connection_dial, .arg = js};
     js->tell = (struct timer){.fn = jetstream_connection_tell_filter, .arg = js};
     js->doc = json_doc_new(JETSTREAM_FRAME_BYTES_MAX, JSON_DEPTH_MAX);
     jetstream_place_init(&js->place, options->window_us == 0 ? WINDOW_US : options->window_us);
     jetstream_filter_init(&js->filter, !options->only_followed,
-                          env->runtime->ops->random(env->runtime));
+                          options->only_followed ? env->runtime->ops->random(env->runtime) : 0);
     jetstream_packing_init(&js->packing, env->runtime, options->compress, options->dictionary_v1,
                            options->dictionary_v2);
     js->packing.keep = options->keep_dictionary;

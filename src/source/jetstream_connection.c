@@ -163,7 +163,7 @@ static void connect_to_host(void *arg)
                                 .hello = jetstream_filter_needs_hello(&js->filter)};
     assert(js->ws == NULL && js->state == SOURCE_DIALLING);
     jetstream_place_ask(&js->place, host, &js->pick.proof, js->behind_us[js->pick.provider],
-                        jetstream_wall(js));
+                        !v2 && ask.hello, jetstream_wall(js));
     jetstream_packing_choose(&js->packing, host, &ask);
     ask.cursor = js->place.asked.number;
     jetstream_host_stream(host, &ask, &url);

@@ -6,12 +6,13 @@
 
 #include <string.h>
 
-static void log_gap(struct jetstream *js)
+static void note_gap(struct jetstream *js, int64_t to_us)
 {
+    int64_t from_us = js->place.asked.from_us;
+    gaps_note(&js->gaps, from_us, to_us);
     log_event(LOG_WARN, JETSTREAM_NAME, "gap",
               (struct log_field[]){log_string("host", jetstream_host_name(js)),
-                                   log_int("from_us", js->place.gap_from_us),
-                                   log_int("to_us", js->place.gap_to_us), LOG_END});
+                                   log_int("from_us", from_us), log_int("to_us", to_us), LOG_END});
 }
 
 /* An event was understood: the place moves on, unless it shows that something else must be asked
@@ -34,7 +35,7 @@ static void move_on(struct jetstream *js, int64_t time_us, int64_t seq, int64_t 
     }
     *position = time_us;
     if (verdict == JETSTREAM_PLACE_GAP)
-        log_gap(js);
+        note_gap(js, time_us);
     if (!first)
         return;
     js->failures = 0;

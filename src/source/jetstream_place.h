@@ -2,21 +2,20 @@
  *
  * jetstream_place.h - where the stream stands, what a connection asks for, and what it did not get.
  *
- * A place is the last event of one host: its time, which every host understands, and on the v2 wire
- * its number, which only that host does. The same host is asked for its number again, or for its
- * time less the disorder it may send in; another host is asked for the time, rewound once.
+ * The stand is the latest event: its time, which every host understands, and on the v2 wire its
+ * number, which only its own host does. A time is of the clock of the host that gave it: another
+ * host is asked from further back, until its own events have passed it and the stand is its own.
+ * The same host is asked for its number again, or for its time less the disorder it may send in.
  *
- *   asked   what this connection began with
- *   stand   the last event taken from it; nothing before it is missing
+ * A host whose clock is behind holds an event under an earlier time than the host before it did. If
+ * its first event, or the end of its replay, shows that it is further behind than the rewind went
+ * back, it is asked again from further back; a host that is ahead of our own clock has its stand
+ * rewound by as much. Until then the stand has not moved, so a crash changes nothing.
  *
- * A host whose clock is behind holds an event under an earlier time than the host before it did, so
- * the time of one may lie behind what is missing at the other. Until a new host has shown that its
- * clock is no further behind than the rewind went back, the place that is stored stays where the
- * old host left it; if it is further behind, it is asked again from further back. A time later than
- * our own clock is not believed: the earlier one counts.
- *
- * A gap is what was asked for and not delivered: a v2 host says so; a v1 host clamps without a word
- * and is judged by its replay window and its first event. Silence is no gap.
+ * A gap is what was asked for and not delivered. A v2 host says so. A v1 host clamps without a
+ * word: then its own event at the stand does not come again. Where that event need not come,
+ * because the server filters or because nobody gave the position, only our clock and the host's
+ * replay window can tell. Silence is no gap.
  *
  * Owner: the source.  Pure: no I/O, no clock, no log. */
 #ifndef SOURCE_JETSTREAM_PLACE_H
@@ -28,24 +27,33 @@
 #include "record_batch.h"
 #include "source/jetstream_host.h"
 
+/* How far another host's position is rewound: further than two hosts' clocks are apart. */
+#define JETSTREAM_CROSS_REPLAY_US INT64_C(10000000)
+
 struct jetstream_stand {
     char host[CURSOR_PROVIDER_MAX + 1]; /* empty: an operator said so */
     int64_t time_us, seq;               /* 0: none */
+    int64_t ahead_us;                   /* of our clock */
 };
 
+/* What a connection began with. */
 struct jetstream_asked {
     enum jetstream_wire wire;
-    int64_t number;  /* as sent; 0: live */
-    int64_t from_us; /* the time it stands for; 0: live */
     bool by_seq;
-    bool outdated;   /* the host said that it does not reach back so far */
-    bool first_seen; /* an event came */
+    bool filtered;    /* the server leaves out what the stand may be */
+    bool foreign;     /* the stand is another host's, or nobody's */
+    bool late;        /* by our clock the host does not reach back so far */
+    bool outdated;    /* the host says so itself */
+    bool first_seen;  /* an event came */
+    int64_t number;   /* as sent; 0: live */
+    int64_t from_us;  /* the time it stands for; 0: live */
+    int64_t stand_us; /* where the stream stood; 0: nobody knows */
+    int64_t seq_max;  /* of its events */
 };
 
-/* On the way from one host to another, until the clocks are compared. */
+/* A foreign stand was rewound; open until the clocks are compared. */
 struct jetstream_crossing {
-    bool open;
-    struct jetstream_stand from;
+    bool open, looked; /* looked: it was asked again once */
     int64_t rewound_us, lag_us_min;
     int64_t mark_wall_us, mark_time_us; /* whether replay is over: time no longer outruns ours */
 };
@@ -57,14 +65,12 @@ struct jetstream_place {
     struct jetstream_crossing crossing;
     int64_t window_us; /* how far back a v1 host reaches */
     bool exact;        /* ask for the number itself: less was too old */
-    bool untimely;     /* ask by time: the number is of no use any more */
-    bool looked_behind;
-    int64_t gap_from_us, gap_to_us; /* to be recorded with the next unit; 0: none */
+    bool by_time;      /* the number is of no use any more */
 };
 
 enum jetstream_verdict {
     JETSTREAM_PLACE_FINE,
-    JETSTREAM_PLACE_GAP,        /* found just now */
+    JETSTREAM_PLACE_GAP,        /* from what was asked for to this event */
     JETSTREAM_PLACE_RENUMBERED, /* the host began to count anew: ask again, by time */
     JETSTREAM_PLACE_BEHIND,     /* the host's clock is behind: ask again, from further back */
 };
@@ -75,19 +81,20 @@ void jetstream_place_begin(struct jetstream_place *place, int64_t time_us);
 /* Begins where the store says. RC_REJECT: it cannot be understood. */
 must_check enum rc jetstream_place_resume(struct jetstream_place *place, struct json_doc *doc,
                                           struct bytes state, struct err *err);
-/* Decides what to ask `host` for; `asked` says it. `behind_us` is what is known of its clock. */
+/* Decides what to ask `host` for; `asked` says it. `behind_us` is what is known of its clock;
+ * `filtered`: its server will leave events out. */
 void jetstream_place_ask(struct jetstream_place *place, const struct jetstream_host *host,
-                         const struct provider_proof *proof, int64_t behind_us, int64_t now_us);
+                         const struct provider_proof *proof, int64_t behind_us, bool filtered,
+                         int64_t now_us);
 /* An event of the host that was asked last; `received_us` is wall time. With a verdict to ask again
- * the stand has not moved. `behind_us` is set with JETSTREAM_PLACE_BEHIND. */
+ * the stand has not moved; `behind_us` is set with JETSTREAM_PLACE_BEHIND. */
 enum jetstream_verdict jetstream_place_event(struct jetstream_place *place, const char *host,
                                              int64_t time_us, int64_t seq, int64_t received_us,
                                              int64_t *behind_us);
-/* The host refused the cursor as too old. False: it did so before, waiting is all that is left. */
+/* The host refused the cursor as too old. False: there is nothing else to ask for. */
 bool jetstream_place_too_old(struct jetstream_place *place);
-/* Adds the cursor row, and the gap that is due, to a unit of `records` records. RC_AGAIN: no
- * room. */
+/* Adds the cursor row to a unit. RC_AGAIN: no room. */
 must_check enum rc jetstream_place_write(struct jetstream_place *place, struct json_doc *doc,
-                                         int64_t position, int64_t now_us, struct batch *batch);
+                                         int64_t now_us, struct batch *batch);
 
 #endif

@@ -23,7 +23,20 @@ struct source_env {
     void *submit_arg;
 };
 
+/* What may change while a source runs. */
+struct source_tuning {
+    uint32_t reconnect_delay_seconds, max_reconnect_attempts; /* 0 attempts: for ever */
+};
+
 enum source_state { SOURCE_IDLE, SOURCE_DIALLING, SOURCE_LIVE, SOURCE_WAITING, SOURCE_STOPPED };
+
+#define SOURCE_PROVIDERS_MAX 4
+
+struct source_provider {
+    char name[65], state[16], reason[96];
+    bool current;
+    uint64_t successes, failures;
+};
 
 /* What people see of a source; a copy. */
 struct source_view {
@@ -38,6 +51,8 @@ struct source_view {
     uint64_t filtered; /* events of accounts nobody asked for */
     bool compressed;   /* what comes now is */
     size_t follows;    /* accounts asked for; 0 when everybody's events are wanted */
+    struct source_provider providers[SOURCE_PROVIDERS_MAX];
+    size_t provider_count;
 };
 
 struct source {
@@ -47,6 +62,8 @@ struct source {
 struct source_ops {
     const char *name;
     void (*start)(struct source *source);
+    /* Takes over what may change while it runs. */
+    void (*tune)(struct source *source, const struct source_tuning *tuning);
     /* Stops asking; batches under way are still answered. */
     void (*stop)(struct source *source);
     /* True once nothing of it is under way: it may be freed. */

@@ -14,14 +14,16 @@
 struct commit *commit_new(void)
 {
     struct commit *commit = memory_new_zeroed(1, sizeof *commit);
-    arena_init(&commit->refused.arena, REFUSED_ARENA_BYTES);
+    for (size_t i = 0; i < COMMIT_REFUSED_BATCHES; i++)
+        arena_init(&commit->refused[i].arena, REFUSED_ARENA_BYTES);
     return commit;
 }
 
 void commit_free(struct commit *commit)
 {
     assert(commit->first == NULL);
-    arena_deinit(&commit->refused.arena);
+    for (size_t i = 0; i < COMMIT_REFUSED_BATCHES; i++)
+        arena_deinit(&commit->refused[i].arena);
     free(commit);
 }
 
@@ -42,9 +44,11 @@ bool commit_add(struct commit *commit, struct batch *batch)
 struct batch *commit_take_batches(struct commit *commit)
 {
     struct batch *batches = commit->first;
-    struct arena arena = commit->refused.arena;
-    arena_reset(&arena);
-    commit->refused = (struct batch){.arena = arena};
+    for (size_t i = 0; i < COMMIT_REFUSED_BATCHES; i++) {
+        struct arena arena = commit->refused[i].arena;
+        arena_reset(&arena);
+        commit->refused[i] = (struct batch){.arena = arena};
+    }
     commit->first = commit->last = NULL;
     commit->gathered = 0;
     commit->refused_count = 0;
@@ -55,8 +59,9 @@ static void append_kind(struct commit *commit, struct fold *fold, const struct b
                         enum record_id id, size_t *count)
 {
     for (struct record *record = batch->first[id]; record != NULL; record = record->next) {
-        if (record->folded)
+        if (record->refused)
             continue;
+        record->folded = false; /* whoever stood for it before may have been refused since */
         fold_record(fold, record);
         commit->records[(*count)++] = record;
     }
@@ -73,7 +78,8 @@ static void lay_out(struct commit *commit, const struct store_position *position
         commit->begin[id] = start;
         for (const struct batch *batch = commit->first; batch != NULL; batch = batch->next)
             append_kind(commit, &fold, batch, id, &count);
-        append_kind(commit, &fold, &commit->refused, id, &count);
+        for (size_t i = 0; i < COMMIT_REFUSED_BATCHES; i++)
+            append_kind(commit, &fold, &commit->refused[i], id, &count);
         size_t kept = start;
         for (size_t i = start; i < count; i++)
             if (!commit->records[i]->folded)
@@ -112,7 +118,8 @@ static enum rc refuse(struct commit *commit, struct record *culprit, int64_t now
     uint8_t digest[DIGEST_SIZE];
     record_print(culprit, &raw);
     digest_sha256(text_bytes(&raw), digest);
-    struct batch *batch = &commit->refused;
+    assert(commit->refused_count < COMMIT_REFUSED_BATCHES * BATCH_RECORDS_MAX);
+    struct batch *batch = &commit->refused[commit->refused_count / BATCH_RECORDS_MAX];
     struct record *row = batch_add(batch, RECORD_QUARANTINE);
     bool fits = row != NULL;
     struct bytes kept = bytes_make(raw.data, raw.len < REFUSED_RAW_MAX ? raw.len : REFUSED_RAW_MAX);
@@ -123,7 +130,7 @@ static enum rc refuse(struct commit *commit, struct record *culprit, int64_t now
     if (fits) {
         batch_set_int(row, QUARANTINE_SIZE, (int64_t)raw.len);
         batch_set_int(row, QUARANTINE_AT_US, now_us);
-        culprit->folded = true;
+        culprit->refused = true;
         commit->refused_count++;
     }
     text_free(&raw);
@@ -162,7 +169,9 @@ enum rc commit_write(struct commit *commit, struct store *store, struct store_po
     assert(position->next_n > 0 && !commit->dry);
     lay_out(commit, position);
     enum rc rc = store->ops->write(store, commit, err);
-    if (rc == RC_REJECT) {
+    /* An older version comes forward when the one that stood for it is refused, and may be refused
+     * in its turn; every round puts at least one aside. */
+    while (rc == RC_REJECT) {
         unsigned before = commit->refused_count;
         rc = find_refused(commit, 0, commit->begin[RECORD_ID_COUNT], store, now_us, err);
         if (rc != RC_OK)

@@ -18,6 +18,8 @@
 
 #define COMMIT_RECORDS_GOAL 1000 /* a commit with this many is not held back any longer */
 #define COMMIT_RECORDS_MAX  (COMMIT_RECORDS_GOAL + BATCH_RECORDS_MAX)
+#define COMMIT_REFUSED_BATCHES                                                                     \
+    ((COMMIT_RECORDS_MAX + BATCH_RECORDS_MAX - 1) / BATCH_RECORDS_MAX) /* room for all */
 
 struct commit {
     struct record *records[COMMIT_RECORDS_MAX * 2]; /* room for a quarantine row each */
@@ -26,7 +28,7 @@ struct commit {
     bool dry; /* find out whether the database takes it, then roll back */
     size_t gathered;
     struct batch *first, *last;
-    struct batch refused; /* the quarantine rows a commit makes itself */
+    struct batch refused[COMMIT_REFUSED_BATCHES]; /* the quarantine rows a commit makes itself */
     unsigned refused_count;
 };
 

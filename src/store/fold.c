@@ -76,8 +76,9 @@ static void keep_earliest(struct record *winner, const struct record *loser)
     if (winner->fields[kind->op_field].i != loser->fields[kind->op_field].i)
         return;
     struct field *kept = &winner->fields[kind->earliest_field];
-    if (loser->fields[kind->earliest_field].i < kept->i)
-        kept->i = loser->fields[kind->earliest_field].i;
+    const struct field *other = &loser->fields[kind->earliest_field];
+    if (!other->null && !kept->null && other->i < kept->i)
+        kept->i = other->i;
 }
 
 void fold_record(struct fold *fold, struct record *record)

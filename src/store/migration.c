@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <string.h>
 
 /* What the store says was applied, compared step by step with what the program knows. */
 struct applied {
@@ -102,15 +103,26 @@ enum rc store_migrate(struct store *store, unsigned *done, struct err *err)
     return RC_OK;
 }
 
+int store_schema_newest(const struct store_ops *ops)
+{
+    int newest = 0;
+    for (const struct migration *step = ops->migrations; step->version != 0; step++)
+        newest = step->version;
+    return newest;
+}
+
 enum rc store_check_schema(struct store *store, struct err *err)
 {
-    assert(store != NULL);
+    assert(store != NULL && err != NULL);
     struct applied applied = {.known = store->ops->migrations, .rc = RC_OK, .err = err};
     enum rc rc =
         store_query(store, "SELECT version, checksum FROM schema_migrations ORDER BY version", NULL,
                     0, compare_step, &applied, err);
+    /* The sentence names the table only when it is the table that is missing. */
+    if (rc == RC_FATAL && strstr(err->text, "schema_migrations") != NULL)
+        return err_set(err, RC_REJECT, "this store was never set up: run `tidemark migrate`");
     if (rc != RC_OK)
-        return err_wrap(err, rc, "this store was never set up (run `tidemark migrate`)");
+        return rc;
     if (applied.rc != RC_OK)
         return applied.rc;
     const struct migration *next = &applied.known[applied.highest];

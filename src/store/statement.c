@@ -59,12 +59,18 @@ const struct statement statements[] = {
      "times = quarantine.times + 1, at_us = excluded.at_us, seq = excluded.seq"},
     {RECORD_OWED, NULL, false,
      "INSERT INTO owed (id, source, stream, item, unit, state, reason, attempts, next_us, "
-     "since_us, seq) "
+     "since_us, refused_by, seq) "
      "SELECT r.n, r.source, r.stream, r.item, r.unit, r.state, r.reason, r.attempts, r.next_us, "
-     "r.at_us, {seq} {rows} WHERE r.state <> 'done' "
+     "r.at_us, r.refused_by, {seq} {rows} WHERE r.state IN ('owed', 'dead') "
      "ON CONFLICT (source, stream, item) DO UPDATE SET state = excluded.state, "
      "reason = excluded.reason, attempts = excluded.attempts, next_us = excluded.next_us, "
-     "seq = excluded.seq"},
+     "refused_by = excluded.refused_by, seq = excluded.seq"},
+    {RECORD_OWED, NULL, false,
+     "INSERT INTO owed (id, source, stream, item, unit, state, reason, attempts, next_us, "
+     "since_us, refused_by, seq) "
+     "SELECT r.n, r.source, r.stream, r.item, r.unit, 'owed', r.reason, r.attempts, r.next_us, "
+     "r.at_us, r.refused_by, {seq} {rows} WHERE r.state = 'new' "
+     "ON CONFLICT (source, stream, item) DO NOTHING"},
     {RECORD_OWED, NULL, false,
      "DELETE FROM owed WHERE (source, stream, item) IN "
      "(SELECT r.source, r.stream, r.item {rows} WHERE r.state = 'done')"},
@@ -98,6 +104,14 @@ const struct statement statements[] = {
     {RECORD_RESET, NULL, false,
      "DELETE FROM cursors WHERE EXISTS (SELECT 1 {rows} WHERE r.source = cursors.source "
      "AND (r.stream IS NULL OR r.stream = cursors.stream))"},
+    {RECORD_RESET, NULL, false,
+     "DELETE FROM jetstream_state WHERE EXISTS (SELECT 1 {rows} WHERE r.source = 'jetstream') "
+     "AND NOT EXISTS (SELECT 1 FROM cursors c WHERE c.source = 'jetstream' "
+     "AND c.position IS NOT NULL)"},
+    {RECORD_RESET, NULL, false,
+     "UPDATE jetstream_state SET last_updated = CURRENT_TIMESTAMP, cursor_time_us = "
+     "(SELECT min(c.position) FROM cursors c WHERE c.source = 'jetstream') "
+     "WHERE EXISTS (SELECT 1 {rows} WHERE r.source = 'jetstream')"},
     {RECORD_CURSOR, NULL, false,
      "INSERT INTO cursors (source, stream, state, position, updated_us, seq) "
      "SELECT r.source, r.stream, r.state, r.position, r.at_us, {seq} {rows} WHERE true "

@@ -53,6 +53,25 @@ enum rc store_query_int(struct store *store, const char *sql, int64_t fallback, 
     return store_query(store, sql, NULL, 0, take_int, value, err);
 }
 
+static bool take_position(void *arg, const struct field *columns, size_t count)
+{
+    assert(count == 3);
+    *(struct store_position *)arg =
+        (struct store_position){columns[0].i, columns[1].i, columns[2].i};
+    return true;
+}
+
+enum rc store_read_position(struct store *store, struct store_position *position, struct err *err)
+{
+    assert(position != NULL);
+    *position = (struct store_position){0};
+    enum rc rc = store_query(store, "SELECT epoch, commit_seq, next_n FROM engine WHERE id = 1",
+                             NULL, 0, take_position, position, err);
+    if (rc == RC_OK && position->next_n == 0)
+        return err_set(err, RC_FATAL, "the store has lost its position: restore a backup");
+    return rc;
+}
+
 /* Quotes `text` as an SQL literal; the words written here are ours, but a path may hold a quote. */
 static void append_literal(struct text *sql, const char *text)
 {

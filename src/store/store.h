@@ -49,8 +49,11 @@ struct store_ops {
     enum rc (*write)(struct store *store, const struct commit *commit, struct err *err);
     /* Reads the position, reconnecting first if the connection is gone. */
     enum rc (*position)(struct store *store, struct store_position *position, struct err *err);
-    /* Copies the whole store to a file while it is in use. */
+    /* Copies the whole store to a new file while it is in use; RC_REJECT when the file is there
+     * already, or when this kind of store is copied by other means. */
     enum rc (*backup)(struct store *store, const char *path, struct err *err);
+    /* Whether somebody has the store open for writing; appends who it says it is. */
+    enum rc (*writer)(struct store *store, bool *alive, struct text *holder, struct err *err);
 };
 
 extern const struct store_ops store_sqlite_ops, store_postgres_ops;
@@ -63,6 +66,8 @@ void store_close(struct store *store); /* NULL is allowed */
 /* Brings the schema to this program's version; RC_REJECT when it is newer than the program or was
  * changed by somebody else. `applied` counts what was done. */
 must_check enum rc store_migrate(struct store *store, unsigned *applied, struct err *err);
+/* The version of the schema that this program works with. */
+int store_schema_newest(const struct store_ops *ops);
 /* RC_OK when the schema is exactly this program's. */
 must_check enum rc store_check_schema(struct store *store, struct err *err);
 /* Becomes the one writer: raises the epoch, which fences whoever wrote before. `address` is where
@@ -75,6 +80,9 @@ must_check enum rc store_query(struct store *store, const char *sql, const struc
 /* Ends every later query of this reader after `us` with RC_AGAIN: a long read would keep the
  * database from tidying up behind the writer. */
 void store_limit_queries(struct store *store, int64_t us);
+/* What a driver's `position` reads; RC_FATAL when the store has lost it. */
+must_check enum rc store_read_position(struct store *store, struct store_position *position,
+                                       struct err *err);
 /* The first column of the first row as a number; `fallback` when there is no row or it is NULL. */
 must_check enum rc store_query_int(struct store *store, const char *sql, int64_t fallback,
                                    int64_t *value, struct err *err);

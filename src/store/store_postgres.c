@@ -95,16 +95,24 @@ static enum rc take_lock(struct store_postgres *store, struct err *err)
     return rc;
 }
 
-static enum rc refuse_second(struct store_postgres *store, struct err *err)
+static void append_holder(struct store_postgres *store, struct text *holder)
 {
     PGresult *result =
         PQexec(store->connection, "SELECT holder || coalesce(' at ' || address, '') FROM leases "
                                   "WHERE name = 'writer'");
     bool known = succeeded(result) && PQntuples(result) == 1;
+    text_append_string(holder, known ? PQgetvalue(result, 0, 0) : "not yet named");
+    PQclear(result);
+}
+
+static enum rc refuse_second(struct store_postgres *store, struct err *err)
+{
+    struct text holder = {0};
+    append_holder(store, &holder);
     enum rc rc =
         err_set(err, RC_REJECT, "another tidemark (%s) writes this store: stop it first, or ask it",
-                known ? PQgetvalue(result, 0, 0) : "not yet named");
-    PQclear(result);
+                text_string(&holder));
+    text_free(&holder);
     return rc;
 }
 
@@ -323,14 +331,6 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
     return rc;
 }
 
-static bool take_position(void *arg, const struct field *columns, size_t count)
-{
-    assert(count == 3);
-    *(struct store_position *)arg =
-        (struct store_position){columns[0].i, columns[1].i, columns[2].i};
-    return true;
-}
-
 static enum rc read_position(struct store *base, struct store_position *position, struct err *err)
 {
     struct store_postgres *store = of(base);
@@ -338,8 +338,23 @@ static enum rc read_position(struct store *base, struct store_position *position
     if (PQstatus(store->connection) != CONNECTION_OK || !store->locked)
         rc = dial(store, err);
     if (rc == RC_OK)
-        rc = run_query(base, "SELECT epoch, commit_seq, next_n FROM engine WHERE id = 1", NULL, 0,
-                       take_position, position, err);
+        rc = store_read_position(base, position, err);
+    return rc;
+}
+
+static enum rc look_for_writer(struct store *base, bool *alive, struct text *holder,
+                               struct err *err)
+{
+    int64_t held;
+    enum rc rc = store_query_int(
+        base,
+        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND database = "
+        "(SELECT oid FROM pg_database WHERE datname = current_database()) "
+        "AND (classid::int8 << 32 | objid::int8) = " WRITER_LOCK,
+        0, &held, err);
+    *alive = rc == RC_OK && held > 0;
+    if (*alive)
+        append_holder(of(base), holder);
     return rc;
 }
 
@@ -362,4 +377,5 @@ const struct store_ops store_postgres_ops = {
     .write = postgres_write,
     .position = read_position,
     .backup = refuse_backup,
+    .writer = look_for_writer,
 };

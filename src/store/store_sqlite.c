@@ -6,9 +6,11 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define BUSY_MS_MAX       250
 #define QUERY_COLUMNS_MAX 64
@@ -143,6 +145,10 @@ static enum rc open_sqlite(const char *url, enum store_mode mode, struct store *
     store->lock_fd = -1;
     store->checkpoint_pages = CHECKPOINT_PAGES;
     enum rc rc = RC_OK;
+    if (mode == STORE_READ && access(path, F_OK) != 0)
+        rc =
+            err_set(err, RC_REJECT,
+                    "there is no store at %s: `tidemark migrate` or `tidemark run` makes it", path);
     if (mode == STORE_WRITE)
         rc = lock_file_take(path, &store->lock_fd, err);
     if (rc == RC_OK) {
@@ -248,25 +254,10 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
     return rc;
 }
 
-static bool take_position(void *arg, const struct field *columns, size_t count)
+static enum rc copy_to(struct store_sqlite *store, const char *path, struct err *err)
 {
-    assert(count == 3);
-    *(struct store_position *)arg =
-        (struct store_position){columns[0].i, columns[1].i, columns[2].i};
-    return false;
-}
-
-static enum rc read_position(struct store *base, struct store_position *position, struct err *err)
-{
-    return run_query(base, "SELECT epoch, commit_seq, next_n FROM engine WHERE id = 1", NULL, 0,
-                     take_position, position, err);
-}
-
-static enum rc copy_store(struct store *base, const char *path, struct err *err)
-{
-    struct store_sqlite *store = of(base);
     sqlite3 *target = NULL;
-    int code = sqlite3_open_v2(path, &target, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    int code = sqlite3_open_v2(path, &target, SQLITE_OPEN_READWRITE, NULL);
     sqlite3_backup *backup =
         code == SQLITE_OK ? sqlite3_backup_init(target, "main", store->db, "main") : NULL;
     if (backup != NULL) {
@@ -283,6 +274,38 @@ static enum rc copy_store(struct store *base, const char *path, struct err *err)
     return rc;
 }
 
+/* The copy gets its name when it is whole, so that no file of that name is ever half a store; and
+ * it gets it by a link, which takes no name that is in use. */
+static enum rc copy_store(struct store *base, const char *path, struct err *err)
+{
+    struct store_sqlite *store = of(base);
+    struct text partial = {0};
+    text_appendf(&partial, "%s.%ld.partial", path, (long)getpid());
+    enum rc rc = RC_OK;
+    int fd = -1;
+    if (access(path, F_OK) == 0)
+        rc = err_set(err, RC_REJECT, "%s is there already: a backup overwrites nothing", path);
+    else if ((fd = open(text_string(&partial), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) < 0)
+        rc = err_set(err, RC_REJECT, "cannot make the backup %s: %s", path, strerror(errno));
+    if (fd >= 0) {
+        close(fd);
+        rc = copy_to(store, text_string(&partial), err);
+        if (rc == RC_OK && link(text_string(&partial), path) != 0)
+            rc = err_set(err, RC_REJECT, "cannot make the backup %s: %s", path, strerror(errno));
+        unlink(text_string(&partial));
+    }
+    text_free(&partial);
+    return rc;
+}
+
+static enum rc look_for_writer(struct store *base, bool *alive, struct text *holder,
+                               struct err *err)
+{
+    (void)err;
+    *alive = lock_file_is_held(of(base)->path, holder);
+    return RC_OK;
+}
+
 const struct store_ops store_sqlite_ops = {
     .name = "sqlite",
     .migrations = migrations_sqlite,
@@ -291,6 +314,7 @@ const struct store_ops store_sqlite_ops = {
     .script = run_script,
     .query = run_query,
     .write = sqlite_write,
-    .position = read_position,
+    .position = store_read_position,
     .backup = copy_store,
+    .writer = look_for_writer,
 };

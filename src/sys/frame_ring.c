@@ -67,16 +67,16 @@ static bool make_room(struct frame_ring *ring, size_t span)
     return ring->read - ring->write >= span;
 }
 
-enum rc frame_ring_push(struct frame_ring *ring, struct bytes payload, bool binary,
-                        int64_t received_us)
+enum rc frame_ring_push(struct frame_ring *ring, const struct frame *frame)
 {
+    struct bytes payload = frame->payload;
     assert(ring->used <= ring->size && payload.data != NULL);
     if (payload.len > ring->size)
         return RC_AGAIN;
     size_t span = span_of(payload.len);
     if (span > ring->size - ring->used || !make_room(ring, span))
         return RC_AGAIN;
-    struct head head = {payload.len, received_us, binary, span};
+    struct head head = {payload.len, frame->received_us, frame->binary, span};
     char *at = ring->block + ring->write;
     memcpy(at, &head, sizeof head);
     memcpy(at + sizeof head, payload.data, payload.len);
@@ -110,8 +110,9 @@ bool frame_ring_front(struct frame_ring *ring, struct frame *frame)
     struct head head;
     const char *at = ring->block + ring->read;
     memcpy(&head, at, sizeof head);
-    *frame =
-        (struct frame){bytes_make(at + sizeof head, head.len), head.binary != 0, head.received_us};
+    *frame = (struct frame){.payload = bytes_make(at + sizeof head, head.len),
+                            .binary = head.binary != 0,
+                            .received_us = head.received_us};
     return true;
 }
 

@@ -24,8 +24,7 @@ struct frame {
 struct frame_ring *frame_ring_new(size_t size);
 void frame_ring_free(struct frame_ring *ring);
 /* Copies the frame in; RC_AGAIN when it does not fit now. */
-must_check enum rc frame_ring_push(struct frame_ring *ring, struct bytes payload, bool binary,
-                                   int64_t received_us);
+must_check enum rc frame_ring_push(struct frame_ring *ring, const struct frame *frame);
 /* The oldest frame, borrowed until it is popped; false when there is none. */
 bool frame_ring_front(struct frame_ring *ring, struct frame *frame);
 void frame_ring_pop(struct frame_ring *ring);

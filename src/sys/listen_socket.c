@@ -100,6 +100,18 @@ static enum rc clear_place(const struct sockaddr_un *at, struct err *err)
     return RC_OK;
 }
 
+/* If it cannot be made, listening says why. */
+static void make_folder(const char *path)
+{
+    struct text folder = {0};
+    const char *slash = strrchr(path, '/');
+    if (slash != NULL && slash != path) {
+        text_append(&folder, path, (size_t)(slash - path));
+        mkdir(folder.data, 0700);
+    }
+    text_free(&folder);
+}
+
 enum rc listen_socket_unix(const char *path, int *fd, struct err *err)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
@@ -111,6 +123,7 @@ enum rc listen_socket_unix(const char *path, int *fd, struct err *err)
                        "%zu; choose a shorter data directory",
                        path, strlen(path), sizeof to.sun_path - 1);
     memcpy(to.sun_path, path, strlen(path) + 1);
+    make_folder(path);
     enum rc rc = clear_place(&to, err);
     if (rc != RC_OK)
         return rc;

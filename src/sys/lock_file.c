@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sys/lock_file.h"
 
-#include "base/bytes.h"
-
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* <sys/file.h> declares it, but our own header of that name is found first. */
 int flock(int fd, int operation);
+
+/* Who only looks holds the lock for an instant. */
+#define LOOKS_OUTLASTED 20
+#define LOOK_NS         10000000
 
 static enum rc make_folders(char *path, struct err *err)
 {
@@ -26,15 +29,34 @@ static enum rc make_folders(char *path, struct err *err)
     return RC_OK;
 }
 
+static void append_owner(int fd, struct text *owner)
+{
+    char pid[32] = "";
+    ssize_t len = pread(fd, pid, sizeof pid - 1, 0);
+    pid[len > 0 ? strcspn(pid, "\n") : 0] = '\0';
+    text_appendf(owner, "pid %s", *pid == '\0' ? "unknown" : pid);
+}
+
 static enum rc refuse_second(int fd, const char *path, struct err *err)
 {
-    char owner[32] = "";
-    ssize_t len = pread(fd, owner, sizeof owner - 1, 0);
-    owner[len > 0 ? strcspn(owner, "\n") : 0] = '\0';
-    return err_set(err, RC_REJECT,
-                   "another tidemark (pid %s) has this store open (%s): stop it first, or ask it "
-                   "through its socket",
-                   *owner == '\0' ? "unknown" : owner, path);
+    struct text owner = {0};
+    append_owner(fd, &owner);
+    enum rc rc = err_set(err, RC_REJECT,
+                         "another tidemark (%s) has this store open (%s): stop it first, or ask it "
+                         "through its socket",
+                         text_string(&owner), path);
+    text_free(&owner);
+    return rc;
+}
+
+static bool lock_patiently(int fd)
+{
+    for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
+        if (errno != EWOULDBLOCK || i == LOOKS_OUTLASTED)
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+    }
+    return true;
 }
 
 enum rc lock_file_take(const char *path, int *fd, struct err *err)
@@ -48,7 +70,7 @@ enum rc lock_file_take(const char *path, int *fd, struct err *err)
         *fd = open(name.data, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         if (*fd < 0)
             rc = err_set(err, RC_REJECT, "cannot open %s: %s", name.data, strerror(errno));
-        else if (flock(*fd, LOCK_EX | LOCK_NB) != 0)
+        else if (!lock_patiently(*fd))
             rc = refuse_second(*fd, path, err);
     }
     if (rc == RC_OK && ftruncate(*fd, 0) == 0)
@@ -65,4 +87,17 @@ void lock_file_release(int fd)
 {
     if (fd >= 0)
         close(fd);
+}
+
+bool lock_file_is_held(const char *path, struct text *owner)
+{
+    struct text name = {0};
+    text_appendf(&name, "%s.lock", path);
+    int fd = open(name.data, O_RDONLY | O_CLOEXEC);
+    bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0;
+    if (held)
+        append_owner(fd, owner);
+    lock_file_release(fd);
+    text_free(&name);
+    return held;
 }

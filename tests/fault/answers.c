@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#define WAIT_S_MAX 60
+#define WAIT_US_MAX 60000000
 
 struct answers *answers_new(size_t batch_bytes)
 {
@@ -62,9 +62,16 @@ void answers_fatal(void *arg, const struct err *err)
 
 bool answers_wait(struct answers *answers, unsigned count)
 {
+    return answers_wait_us(answers, count, WAIT_US_MAX);
+}
+
+bool answers_wait_us(struct answers *answers, unsigned count, int64_t wait_us)
+{
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += WAIT_S_MAX;
+    int64_t nanoseconds = until.tv_nsec + wait_us % 1000000 * 1000;
+    until.tv_sec += wait_us / 1000000 + nanoseconds / 1000000000;
+    until.tv_nsec = nanoseconds % 1000000000;
     pthread_mutex_lock(&answers->lock);
     while (answers->count < count)
         if (pthread_cond_timedwait(&answers->changed, &answers->lock, &until) != 0)

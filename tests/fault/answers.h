@@ -30,8 +30,9 @@ void answers_free(struct answers *answers);
 struct batch *answers_batch(struct answers *answers, unsigned i);
 /* writer_options.fatal, with the answers as its argument. */
 void answers_fatal(void *arg, const struct err *err);
-/* Waits until `count` batches are answered; false after a minute. */
+/* Waits until `count` batches are answered; false after a minute, or after `wait_us`. */
 bool answers_wait(struct answers *answers, unsigned count);
+bool answers_wait_us(struct answers *answers, unsigned count, int64_t wait_us);
 /* Each of the first `count` batches was answered exactly once, with `rc`, in order. */
 bool answers_are(struct answers *answers, unsigned count, enum rc rc);
 

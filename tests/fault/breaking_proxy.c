@@ -107,8 +107,9 @@ static void pass_messages(struct proxy *proxy, struct line *line, enum proxy_sid
     struct text *heard = &line->heard[side];
     for (size_t len; !line->stalled && (len = message_length(line, side)) > 0;) {
         if (strikes(proxy, side)) {
-            if (proxy->fate == PROXY_CUT)
+            if (proxy->fate != PROXY_STALL)
                 cut(line);
+            proxy->refusing = proxy->refusing || proxy->fate == PROXY_WALL;
             line->stalled = true;
             return;
         }

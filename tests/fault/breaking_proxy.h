@@ -16,6 +16,7 @@ enum proxy_side { PROXY_CLIENT, PROXY_SERVER };
 
 enum proxy_fate {
     PROXY_CUT,   /* the line breaks */
+    PROXY_WALL,  /* and nobody comes back until new connections are allowed */
     PROXY_STALL, /* nothing passes any more, until the line is cut by hand */
 };
 

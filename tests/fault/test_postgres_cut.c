@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The line to PostgreSQL breaks at every message of a commit, in both directions, and while the
- * writer comes back. Every batch is answered once with RC_OK, and after each of them the store
- * holds what an unbroken run holds: nothing lost, nothing twice, also when COMMIT arrived and its
- * answer did not. */
+ * writer comes back. Right after the break the commit is there whole or not at all; every batch is
+ * answered once with RC_OK, and after each of them the store holds what an unbroken run holds:
+ * nothing lost, nothing twice, also when COMMIT arrived and its answer did not. */
 #include "answers.h"
 #include "breaking_proxy.h"
 #include "fixture.h"
@@ -110,24 +110,70 @@ static void await_commit(struct bench *bench)
     check_one_transaction(bench);
 }
 
-/* Breaks the line after 0, 1, 2, ... messages of one commit; how many breaks there were. */
-static long sweep(struct bench *bench, enum proxy_side side)
+/* Whether the writer's connection, and with it all it had sent, is done with. */
+static bool server_is_quiet(struct bench *bench)
 {
-    long fired = 0;
+    int64_t others = 1;
+    struct err err;
+    assert_int_equal(store_query_int(bench->reader,
+                                     "SELECT count(*) FROM pg_stat_activity WHERE datname = "
+                                     "current_database() AND pid <> pg_backend_pid()",
+                                     1, &others, &err),
+                     RC_OK);
+    return others == 0;
+}
+
+/* While nobody can come back: the commit is there, whole, or it is not. */
+static bool commit_arrived(struct bench *bench)
+{
+    struct err err;
+    char digest[DIGEST_HEX_SIZE];
+    int64_t until = clock_mono_us() + WAIT_US_MAX;
+    while (!server_is_quiet(bench))
+        assert_true(clock_mono_us() < until);
+    assert_int_equal(workload_digest(bench->reader, digest, &err), RC_OK);
+    bool arrived = strcmp(digest, workload.expected[bench->done + 1]) == 0;
+    if (!arrived && strcmp(digest, workload.expected[bench->done]) != 0)
+        fail_msg("commit %lld was torn", (long long)bench->done + 1);
+    return arrived;
+}
+
+/* Waits until the plan has struck or the batch was answered; whether it struck. */
+static bool await_break(struct bench *bench)
+{
+    int64_t until = clock_mono_us() + WAIT_US_MAX;
+    while (!proxy_has_struck(bench->proxy) &&
+           !answers_wait_us(bench->answers, bench->slot + 1, 1000))
+        assert_true(clock_mono_us() < until);
+    return proxy_has_struck(bench->proxy);
+}
+
+struct toll {
+    long fired, arrived; /* breaks, and those whose commit was there all the same */
+};
+
+/* Breaks the line after 0, 1, 2, ... messages of one commit. */
+static struct toll sweep(struct bench *bench, enum proxy_side side)
+{
+    struct toll toll = {0};
     for (long after = 0;; after++) {
-        assert_true(bench->done < COMMITS);
-        proxy_break(bench->proxy, side, after, PROXY_CUT);
+        assert_true(bench->done + 2 < COMMITS);
+        proxy_break(bench->proxy, side, after, PROXY_WALL);
         submit_next(bench);
+        bool broken = await_break(bench);
+        toll.arrived += broken && commit_arrived(bench);
+        proxy_mend(bench->proxy);
+        proxy_refuse(bench->proxy, false);
         await_commit(bench);
-        if (!proxy_mend(bench->proxy))
-            return fired;
-        fired++;
+        if (!broken)
+            return toll;
+        toll.fired++;
         submit_next(bench); /* the statements are prepared again, out of the count */
         await_commit(bench);
     }
 }
 
-static long ambiguous(struct bench *bench)
+static long retries(struct bench *bench)
 {
     struct writer_state shown;
     writer_state(bench->writer, &shown);
@@ -136,16 +182,18 @@ static long ambiguous(struct bench *bench)
 
 static void a_commit_survives_a_break_at_every_message_it_sends(void **state)
 {
-    long fired = sweep(*state, PROXY_CLIENT);
-    printf("fault=client-message-cut fired=%ld retries=%ld\n", fired, ambiguous(*state));
-    assert_true(fired > 40);
+    struct toll toll = sweep(*state, PROXY_CLIENT);
+    printf("fault=client-message-cut fired=%ld arrived=%ld retries=%ld\n", toll.fired, toll.arrived,
+           retries(*state));
+    assert_true(toll.fired > 40 && toll.arrived < toll.fired);
 }
 
 static void a_commit_survives_a_break_at_every_answer_it_gets(void **state)
 {
-    long fired = sweep(*state, PROXY_SERVER);
-    printf("fault=server-message-cut fired=%ld retries=%ld\n", fired, ambiguous(*state));
-    assert_true(fired > 20);
+    struct toll toll = sweep(*state, PROXY_SERVER);
+    printf("fault=server-message-cut fired=%ld arrived=%ld retries=%ld\n", toll.fired, toll.arrived,
+           retries(*state));
+    assert_true(toll.fired > 20 && toll.arrived > 0); /* committed, and nobody was told */
 }
 
 /* The first break makes the writer come back; the second meets it on its way. */
@@ -165,7 +213,7 @@ static void coming_back_survives_a_break_at_every_message(void **state)
             fired++;
         }
     }
-    printf("fault=reconnect-cut fired=%ld retries=%ld\n", fired, ambiguous(bench));
+    printf("fault=reconnect-cut fired=%ld retries=%ld\n", fired, retries(bench));
     assert_true(fired > 20);
 }
 
@@ -194,7 +242,7 @@ static void a_stalled_line_acknowledges_nothing_and_recovers_when_it_breaks(void
             fired++;
         }
     }
-    printf("fault=stall fired=%ld retries=%ld\n", fired, ambiguous(bench));
+    printf("fault=stall fired=%ld retries=%ld\n", fired, retries(bench));
 }
 
 static void a_server_that_refuses_for_a_while_loses_nothing(void **state)
@@ -216,7 +264,7 @@ static void a_server_that_refuses_for_a_while_loses_nothing(void **state)
         writer_state(bench->writer, &shown);
         assert_false(shown.dead);
     }
-    printf("fault=refused fired=5 retries=%ld\n", ambiguous(bench));
+    printf("fault=refused fired=5 retries=%ld\n", retries(bench));
 }
 
 static int learn(void **state)

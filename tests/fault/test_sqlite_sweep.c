@@ -319,6 +319,48 @@ static void a_read_without_memory_fails_and_never_shows_less(void **state)
     assert_true(surfaced > 0);
 }
 
+/* A backup is called done only when the copy is whole; the store does not suffer either way. */
+static void a_backup_under_faults_is_whole_or_fails(void **state)
+{
+    (void)state;
+    static const struct sweep copying[] = {
+        {"backup-write-eio", FAULT_PWRITE, EIO, ONCE, RC_RETRY},
+        {"backup-write-full", FAULT_PWRITE, ENOSPC, FOREVER, RC_RETRY},
+        {"backup-read-eio", FAULT_PREAD, EIO, ONCE, RC_RETRY},
+        {"backup-sync-eio", FAULT_VFS_SYNC, SQLITE_IOERR_FSYNC, ONCE, RC_RETRY},
+        {"backup-malloc", FAULT_MALLOC, 0, ONCE, RC_RETRY},
+    };
+    char copy[600], url[620];
+    struct err err;
+    struct store *store;
+    snprintf(copy, sizeof copy, "%s/copy.db", fixture.folder);
+    snprintf(url, sizeof url, "sqlite:%s", copy);
+    start_afresh();
+    assert_true(workload_finish(&workload, fixture.url));
+    for (size_t i = 0; i < sizeof copying / sizeof copying[0]; i++) {
+        long fired = 0, failed = 0;
+        for (long at = 1;; at += 3) {
+            struct fault_plan plan = plan_of(&copying[i], at);
+            assert_true(at < POINTS_MAX);
+            unlink(copy);
+            assert_int_equal(store_open(fixture.url, STORE_READ, &store, &err), RC_OK);
+            sqlite_fault_arm(&plan);
+            enum rc rc = store->ops->backup(store, copy, &err);
+            long struck = sqlite_fault_disarm();
+            store_close(store);
+            if (rc == RC_OK && workload_check(&workload, url) != COMMITS)
+                fail_msg("%s at %ld: done, but not whole", copying[i].name, at);
+            if (struck == 0)
+                break;
+            fired++;
+            failed += rc != RC_OK;
+        }
+        printf("fault=%s fired=%ld surfaced=%ld\n", copying[i].name, fired, failed);
+        assert_true(failed > 0);
+        assert_int_equal(workload_check(&workload, fixture.url), COMMITS);
+    }
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -352,7 +394,10 @@ int main(void)
         cmocka_unit_test(every_fault_leaves_whole_commits_and_converges),
         cmocka_unit_test(every_fault_while_the_schema_is_made_is_recovered),
         cmocka_unit_test(a_read_without_memory_fails_and_never_shows_less),
+        cmocka_unit_test(a_backup_under_faults_is_whole_or_fails),
     };
     sqlite_fault_install();
+    if (getenv("TIDEMARK_TEST") != NULL)
+        cmocka_set_test_filter(getenv("TIDEMARK_TEST"));
     return cmocka_run_group_tests_name("sqlite_sweep", tests, set_up, tear_down);
 }

@@ -163,12 +163,13 @@ static void a_post_looks_the_same_on_both_stores(void **state)
     make_posts(bench, 5);
     page_bench_open(bench, collection_find(bytes_of("posts")), "[]", 1);
     page_bench_ask(bench, -1, ids, &has_more);
-    assert_string_equal(text_string(&bench->page.items),
-                        "[{\"id\":\"5\",\"uri\":\"at://did:plc:a/app.bsky.feed.post/5\","
-                        "\"actorDid\":\"did:plc:a\",\"handle\":null,"
-                        "\"collection\":\"app.bsky.feed.post\",\"rkey\":\"5\",\"kind\":\"repost\","
-                        "\"text\":\"x\",\"subject\":null,\"sharedAt\":\"2023-11-14T22:13:20.000001Z"
-                        "\",\"createdAt\":\"2023-11-14T22:13:20.005Z\",\"rev\":null,\"seq\":1}]");
+    assert_string_equal(
+        text_string(&bench->page.items),
+        "[{\"id\":\"5\",\"uri\":\"at://did:plc:a/app.bsky.feed.post/5\","
+        "\"actorDid\":\"did:plc:a\",\"handle\":null,"
+        "\"collection\":\"app.bsky.feed.post\",\"rkey\":\"5\",\"kind\":\"repost\","
+        "\"text\":\"x\",\"subject\":null,\"sharedAt\":\"2023-11-14T22:13:20.000001Z"
+        "\",\"createdAt\":\"2023-11-14T22:13:20.005Z\",\"rev\":null,\"active\":true,\"seq\":1}]");
 }
 
 /* Every collection and every field that can be ordered by, in both directions. */

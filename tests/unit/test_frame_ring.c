@@ -18,6 +18,12 @@ static void fill(char *to, size_t len, uint64_t number)
         to[i] = (char)(number * 31 + i * 7);
 }
 
+static enum rc push(struct frame_ring *ring, struct bytes payload, bool binary, int64_t number)
+{
+    struct frame frame = {payload, binary, number};
+    return frame_ring_push(ring, &frame);
+}
+
 static void frames_come_out_whole_and_in_order(void **state)
 {
     (void)state;
@@ -31,7 +37,7 @@ static void frames_come_out_whole_and_in_order(void **state)
         if (chance % 5 < 3) {
             size_t len = chance % 64 == 0 ? (chance >> 8) % RING : (chance >> 8) % 700;
             fill(bytes, len, pushed);
-            if (frame_ring_push(ring, bytes_make(bytes, len), chance & 1, (int64_t)pushed) == RC_OK)
+            if (push(ring, bytes_make(bytes, len), chance & 1, (int64_t)pushed) == RC_OK)
                 lengths[pushed++] = len;
             else
                 refused++;
@@ -60,12 +66,12 @@ static void an_empty_ring_takes_its_largest_frame_again_and_again(void **state)
     char bytes[RING] = {0};
     struct frame frame;
     for (size_t small = 0; small < 300; small += 7) {
-        assert_int_equal(frame_ring_push(ring, bytes_make(bytes, small), false, 0), RC_OK);
+        assert_int_equal(push(ring, bytes_make(bytes, small), false, 0), RC_OK);
         assert_true(frame_ring_front(ring, &frame));
         frame_ring_pop(ring);
-        assert_int_equal(frame_ring_push(ring, bytes_make(bytes, RING - 128), true, 0), RC_OK);
+        assert_int_equal(push(ring, bytes_make(bytes, RING - 128), true, 0), RC_OK);
         assert_false(frame_ring_has_room(ring));
-        assert_int_equal(frame_ring_push(ring, bytes_make(bytes, 200), true, 0), RC_AGAIN);
+        assert_int_equal(push(ring, bytes_make(bytes, 200), true, 0), RC_AGAIN);
         assert_true(frame_ring_front(ring, &frame));
         assert_true(frame.binary);
         frame_ring_pop(ring);

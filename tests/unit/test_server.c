@@ -214,13 +214,16 @@ static void status_shows_every_source(void **state)
         RC_OK);
     store_close(store);
     assert_int_equal(bench_get(bench, "/api/status"), 200);
-    assert_non_null(strstr(
-        bench_body(bench),
-        "\"sources\":[{\"source\":\"content\",\"gaps\":0,\"owed\":1,\"dead\":1,\"quarantine\":0,"
-        "\"streams\":[]},{\"source\":\"jetstream\",\"gaps\":1,\"owed\":0,\"dead\":0,"
-        "\"quarantine\":0,\"streams\":[{\"stream\":\"live\",\"position\":5,"
-        "\"updated_at\":\"1970-01-01T00:00:00.001Z\",\"cursor\":{\"x\":1}},"
-        "{\"stream\":\"more\",\"position\":null,"));
+    static const char *const expected[] = {
+        "\"sources\":[{\"source\":\"content\",",
+        "\"gaps\":0,\"owed\":1,\"dead\":1,\"quarantine\":0,\"streams\":[]},"
+        "{\"source\":\"jetstream\",",
+        "\"gaps\":1,\"owed\":0,\"dead\":0,\"quarantine\":0,\"streams\":["
+        "{\"stream\":\"live\",\"position\":5,\"updated_at\":\"1970-01-01T00:00:00.001Z\","
+        "\"cursor\":{\"x\":1}},{\"stream\":\"more\",\"position\":null,",
+    };
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+        assert_non_null(strstr(bench_body(bench), expected[i]));
 }
 
 int main(void)

@@ -59,10 +59,11 @@ CREATE TABLE owed (
     attempts BIGINT NOT NULL DEFAULT 0,
     next_us BIGINT,
     since_us BIGINT NOT NULL,
+    refused_by TEXT COLLATE "C", -- providers that called it permanent, a line each
     seq BIGINT NOT NULL,
     UNIQUE (source, stream, item)
 );
-CREATE INDEX owed_next ON owed (state, next_us);
+CREATE INDEX owed_next ON owed (source, stream, state, next_us);
 
 CREATE TABLE quarantine (
     id BIGINT PRIMARY KEY,

@@ -59,10 +59,11 @@ CREATE TABLE owed (
     attempts INTEGER NOT NULL DEFAULT 0,
     next_us INTEGER,
     since_us INTEGER NOT NULL,
+    refused_by TEXT, -- providers that called it permanent, a line each
     seq INTEGER NOT NULL,
     UNIQUE (source, stream, item)
 );
-CREATE INDEX owed_next ON owed (state, next_us);
+CREATE INDEX owed_next ON owed (source, stream, state, next_us);
 
 CREATE TABLE quarantine (
     id INTEGER PRIMARY KEY,

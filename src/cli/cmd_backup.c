@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/commands.h"
+
+#include "base/json_write.h"
+#include "cli/target.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "usage: tidemark backup [-c FILE] [--set PATH=VALUE]... FILE\n"
+    "Copies an SQLite store to a new file, also while the daemon runs; rows and cursors are those\n"
+    "of one moment. An existing file is never overwritten. A PostgreSQL store is backed up with\n"
+    "pg_dump.\n"
+    "Exit code: 0 done, 1 failed, 2 wrong usage.\n";
+
+/* The daemon may run in another folder. */
+static enum rc make_absolute(const char *file, struct text *path, struct err *err)
+{
+    char folder[PATH_MAX];
+    if (file[0] != '/') {
+        if (getcwd(folder, sizeof folder) == NULL)
+            return err_set(err, RC_REJECT, "the present folder has no name");
+        text_appendf(path, "%s/", folder);
+    }
+    text_append_string(path, file);
+    return RC_OK;
+}
+
+static enum rc ask_daemon(struct target *target, const char *path, struct err *err)
+{
+    struct text body = {0}, reply = {0};
+    struct json_writer writer;
+    json_writer_init(&writer, &body);
+    json_begin_object(&writer);
+    json_key(&writer, "path");
+    json_put_cstring(&writer, path);
+    json_end_object(&writer);
+    enum rc rc = target_ask(target, "POST", "/api/admin/backup", text_string(&body),
+                            TARGET_SECONDS_LONG, NULL, &reply, err);
+    text_free(&body);
+    text_free(&reply);
+    return rc;
+}
+
+int cmd_backup(int argc, char **argv)
+{
+    const struct target_words words = {.usage = usage, .words_min = 1, .words_max = 1};
+    struct target target;
+    struct text path = {0};
+    struct err err;
+    int first, code;
+    if (!target_begin(&target, &words, argc, argv, &first, &code))
+        return code;
+    enum rc rc = make_absolute(argv[first], &path, &err);
+    if (rc == RC_OK)
+        rc = target_open(&target, &err);
+    if (rc == RC_OK && target.store == NULL)
+        rc = ask_daemon(&target, text_string(&path), &err);
+    else if (rc == RC_OK)
+        rc = target.store->ops->backup(target.store, text_string(&path), &err);
+    if (rc == RC_OK)
+        fprintf(stderr, "the store was copied to %s\n", text_string(&path));
+    code = rc == RC_OK ? EXIT_DONE : target_fail(&err);
+    text_free(&path);
+    target_free(&target);
+    return code;
+}

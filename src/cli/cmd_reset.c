@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/commands.h"
+
+#include "base/json_write.h"
+#include "cli/target.h"
+#include "store/commit.h"
+#include "store/reset_record.h"
+#include "sys/batch_pool.h"
+#include "sys/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BATCH_BYTES 16384
+
+static const char usage[] =
+    "usage: tidemark reset [-c FILE] [--set PATH=VALUE]... SOURCE [STREAM]\n"
+    "Forgets where a source stands, or one stream of it; what is stored stays, and what comes "
+    "again\n"
+    "is recognised. The source then begins as with a new store. A running daemon stops following\n"
+    "it, commits what it has in hand, forgets the position, and follows it anew.\n"
+    "Exit code: 0 done, 1 failed (also when no such position is stored), 2 wrong usage.\n";
+
+struct wanted {
+    const char *source, *stream; /* stream NULL: all */
+};
+
+static enum rc ask_daemon(struct target *target, const struct wanted *wanted, int64_t *cursors,
+                          struct err *err)
+{
+    struct text body = {0}, reply = {0};
+    struct json root;
+    struct json_writer writer;
+    json_writer_init(&writer, &body);
+    json_begin_object(&writer);
+    json_key(&writer, "source");
+    json_put_cstring(&writer, wanted->source);
+    json_key(&writer, "stream");
+    json_put_cstring(&writer, wanted->stream);
+    json_end_object(&writer);
+    enum rc rc = target_ask(target, "POST", "/api/admin/reset", text_string(&body), TARGET_SECONDS,
+                            NULL, &reply, err);
+    if (rc == RC_OK)
+        rc = target_parse(target, &reply, &root, err);
+    if (rc == RC_OK && !json_i64(json_get(root, "cursors"), cursors))
+        rc = err_set(err, RC_RETRY, "the daemon does not say what it forgot");
+    text_free(&body);
+    text_free(&reply);
+    return rc;
+}
+
+static enum rc write_reset(struct target *target, const struct wanted *wanted, struct err *err)
+{
+    struct store_position position;
+    enum rc rc = target_claim(target, &position, err);
+    if (rc != RC_OK)
+        return rc;
+    struct batch_pool *pool = batch_pool_new(1, BATCH_BYTES);
+    struct commit *commit = commit_new();
+    struct batch *batch = batch_take(pool);
+    bool fits =
+        reset_record_add(batch, wanted->source, wanted->stream) && commit_add(commit, batch);
+    rc = fits ? commit_write(commit, target->store, &position, clock_wall_us(), err)
+              : err_set(err, RC_REJECT, "the names are too long");
+    commit_take_batches(commit);
+    batch_give_back(batch);
+    commit_free(commit);
+    batch_pool_free(pool);
+    return rc;
+}
+
+int cmd_reset(int argc, char **argv)
+{
+    const struct target_words words = {.usage = usage, .words_min = 1, .words_max = 2};
+    struct target target;
+    struct err err;
+    int64_t cursors = 0;
+    int first, code;
+    if (!target_begin(&target, &words, argc, argv, &first, &code))
+        return code;
+    struct wanted wanted = {argv[first], first + 1 < argc ? argv[first + 1] : NULL};
+    size_t longest = strlen(wanted.stream == NULL ? "" : wanted.stream);
+    longest = strlen(wanted.source) > longest ? strlen(wanted.source) : longest;
+    enum rc rc = RC_OK;
+    if (*wanted.source == '\0' || (wanted.stream != NULL && *wanted.stream == '\0') ||
+        longest > RESET_NAME_MAX)
+        rc = err_set(&err, RC_REJECT, "a name has 1 to %d bytes", RESET_NAME_MAX);
+    if (rc == RC_OK)
+        rc = target_open(&target, &err);
+    if (rc == RC_OK && target.store == NULL) {
+        rc = ask_daemon(&target, &wanted, &cursors, &err);
+    } else if (rc == RC_OK) {
+        rc = reset_record_count(target.store, wanted.source, wanted.stream, &cursors, &err);
+        if (rc == RC_OK)
+            rc = write_reset(&target, &wanted, &err);
+    }
+    if (rc == RC_OK)
+        fprintf(stderr, "%" PRId64 " position%s of %s forgotten\n", cursors,
+                cursors == 1 ? "" : "s", wanted.source);
+    code = rc == RC_OK ? EXIT_DONE : target_fail(&err);
+    target_free(&target);
+    return code;
+}

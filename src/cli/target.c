@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/target.h"
+
+#include "cli/socket_client.h"
+#include "query/status.h"
+#include "sys/clock.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+bool target_begin(struct target *target, const struct target_words *words, int argc, char **argv,
+                  int *first, int *code)
+{
+    bool help;
+    *target = (struct target){0};
+    *first = settings_parse(&target->settings, argc, argv, words->usage, words->flags, words->arg,
+                            &help);
+    if (*first < 0) {
+        *code = help ? EXIT_DONE : EXIT_USAGE;
+        return false;
+    }
+    int count = argc - *first;
+    if (count < words->words_min || count > words->words_max) {
+        fputs(words->usage, stderr);
+        *code = EXIT_USAGE;
+        return false;
+    }
+    if (!settings_load(&target->settings)) {
+        settings_free(&target->settings);
+        *code = EXIT_FAILED;
+        return false;
+    }
+    config_socket_path(&target->settings.config, &target->socket);
+    target->doc = json_doc_new(SOCKET_ANSWER_MAX, JSON_DEPTH_MAX);
+    return true;
+}
+
+void target_free(struct target *target)
+{
+    store_close(target->store);
+    text_free(&target->socket);
+    json_doc_free(target->doc);
+    settings_free(&target->settings);
+}
+
+static enum rc refuse_foreign(struct target *target, const struct text *holder, struct err *err)
+{
+    return err_set(err, RC_REJECT,
+                   "another tidemark (%s) has this store open and does not answer on %s: it starts "
+                   "or stops, or runs elsewhere; ask it there, or stop it first",
+                   text_string(holder), text_string(&target->socket));
+}
+
+static enum rc check_store(struct target *target, struct err *err)
+{
+    struct text holder = {0};
+    bool alive;
+    enum rc rc = target->store->ops->writer(target->store, &alive, &holder, err);
+    if (rc == RC_OK && alive)
+        rc = refuse_foreign(target, &holder, err);
+    if (rc == RC_OK)
+        rc = store_check_schema(target->store, err);
+    text_free(&holder);
+    return rc;
+}
+
+enum rc target_open(struct target *target, struct err *err)
+{
+    store_close(target->store);
+    target->store = NULL;
+    enum rc rc = socket_look(text_string(&target->socket), err);
+    if (rc != RC_AGAIN)
+        return rc;
+    rc = store_open(target->settings.config.store.url, STORE_READ, &target->store, err);
+    if (rc == RC_OK)
+        rc = check_store(target, err);
+    if (rc != RC_OK) {
+        store_close(target->store);
+        target->store = NULL;
+    }
+    return rc;
+}
+
+enum rc target_claim(struct target *target, struct store_position *position, struct err *err)
+{
+    char host[64] = "", holder[128];
+    assert(target->store != NULL);
+    store_close(target->store);
+    target->store = NULL;
+    enum rc rc = store_open(target->settings.config.store.url, STORE_WRITE, &target->store, err);
+    if (rc == RC_OK)
+        rc = store_check_schema(target->store, err);
+    if (rc != RC_OK)
+        return rc;
+    if (gethostname(host, sizeof host - 1) != 0)
+        host[0] = '\0';
+    snprintf(holder, sizeof holder, "command, pid %ld on %s", (long)getpid(), host);
+    return store_claim(target->store, holder, NULL, clock_wall_us(), position, err);
+}
+
+static enum rc take_refusal(struct target *target, const struct socket_answer *answer,
+                            struct err *err)
+{
+    struct json root;
+    struct bytes words;
+    if (target_parse(target, &answer->body, &root, err) == RC_OK &&
+        json_string(json_get(root, "error"), &words))
+        return err_set(err, RC_REJECT, "%.*s", (int)words.len, words.data);
+    return err_set(err, RC_REJECT, "the daemon answered with status %d", answer->status);
+}
+
+enum rc target_ask(struct target *target, const char *method, const char *path, const char *body,
+                   unsigned seconds_max, int *status, struct text *reply, struct err *err)
+{
+    const struct socket_question question = {method, path, body, seconds_max};
+    struct socket_answer answer = {0};
+    assert(target->store == NULL);
+    enum rc rc = socket_ask(text_string(&target->socket), &question, &answer, err);
+    if (rc == RC_OK && status != NULL)
+        *status = answer.status;
+    else if (rc == RC_OK && answer.status != 200)
+        rc = take_refusal(target, &answer, err);
+    if (rc == RC_OK)
+        text_append(reply, answer.body.data, answer.body.len);
+    text_free(&answer.body);
+    return rc;
+}
+
+enum rc target_status(struct target *target, struct text *out, struct err *err)
+{
+    if (target->store != NULL)
+        return status_print(target->store, NULL, out, err);
+    return target_ask(target, "GET", "/api/status", NULL, TARGET_SECONDS, NULL, out, err);
+}
+
+enum rc target_parse(struct target *target, const struct text *json, struct json *root,
+                     struct err *err)
+{
+    enum rc rc = json_parse_copy(target->doc, text_bytes(json), root, err);
+    return rc == RC_OK ? rc : err_wrap(err, rc, "the answer is not JSON");
+}
+
+int target_fail(const struct err *err)
+{
+    fprintf(stderr, "tidemark: %s\n", err->text);
+    return EXIT_FAILED;
+}
+
+int target_put(const struct text *text)
+{
+    bool written = text->len == 0 || fwrite(text->data, 1, text->len, stdout) == text->len;
+    if (written && fflush(stdout) == 0)
+        return EXIT_DONE;
+    fputs("tidemark: cannot write the output\n", stderr);
+    return EXIT_FAILED;
+}

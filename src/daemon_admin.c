@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon_admin.h"
+
+#include "base/json.h"
+#include "ingest/cursor.h"
+#include "serve/request.h"
+#include "store/verification.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RESET_WAIT_US INT64_C(30000000)
+#define CURSOR_BYTES  65536
+
+struct admin_call {
+    struct admin *admin; /* NULL: it was not begun */
+    char source[RESET_NAME_MAX + 1], stream[RESET_NAME_MAX + 1];
+    char path[PATH_MAX];
+    int64_t cursors;
+    struct verification verification;
+    /* What came of it; a failure of the store itself is the job's. */
+    enum rc outcome;
+    struct err why;
+};
+
+/* ---- what all have in common ---- */
+
+/* Takes the turn; NULL: the request is answered. */
+static struct admin_call *begin_call(struct request *request, struct json *root)
+{
+    struct admin *admin = request->service->options->routes_arg;
+    struct admin_call *call = memory_new_zeroed(1, sizeof *call);
+    request->data = call;
+    request->free_data = free;
+    if (!request_parse_body(request, root))
+        return NULL;
+    if (admin->busy) {
+        request_refuse(request, REFUSAL_CONFLICT,
+                       "the daemon does another operator's errand: try again when it is done");
+        return NULL;
+    }
+    return call;
+}
+
+static void take_turn(struct request *request)
+{
+    struct admin_call *call = request->data;
+    call->admin = request->service->options->routes_arg;
+    call->admin->busy = true;
+}
+
+/* True when it went well and the caller answers. */
+static bool end_call(struct request *request)
+{
+    struct admin_call *call = request->data;
+    assert(call->admin->busy);
+    call->admin->busy = false;
+    if (request->job.rc != RC_OK) {
+        request_fail(request);
+        return false;
+    }
+    if (call->outcome == RC_OK)
+        return true;
+    enum refusal_code code = call->outcome == RC_AGAIN    ? REFUSAL_CONFLICT
+                             : call->outcome == RC_REJECT ? REFUSAL_BAD_REQUEST
+                                                          : REFUSAL_UNAVAILABLE;
+    request_refuse(request, code, "%s", call->why.text);
+    return false;
+}
+
+static bool take_name(struct json value, char *out, size_t size)
+{
+    struct bytes name;
+    if (!json_string(value, &name) || name.len == 0 || name.len >= size ||
+        memchr(name.data, '\0', name.len) != NULL)
+        return false;
+    memcpy(out, name.data, name.len);
+    out[name.len] = '\0';
+    return true;
+}
+
+/* ---- reset ---- */
+
+static void begin_reset(struct request *request)
+{
+    struct json root;
+    struct admin_call *call = begin_call(request, &root);
+    if (call == NULL)
+        return;
+    enum json_type stream = json_type(json_get(root, "stream"));
+    bool whole = stream == JSON_ABSENT || stream == JSON_NULL;
+    if (!take_name(json_get(root, "source"), call->source, sizeof call->source) ||
+        (!whole && !take_name(json_get(root, "stream"), call->stream, sizeof call->stream)))
+        request_refuse(request, REFUSAL_BAD_REQUEST, "reset takes a source and perhaps a stream");
+    else
+        take_turn(request);
+}
+
+static enum rc work_reset(struct request *request, struct store *store, struct err *err)
+{
+    struct admin_call *call = request->data;
+    const char *stream = call->stream[0] == '\0' ? NULL : call->stream;
+    enum rc rc = reset_record_count(store, call->source, stream, &call->cursors, err);
+    if (rc == RC_REJECT) {
+        call->outcome = rc;
+        call->why = *err;
+        return RC_OK;
+    }
+    if (rc == RC_OK)
+        call->outcome =
+            reset_ask(call->admin->reset, call->source, stream, RESET_WAIT_US, &call->why);
+    return rc;
+}
+
+static void finish_reset(struct request *request)
+{
+    struct admin_call *call = request->data;
+    struct json_writer writer;
+    if (!end_call(request))
+        return;
+    request_begin_json(request, &writer);
+    json_key(&writer, "cursors");
+    json_put_i64(&writer, call->cursors);
+    request_send_json(request, &writer);
+}
+
+/* ---- backup ---- */
+
+static void begin_backup(struct request *request)
+{
+    struct json root;
+    struct admin_call *call = begin_call(request, &root);
+    if (call == NULL)
+        return;
+    if (!take_name(json_get(root, "path"), call->path, sizeof call->path) || call->path[0] != '/')
+        request_refuse(request, REFUSAL_BAD_REQUEST, "backup takes a path that begins with /");
+    else
+        take_turn(request);
+}
+
+static enum rc work_backup(struct request *request, struct store *store, struct err *err)
+{
+    struct admin_call *call = request->data;
+    (void)err;
+    call->outcome = store->ops->backup(store, call->path, &call->why);
+    return RC_OK;
+}
+
+static void finish_backup(struct request *request)
+{
+    struct admin_call *call = request->data;
+    struct json_writer writer;
+    if (!end_call(request))
+        return;
+    request_begin_json(request, &writer);
+    json_key(&writer, "path");
+    json_put_cstring(&writer, call->path);
+    request_send_json(request, &writer);
+}
+
+/* ---- verify ---- */
+
+static void begin_verify(struct request *request)
+{
+    struct json root;
+    if (begin_call(request, &root) != NULL)
+        take_turn(request);
+}
+
+static enum rc work_verify(struct request *request, struct store *store, struct err *err)
+{
+    struct admin_call *call = request->data;
+    struct json_doc *doc = json_doc_new(CURSOR_BYTES, JSON_DEPTH_MAX);
+    store_limit_queries(store, 0); /* it reads the whole store on purpose */
+    enum rc rc = verification_run(store, cursor_state_check, doc, &call->verification, err);
+    json_doc_free(doc);
+    return rc;
+}
+
+static void finish_verify(struct request *request)
+{
+    struct admin_call *call = request->data;
+    struct json_writer writer;
+    if (!end_call(request))
+        return;
+    request_begin_json(request, &writer);
+    verification_print(&call->verification, &writer);
+    request_send_json(request, &writer);
+}
+
+void admin_add_routes(struct admin *admin, struct server_options *options)
+{
+    static const struct route routes[] = {
+        {.method = "POST",
+         .path = "/api/admin/reset",
+         .listeners = ON_SOCKET,
+         .begin = begin_reset,
+         .work = work_reset,
+         .finish = finish_reset},
+        {.method = "POST",
+         .path = "/api/admin/backup",
+         .listeners = ON_SOCKET,
+         .begin = begin_backup,
+         .work = work_backup,
+         .finish = finish_backup},
+        {.method = "POST",
+         .path = "/api/admin/verify",
+         .listeners = ON_SOCKET,
+         .begin = begin_verify,
+         .work = work_verify,
+         .finish = finish_verify},
+    };
+    options->routes = routes;
+    options->route_count = sizeof routes / sizeof routes[0];
+    options->routes_arg = admin;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * daemon_admin.h - what an operator may ask of the running program, on its socket only.
+ *
+ *   POST /api/admin/reset   {source, stream?}   forgets a position; answered when that is durable
+ *   POST /api/admin/backup  {path}              copies the store to a new file of the daemon's host
+ *   POST /api/admin/verify  {}                  compares the store with its own rules
+ *
+ * One of them at a time, so that readers are left for everybody else; a second one is CONFLICT.
+ *
+ * Owner: the daemon.  Thread: the serving loop, its work on a reader's thread. */
+#ifndef DAEMON_ADMIN_H
+#define DAEMON_ADMIN_H
+
+#include "daemon_reset.h"
+#include "serve/server.h"
+
+struct admin {
+    struct reset *reset;
+    bool busy;
+};
+
+/* Puts the routes into the options; `admin` stays in place until the server has stopped. */
+void admin_add_routes(struct admin *admin, struct server_options *options);
+
+#endif

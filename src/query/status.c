@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query/status.h"
+
+#include "base/json.h"
+#include "base/json_write.h"
+#include "base/timestamp.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define STREAMS_MAX "10000"
+#define CURSOR_MAX  65536
+
+/* Every source anybody wrote about, with its streams; one row per stream. */
+static const char sources_sql[] =
+    "SELECT s.source, "
+    "(SELECT count(*) FROM gaps g WHERE g.source = s.source AND g.closed_us IS NULL), "
+    "(SELECT count(*) FROM owed o WHERE o.source = s.source AND o.state = 'owed'), "
+    "(SELECT count(*) FROM owed o WHERE o.source = s.source AND o.state = 'dead'), "
+    "(SELECT count(*) FROM quarantine q WHERE q.source = s.source), "
+    "c.stream, c.position, c.updated_us, c.state "
+    "FROM (SELECT source FROM cursors UNION SELECT source FROM gaps UNION "
+    "SELECT source FROM owed UNION SELECT source FROM quarantine) s "
+    "LEFT JOIN cursors c ON c.source = s.source ORDER BY s.source, c.stream LIMIT " STREAMS_MAX;
+
+static const char providers_sql[] = "SELECT source, name, state, health, updated_us FROM providers "
+                                    "ORDER BY source, name LIMIT " STREAMS_MAX;
+
+static const char engine_sql[] =
+    "SELECT e.commit_seq, e.epoch, (SELECT max(version) FROM schema_migrations), "
+    "l.holder, l.address FROM engine e LEFT JOIN leases l ON l.name = 'writer' WHERE e.id = 1";
+
+enum {
+    AT_SOURCE,
+    AT_GAPS,
+    AT_OWED,
+    AT_DEAD,
+    AT_QUARANTINE,
+    AT_STREAM,
+    AT_POSITION,
+    AT_UPDATED,
+    AT_STATE,
+    AT_COUNT
+};
+
+struct status_call {
+    struct json_writer writer;
+    const struct status_live *live;
+    struct json_doc *doc;
+    struct text source; /* the one being written */
+    bool open;
+    bool told[STATUS_SOURCES_MAX]; /* which of the live ones were written */
+};
+
+static void put_words(struct json_writer *writer, const char *key, const char *words)
+{
+    json_key(writer, key);
+    json_put_cstring(writer, words == NULL || *words == '\0' ? NULL : words);
+}
+
+static void put_column(struct json_writer *writer, const char *key, const struct field *column)
+{
+    json_key(writer, key);
+    json_put_string(writer, column->null ? BYTES_ABSENT : column->b);
+}
+
+static void put_number(struct json_writer *writer, const char *key, int64_t value)
+{
+    json_key(writer, key);
+    json_put_i64(writer, value);
+}
+
+static void put_time(struct json_writer *writer, const char *key, bool known, int64_t us)
+{
+    char time[TIMESTAMP_TEXT_MAX];
+    known = known && timestamp_format(us, time);
+    json_key(writer, key);
+    json_put_cstring(writer, known ? time : NULL);
+}
+
+/* ---- what runs ---- */
+
+static const struct status_source *find_live(struct status_call *call, struct bytes name)
+{
+    for (size_t i = 0; call->live != NULL && i < call->live->source_count; i++) {
+        if (bytes_equal_string(name, call->live->sources[i].name)) {
+            call->told[i] = true;
+            return &call->live->sources[i];
+        }
+    }
+    return NULL;
+}
+
+static void put_live(struct json_writer *writer, const struct status_source *live)
+{
+    put_words(writer, "state", live == NULL ? NULL : live->state);
+    put_words(writer, "provider", live == NULL ? NULL : live->provider);
+    put_words(writer, "trouble", live == NULL ? NULL : live->trouble);
+    json_key(writer, "rate");
+    if (live == NULL || live->rate < 0)
+        json_put_null(writer);
+    else
+        json_put_real(writer, live->rate);
+    json_key(writer, "events");
+    if (live == NULL)
+        json_put_null(writer);
+    else
+        json_put_i64(writer, live->events);
+    put_time(writer, "last_event_at", live != NULL && live->last_event_us > 0,
+             live == NULL ? 0 : live->last_event_us);
+}
+
+static void put_daemon(struct json_writer *writer, const struct status_live *live)
+{
+    json_key(writer, "daemon");
+    if (live == NULL) {
+        json_put_null(writer);
+        return;
+    }
+    json_begin_object(writer);
+    put_number(writer, "pid", live->pid);
+    put_number(writer, "uptime_seconds", live->uptime_us / 1000000);
+    put_number(writer, "queued", live->queued);
+    json_key(writer, "writing");
+    json_put_bool(writer, live->writing);
+    json_end_object(writer);
+}
+
+/* ---- sources and their streams ---- */
+
+static void end_source(struct status_call *call)
+{
+    if (!call->open)
+        return;
+    json_end_array(&call->writer);
+    json_end_object(&call->writer);
+    call->open = false;
+}
+
+static void begin_source(struct status_call *call, struct bytes name, const struct field *counts)
+{
+    static const char *const names[] = {"gaps", "owed", "dead", "quarantine"};
+    struct json_writer *writer = &call->writer;
+    end_source(call);
+    text_clear(&call->source);
+    text_append(&call->source, name.data, name.len);
+    call->open = true;
+    json_begin_object(writer);
+    json_key(writer, "source");
+    json_put_string(writer, name);
+    put_live(writer, find_live(call, name));
+    for (size_t i = 0; i < 4; i++)
+        put_number(writer, names[i], counts == NULL ? 0 : counts[i].i);
+    json_key(writer, "streams");
+    json_begin_array(writer);
+}
+
+/* A cursor that is no JSON is shown as a text: the object around it must stay whole. */
+static void put_cursor(struct status_call *call, struct bytes state)
+{
+    struct json root;
+    struct err err;
+    json_key(&call->writer, "cursor");
+    if (json_parse_copy(call->doc, state, &root, &err) == RC_OK)
+        json_put_raw(&call->writer, state);
+    else
+        json_put_string(&call->writer, state);
+}
+
+static void put_stream(struct status_call *call, const struct field *columns)
+{
+    struct json_writer *writer = &call->writer;
+    json_begin_object(writer);
+    json_key(writer, "stream");
+    json_put_string(writer, columns[AT_STREAM].b);
+    json_key(writer, "position");
+    if (columns[AT_POSITION].null)
+        json_put_null(writer);
+    else
+        json_put_i64(writer, columns[AT_POSITION].i);
+    put_time(writer, "updated_at", true, columns[AT_UPDATED].i);
+    put_cursor(call, columns[AT_STATE].b);
+    json_end_object(writer);
+}
+
+static bool take_stream(void *arg, const struct field *columns, size_t count)
+{
+    struct status_call *call = arg;
+    assert(count == AT_COUNT);
+    if (!call->open || !bytes_equal(text_bytes(&call->source), columns[AT_SOURCE].b))
+        begin_source(call, columns[AT_SOURCE].b, &columns[AT_GAPS]);
+    if (!columns[AT_STREAM].null)
+        put_stream(call, columns);
+    return true;
+}
+
+static enum rc put_sources(struct status_call *call, struct store *store, struct err *err)
+{
+    json_key(&call->writer, "sources");
+    json_begin_array(&call->writer);
+    enum rc rc = store_query(store, sources_sql, NULL, 0, take_stream, call, err);
+    for (size_t i = 0; call->live != NULL && i < call->live->source_count; i++)
+        if (!call->told[i])
+            begin_source(call, bytes_of(call->live->sources[i].name), NULL);
+    end_source(call);
+    json_end_array(&call->writer);
+    return rc;
+}
+
+/* ---- providers ---- */
+
+static void put_live_providers(struct status_call *call)
+{
+    struct json_writer *writer = &call->writer;
+    for (size_t i = 0; call->live != NULL && i < call->live->source_count; i++) {
+        const struct status_source *source = &call->live->sources[i];
+        for (size_t k = 0; k < source->provider_count; k++) {
+            const struct status_provider *provider = &source->providers[k];
+            json_begin_object(writer);
+            put_words(writer, "source", source->name);
+            put_words(writer, "name", provider->name);
+            put_words(writer, "state", provider->state);
+            json_key(writer, "current");
+            json_put_bool(writer, provider->current);
+            put_number(writer, "successes", provider->successes);
+            put_number(writer, "failures", provider->failures);
+            put_words(writer, "reason", provider->reason);
+            json_end_object(writer);
+        }
+    }
+}
+
+static bool is_live(const struct status_call *call, struct bytes name)
+{
+    for (size_t i = 0; call->live != NULL && i < call->live->source_count; i++)
+        if (bytes_equal_string(name, call->live->sources[i].name))
+            return true;
+    return false;
+}
+
+static bool take_provider(void *arg, const struct field *columns, size_t count)
+{
+    struct status_call *call = arg;
+    struct json_writer *writer = &call->writer;
+    assert(count == 5);
+    if (is_live(call, columns[0].b)) /* who runs it knows better */
+        return true;
+    json_begin_object(writer);
+    put_column(writer, "source", &columns[0]);
+    put_column(writer, "name", &columns[1]);
+    put_column(writer, "state", &columns[2]);
+    put_words(writer, "current", NULL);
+    put_words(writer, "successes", NULL);
+    put_words(writer, "failures", NULL);
+    put_column(writer, "reason", &columns[3]);
+    json_end_object(writer);
+    return true;
+}
+
+static enum rc put_providers(struct status_call *call, struct store *store, struct err *err)
+{
+    json_key(&call->writer, "providers");
+    json_begin_array(&call->writer);
+    put_live_providers(call);
+    enum rc rc = store_query(store, providers_sql, NULL, 0, take_provider, call, err);
+    json_end_array(&call->writer);
+    return rc;
+}
+
+/* ---- the whole ---- */
+
+static bool take_engine(void *arg, const struct field *columns, size_t count)
+{
+    struct json_writer *writer = arg;
+    assert(count == 5);
+    put_number(writer, "schema", columns[2].i);
+    put_number(writer, "epoch", columns[1].i);
+    put_column(writer, "last_writer", &columns[3]);
+    put_column(writer, "address", &columns[4]);
+    json_end_object(writer);
+    put_number(writer, "commit_seq", columns[0].i);
+    return true;
+}
+
+enum rc status_print(struct store *store, const struct status_live *live, struct text *out,
+                     struct err *err)
+{
+    struct status_call call = {.live = live, .doc = json_doc_new(CURSOR_MAX, JSON_DEPTH_MAX)};
+    struct json_writer *writer = &call.writer;
+    size_t before = out->len;
+    json_writer_init(writer, out);
+    json_begin_object(writer);
+    json_key(writer, "success");
+    json_put_bool(writer, true);
+    put_words(writer, "version", TIDEMARK_VERSION);
+    put_daemon(writer, live);
+    json_key(writer, "store");
+    json_begin_object(writer);
+    put_words(writer, "kind", store->ops->name);
+    enum rc rc = store_query(store, engine_sql, NULL, 0, take_engine, writer, err);
+    if (rc == RC_OK && writer->depth != 1)
+        rc = err_set(err, RC_FATAL, "the store's engine row is missing");
+    if (rc == RC_OK)
+        rc = put_sources(&call, store, err);
+    if (rc == RC_OK)
+        rc = put_providers(&call, store, err);
+    if (rc == RC_OK) {
+        json_end_object(writer);
+        text_append_char(out, '\n');
+    } else {
+        out->len = before;
+        if (out->data != NULL)
+            out->data[before] = '\0';
+    }
+    text_free(&call.source);
+    json_doc_free(call.doc);
+    return rc;
+}

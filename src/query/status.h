@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * status.h - where every source stands, as one JSON object.
+ *
+ * Most of it is what the store holds. What only a running process knows (connections, rates) is
+ * given to it; without, the same members are there and null, so that whoever reads the object needs
+ * to know one shape only.
+ *
+ * Owner: the caller.  Thread: any one that owns the store's connection. */
+#ifndef QUERY_STATUS_H
+#define QUERY_STATUS_H
+
+#include "store/store.h"
+
+#define STATUS_SOURCES_MAX   8
+#define STATUS_PROVIDERS_MAX 4
+#define STATUS_WORDS_MAX     160
+
+/* One upstream of a source, as the running process sees it. */
+struct status_provider {
+    char name[65];
+    char state[16];
+    bool current;
+    int64_t successes, failures;
+    char reason[STATUS_WORDS_MAX]; /* of its last failure, or "" */
+};
+
+struct status_source {
+    const char *name, *state; /* constants */
+    char provider[65];        /* the one in use, or "" */
+    char trouble[STATUS_WORDS_MAX];
+    double rate;           /* events per second; below 0: not known yet */
+    int64_t committed_us;  /* 0: none */
+    int64_t last_event_us; /* wall time; 0: none */
+    int64_t events, reconnects;
+    struct status_provider providers[STATUS_PROVIDERS_MAX];
+    size_t provider_count;
+};
+
+/* What the running process adds. */
+struct status_live {
+    int64_t pid, uptime_us;
+    int64_t queued; /* batches that wait for the writer */
+    bool writing;   /* false: the store cannot be written */
+    struct status_source sources[STATUS_SOURCES_MAX];
+    size_t source_count;
+};
+
+/* Appends the object and a line's end; `live` NULL: nothing runs. */
+must_check enum rc status_print(struct store *store, const struct status_live *live,
+                                struct text *out, struct err *err);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/source_view.h"
+
+#include <assert.h>
+
+void source_show_providers(const struct failover *group, int current, int64_t now_us,
+                           struct source_view *view)
+{
+    assert(group != NULL && view->provider_count == 0);
+    for (int i = 0; i < group->count && i < SOURCE_PROVIDERS_MAX; i++) {
+        const struct provider *provider = &group->providers[i];
+        struct source_provider *shown = &view->providers[view->provider_count++];
+        const char *state = provider_circuit_name(provider_circuit(provider, now_us));
+        provider_words_copy(shown->name, sizeof shown->name, provider->name);
+        provider_words_copy(shown->state, sizeof shown->state, state);
+        provider_words_copy(shown->reason, sizeof shown->reason, provider->last_error);
+        shown->current = i == current;
+        shown->successes = provider->successes;
+        shown->failures = provider->failures;
+    }
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/verification.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define OF_SQLITE   (&store_sqlite_ops)
+#define OF_BOTH     NULL
+#define POST_OF_KEY "a.did || '/' || p.collection || '/' || p.rkey"
+
+/* A query whose every row is one violation, its first column a sentence. */
+struct rule {
+    const char *name;
+    const struct store_ops *only; /* OF_BOTH: asked of either store */
+    const char *sql;
+};
+
+/* clang-format off */
+static const struct rule rules[] = {
+    {"integrity", OF_SQLITE, "PRAGMA integrity_check(100)"},
+    {"foreign_keys", OF_SQLITE,
+     "SELECT 'a row of ' || \"table\" || ' refers to a missing row of ' || parent "
+     "FROM pragma_foreign_key_check"},
+    {"engine", OF_BOTH,
+     "SELECT 'engine has ' || count(*) || ' rows' FROM engine HAVING count(*) <> 1 UNION ALL "
+     "SELECT 'epoch ' || epoch || ', commit_seq ' || commit_seq || ', next_n ' || next_n "
+     "FROM engine WHERE epoch < 0 OR commit_seq < 0 OR next_n < 1 UNION ALL "
+     "SELECT 'lease ' || l.name || ' has epoch ' || l.epoch || ', the store ' || e.epoch "
+     "FROM leases l JOIN engine e ON l.epoch > e.epoch"},
+    {"ingest_numbers", OF_BOTH,
+     "SELECT m.name || ' has number ' || m.n || ', the next one is ' || e.next_n FROM engine e "
+     "JOIN (SELECT 'post' AS name, max(n) AS n FROM post UNION ALL "
+     "SELECT 'actors', max(id) FROM actors UNION ALL SELECT 'gaps', max(id) FROM gaps UNION ALL "
+     "SELECT 'owed', max(id) FROM owed UNION ALL "
+     "SELECT 'quarantine', max(id) FROM quarantine UNION ALL "
+     "SELECT 'raw_transactions', max(n) FROM raw_transactions UNION ALL "
+     "SELECT 'ipfs_cache', max(n) FROM ipfs_cache) m ON m.n >= e.next_n"},
+    {"commit_numbers", OF_BOTH,
+     "SELECT m.name || ' has seq ' || m.seq || ', the last commit is ' || e.commit_seq "
+     "FROM engine e JOIN (SELECT 'post' AS name, max(seq) AS seq FROM post UNION ALL "
+     "SELECT 'cursors', max(seq) FROM cursors UNION ALL SELECT 'gaps', max(seq) FROM gaps "
+     "UNION ALL SELECT 'owed', max(seq) FROM owed UNION ALL "
+     "SELECT 'quarantine', max(seq) FROM quarantine UNION ALL "
+     "SELECT 'tombstones', max(seq) FROM tombstones UNION ALL "
+     "SELECT 'links', max(seq) FROM links UNION ALL "
+     "SELECT 'raw_transactions', max(seq) FROM raw_transactions UNION ALL "
+     "SELECT 'ipfs_cache', max(seq) FROM ipfs_cache) m ON m.seq > e.commit_seq"},
+    {"coverage", OF_BOTH,
+     "SELECT c.source || '/' || c.stream || ': [' || c.lo || ', ' || c.hi || ') is empty' "
+     "FROM coverage c WHERE c.lo >= c.hi UNION ALL "
+     "SELECT a.source || '/' || a.stream || ': [' || a.lo || ', ' || a.hi || ') and [' || b.lo || "
+     "', ' || b.hi || ') overlap' FROM coverage a JOIN coverage b ON b.source = a.source "
+     "AND b.stream = a.stream AND b.lo > a.lo AND b.lo < a.hi"},
+    {"gaps", OF_BOTH,
+     "SELECT 'gap ' || id || ' of ' || source || '/' || stream || ' reaches from ' || from_us || "
+     "' to ' || to_us FROM gaps WHERE from_us >= to_us"},
+    {"tombstones", OF_BOTH,
+     "SELECT " POST_OF_KEY " || ' lives at rev ' || p.rev || ', was deleted at ' || t.rev "
+     "FROM post p JOIN actors a ON a.id = p.actor JOIN tombstones t ON t.collection = 'posts' "
+     "AND t.key = " POST_OF_KEY " WHERE t.rev >= p.rev"},
+    {"post_links", OF_BOTH,
+     "SELECT 'post ' || x.post_id || ' with link ' || x.link_id || ': one of them is not there' "
+     "FROM post_links x LEFT JOIN post p ON p.n = x.post_id LEFT JOIN links l ON l.id = x.link_id "
+     "WHERE p.n IS NULL OR l.id IS NULL"},
+    {"shares", OF_BOTH,
+     "SELECT 'link ' || s.link_id || ' shared by actor ' || s.actor || ' in ' || s.n_posts || "
+     "' posts: one of them is not there' FROM shares s LEFT JOIN links l ON l.id = s.link_id "
+     "LEFT JOIN actors a ON a.id = s.actor WHERE l.id IS NULL OR a.id IS NULL OR s.n_posts < 1"},
+    {"jetstream_state", OF_BOTH,
+     "SELECT 'jetstream_state is ' || coalesce(CAST(j.cursor_time_us AS TEXT), 'empty') || "
+     "', the oldest cursor ' || coalesce(CAST(c.oldest AS TEXT), 'none') "
+     "FROM (SELECT min(position) AS oldest FROM cursors WHERE source = 'jetstream') c "
+     "LEFT JOIN jetstream_state j ON j.id = 1 "
+     "WHERE coalesce(c.oldest, -1) <> coalesce(j.cursor_time_us, -1)"},
+};
+/* clang-format on */
+
+static const char cursor_sql[] = "SELECT source, stream, state FROM cursors";
+
+struct judging {
+    struct verification_check *check;
+    cursor_judge_fn *judge;
+    void *judge_arg;
+};
+
+static void count_failure(struct verification_check *check, struct bytes words)
+{
+    if (check->failures++ == 0)
+        snprintf(check->first, sizeof check->first, "%.*s", (int)words.len, words.data);
+}
+
+static bool take_violation(void *arg, const struct field *columns, size_t count)
+{
+    struct verification_check *check = arg;
+    assert(count == 1 && check != NULL);
+    bool is_text = !columns[0].null && columns[0].type == FIELD_TEXT;
+    if (!is_text)
+        count_failure(check, bytes_of("a row nobody can name"));
+    else if (!bytes_equal_string(columns[0].b, "ok")) /* what SQLite says of a sound file */
+        count_failure(check, columns[0].b);
+    return true;
+}
+
+static bool judge_cursor(void *arg, const struct field *columns, size_t count)
+{
+    struct judging *judging = arg;
+    struct err err;
+    assert(count == 3 && judging->judge != NULL);
+    if (judging->judge(judging->judge_arg, columns[2].b, &err) == RC_OK)
+        return true;
+    struct text words = {0};
+    text_appendf(&words, "%.*s/%.*s: %s", (int)columns[0].b.len, columns[0].b.data,
+                 (int)columns[1].b.len, columns[1].b.data, err.text);
+    count_failure(judging->check, text_bytes(&words));
+    text_free(&words);
+    return true;
+}
+
+static struct verification_check *begin_check(struct verification *out, const char *name)
+{
+    assert(out->count < VERIFICATION_CHECKS_MAX && name != NULL);
+    struct verification_check *check = &out->checks[out->count++];
+    *check = (struct verification_check){.name = name};
+    return check;
+}
+
+/* What the store cannot answer because it is damaged is a finding; a store that is away is not. */
+static enum rc judge_answer(struct verification_check *check, enum rc rc, const struct err *err)
+{
+    if (rc == RC_OK || rc == RC_RETRY)
+        return rc;
+    count_failure(check, bytes_of(err->text));
+    return RC_OK;
+}
+
+enum rc verification_run(struct store *store, cursor_judge_fn *judge, void *judge_arg,
+                         struct verification *out, struct err *err)
+{
+    assert(store != NULL && judge != NULL && out != NULL);
+    *out = (struct verification){0};
+    struct verification_check *check = begin_check(out, "schema");
+    enum rc rc = judge_answer(check, store_check_schema(store, err), err);
+    for (size_t i = 0; rc == RC_OK && i < sizeof rules / sizeof rules[0]; i++) {
+        if (rules[i].only != OF_BOTH && rules[i].only != store->ops)
+            continue;
+        check = begin_check(out, rules[i].name);
+        rc = judge_answer(
+            check, store_query(store, rules[i].sql, NULL, 0, take_violation, check, err), err);
+    }
+    if (rc != RC_OK)
+        return rc;
+    struct judging judging = {begin_check(out, "cursors"), judge, judge_arg};
+    return judge_answer(judging.check,
+                        store_query(store, cursor_sql, NULL, 0, judge_cursor, &judging, err), err);
+}
+
+bool verification_is_good(const struct verification *verification)
+{
+    int64_t failures = 0;
+    assert(verification->count > 0);
+    for (size_t i = 0; i < verification->count; i++)
+        failures += verification->checks[i].failures;
+    return failures == 0;
+}
+
+void verification_print(const struct verification *verification, struct json_writer *writer)
+{
+    json_key(writer, "ok");
+    json_put_bool(writer, verification_is_good(verification));
+    json_key(writer, "checks");
+    json_begin_array(writer);
+    for (size_t i = 0; i < verification->count; i++) {
+        const struct verification_check *check = &verification->checks[i];
+        json_begin_object(writer);
+        json_key(writer, "name");
+        json_put_cstring(writer, check->name);
+        json_key(writer, "failures");
+        json_put_i64(writer, check->failures);
+        json_key(writer, "first");
+        json_put_cstring(writer, check->first[0] == '\0' ? NULL : check->first);
+        json_end_object(writer);
+    }
+    json_end_array(writer);
+}

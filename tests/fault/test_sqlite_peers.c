@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who else has the SQLite file open: another program that writes, a second tidemark, readers that
+ * take their time, and a backup while commits go on. */
+#include "fixture.h"
+#include "writer_bench.h"
+
+#include <sqlite3.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define COMMITS WORKLOAD_COMMITS_MAX
+
+static struct workload workload;
+
+struct bench {
+    struct fixture fixture;
+    struct writer_bench writer;
+};
+
+static int set_up(void **state)
+{
+    struct bench *bench = calloc(1, sizeof *bench);
+    fixture_open(&bench->fixture, FIXTURE_SQLITE);
+    assert_true(writer_bench_start(&bench->writer, &workload, bench->fixture.url));
+    *state = bench;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct bench *bench = *state;
+    writer_bench_stop(&bench->writer);
+    fixture_close(&bench->fixture);
+    free(bench);
+    return 0;
+}
+
+static sqlite3 *open_raw(const char *path)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    return db;
+}
+
+static void run_raw(sqlite3 *db, const char *sql)
+{
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+}
+
+static void check_integrity(const char *path)
+{
+    sqlite3 *db = open_raw(path);
+    sqlite3_stmt *statement;
+    assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &statement, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_string_equal((const char *)sqlite3_column_text(statement, 0), "ok");
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+}
+
+static void a_program_that_writes_makes_the_writer_wait(void **state)
+{
+    struct bench *bench = *state;
+    sqlite3 *other = open_raw(bench->fixture.url + 7);
+    for (int i = 0; i < 3; i++) {
+        uint64_t before = writer_bench_retries(&bench->writer);
+        run_raw(other, "BEGIN IMMEDIATE");
+        writer_bench_submit(&bench->writer);
+        assert_true(writer_bench_await_retries(&bench->writer, before + 1));
+        assert_true(answers_are(bench->writer.answers, bench->writer.handed - 1, RC_OK));
+        run_raw(other, "COMMIT");
+        assert_true(writer_bench_settle(&bench->writer, bench->fixture.url));
+    }
+    assert_int_equal(bench->writer.answers->fatals, 0);
+    sqlite3_close(other);
+    printf("fault=busy fired=3 retries=%d\n", (int)writer_bench_retries(&bench->writer));
+}
+
+/* In a process of its own: the lock is between processes. */
+static int try_to_open(const char *url)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct store *store;
+        struct err err;
+        enum rc rc = store_open(url, STORE_WRITE, &store, &err);
+        _exit(rc == RC_REJECT && strstr(err.text, "another tidemark") != NULL ? 10 : (int)rc);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void a_second_process_is_refused_while_the_first_lives(void **state)
+{
+    struct bench *bench = *state;
+    assert_int_equal(try_to_open(bench->fixture.url), 10);
+    writer_bench_submit(&bench->writer);
+    assert_true(writer_bench_settle(&bench->writer, bench->fixture.url));
+    writer_bench_stop(&bench->writer);
+    assert_int_equal(try_to_open(bench->fixture.url), RC_OK);
+    assert_true(writer_bench_start(&bench->writer, &workload, bench->fixture.url));
+}
+
+static void a_reader_that_takes_its_time_stops_no_commit(void **state)
+{
+    struct bench *bench = *state;
+    sqlite3 *reader = open_raw(bench->fixture.url + 7);
+    sqlite3_stmt *statement;
+    writer_bench_submit(&bench->writer);
+    assert_true(writer_bench_settle(&bench->writer, bench->fixture.url));
+    run_raw(reader, "BEGIN");
+    assert_int_equal(sqlite3_prepare_v2(reader, "SELECT count(*) FROM post WHERE rkey LIKE 'tag-%'",
+                                        -1, &statement, NULL),
+                     SQLITE_OK);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+        assert_int_equal(sqlite3_column_int(statement, 0), 3); /* its own time */
+        sqlite3_reset(statement);
+        writer_bench_submit(&bench->writer);
+        assert_true(writer_bench_settle(&bench->writer, bench->fixture.url));
+    }
+    assert_int_equal(writer_bench_retries(&bench->writer), 0);
+    sqlite3_finalize(statement);
+    run_raw(reader, "COMMIT");
+    sqlite3_close(reader);
+}
+
+/* Where the ledger's cursor of a copy stands. */
+static int64_t cursor_of(const char *url)
+{
+    struct store *store;
+    struct err err;
+    int64_t position;
+    assert_int_equal(store_open(url, STORE_READ, &store, &err), RC_OK);
+    assert_int_equal(store_query_int(store, "SELECT position FROM cursors WHERE source = 'ledger'",
+                                     0, &position, &err),
+                     RC_OK);
+    store_close(store);
+    return position;
+}
+
+/* Copies made between any two commits: each is whole, and going on from it converges. */
+static void a_backup_during_commits_is_one_moment_and_can_go_on(void **state)
+{
+    struct bench *bench = *state;
+    struct store *reader;
+    struct err err;
+    char path[320], url[340];
+    int64_t behind = 0;
+    assert_int_equal(store_open(bench->fixture.url, STORE_READ, &reader, &err), RC_OK);
+    snprintf(path, sizeof path, "%s/copy.db", bench->fixture.folder);
+    snprintf(url, sizeof url, "sqlite:%s", path);
+    for (int copy = 0; copy < 12; copy++) {
+        for (int i = 0; i < 15; i++)
+            writer_bench_submit(&bench->writer);
+        if (reader->ops->backup(reader, path, &err) != RC_OK)
+            fail_msg("%s", err.text);
+        check_integrity(path);
+        assert_true(answers_wait(bench->writer.answers, bench->writer.handed));
+        assert_true(answers_are(bench->writer.answers, bench->writer.handed, RC_OK));
+        struct store *taken;
+        int64_t held;
+        assert_int_equal(store_open(url, STORE_READ, &taken, &err), RC_OK);
+        assert_int_equal(store_query_int(taken,
+                                         "SELECT count(*) FROM cursors c, engine e WHERE c.seq = "
+                                         "e.commit_seq AND 3 * c.position = (SELECT count(*) FROM "
+                                         "post WHERE rkey LIKE 'tag-%')",
+                                         -1, &held, &err),
+                         RC_OK);
+        store_close(taken);
+        assert_true(held == 2 || (held == 0 && copy == 0));
+        behind += cursor_of(url) < bench->writer.done;
+    }
+    store_close(reader);
+    printf("backups=12 taken before the last commit=%d\n", (int)behind);
+}
+
+/* One batch is one commit here, so that the copy's text can be compared, too. */
+static void a_restored_backup_converges(void **state)
+{
+    struct bench *bench = *state;
+    struct store *reader;
+    struct err err;
+    char path[320], url[340];
+    assert_int_equal(store_open(bench->fixture.url, STORE_READ, &reader, &err), RC_OK);
+    for (int i = 0; i < 7; i++) {
+        writer_bench_submit(&bench->writer);
+        assert_true(writer_bench_settle(&bench->writer, bench->fixture.url));
+    }
+    snprintf(path, sizeof path, "%s/copy.db", bench->fixture.folder);
+    snprintf(url, sizeof url, "sqlite:%s", path);
+    assert_int_equal(reader->ops->backup(reader, path, &err), RC_OK);
+    writer_bench_submit(&bench->writer);
+    assert_true(writer_bench_settle(&bench->writer, bench->fixture.url));
+    assert_int_equal(workload_check(&workload, url), 7);
+    assert_true(workload_finish(&workload, url));
+    assert_int_equal(workload_check(&workload, url), COMMITS);
+    /* A copy over an older one is the newer one. */
+    assert_int_equal(reader->ops->backup(reader, path, &err), RC_OK);
+    assert_int_equal(workload_check(&workload, url), 8);
+    store_close(reader);
+}
+
+static void a_backup_that_cannot_be_written_says_so(void **state)
+{
+    struct bench *bench = *state;
+    struct store *reader;
+    struct err err;
+    assert_int_equal(store_open(bench->fixture.url, STORE_READ, &reader, &err), RC_OK);
+    assert_int_not_equal(reader->ops->backup(reader, "/no-such-folder/copy.db", &err), RC_OK);
+    assert_non_null(strstr(err.text, "/no-such-folder/copy.db"));
+    store_close(reader);
+}
+
+static void a_backup_onto_a_file_in_use_is_not_called_done(void **state)
+{
+    struct bench *bench = *state;
+    struct store *reader;
+    struct err err;
+    char path[320], url[340];
+    snprintf(path, sizeof path, "%s/copy.db", bench->fixture.folder);
+    snprintf(url, sizeof url, "sqlite:%s", path);
+    assert_int_equal(store_open(bench->fixture.url, STORE_READ, &reader, &err), RC_OK);
+    assert_int_equal(reader->ops->backup(reader, path, &err), RC_OK);
+    writer_bench_submit(&bench->writer);
+    assert_true(writer_bench_settle(&bench->writer, bench->fixture.url));
+    sqlite3 *user = open_raw(path);
+    run_raw(user, "BEGIN IMMEDIATE");
+    assert_int_equal(reader->ops->backup(reader, path, &err), RC_RETRY);
+    run_raw(user, "COMMIT");
+    sqlite3_close(user);
+    assert_int_equal(reader->ops->backup(reader, path, &err), RC_OK);
+    assert_int_equal(workload_check(&workload, url), 1);
+    store_close(reader);
+}
+
+static int learn(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    fixture_open(&fixture, FIXTURE_SQLITE);
+    workload_learn(&workload, fixture.url, COMMITS);
+    fixture_close(&fixture);
+    return 0;
+}
+
+int main(void)
+{
+#define ON_FILE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        ON_FILE(a_program_that_writes_makes_the_writer_wait),
+        ON_FILE(a_second_process_is_refused_while_the_first_lives),
+        ON_FILE(a_reader_that_takes_its_time_stops_no_commit),
+        ON_FILE(a_backup_during_commits_is_one_moment_and_can_go_on),
+        ON_FILE(a_restored_backup_converges),
+        ON_FILE(a_backup_that_cannot_be_written_says_so),
+        ON_FILE(a_backup_onto_a_file_in_use_is_not_called_done),
+    };
+    int failed = cmocka_run_group_tests_name("sqlite_peers", tests, learn, NULL);
+    printf("store=sqlite tests=%zu\n", sizeof tests / sizeof tests[0]);
+    return failed;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim_swarm.h"
+
+#include <assert.h>
+
+/* Chances per million at which a fault that is on strikes; per frame, dial, commit or step. */
+static const struct {
+    const char *name;
+    uint32_t rate;
+} faults[FAULT_COUNT] = {
+    [FAULT_REFUSED_500] = {"refused_500", 250000},
+    [FAULT_REFUSED_429] = {"refused_429", 150000},
+    [FAULT_DIAL_TIMEOUT] = {"dial_timeout", 150000},
+    [FAULT_DROP_WITH_CLOSE] = {"drop_with_close", 8000},
+    [FAULT_DROP_ABRUPT] = {"drop_abrupt", 8000},
+    [FAULT_STALL_DEAD] = {"stall_dead", 4000},
+    [FAULT_DUPLICATE] = {"duplicate", 50000},
+    [FAULT_REORDER] = {"reorder", 100000},
+    [FAULT_GARBAGE_IN_LOG] = {"garbage_in_log", 40000},
+    [FAULT_GARBAGE_ON_WIRE] = {"garbage_on_wire", 10000},
+    [FAULT_HUGE_FRAME] = {"huge_frame", 20000},
+    [FAULT_CUTOVER_REPEATS] = {"cutover_repeats", 500000},
+    [FAULT_SLOW] = {"slow", 20000},
+    [FAULT_BURST] = {"burst", 300000},
+    [FAULT_HOST_SKEW] = {"host_skew", 1000000},
+    [FAULT_RETENTION] = {"retention", 1000000},
+    [FAULT_WALL_FORWARD] = {"wall_forward", 60000},
+    [FAULT_WALL_BACK] = {"wall_back", 60000},
+    [FAULT_STORE_BUSY] = {"store_busy", 60000},
+    [FAULT_STORE_AMBIGUOUS] = {"store_ambiguous", 60000},
+    [FAULT_POSITION_DOWN] = {"position_down", 300000},
+    [FAULT_POISON] = {"poison", 20000},
+    [FAULT_STORE_STALL] = {"store_stall", 60000},
+    [FAULT_CRASH_BETWEEN] = {"crash_between", 1500},
+    [FAULT_CRASH_BEFORE_EFFECT] = {"crash_before_effect", 20000},
+    [FAULT_CRASH_AFTER_EFFECT] = {"crash_after_effect", 20000},
+    [FAULT_ZOMBIE] = {"zombie", 40000},
+    [FAULT_CLEAN_STOP] = {"clean_stop", 30000},
+};
+
+static const char *const sight_names[SIGHT_COUNT] = {
+    [SIGHT_STATE_IDLE] = "state_idle",
+    [SIGHT_STATE_DIALLING] = "state_dialling",
+    [SIGHT_STATE_LIVE] = "state_live",
+    [SIGHT_STATE_WAITING] = "state_waiting",
+    [SIGHT_STATE_STOPPED] = "state_stopped",
+    [SIGHT_CRASH_IDLE] = "crash_idle",
+    [SIGHT_CRASH_DIALLING] = "crash_dialling",
+    [SIGHT_CRASH_LIVE] = "crash_live",
+    [SIGHT_CRASH_WAITING] = "crash_waiting",
+    [SIGHT_CRASH_STOPPED] = "crash_stopped",
+    [SIGHT_CRASH_WITH_BATCHES] = "crash_with_batches",
+    [SIGHT_RING_FULL] = "ring_full",
+    [SIGHT_POOL_EMPTY] = "pool_empty",
+    [SIGHT_WRITER_FULL] = "writer_full",
+    [SIGHT_FAILOVER] = "failover",
+    [SIGHT_FAILOVER_SKEWED] = "failover_skewed",
+    [SIGHT_RETENTION_CUT] = "retention_cut",
+    [SIGHT_GAP_STORED] = "gap_stored",
+    [SIGHT_QUARANTINED] = "quarantined",
+    [SIGHT_QUARANTINED_CUT] = "quarantined_cut",
+    [SIGHT_QUARANTINED_BY_STORE] = "quarantined_by_store",
+    [SIGHT_DRY_WRITE] = "dry_write",
+    [SIGHT_FOLDED] = "folded",
+    [SIGHT_ZOMBIE_FENCED] = "zombie_fenced",
+};
+
+static uint64_t fault_counts[FAULT_COUNT], sight_counts[SIGHT_COUNT];
+
+void sim_swarm_init(struct sim_swarm *swarm, uint64_t seed)
+{
+    *swarm = (struct sim_swarm){.random = {seed}};
+    uint64_t share = 1 + seeded_below(&swarm->random, 4); /* of five faults, so many are on */
+    for (size_t i = 0; i < FAULT_COUNT; i++) {
+        static const uint32_t scale_percent[] = {30, 100, 100, 300};
+        bool on = seeded_below(&swarm->random, 5) < share;
+        uint64_t rate =
+            (uint64_t)faults[i].rate * scale_percent[seeded_below(&swarm->random, 4)] / 100;
+        swarm->rate[i] = on ? (uint32_t)(rate < 900000 ? rate : 900000) : 0;
+    }
+}
+
+bool sim_has(const struct sim_swarm *swarm, enum sim_fault fault)
+{
+    assert(fault < FAULT_COUNT);
+    return swarm->rate[fault] > 0;
+}
+
+bool sim_strikes(struct sim_swarm *swarm, enum sim_fault fault)
+{
+    assert(fault < FAULT_COUNT);
+    if (swarm->healed || swarm->rate[fault] == 0)
+        return false;
+    bool strikes = seeded_below(&swarm->random, 1000000) < swarm->rate[fault];
+    fault_counts[fault] += strikes;
+    return strikes;
+}
+
+int64_t sim_between(struct sim_swarm *swarm, int64_t lo, int64_t hi)
+{
+    assert(lo <= hi);
+    return lo + (int64_t)seeded_below(&swarm->random, (uint64_t)(hi - lo) + 1);
+}
+
+void sim_fault_count(enum sim_fault fault)
+{
+    assert(fault < FAULT_COUNT);
+    fault_counts[fault]++;
+}
+
+void sim_saw(enum sim_sight sight)
+{
+    assert(sight < SIGHT_COUNT);
+    sight_counts[sight]++;
+}
+
+bool sim_report(void)
+{
+    bool all = true;
+    for (size_t i = 0; i < FAULT_COUNT; i++) {
+        printf("# fault %-20s %" PRIu64 "\n", faults[i].name, fault_counts[i]);
+        all = all && fault_counts[i] > 0;
+    }
+    for (size_t i = 0; i < SIGHT_COUNT; i++) {
+        printf("# sight %-20s %" PRIu64 "\n", sight_names[i], sight_counts[i]);
+        all = all && sight_counts[i] > 0;
+    }
+    return all;
+}
