@@ -33,14 +33,20 @@ gaps owed quarantine"
     run) choices="-c --actor --help" ;;
     import) choices="-c --provider --since --json --help" ;;
     backfill) choices="--hours --json --help" ;;
-    status) choices="--watch --json --help" ;;
+    status) choices="--watch --json -c --set --help" ;;
     query)
         choices="--where --order --page-size --limit --tail --json --csv --table --help"
         if [ "$before" = query ]; then choices="$collections $choices"; fi
         ;;
-    quarantine) choices="retry drop --json --help" ;;
-    owed) choices="retry --json --help" ;;
-    gaps | providers | handles) choices="--json --help" ;;
+    quarantine) choices="retry drop --json -c --set --help" ;;
+    owed) choices="retry --json -c --set --help" ;;
+    gaps | providers | handles | verify) choices="--json -c --set --help" ;;
+    migrate) choices="-c --set --help" ;;
+    reset)
+        choices="-c --set --help"
+        if [ "$before" = reset ]; then choices="jetstream $choices"; fi
+        if [ "$before" = jetstream ]; then choices="live $choices"; fi
+        ;;
     migrate-follows) choices="--rollback --help" ;;
     config) choices="check print docs -c --help" ;;
     connector)

@@ -41,6 +41,7 @@ struct daemon {
     struct store *store; /* until the writer owns it */
     struct store_position position;
     struct text jetstream_cursor;
+    struct gap_set jetstream_gaps;
     struct writer *writer;
     struct loop *loop;
     struct network *network;
@@ -255,6 +256,23 @@ static bool take_text(void *arg, const struct field *columns, size_t count)
     return false;
 }
 
+/* Where the sources stand, as stored. */
+static enum rc read_positions(struct daemon *daemon, struct err *err)
+{
+    struct field params[GAP_LOAD_PARAMS];
+    enum rc rc = store_query(
+        daemon->store, "SELECT state FROM cursors WHERE source = 'jetstream' AND stream = 'live'",
+        NULL, 0, take_text, &daemon->jetstream_cursor, err);
+    if (rc != RC_OK)
+        return rc;
+    gap_load_begin(&daemon->jetstream_gaps, params);
+    rc = store_query(daemon->store, gap_load_sql, params, GAP_LOAD_PARAMS, gap_load_row,
+                     &daemon->jetstream_gaps, err);
+    if (rc == RC_OK && daemon->config->bluesky.actors.count > 0)
+        rc = follows_load(&daemon->follows, daemon->store, err);
+    return rc;
+}
+
 static enum rc open_store(struct daemon *daemon, struct err *err)
 {
     unsigned applied;
@@ -273,13 +291,7 @@ static enum rc open_store(struct daemon *daemon, struct err *err)
              host[0] == '\0' ? "an unnamed host" : host);
     rc = store_claim(daemon->store, holder, daemon->config->serve.listen, clock_wall_us(),
                      &daemon->position, err);
-    if (rc == RC_OK)
-        rc = store_query(daemon->store,
-                         "SELECT state FROM cursors WHERE source = 'jetstream' AND stream = 'live'",
-                         NULL, 0, take_text, &daemon->jetstream_cursor, err);
-    if (rc == RC_OK && daemon->config->bluesky.actors.count > 0)
-        rc = follows_load(&daemon->follows, daemon->store, err);
-    return rc;
+    return rc == RC_OK ? read_positions(daemon, err) : rc;
 }
 
 /* "" is how the configuration says "none". */
@@ -344,6 +356,7 @@ static enum rc make_source(struct daemon *daemon, struct err *err)
         .reconnect_delay_seconds = daemon->tuning.reconnect_delay_seconds,
         .max_reconnect_attempts = daemon->tuning.max_reconnect_attempts,
         .cursor_state = text_bytes(&daemon->jetstream_cursor),
+        .gaps = &daemon->jetstream_gaps,
         .start_us = cursor_file_read(&daemon->cursor_file),
         .only_followed = config->bluesky.actors.count > 0,
         .compress = config->jetstream.compress,
@@ -491,12 +504,14 @@ static void stop_all(struct daemon *daemon)
         latest_free(daemon->shown);
     text_free(&daemon->jetstream_cursor);
     text_free(&daemon->socket_path);
+    gap_set_deinit(&daemon->jetstream_gaps);
 }
 
 int daemon_run(const struct daemon_options *options)
 {
     struct daemon daemon = {.options = options, .config = options->config};
     struct err err;
+    gap_set_init(&daemon.jetstream_gaps, "jetstream", "live", 0);
     follows_init(&daemon.follows, options->config->store.url, (uint64_t)clock_wall_us());
     enum rc rc = open_store(&daemon, &err);
     if (rc == RC_OK) {

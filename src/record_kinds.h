@@ -12,11 +12,13 @@ enum record_id {
     RECORD_POST,       /* one act of sharing: create, update or delete of a post or repost */
     RECORD_ACCOUNT,    /* an account's standing: active or why not */
     RECORD_IDENTITY,   /* an account's handle */
+    RECORD_DOCUMENT,   /* what a content address stands for */
     RECORD_QUARANTINE, /* input nobody could use, with its bytes and the reason (I7) */
     RECORD_OWED,       /* work the cursor may pass because this row remembers it */
     RECORD_GAP,        /* an interval that was asked for and not delivered */
     RECORD_COVERAGE,   /* a half-open interval that is complete */
     RECORD_PROVIDER,   /* what is known of one upstream */
+    RECORD_PRUNE,      /* forget what has served its time */
     RECORD_RESET,      /* forget where a stream stands */
     RECORD_CURSOR,     /* where a stream stands (I2) */
     RECORD_ID_COUNT,
@@ -38,6 +40,14 @@ enum {
 };
 enum { ACCOUNT_DID, ACCOUNT_AT_US, ACCOUNT_ACTIVE, ACCOUNT_STATUS, ACCOUNT_FIELDS };
 enum { IDENTITY_DID, IDENTITY_AT_US, IDENTITY_HANDLE, IDENTITY_FIELDS };
+enum {
+    DOCUMENT_URI,
+    DOCUMENT_BLOCK,
+    DOCUMENT_DATA,
+    DOCUMENT_WHOLE, /* 1: `data` is the document; 0: it could not be had */
+    DOCUMENT_SPACE,
+    DOCUMENT_FIELDS
+};
 enum {
     QUARANTINE_SOURCE,
     QUARANTINE_DIGEST,
@@ -80,6 +90,8 @@ enum {
     PROVIDER_AT_US,
     PROVIDER_FIELDS
 };
+/* What is older than these times, in microseconds; null: nothing of the kind. */
+enum { PRUNE_TOMBSTONES_US, PRUNE_GAPS_US, PRUNE_FIELDS };
 enum { RESET_SOURCE, RESET_STREAM, RESET_FIELDS };
 enum {
     CURSOR_ROW_SOURCE,

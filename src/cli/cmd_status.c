@@ -90,11 +90,17 @@ static void append_daemon(struct json root, struct json health, bool color, stru
         text_appendf(out, ", pid %" PRId64 "\n", number_of(json_get(daemon, "pid")));
     } else {
         struct bytes last = string_of(json_pointer(root, "/store/last_writer"), "nobody");
-        text_appendf(out, " (last writer: %.*s)\n", (int)last.len, last.data);
+        text_append_string(out, " (last writer: ");
+        table_tame(out, last, 0);
+        text_append_string(out, ")\n");
     }
-    while (json_walk_next(&walk, &key, &value))
-        if (json_string(value, &reason))
-            text_appendf(out, "        ! %.*s\n", (int)reason.len, reason.data);
+    while (json_walk_next(&walk, &key, &value)) {
+        if (!json_string(value, &reason))
+            continue;
+        text_append_string(out, "        ! ");
+        table_tame(out, reason, 0);
+        text_append_char(out, '\n');
+    }
 }
 
 static void append_store(struct json root, struct text *out)
@@ -199,10 +205,12 @@ static void append_sources(struct json root, bool color, struct text *out)
     table_init(&table, columns, sizeof columns / sizeof columns[0]);
     while (json_walk_next(&walk, &key, &source)) {
         add_source(&table, source, clock_wall_us());
-        struct bytes name = string_of(json_get(source, "source"), "?");
-        if (json_string(json_get(source, "trouble"), &trouble))
-            text_appendf(&words, "%.*s: %.*s\n", (int)name.len, name.data, (int)trouble.len,
-                         trouble.data);
+        if (!json_string(json_get(source, "trouble"), &trouble))
+            continue;
+        table_tame(&words, string_of(json_get(source, "source"), "?"), 0);
+        text_append_string(&words, ": ");
+        table_tame(&words, trouble, 0);
+        text_append_char(&words, '\n');
     }
     if (table.cell_count > 0)
         table_print(&table, true, color, out);
@@ -227,6 +235,8 @@ static enum rc ask_health(struct target *target, struct json_doc *doc, struct js
     enum rc rc = target_ask(target, "GET", "/health", NULL, TARGET_SECONDS, &status, &reply, err);
     if (rc == RC_OK)
         rc = json_parse_copy(doc, text_bytes(&reply), health, err);
+    if (rc == RC_REJECT)
+        err_wrap(err, rc, "the daemon's health is not JSON");
     text_free(&reply);
     return rc;
 }
@@ -240,17 +250,16 @@ static enum rc draw(struct target *target, const struct wanted *wanted, bool col
     enum rc rc = target_open(target, err);
     if (rc == RC_OK)
         rc = target_status(target, &status, err);
+    if (rc == RC_OK && !wanted->json)
+        rc = ask_health(target, doc, &health, err);
+    if (rc == RC_OK)
+        rc = target_parse(target, &status, &root, err);
     if (rc == RC_OK && wanted->json) {
         text_append(out, status.data, status.len);
     } else if (rc == RC_OK) {
-        rc = ask_health(target, doc, &health, err);
-        if (rc == RC_OK)
-            rc = target_parse(target, &status, &root, err);
-        if (rc == RC_OK) {
-            append_daemon(root, health, color, out);
-            append_store(root, out);
-            append_sources(root, color, out);
-        }
+        append_daemon(root, health, color, out);
+        append_store(root, out);
+        append_sources(root, color, out);
     }
     text_free(&status);
     json_doc_free(doc);

@@ -42,7 +42,7 @@ void table_deinit(struct table *table)
 }
 
 /* C0 and C1 control characters steer a terminal. */
-static void append_tame(struct text *out, struct bytes cell, unsigned width_max)
+void table_tame(struct text *out, struct bytes cell, unsigned width_max)
 {
     size_t width = 0;
     for (size_t i = 0; i < cell.len; i++) {
@@ -62,7 +62,7 @@ void table_add(struct table *table, struct bytes cell)
 {
     struct text tame = {0};
     const struct table_column *column = &table->columns[table->cell_count % table->column_count];
-    append_tame(&tame, cell, column->width_max);
+    table_tame(&tame, cell, column->width_max);
     if (table->cell_count == table->cell_room) {
         table->cell_room = table->cell_room == 0 ? 64 : table->cell_room * 2;
         table->cells = memory_resize(table->cells, table->cell_room * sizeof *table->cells);

@@ -28,6 +28,10 @@ struct table {
     size_t cell_count, cell_room;
 };
 
+/* Appends what strangers wrote so that it cannot steer a terminal; cut to `width_max` characters,
+ * 0: whole. */
+void table_tame(struct text *out, struct bytes words, unsigned width_max);
+
 void table_init(struct table *table, const struct table_column *columns, size_t count);
 void table_deinit(struct table *table);
 /* One cell; a row is as many as there are columns. */

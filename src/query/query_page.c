@@ -198,6 +198,10 @@ enum rc opening_read(struct store *store, const struct collection *collection, s
                      opening, err);
     seek_sql_free(&sql);
     opening->kind = COUNT_EXACT;
+    if (rc == RC_AGAIN && !exact) {
+        opening->kind = COUNT_AT_LEAST;
+        rc = RC_OK;
+    }
     if (!exact && opening->total > COUNT_EXACT_MAX) {
         opening->total = COUNT_EXACT_MAX;
         opening->kind = COUNT_AT_LEAST;

@@ -52,7 +52,8 @@ struct opening {
 };
 
 /* Reads where the store stands and counts the rows: all of them when `exact`, else up to
- * COUNT_EXACT_MAX; not at all when opening->kind is COUNT_NONE. */
+ * COUNT_EXACT_MAX and not longer than a query may take; not at all when opening->kind is
+ * COUNT_NONE. */
 must_check enum rc opening_read(struct store *store, const struct collection *collection,
                                 struct where where, bool exact, struct opening *opening,
                                 struct err *err);

@@ -38,6 +38,7 @@ const char *refusal_name(enum refusal_code code)
         [REFUSAL_METHOD_NOT_ALLOWED] = "METHOD_NOT_ALLOWED",
         [REFUSAL_TOO_LARGE] = "TOO_LARGE",
         [REFUSAL_BUSY] = "BUSY",
+        [REFUSAL_DEADLINE] = "DEADLINE",
         [REFUSAL_SHUTTING_DOWN] = "SHUTTING_DOWN",
         [REFUSAL_UNAVAILABLE] = "UNAVAILABLE",
         [REFUSAL_INTERNAL] = "INTERNAL",

@@ -25,8 +25,16 @@ struct listener {
 
 struct framing {
     unsigned lengths, codings;
-    bool unknown_coding, huge;
+    bool unknown_coding, huge, bad_name;
 };
+
+/* The library keeps a blank before the colon as part of the name: another reader would not. */
+static bool is_token(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789!#$%&'*+-.^_`|~";
+    return name[0] != '\0' && name[strspn(name, letters)] == '\0';
+}
 
 static enum MHD_Result look_at_header(void *arg, enum MHD_ValueKind kind, const char *name,
                                       const char *value)
@@ -34,6 +42,7 @@ static enum MHD_Result look_at_header(void *arg, enum MHD_ValueKind kind, const 
     struct framing *framing = arg;
     uint64_t length;
     (void)kind;
+    framing->bad_name |= !is_token(name);
     if (strcasecmp(name, "content-length") == 0) {
         framing->lengths++;
         if (value == NULL || !bytes_to_u64(bytes_of(value), &length))
@@ -51,7 +60,9 @@ static void check_framing(struct request *request)
 {
     struct framing framing = {0};
     MHD_get_connection_values(request->connection, MHD_HEADER_KIND, look_at_header, &framing);
-    if (framing.lengths > 1)
+    if (framing.bad_name)
+        request_refuse(request, REFUSAL_BAD_REQUEST, "a header's name has letters it may not have");
+    else if (framing.lengths > 1)
         request_refuse(request, REFUSAL_BAD_REQUEST, "more than one Content-Length, or no number");
     else if (framing.codings > 1 || framing.unknown_coding)
         request_refuse(request, REFUSAL_BAD_REQUEST,

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #define WAIT_US      INT64_C(60000000)
-#define QUERY_US_MAX INT64_C(250000)
 
 struct reader {
     struct reader_pool *pool;
@@ -18,6 +17,7 @@ struct reader {
 
 struct reader_pool {
     char *store_url;
+    int64_t query_us_max;
     struct queue *todo, *done;
     unsigned outstanding, jobs_max; /* submitted and not yet taken; the loop's */
     void (*ready)(void *arg);
@@ -26,13 +26,24 @@ struct reader_pool {
     struct reader readers[];
 };
 
+static bool is_stopping(void *arg)
+{
+    struct reader_pool *pool = arg;
+    return queue_is_closed(pool->todo);
+}
+
 static enum rc try_job(struct reader *reader, struct reader_job *job)
 {
+    struct reader_pool *pool = reader->pool;
     job->err.text[0] = '\0';
-    if (reader->store == NULL &&
-        store_open(reader->pool->store_url, STORE_READ, &reader->store, &job->err) != RC_OK)
-        return RC_RETRY; /* whatever kept the store from opening may pass */
-    store_limit_queries(reader->store, QUERY_US_MAX);
+    job->begun = true;
+    if (reader->store == NULL) {
+        if (store_open(pool->store_url, STORE_READ, &reader->store, &job->err) != RC_OK)
+            return RC_RETRY; /* whatever keeps the store from opening may pass */
+        store_limit_queries(reader->store, pool->query_us_max);
+        reader->store->stop = is_stopping;
+        reader->store->stop_arg = pool;
+    }
     return job->work(job, reader->store, &job->err);
 }
 
@@ -74,12 +85,14 @@ static void run_reader(void *arg)
     store_close(reader->store);
 }
 
-struct reader_pool *reader_pool_start(const char *store_url, unsigned threads, unsigned jobs_max,
+struct reader_pool *reader_pool_start(const struct reader_options *options,
                                       void (*ready)(void *arg), void *arg)
 {
+    unsigned threads = options->threads, jobs_max = options->jobs_max;
     assert(threads > 0 && jobs_max > 0 && ready != NULL);
     struct reader_pool *pool = memory_new_zeroed(1, sizeof *pool + threads * sizeof(struct reader));
-    pool->store_url = memory_copy_string(store_url);
+    pool->store_url = memory_copy_string(options->store_url);
+    pool->query_us_max = options->query_us_max;
     pool->todo = queue_new(jobs_max);
     pool->done = queue_new(jobs_max);
     pool->jobs_max = jobs_max;
@@ -97,6 +110,7 @@ enum rc reader_pool_submit(struct reader_pool *pool, struct reader_job *job)
 {
     assert(job->work != NULL);
     job->rc = RC_AGAIN;
+    job->begun = false;
     if (pool->outstanding == pool->jobs_max || queue_push(pool->todo, job) != RC_OK)
         return RC_AGAIN;
     pool->outstanding++;

@@ -6,6 +6,8 @@
  * after a failure; a job that fails on an old connection is tried once more on a fresh one, so it
  * must be able to start over. Jobs that wait, run or are done and not yet taken are bounded (I6).
  *
+ * A stop breaks off a long read of SQLite.
+ *
  * Owner: the server.  Thread: the serving loop, but for the work, which a reader does. */
 #ifndef SERVE_READER_POOL_H
 #define SERVE_READER_POOL_H
@@ -19,14 +21,21 @@ typedef enum rc reader_work_fn(struct reader_job *job, struct store *store, stru
 /* Embedded in what the job is about; owned by whoever submitted it. */
 struct reader_job {
     reader_work_fn *work;
-    enum rc rc; /* what `work` answered; RC_AGAIN: it was never called */
+    enum rc rc; /* what `work` answered */
+    bool begun; /* false: it was never called, and `rc` is RC_AGAIN */
     struct err err;
 };
 
 struct reader_pool;
 
+struct reader_options {
+    const char *store_url;
+    unsigned threads, jobs_max;
+    int64_t query_us_max; /* a query that takes longer ends with RC_AGAIN */
+};
+
 /* `ready` is called on a reader's thread whenever a job is done and must only pass it on. */
-struct reader_pool *reader_pool_start(const char *store_url, unsigned threads, unsigned jobs_max,
+struct reader_pool *reader_pool_start(const struct reader_options *options,
                                       void (*ready)(void *arg), void *arg);
 /* RC_AGAIN: too many jobs; the caller keeps it. */
 must_check enum rc reader_pool_submit(struct reader_pool *pool, struct reader_job *job);

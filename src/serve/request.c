@@ -29,6 +29,7 @@ int request_status_of(enum refusal_code code)
     case REFUSAL_QUOTA_EXCEEDED:
         return 429;
     case REFUSAL_BUSY:
+    case REFUSAL_DEADLINE:
     case REFUSAL_SHUTTING_DOWN:
     case REFUSAL_UNAVAILABLE:
         return 503;
@@ -106,7 +107,9 @@ void request_fail(struct request *request)
         return;
     }
     if (rc == RC_AGAIN) {
-        if (request->service->draining)
+        if (request->job.begun)
+            request_refuse(request, REFUSAL_DEADLINE, "the store took too long to answer");
+        else if (request->service->draining)
             request_refuse(request, REFUSAL_SHUTTING_DOWN, "the daemon is stopping");
         else
             request_refuse(request, REFUSAL_BUSY, "too many requests wait: try again");

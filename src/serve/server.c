@@ -14,6 +14,7 @@
 #define CONNECTIONS_DEFAULT 1024
 #define IDLE_S_DEFAULT      30
 #define DRAIN_US_DEFAULT    INT64_C(5000000)
+#define QUERY_US_DEFAULT    INT64_C(250000)
 #define EXPIRE_US           INT64_C(10000000)
 #define LAST_TURNS          16 /* what a stopping server may still send without waiting */
 
@@ -238,9 +239,13 @@ enum rc server_start(const struct server_options *options, struct server **out, 
     }
     server->done_waker = loop_waker_new(server->loop, finish_jobs, server);
     server->stop_waker = loop_waker_new(server->loop, begin_drain, server);
-    server->readers =
-        reader_pool_start(options->store_url, or_default(options->readers, READERS_DEFAULT),
-                          or_default(options->waiting_max, WAITING_DEFAULT), pass_on_done, server);
+    const struct reader_options readers = {
+        .store_url = options->store_url,
+        .threads = or_default(options->readers, READERS_DEFAULT),
+        .jobs_max = or_default(options->waiting_max, WAITING_DEFAULT),
+        .query_us_max = options->query_us_max == 0 ? QUERY_US_DEFAULT : options->query_us_max,
+    };
+    server->readers = reader_pool_start(&readers, pass_on_done, server);
     server->thread = thread_start("serve", serve, server);
     *out = server;
     return RC_OK;

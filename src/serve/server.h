@@ -30,6 +30,7 @@ struct server_options {
     const char *store_url;
     unsigned readers;         /* threads that read the store; 0: 2 */
     unsigned waiting_max;     /* requests that wait for a reader; 0: 256 */
+    int64_t query_us_max;     /* a query of the store may take; 0: 250 ms */
     unsigned connections_max; /* of each listener; 0: 1024 */
     unsigned idle_s_max;      /* a silent connection is closed; 0: 30 */
     int64_t drain_us_max;     /* 0: 5 s */

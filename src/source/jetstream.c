@@ -7,9 +7,10 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define RING_BYTES  ((size_t)16 << 20)
-#define WINDOW_US   INT64_C(86400000000)
-#define STREAM_NAME "live"
+#define RING_BYTES      ((size_t)16 << 20)
+#define WINDOW_US       INT64_C(86400000000)
+#define STREAM_NAME     "live"
+#define GAP_REASON_TEXT "older than the host\'s replay window"
 
 static struct jetstream *of(struct source *source)
 {
@@ -22,8 +23,7 @@ static enum rc add_cursor(void *arg, int64_t position, struct batch *batch)
 {
     struct jetstream *js = arg;
     assert(position == js->place.stand.time_us);
-    enum rc rc =
-        gaps_add(&js->gaps, batch, "older than the host's replay window", jetstream_wall(js));
+    enum rc rc = gap_open_noted(&js->gaps, batch, GAP_REASON_TEXT, jetstream_wall(js));
     if (rc == RC_OK)
         rc = jetstream_place_write(&js->place, js->doc, jetstream_wall(js), batch);
     return rc;
@@ -132,6 +132,7 @@ static void free_jetstream(struct source *source)
     jetstream_packing_deinit(&js->packing);
     jetstream_filter_deinit(&js->filter);
     intake_deinit(&js->intake);
+    gap_set_deinit(&js->gaps);
     json_doc_free(js->doc);
     for (size_t i = 0; i < js->collection_count; i++)
         free(js->collections[i]);
@@ -214,7 +215,9 @@ enum rc jetstream_new(const struct source_env *env, const struct jetstream_optio
     js->pong_ms_max = options->pong_ms_max;
     js->attempts_max = options->max_reconnect_attempts;
     js->pick.provider = PROVIDER_NONE;
-    gaps_init(&js->gaps, JETSTREAM_NAME, STREAM_NAME);
+    gap_set_init(&js->gaps, JETSTREAM_NAME, STREAM_NAME, 0);
+    if (options->gaps != NULL)
+        gap_set_copy(&js->gaps, options->gaps);
     js->again = (struct timer){.fn = jetstream_connection_dial, .arg = js};
     js->tell = (struct timer){.fn = jetstream_connection_tell_filter, .arg = js};
     js->doc = json_doc_new(JETSTREAM_FRAME_BYTES_MAX, JSON_DEPTH_MAX);

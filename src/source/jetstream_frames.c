@@ -9,7 +9,7 @@
 static void note_gap(struct jetstream *js, int64_t to_us)
 {
     int64_t from_us = js->place.asked.from_us;
-    gaps_note(&js->gaps, from_us, to_us);
+    gap_note(&js->gaps, from_us, to_us);
     log_event(LOG_WARN, JETSTREAM_NAME, "gap",
               (struct log_field[]){log_string("host", jetstream_host_name(js)),
                                    log_int("from_us", from_us), log_int("to_us", to_us), LOG_END});

@@ -8,7 +8,7 @@
 #define SOURCE_JETSTREAM_PARTS_H
 
 #include "ingest/failover.h"
-#include "ingest/gaps.h"
+#include "ingest/gap.h"
 #include "ingest/intake.h"
 #include "source/jetstream.h"
 #include "source/jetstream_filter.h"
@@ -34,7 +34,7 @@ struct jetstream {
     struct failover_stream stream;
     struct failover_pick pick;
     struct jetstream_place place;
-    struct gaps gaps;
+    struct gap_set gaps;
     struct jetstream_filter filter;
     struct jetstream_packing packing;
     struct ws *ws;

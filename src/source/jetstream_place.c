@@ -10,6 +10,7 @@
 #define DISORDER_US  (2 * SECOND_US)
 #define DISORDER_SEQ 1000
 #define SEQ_END      INT64_C(1000000000000000) /* a cursor from here on is a time */
+#define QUIET_SHARE  24                        /* of the window: an hour of a day */
 #define TAIL_US      (2 * SECOND_US)
 #define NOBODY       "(nobody)" /* whose a position is that no host gave */
 
@@ -108,7 +109,7 @@ void jetstream_place_ask(struct jetstream_place *place, const struct jetstream_h
     struct cursor_choice choice = choose(place, host, proof, behind_us, now_us);
     asked->by_seq = choice.cursor.kind == CURSOR_SEQ;
     asked->number = choice.cursor.number;
-    asked->stand_us = nobody ? 0 : stand->time_us;
+    asked->stand_us = stand->time_us;
     if (asked->by_seq) {
         asked->number -= place->exact ? 0 : DISORDER_SEQ;
         asked->number = asked->number < 1 ? 1 : asked->number;
@@ -139,6 +140,10 @@ bool jetstream_place_too_old(struct jetstream_place *place)
 
 /* ---- taking ---- */
 
+/* The host's own event at the stand comes again, unless it is gone there. Another host need not
+ * have one there: a later first event means something only when what was asked for is old by our
+ * clock, or when the silence is longer than a quiet stream's. A filter may be silent as long as it
+ * likes. */
 static bool misses_something(const struct jetstream_place *place, int64_t time_us)
 {
     const struct jetstream_asked *asked = &place->asked;
@@ -146,8 +151,10 @@ static bool misses_something(const struct jetstream_place *place, int64_t time_u
         return false;
     if (asked->wire == JETSTREAM_WIRE_V2)
         return asked->outdated;
-    bool gone = !asked->filtered && asked->stand_us > 0 && time_us > asked->stand_us;
-    return gone || (asked->late && (asked->foreign || asked->filtered));
+    if (asked->late && (asked->foreign || asked->filtered))
+        return true;
+    int64_t quiet_us = asked->foreign ? place->window_us / QUIET_SHARE : 0;
+    return !asked->filtered && time_us > asked->stand_us + quiet_us;
 }
 
 static enum jetstream_verdict judge_first(struct jetstream_place *place, int64_t time_us,

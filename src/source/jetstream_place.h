@@ -14,8 +14,8 @@
  *
  * A gap is what was asked for and not delivered. A v2 host says so. A v1 host clamps without a
  * word: then its own event at the stand does not come again. Where that event need not come,
- * because the server filters or because nobody gave the position, only our clock and the host's
- * replay window can tell. Silence is no gap.
+ * because the server filters or because another host gave the position, our clock and the host's
+ * replay window must tell. Silence of a filter is no gap.
  *
  * Owner: the source.  Pure: no I/O, no clock, no log. */
 #ifndef SOURCE_JETSTREAM_PLACE_H
@@ -47,7 +47,7 @@ struct jetstream_asked {
     bool first_seen;  /* an event came */
     int64_t number;   /* as sent; 0: live */
     int64_t from_us;  /* the time it stands for; 0: live */
-    int64_t stand_us; /* where the stream stood; 0: nobody knows */
+    int64_t stand_us; /* where the stream stood */
     int64_t seq_max;  /* of its events */
 };
 

@@ -52,6 +52,11 @@ const struct statement statements[] = {
      "SELECT r.n, r.did, r.handle, r.at_us {rows} WHERE true "
      "ON CONFLICT (did) DO UPDATE SET handle = excluded.handle, handle_us = excluded.handle_us "
      "WHERE actors.handle_us IS NULL OR excluded.handle_us > actors.handle_us"},
+    {RECORD_DOCUMENT, NULL, false,
+     "INSERT INTO ipfs_cache (n, seq, uri, data, is_errored, block, space) "
+     "SELECT r.n, {seq}, r.uri, r.data, r.whole = 0, r.block, r.space {rows} WHERE true "
+     "ON CONFLICT (uri) DO UPDATE SET data = excluded.data, is_errored = excluded.is_errored, "
+     "seq = excluded.seq WHERE ipfs_cache.is_errored AND NOT excluded.is_errored"},
     {RECORD_QUARANTINE, NULL, false,
      "INSERT INTO quarantine (id, source, provider, digest, raw, size, reason, at_us, seq) "
      "SELECT r.n, r.source, r.provider, r.digest, r.raw, r.size, r.reason, r.at_us, {seq} "
@@ -74,6 +79,12 @@ const struct statement statements[] = {
     {RECORD_OWED, NULL, false,
      "DELETE FROM owed WHERE (source, stream, item) IN "
      "(SELECT r.source, r.stream, r.item {rows} WHERE r.state = 'done')"},
+    {RECORD_GAP, NULL, false,
+     "UPDATE gaps SET closed_us = (SELECT max(r.closed_us) {rows} WHERE r.source = gaps.source "
+     "AND r.stream = gaps.stream AND r.from_us <= gaps.from_us AND r.to_us >= gaps.to_us), "
+     "seq = {seq} WHERE closed_us IS NULL AND EXISTS (SELECT 1 {rows} "
+     "WHERE r.closed_us IS NOT NULL AND r.source = gaps.source AND r.stream = gaps.stream "
+     "AND r.from_us <= gaps.from_us AND r.to_us >= gaps.to_us)"},
     {RECORD_GAP, NULL, false,
      "INSERT INTO gaps (id, source, stream, from_us, to_us, reason, detected_us, closed_us, seq) "
      "SELECT r.n, r.source, r.stream, r.from_us, r.to_us, r.reason, r.detected_us, r.closed_us, "
@@ -98,6 +109,12 @@ const struct statement statements[] = {
      "SELECT r.source, r.name, r.state, r.health, r.at_us {rows} WHERE true "
      "ON CONFLICT (source, name) DO UPDATE SET state = excluded.state, "
      "health = excluded.health, updated_us = excluded.updated_us"},
+    {RECORD_PRUNE, NULL, false,
+     "DELETE FROM tombstones WHERE (collection, key) IN (SELECT t.collection, t.key {rows with} "
+     "tombstones t WHERE t.at_us < r.tombstones_us ORDER BY t.at_us LIMIT 500)"},
+    {RECORD_PRUNE, NULL, false,
+     "DELETE FROM gaps WHERE id IN (SELECT g.id {rows with} gaps g "
+     "WHERE g.closed_us < r.gaps_us ORDER BY g.closed_us LIMIT 500)"},
     {RECORD_RESET, NULL, false,
      "DELETE FROM coverage WHERE EXISTS (SELECT 1 {rows} WHERE r.source = coverage.source "
      "AND (r.stream IS NULL OR r.stream = coverage.stream))"},
@@ -117,6 +134,11 @@ const struct statement statements[] = {
      "SELECT r.source, r.stream, r.state, r.position, r.at_us, {seq} {rows} WHERE true "
      "ON CONFLICT (source, stream) DO UPDATE SET state = excluded.state, "
      "position = excluded.position, updated_us = excluded.updated_us, seq = excluded.seq"},
+    {RECORD_CURSOR, NULL, false,
+     "INSERT INTO meta (id, cursor, block_number) SELECT r.stream, r.state, r.position {rows} "
+     "WHERE r.source = 'content' AND r.position IS NOT NULL "
+     "ON CONFLICT (id) DO UPDATE SET cursor = excluded.cursor, "
+     "block_number = excluded.block_number"},
     {RECORD_CURSOR, NULL, false,
      "INSERT INTO jetstream_state (id, cursor_time_us, last_updated) "
      "SELECT 1, min(c.position), CURRENT_TIMESTAMP FROM cursors c WHERE c.source = 'jetstream' "

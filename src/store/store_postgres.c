@@ -12,7 +12,7 @@
 #define LOCK_WAIT          "3s"
 #define LOCK_NOT_AVAILABLE "55P03"
 #define QUERY_CANCELED     "57014"
-#define READ_ONLY_STATE    "25006" /* the server became a replica */
+#define ANSWER_US_MAX      INT64_C(30000000)
 #define QUERY_COLUMNS_MAX  64
 #define EPOCH_2000_US      INT64_C(946684800000000)
 
@@ -35,46 +35,11 @@ static struct store_postgres *of(struct store *store)
     return (struct store_postgres *)store;
 }
 
-static enum rc code_of_state(const char *state)
-{
-    static const char *const passing[] = {"08", "40", "53", "55", "57", "58"};
-    if (strncmp(state, "22", 2) == 0 || strncmp(state, "23", 2) == 0 ||
-        strncmp(state, "54", 2) == 0)
-        return RC_REJECT;
-    if (strcmp(state, READ_ONLY_STATE) == 0)
-        return RC_RETRY;
-    for (size_t i = 0; i < sizeof passing / sizeof passing[0]; i++)
-        if (strncmp(state, passing[i], 2) == 0)
-            return RC_RETRY;
-    return RC_FATAL;
-}
-
-enum rc postgres_fail(struct store_postgres *store, const PGresult *result, const char *doing,
-                      struct err *err)
-{
-    const char *state = result == NULL ? NULL : PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    const char *text = result == NULL ? NULL : PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-    if (state == NULL || PQstatus(store->connection) == CONNECTION_BAD) {
-        const char *said = PQerrorMessage(store->connection);
-        return err_set(err, RC_RETRY, "PostgreSQL %s: %.*s", doing, (int)strcspn(said, "\n"), said);
-    }
-    if (strcmp(state, READ_ONLY_STATE) == 0)
-        store->locked = false; /* the next dial looks for a server that takes writes */
-    return err_set(err, code_of_state(state), "PostgreSQL %s: %s (SQLSTATE %s)", doing, text,
-                   state);
-}
-
-static bool succeeded(const PGresult *result)
-{
-    ExecStatusType status = PQresultStatus(result);
-    return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
-}
-
 static enum rc run_plain(struct store_postgres *store, const char *sql, const char *doing,
                          struct err *err)
 {
-    PGresult *result = PQexec(store->connection, sql);
-    enum rc rc = succeeded(result) ? RC_OK : postgres_fail(store, result, doing, err);
+    PGresult *result = postgres_run(store, sql);
+    enum rc rc = postgres_succeeded(result) ? RC_OK : postgres_fail(store, result, doing, err);
     PQclear(result);
     return rc;
 }
@@ -83,12 +48,12 @@ static enum rc run_plain(struct store_postgres *store, const char *sql, const ch
  * notice that a killed process is gone, so a lock that is held is waited for a little. */
 static enum rc take_lock(struct store_postgres *store, struct err *err)
 {
-    PGresult *result = PQexec(store->connection, "SET lock_timeout = '" LOCK_WAIT "';"
-                                                 "SELECT pg_advisory_lock(" WRITER_LOCK ");"
-                                                 "SET lock_timeout = 0");
+    PGresult *result = postgres_run(store, "SET lock_timeout = '" LOCK_WAIT "';"
+                                           "SELECT pg_advisory_lock(" WRITER_LOCK ");"
+                                           "RESET lock_timeout");
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     enum rc rc = RC_OK;
-    store->locked = succeeded(result);
+    store->locked = postgres_succeeded(result);
     if (!store->locked && (state == NULL || strcmp(state, LOCK_NOT_AVAILABLE) != 0))
         rc = postgres_fail(store, result, "cannot take the writer's lock", err);
     PQclear(result);
@@ -98,9 +63,9 @@ static enum rc take_lock(struct store_postgres *store, struct err *err)
 static void append_holder(struct store_postgres *store, struct text *holder)
 {
     PGresult *result =
-        PQexec(store->connection, "SELECT holder || coalesce(' at ' || address, '') FROM leases "
-                                  "WHERE name = 'writer'");
-    bool known = succeeded(result) && PQntuples(result) == 1;
+        postgres_run(store, "SELECT holder || coalesce(' at ' || address, '') FROM leases "
+                            "WHERE name = 'writer'");
+    bool known = postgres_succeeded(result) && PQntuples(result) == 1;
     text_append_string(holder, known ? PQgetvalue(result, 0, 0) : "not yet named");
     PQclear(result);
 }
@@ -128,6 +93,7 @@ static enum rc dial(struct store_postgres *store, struct err *err)
         PQfinish(store->connection);
     store->locked = store->prepared = false;
     store->limit_us = 0;
+    store->lost = false;
     store->connection = PQconnectdbParams(names, values, 1);
     if (store->connection == NULL)
         abort();
@@ -145,9 +111,9 @@ static enum rc dial(struct store_postgres *store, struct err *err)
 static void close_postgres(struct store *base)
 {
     struct store_postgres *store = of(base);
-    if (store
-            ->locked) /* the server ends a connection some time after we do; who comes next waits */
-        PQclear(PQexec(store->connection, "SELECT pg_advisory_unlock(" WRITER_LOCK ")"));
+    /* The server ends a connection some time after we do; who comes next would wait. */
+    if (store->locked)
+        PQclear(postgres_run(store, "SELECT pg_advisory_unlock(" WRITER_LOCK ")"));
     PQfinish(store->connection);
     for (size_t i = 0; i < STATEMENT_PARAMS_MAX; i++)
         text_free(&store->arrays[i]);
@@ -162,6 +128,7 @@ static enum rc open_postgres(const char *url, enum store_mode mode, struct store
     store->store.ops = &store_postgres_ops;
     store->url = memory_copy_string(url);
     store->mode = mode;
+    store->answer_us_max = ANSWER_US_MAX;
     enum rc rc = dial(store, err);
     if (rc == RC_OK && mode == STORE_WRITE && !store->locked)
         rc = refuse_second(store, err);
@@ -180,7 +147,7 @@ static enum rc run_script(struct store *base, const char *sql, struct err *err)
     text_appendf(&whole, "BEGIN;\n%s;\nCOMMIT", sql);
     enum rc rc = run_plain(store, text_string(&whole), "cannot run a script", err);
     if (rc != RC_OK && PQtransactionStatus(store->connection) != PQTRANS_IDLE)
-        PQclear(PQexec(store->connection, "ROLLBACK"));
+        PQclear(postgres_run(store, "ROLLBACK"));
     text_free(&whole);
     return rc;
 }
@@ -304,7 +271,8 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
 {
     struct store_postgres *store = of(base);
     struct field columns[QUERY_COLUMNS_MAX];
-    if (store->mode == STORE_READ && PQstatus(store->connection) == CONNECTION_BAD) {
+    if (store->mode == STORE_READ &&
+        (PQstatus(store->connection) == CONNECTION_BAD || store->lost)) {
         enum rc redial = dial(store, err);
         if (redial != RC_OK)
             return redial;
@@ -315,7 +283,7 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
     if (rc != RC_OK)
         return rc;
     bool wanted = true;
-    for (PGresult *result; (result = PQgetResult(store->connection)) != NULL; PQclear(result)) {
+    for (PGresult *result; (result = postgres_next(store)) != NULL; PQclear(result)) {
         if (wanted && PQresultStatus(result) == PGRES_SINGLE_TUPLE) {
             int count = PQnfields(result);
             assert(count <= QUERY_COLUMNS_MAX);
@@ -324,18 +292,18 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
             wanted = fn(arg, columns, (size_t)count);
             if (!wanted)
                 cancel(store);
-        } else if (wanted && !succeeded(result)) {
+        } else if (wanted && !postgres_succeeded(result)) {
             rc = fail_query(store, result, err);
         }
     }
-    return rc;
+    return store->lost ? postgres_fail(store, NULL, "cannot read", err) : rc;
 }
 
 static enum rc read_position(struct store *base, struct store_position *position, struct err *err)
 {
     struct store_postgres *store = of(base);
     enum rc rc = RC_OK;
-    if (PQstatus(store->connection) != CONNECTION_OK || !store->locked)
+    if (PQstatus(store->connection) != CONNECTION_OK || store->lost || !store->locked)
         rc = dial(store, err);
     if (rc == RC_OK)
         rc = store_read_position(base, position, err);

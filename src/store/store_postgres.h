@@ -20,6 +20,8 @@ struct store_postgres {
     char *url;
     enum store_mode mode;
     PGconn *connection;
+    bool lost; /* the server did not answer in time: this connection is done with */
+    int64_t answer_us_max;
     bool locked;      /* this connection holds the writer's lock */
     int64_t limit_us; /* what this connection was told of query_us_max */
     bool prepared;    /* the write statements are prepared on this connection */
@@ -33,6 +35,14 @@ struct store_postgres {
  * that turned read-only pass. */
 enum rc postgres_fail(struct store_postgres *store, const PGresult *result, const char *doing,
                       struct err *err);
+bool postgres_succeeded(const PGresult *result);
+/* The next answer; NULL at the end of a command's answers, and when none came in time, which makes
+ * the connection a lost one. */
+PGresult *postgres_next(struct store_postgres *store);
+/* All answers to what was sent; the last one, which is the failure if there was one. */
+PGresult *postgres_last(struct store_postgres *store);
+/* Runs a text of one or more statements, as postgres_last() answers it. */
+PGresult *postgres_run(struct store_postgres *store, const char *sql);
 enum rc postgres_write(struct store *store, const struct commit *commit, struct err *err);
 
 #endif

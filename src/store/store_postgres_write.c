@@ -156,7 +156,8 @@ static void send_all(struct pipeline *pipeline, const struct commit *commit)
 static enum rc prepare(struct store_postgres *store, const char *name, const char *sql,
                        struct err *err)
 {
-    PGresult *result = PQprepare(store->connection, name, sql, 0, NULL);
+    bool sent = !store->lost && PQsendPrepare(store->connection, name, sql, 0, NULL);
+    PGresult *result = sent ? postgres_last(store) : NULL;
     enum rc rc = PQresultStatus(result) == PGRES_COMMAND_OK
                      ? RC_OK
                      : postgres_fail(store, result, "cannot prepare a statement", err);
@@ -169,7 +170,7 @@ static enum rc prepare_all(struct store_postgres *store, struct err *err)
     struct text sql = {0};
     assert(statement_count <= POSTGRES_STATEMENTS_MAX);
     /* What an earlier try prepared before it failed is still there. */
-    PQclear(PQexec(store->connection, "DEALLOCATE ALL"));
+    PQclear(postgres_run(store, "DEALLOCATE ALL"));
     enum rc rc = prepare(store, "begin", "BEGIN", err);
     for (size_t i = 0; i < statement_count && rc == RC_OK; i++) {
         store->param_counts[i] =
@@ -193,7 +194,7 @@ static enum rc collect(struct pipeline *pipeline, struct err *err)
     struct store_postgres *store = pipeline->store;
     enum rc rc = RC_OK;
     for (size_t i = 0; i < pipeline->sent + 1; i++) {
-        PGresult *result = PQgetResult(store->connection);
+        PGresult *result = postgres_next(store);
         ExecStatusType status = PQresultStatus(result);
         if (result == NULL)
             rc = rc != RC_OK ? rc : postgres_fail(store, NULL, "lost the connection", err);
@@ -207,7 +208,7 @@ static enum rc collect(struct pipeline *pipeline, struct err *err)
             break;
         if (result == NULL)
             return rc;
-        PQclear(PQgetResult(store->connection)); /* the NULL that ends one command's answers */
+        PQclear(postgres_next(store)); /* the NULL that ends one command's answers */
     }
     return rc;
 }
@@ -238,6 +239,6 @@ enum rc postgres_write(struct store *base, const struct commit *commit, struct e
         crashpoint(CRASH_AFTER_COMMIT);
     PQexitPipelineMode(store->connection);
     if (PQtransactionStatus(store->connection) == PQTRANS_INERROR)
-        PQclear(PQexec(store->connection, "ROLLBACK"));
+        PQclear(postgres_run(store, "ROLLBACK"));
     return rc;
 }

@@ -16,6 +16,7 @@
 #define QUERY_COLUMNS_MAX 64
 #define CLOCK_STEPS       4000
 #define CHECKPOINT_PAGES  10000
+#define COPY_PAGES        1024
 
 static struct store_sqlite *of(struct store *store)
 {
@@ -202,16 +203,22 @@ static struct field read_column(sqlite3_stmt *statement, int at)
     }
 }
 
+static bool is_to_stop(const struct store_sqlite *store)
+{
+    return store->store.stop != NULL && store->store.stop(store->store.stop_arg);
+}
+
 /* Called by SQLite every few thousand steps; not 0 ends the query. */
 static int look_at_clock(void *arg)
 {
     const struct store_sqlite *store = arg;
-    return clock_mono_us() > store->query_end_us;
+    return store->store.query_us_max > 0 ? clock_mono_us() > store->query_end_us
+                                         : is_to_stop(store);
 }
 
 static void begin_query(struct store_sqlite *store)
 {
-    if (store->store.query_us_max == 0)
+    if (store->store.query_us_max == 0 && store->store.stop == NULL)
         return;
     store->query_end_us = clock_mono_us() + store->store.query_us_max;
     sqlite3_progress_handler(store->db, CLOCK_STEPS, look_at_clock, store);
@@ -222,6 +229,8 @@ static enum rc end_query(struct store_sqlite *store, int code, struct err *err)
     sqlite3_progress_handler(store->db, 0, NULL, NULL);
     if (code == SQLITE_ROW || code == SQLITE_DONE)
         return RC_OK;
+    if ((code & 0xff) == SQLITE_INTERRUPT && store->store.query_us_max == 0)
+        return err_set(err, RC_AGAIN, "the program is stopping");
     if ((code & 0xff) == SQLITE_INTERRUPT)
         return err_set(err, RC_AGAIN, "the query took longer than %" PRId64 " ms",
                        store->store.query_us_max / 1000);
@@ -254,22 +263,35 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
     return rc;
 }
 
+/* In slices, so that a program that stops need not wait for the end. The transaction around them
+ * holds the moment that is copied: without it every commit of the writer would make the copy begin
+ * anew. */
+static int copy_pages(struct store_sqlite *store, sqlite3 *target)
+{
+    int code =
+        sqlite3_exec(store->db, "BEGIN; SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_backup *backup = sqlite3_backup_init(target, "main", store->db, "main");
+    if (backup == NULL)
+        return sqlite3_errcode(target);
+    do {
+        code = is_to_stop(store) ? SQLITE_INTERRUPT : sqlite3_backup_step(backup, COPY_PAGES);
+    } while (code == SQLITE_OK);
+    int end = sqlite3_backup_finish(backup);
+    return code == SQLITE_DONE ? end : code;
+}
+
 static enum rc copy_to(struct store_sqlite *store, const char *path, struct err *err)
 {
     sqlite3 *target = NULL;
     int code = sqlite3_open_v2(path, &target, SQLITE_OPEN_READWRITE, NULL);
-    sqlite3_backup *backup =
-        code == SQLITE_OK ? sqlite3_backup_init(target, "main", store->db, "main") : NULL;
-    if (backup != NULL) {
-        sqlite3_backup_step(backup, -1);
-        code = sqlite3_backup_finish(backup);
-    } else if (code == SQLITE_OK) {
-        code = sqlite3_errcode(target);
-    }
+    if (code == SQLITE_OK)
+        code = copy_pages(store, target);
+    sqlite_abandon(store);
     enum rc rc = RC_OK;
     if (code != SQLITE_OK)
-        rc = err_set(err, RC_RETRY, "cannot write the backup %s: %s", path,
-                     target == NULL ? sqlite3_errstr(code) : sqlite3_errmsg(target));
+        rc = err_set(err, RC_RETRY, "cannot write the backup: %s", sqlite3_errstr(code));
     sqlite3_close_v2(target);
     return rc;
 }

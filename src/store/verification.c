@@ -128,7 +128,7 @@ static struct verification_check *begin_check(struct verification *out, const ch
 /* What the store cannot answer because it is damaged is a finding; a store that is away is not. */
 static enum rc judge_answer(struct verification_check *check, enum rc rc, const struct err *err)
 {
-    if (rc == RC_OK || rc == RC_RETRY)
+    if (rc == RC_OK || rc == RC_RETRY || rc == RC_AGAIN)
         return rc;
     count_failure(check, bytes_of(err->text));
     return RC_OK;

@@ -30,7 +30,8 @@ struct verification {
 /* Judges the text of a cursor; RC_REJECT with a sentence when it is none. */
 typedef enum rc cursor_judge_fn(void *arg, struct bytes state, struct err *err);
 
-/* RC_RETRY: the store did not answer. Else the outcome stands in `out`. */
+/* RC_RETRY: the store did not answer. RC_AGAIN: it was told to stop, or had no more time. Else the
+ * outcome stands in `out`. */
 must_check enum rc verification_run(struct store *store, cursor_judge_fn *judge, void *judge_arg,
                                     struct verification *out, struct err *err);
 bool verification_is_good(const struct verification *verification);

@@ -19,7 +19,7 @@ static const char *const dump_sql[] = {
     "SELECT 'gap', id, source, stream, from_us, to_us, reason, detected_us, closed_us, seq "
     "FROM gaps ORDER BY id",
     "SELECT 'owed', id, source, stream, item, unit, state, reason, attempts, next_us, since_us, "
-    "seq FROM owed ORDER BY id",
+    "refused_by, seq FROM owed ORDER BY id",
     /* The store's own rows name the file and the time. */
     "SELECT 'quarantine', id, source, provider, digest, raw, size, "
     "CASE WHEN source = 'store' THEN '' ELSE reason END, "

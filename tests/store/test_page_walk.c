@@ -225,6 +225,10 @@ static void choose_order(struct model *model, struct text *json)
         model->term_count++;
     }
     text_append_char(json, ']');
+    /* What is named after the number itself belongs to no row's place. */
+    for (size_t i = 0; i < model->term_count; i++)
+        if (model->terms[i].field == 0)
+            model->term_count = i + 1;
 }
 
 /* R004-36 R004-37 R004-38 R004-39 R004-40 */

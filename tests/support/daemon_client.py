@@ -68,11 +68,11 @@ class Home:
 class Daemon:
     """`tidemark run` on a home, spoken to through its socket."""
 
-    def __init__(self, program, home, settings=(), environment=()):
+    def __init__(self, program, home, settings=(), environment=(), config="/dev/null"):
         self.home = home
         self.socket = os.path.join(home.folder, "tidemark.sock")
         self.log = os.path.join(home.folder, "log")
-        command = [program, "run", "-c", "/dev/null"]
+        command = [program, "run", "-c", config]
         own = (f"store.url={home.url}", f"store.data_dir={home.folder}",
                "serve.listen=127.0.0.1:0", "serve.health_listen=",
                f"jetstream.cursor_file={home.folder}/jetstream_cursor.txt")

@@ -56,8 +56,24 @@ static void finish_slow(struct request *request)
     request_send_json(request, &writer);
 }
 
+static bool take_nothing(void *arg, const struct field *columns, size_t count)
+{
+    (void)arg, (void)columns, (void)count;
+    return true;
+}
+
+static enum rc work_endless(struct request *request, struct store *store, struct err *err)
+{
+    (void)request;
+    return store_query(store,
+                       "WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s) "
+                       "SELECT count(*) FROM s",
+                       NULL, 0, take_nothing, NULL, err);
+}
+
 static const struct route slow_routes[] = {
     {"GET", "/slow", ON_MAIN, begin_slow, work_slow, finish_slow, false},
+    {"GET", "/endless", ON_MAIN, begin_slow, work_endless, finish_slow, false},
 };
 
 static void make_store(struct bench *bench, unsigned posts)
@@ -100,7 +116,7 @@ static int set_up_with(void **state, unsigned posts)
         .metrics = tell_metrics,
         .arg = bench,
         .routes = slow_routes,
-        .route_count = 1,
+        .route_count = 2,
     };
     assert_int_equal(server_start(&bench->options, &bench->server, &bench->err), RC_OK);
     http_peer_connect(&bench->peer, server_port(bench->server, LISTENER_MAIN));

@@ -3,7 +3,8 @@
  * server_bench.h - a server on a fresh SQLite store, with one client, for a test.
  *
  * It has all three listeners on free ports, and a route that waits for the test: GET /slow posts
- * `entered` on a reader's thread and stays there until `leave` is posted. */
+ * `entered` on a reader's thread and stays there until `leave` is posted. GET /endless asks the
+ * store what it never finishes to answer. */
 #ifndef TESTS_SERVER_BENCH_H
 #define TESTS_SERVER_BENCH_H
 

@@ -424,6 +424,31 @@ static void the_command_answers_with_documented_codes(void **state)
     assert_int_equal(run(4, good), 0);
 }
 
+static void the_socket_lies_in_the_data_directory(void **state)
+{
+    static const struct {
+        const char *url, *data_dir, *path;
+    } cases[] = {
+        {"sqlite:data/t.db", "", "data/tidemark.sock"},
+        {"sqlite:t.db", "", "./tidemark.sock"},
+        {"sqlite:/t.db", "", "/tidemark.sock"},
+        {"sqlite:/var/lib/t.db", "", "/var/lib/tidemark.sock"},
+        {"sqlite://data/t.db", "", "data/tidemark.sock"},
+        {"sqlite:///var/lib/t.db", "", "/var/lib/tidemark.sock"},
+        {"postgresql://host/t", "", "data/tidemark.sock"},
+        {"postgresql://host/t", "/run/t", "/run/t/tidemark.sock"},
+        {"sqlite:data/t.db", "other", "other/tidemark.sock"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct config config = {.store = {cases[i].url, cases[i].data_dir}};
+        struct text path = {0};
+        config_socket_path(&config, &path);
+        assert_string_equal(text_string(&path), cases[i].path);
+        text_free(&path);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -441,6 +466,7 @@ int main(void)
         cmocka_unit_test(broken_yaml_is_named_with_its_place),
         cmocka_unit_test(flags_win_over_environment_over_file_over_default),
         cmocka_unit_test(environment_and_flags_are_checked_like_the_file),
+        cmocka_unit_test(the_socket_lies_in_the_data_directory),
         cmocka_unit_test(the_page_of_settings_is_up_to_date),
         cmocka_unit_test(the_command_answers_with_documented_codes),
     };

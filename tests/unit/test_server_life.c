@@ -218,6 +218,18 @@ static void too_many_waiting_requests_are_told_to_come_back(void **state)
     http_answer_free(&answer);
 }
 
+static void a_query_that_takes_too_long_is_ended(void **state)
+{
+    struct bench *bench = *state;
+    bench->options.query_us_max = 1000;
+    bench_restart(bench);
+    bench_reconnect(bench);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(bench_get(bench, "/endless"), 503);
+        assert_true(bench_says(bench, "\"code\":\"DEADLINE\""));
+    }
+}
+
 static void a_client_that_leaves_while_it_waits_harms_nobody(void **state)
 {
     struct bench *bench = *state;
@@ -243,6 +255,7 @@ int main(void)
         SERVER(a_drain_answers_what_is_under_way_and_refuses_the_rest),
         SERVER(a_drain_whose_time_is_over_still_answers_everyone),
         SERVER(too_many_waiting_requests_are_told_to_come_back),
+        SERVER(a_query_that_takes_too_long_is_ended),
         SERVER(a_client_that_leaves_while_it_waits_harms_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,6 +31,8 @@ static void a_request_of_doubtful_length_is_refused_and_its_connection_closed(vo
         "POST /api/data/query-open HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}", /* no Host */
         "POST /api/data/query-open HTTP/1.1\r\nHost: x\r\nContent-Length : 2\r\n\r\n{}",
         "GET /health HTTP/1.1\r\nHost : x\r\n\r\n",
+        "GET /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding\t: chunked\r\n\r\n0\r\n\r\n",
+        "GET /health HTTP/1.1\r\nHost: x\r\nX y: z\r\n\r\n",
         "GET /health extra HTTP/1.1\r\nHost: x\r\n\r\n",
     };
     struct bench *bench = *state;
