@@ -6,6 +6,7 @@
 #include "daemon_cursor_file.h"
 #include "daemon_dictionary.h"
 #include "daemon_follows.h"
+#include "daemon_providers.h"
 #include "daemon_view.h"
 #include "serve/server.h"
 #include "source/jetstream.h"
@@ -59,6 +60,8 @@ struct daemon {
     struct dictionary_files dictionaries;
     struct follows follows;
     struct latest *shown;
+    struct daemon_providers providers;
+    struct metrics *metrics;
     int64_t started_us;
     double rate;          /* events per second; below 0: not known yet */
     int64_t rate_us;      /* since when it is being measured */
@@ -99,6 +102,9 @@ static void show(void *arg)
         daemon->source->ops->view(daemon->source, &view.source);
         measure_rate(daemon, view.source.events);
         view.source_name = daemon->source->ops->name;
+        if (!daemon->stopping)
+            daemon_providers_look(&daemon->providers, view.source_name, &view.source, view.at_us,
+                                  daemon->pool, daemon->outbox);
     }
     view.rate = daemon->rate;
     writer_state(daemon->writer, &view.writer);
@@ -122,7 +128,8 @@ static void tell_metrics(void *arg, struct text *out)
     struct daemon *daemon = arg;
     struct daemon_view view;
     latest_get(daemon->shown, &view);
-    daemon_view_metrics(&view, clock_wall_us(), out);
+    daemon_view_metrics(&view, clock_wall_us(), daemon->metrics);
+    metrics_print(daemon->metrics, out);
 }
 
 static void tell_status(void *arg, struct status_live *out)
@@ -419,8 +426,13 @@ static const struct reset_ops reset_ops = {.stop_source = stop_for_reset,
 
 static void start_writer(struct daemon *daemon)
 {
+    daemon->metrics = metrics_new();
     struct writer_options options = {
-        .batches_max = BATCHES_MAX * 2, .fatal = on_fatal, .arg = daemon};
+        .batches_max = BATCHES_MAX * 2,
+        .latency_us = metrics_histogram(daemon->metrics, "tidemark_event_commit_seconds",
+                                        "From the wire to the commit.", 1e-6, NULL, 0),
+        .fatal = on_fatal,
+        .arg = daemon};
     daemon->loop = loop_new();
     daemon->network = network_new(daemon->loop, &(struct network_options){0});
     daemon->pool = batch_pool_new(BATCHES_MAX, BATCH_BYTES);
@@ -502,6 +514,8 @@ static void stop_all(struct daemon *daemon)
         batch_pool_free(daemon->pool);
     if (daemon->shown != NULL)
         latest_free(daemon->shown);
+    if (daemon->metrics != NULL)
+        metrics_free(daemon->metrics);
     text_free(&daemon->jetstream_cursor);
     text_free(&daemon->socket_path);
     gap_set_deinit(&daemon->jetstream_gaps);

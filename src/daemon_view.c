@@ -69,46 +69,53 @@ void daemon_view_status(const struct daemon_view *view, int64_t now_us, struct s
         snprintf(to->name, sizeof to->name, "%s", from->name);
         snprintf(to->state, sizeof to->state, "%s", from->state);
         snprintf(to->reason, sizeof to->reason, "%s", from->reason);
+        snprintf(to->chosen, sizeof to->chosen, "%s", from->chosen);
         to->current = from->current;
         to->successes = (int64_t)from->successes;
         to->failures = (int64_t)from->failures;
     }
 }
 
-static void put(struct text *out, const char *name, const char *type, const char *help,
-                double value)
+static void set(struct metrics *metrics, const char *name, const char *help, double value)
 {
-    text_appendf(out, "# HELP tidemark_%s %s\n# TYPE tidemark_%s %s\ntidemark_%s %.15g\n", name,
-                 help, name, type, name, value);
+    metric_set(metrics_gauge(metrics, name, help, NULL, 0), value);
 }
 
-void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct text *out)
+/* Brings a counter up to what was counted elsewhere. */
+static void count(struct metrics *metrics, const char *name, const char *help, uint64_t value)
+{
+    struct metric *counter = metrics_counter(metrics, name, help, NULL, 0);
+    uint64_t shown = (uint64_t)metric_value(counter);
+    metric_count(counter, value > shown ? value - shown : 0);
+}
+
+void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct metrics *metrics)
 {
     const struct source_view *source = &view->source;
     const struct writer_state *writer = &view->writer;
-    put(out, "uptime_seconds", "gauge", "Time since the start.",
+    int64_t lag_us = source->committed_us == 0 ? 0 : now_us - source->committed_us;
+    set(metrics, "tidemark_uptime_seconds", "Time since the start.",
         (double)(now_us - view->started_us) / SECOND_US);
-    put(out, "websocket_connected", "gauge", "1 while the firehose is connected.",
+    set(metrics, "tidemark_websocket_connected", "1 while the firehose is connected.",
         source->state == SOURCE_LIVE);
-    put(out, "events_total", "counter", "Events taken off the wire.", (double)source->events);
-    put(out, "event_bytes_total", "counter", "Bytes of these events.", (double)source->bytes);
-    put(out, "records_total", "counter", "Records decoded from them.", (double)source->records);
-    put(out, "rejected_total", "counter", "Events put into quarantine.", (double)source->rejected);
-    put(out, "filtered_total", "counter", "Events of accounts nobody follows here.",
-        (double)source->filtered);
-    put(out, "compressed", "gauge", "1 while the firehose is compressed.", source->compressed);
-    put(out, "filter_accounts", "gauge", "Accounts asked for; 0 when everybody's events are.",
-        (double)source->follows);
-    put(out, "reconnects_total", "counter", "Connections lost.", (double)source->reconnects);
-    put(out, "cursor_lag_seconds", "gauge", "Age of the committed cursor.",
-        source->committed_us == 0 ? 0 : (double)(now_us - source->committed_us) / SECOND_US);
-    put(out, "commits_total", "counter", "Transactions committed.", (double)writer->commits);
-    put(out, "committed_records_total", "counter", "Records in them.", (double)writer->records);
-    put(out, "commit_retries_total", "counter", "Commits that had to be tried again.",
-        (double)writer->retries);
-    put(out, "refused_rows_total", "counter", "Rows the database refused.",
-        (double)writer->refused);
-    put(out, "writer_queue_depth", "gauge", "Batches waiting for the writer.", view->queued);
-    put(out, "writer_in_trouble", "gauge", "1 while the store cannot be written.",
+    set(metrics, "tidemark_cursor_lag_seconds", "Age of the committed cursor.",
+        (double)lag_us / SECOND_US);
+    set(metrics, "tidemark_writer_queue_depth", "Batches waiting for the writer.", view->queued);
+    set(metrics, "tidemark_writer_in_trouble", "1 while the store cannot be written.",
         writer->in_trouble);
+    count(metrics, "tidemark_events_total", "Events taken off the wire.", source->events);
+    count(metrics, "tidemark_event_bytes_total", "Bytes of these events.", source->bytes);
+    count(metrics, "tidemark_records_total", "Records decoded from them.", source->records);
+    count(metrics, "tidemark_rejected_total", "Events put into quarantine.", source->rejected);
+    count(metrics, "tidemark_filtered_total", "Events of accounts nobody follows here.",
+          source->filtered);
+    set(metrics, "tidemark_compressed", "1 while the firehose is compressed.", source->compressed);
+    set(metrics, "tidemark_filter_accounts", "Accounts asked for; 0 when everybody's events are.",
+        (double)source->follows);
+    count(metrics, "tidemark_reconnects_total", "Connections lost.", source->reconnects);
+    count(metrics, "tidemark_commits_total", "Transactions committed.", writer->commits);
+    count(metrics, "tidemark_committed_records_total", "Records in them.", writer->records);
+    count(metrics, "tidemark_commit_retries_total", "Commits that had to be tried again.",
+          writer->retries);
+    count(metrics, "tidemark_refused_rows_total", "Rows the database refused.", writer->refused);
 }

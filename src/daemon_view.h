@@ -13,6 +13,7 @@
 #include "serve/health.h"
 #include "source/source.h"
 #include "store/writer.h"
+#include "sys/metrics.h"
 
 struct daemon_view {
     int64_t at_us, started_us; /* wall time */
@@ -26,7 +27,7 @@ struct daemon_view {
 
 void daemon_view_health(const struct daemon_view *view, int64_t now_us, struct health_view *out);
 void daemon_view_status(const struct daemon_view *view, int64_t now_us, struct status_live *out);
-/* The same numbers as Prometheus text. */
-void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct text *out);
+/* Brings the registry up to what the view says. */
+void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct metrics *metrics);
 
 #endif

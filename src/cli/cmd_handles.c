@@ -6,10 +6,10 @@
 static const char usage[] =
     "usage: tidemark handles [--json] [-c FILE] [--set PATH=VALUE]...\n"
     "Lists the open queries of the running daemon, the one used last first.\n"
-    "  -c FILE           the configuration; without it tidemark.yaml, if it is there\\n"
-    "  --set PATH=VALUE  one setting; may be repeated\\n"
-    "  --json            one JSON array\\n"
-    "Exit code: 0 done, 1 failed, 2 wrong usage.\\n";
+    "  -c FILE           the configuration; without it tidemark.yaml, if it is there\n"
+    "  --set PATH=VALUE  one setting; may be repeated\n"
+    "  --json            one JSON array\n"
+    "Exit code: 0 done, 1 failed, 2 wrong usage.\n";
 
 int cmd_handles(int argc, char **argv)
 {

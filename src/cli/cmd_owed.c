@@ -7,10 +7,10 @@ static const char usage[] =
     "usage: tidemark owed [--json] [-c FILE] [--set PATH=VALUE]...\n"
     "Lists what a cursor has passed and what is still to be fetched, newest first; what is given\n"
     "up is dead.\n"
-    "  -c FILE           the configuration; without it tidemark.yaml, if it is there\\n"
-    "  --set PATH=VALUE  one setting; may be repeated\\n"
-    "  --json            one JSON array\\n"
-    "Exit code: 0 done, 1 failed, 2 wrong usage.\\n";
+    "  -c FILE           the configuration; without it tidemark.yaml, if it is there\n"
+    "  --set PATH=VALUE  one setting; may be repeated\n"
+    "  --json            one JSON array\n"
+    "Exit code: 0 done, 1 failed, 2 wrong usage.\n";
 
 int cmd_owed(int argc, char **argv)
 {

@@ -6,10 +6,10 @@
 static const char usage[] =
     "usage: tidemark quarantine [--json] [-c FILE] [--set PATH=VALUE]...\n"
     "Lists input that could not be used, with the reason, newest first; its bytes with --json.\n"
-    "  -c FILE           the configuration; without it tidemark.yaml, if it is there\\n"
-    "  --set PATH=VALUE  one setting; may be repeated\\n"
-    "  --json            one JSON array\\n"
-    "Exit code: 0 done, 1 failed, 2 wrong usage.\\n";
+    "  -c FILE           the configuration; without it tidemark.yaml, if it is there\n"
+    "  --set PATH=VALUE  one setting; may be repeated\n"
+    "  --json            one JSON array\n"
+    "Exit code: 0 done, 1 failed, 2 wrong usage.\n";
 
 int cmd_quarantine(int argc, char **argv)
 {

@@ -23,7 +23,7 @@ static const char sources_sql[] =
     "SELECT source FROM owed UNION SELECT source FROM quarantine) s "
     "LEFT JOIN cursors c ON c.source = s.source ORDER BY s.source, c.stream LIMIT " STREAMS_MAX;
 
-static const char providers_sql[] = "SELECT source, name, state, health, updated_us FROM providers "
+static const char providers_sql[] = "SELECT source, name, state, reason, chosen FROM providers "
                                     "ORDER BY source, name LIMIT " STREAMS_MAX;
 
 static const char engine_sql[] =
@@ -225,6 +225,7 @@ static void put_live_providers(struct status_call *call)
             put_number(writer, "successes", provider->successes);
             put_number(writer, "failures", provider->failures);
             put_words(writer, "reason", provider->reason);
+            put_words(writer, "chosen", provider->chosen);
             json_end_object(writer);
         }
     }
@@ -253,6 +254,7 @@ static bool take_provider(void *arg, const struct field *columns, size_t count)
     put_words(writer, "successes", NULL);
     put_words(writer, "failures", NULL);
     put_column(writer, "reason", &columns[3]);
+    put_column(writer, "chosen", &columns[4]);
     json_end_object(writer);
     return true;
 }

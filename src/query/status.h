@@ -23,6 +23,7 @@ struct status_provider {
     bool current;
     int64_t successes, failures;
     char reason[STATUS_WORDS_MAX]; /* of its last failure, or "" */
+    char chosen[STATUS_WORDS_MAX]; /* why the source last moved to it, or "" */
 };
 
 struct status_source {

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define WAIT_US      INT64_C(60000000)
+#define WAIT_US INT64_C(60000000)
 
 struct reader {
     struct reader_pool *pool;
@@ -40,10 +40,11 @@ static enum rc try_job(struct reader *reader, struct reader_job *job)
     if (reader->store == NULL) {
         if (store_open(pool->store_url, STORE_READ, &reader->store, &job->err) != RC_OK)
             return RC_RETRY; /* whatever keeps the store from opening may pass */
-        store_limit_queries(reader->store, pool->query_us_max);
         reader->store->stop = is_stopping;
         reader->store->stop_arg = pool;
     }
+    /* The job before may have lifted it for itself. */
+    store_limit_queries(reader->store, pool->query_us_max);
     return job->work(job, reader->store, &job->err);
 }
 

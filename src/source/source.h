@@ -34,6 +34,7 @@ enum source_state { SOURCE_IDLE, SOURCE_DIALLING, SOURCE_LIVE, SOURCE_WAITING, S
 
 struct source_provider {
     char name[65], state[16], reason[96];
+    char chosen[192]; /* from whom and why the stream last moved to it; "": it never did */
     bool current;
     uint64_t successes, failures;
 };

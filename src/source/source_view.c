@@ -2,6 +2,20 @@
 #include "source/source_view.h"
 
 #include <assert.h>
+#include <stdio.h>
+
+/* The last move to provider `number`, in words. */
+static void show_choice(const struct failover *group, int number, struct source_provider *shown)
+{
+    const struct failover_switch *move;
+    for (uint32_t back = 0; (move = failover_history(group, back)) != NULL; back++) {
+        if (move->to != number)
+            continue;
+        const char *from = move->from == PROVIDER_NONE ? "none" : group->providers[move->from].name;
+        snprintf(shown->chosen, sizeof shown->chosen, "from %s: %s", from, move->reason);
+        return;
+    }
+}
 
 void source_show_providers(const struct failover *group, int current, int64_t now_us,
                            struct source_view *view)
@@ -14,6 +28,7 @@ void source_show_providers(const struct failover *group, int current, int64_t no
         provider_words_copy(shown->name, sizeof shown->name, provider->name);
         provider_words_copy(shown->state, sizeof shown->state, state);
         provider_words_copy(shown->reason, sizeof shown->reason, provider->last_error);
+        show_choice(group, i, shown);
         shown->current = i == current;
         shown->successes = provider->successes;
         shown->failures = provider->failures;

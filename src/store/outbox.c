@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 struct outbox {
-    struct writer *writer;
+    struct writer *writer; /* NULL: it has stopped */
     struct loop_waker *waker;
     struct queue *answered; /* batches on their way back */
     unsigned under_way, batches_max;
@@ -49,6 +49,7 @@ struct outbox *outbox_new(struct loop *loop, struct writer *writer, unsigned bat
 
 void outbox_free(struct outbox *outbox)
 {
+    outbox->writer = NULL; /* an owner that is told now may want to hand over its next one */
     deliver(outbox);
     assert(outbox->under_way == 0);
     loop_waker_free(outbox->waker);
@@ -59,6 +60,8 @@ void outbox_free(struct outbox *outbox)
 enum rc outbox_submit(struct outbox *outbox, struct batch *batch)
 {
     assert(batch->answered != NULL);
+    if (outbox->writer == NULL)
+        return RC_REJECT;
     if (outbox->under_way == outbox->batches_max)
         return RC_AGAIN;
     batch->committed = pass_on;

@@ -21,7 +21,8 @@ struct outbox;
 struct outbox *outbox_new(struct loop *loop, struct writer *writer, unsigned batches_max);
 /* The writer has stopped; what it answered last is delivered now. */
 void outbox_free(struct outbox *outbox);
-/* RC_AGAIN when too many are under way: the caller keeps the batch. */
+/* RC_AGAIN when too many are under way, RC_REJECT once the writer has stopped: the caller keeps the
+ * batch. */
 must_check enum rc outbox_submit(struct outbox *outbox, struct batch *batch);
 
 #endif

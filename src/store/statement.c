@@ -105,10 +105,10 @@ const struct statement statements[] = {
      "WHERE o.source = r.source AND o.stream = r.stream AND c.source = r.source "
      "AND c.stream = r.stream AND o.lo < c.lo AND o.hi >= c.hi)"},
     {RECORD_PROVIDER, NULL, false,
-     "INSERT INTO providers (source, name, state, health, updated_us) "
-     "SELECT r.source, r.name, r.state, r.health, r.at_us {rows} WHERE true "
+     "INSERT INTO providers (source, name, state, reason, chosen, updated_us) "
+     "SELECT r.source, r.name, r.state, r.reason, r.chosen, r.at_us {rows} WHERE true "
      "ON CONFLICT (source, name) DO UPDATE SET state = excluded.state, "
-     "health = excluded.health, updated_us = excluded.updated_us"},
+     "reason = excluded.reason, chosen = excluded.chosen, updated_us = excluded.updated_us"},
     {RECORD_PRUNE, NULL, false,
      "DELETE FROM tombstones WHERE (collection, key) IN (SELECT t.collection, t.key {rows with} "
      "tombstones t WHERE t.at_us < r.tombstones_us ORDER BY t.at_us LIMIT 500)"},

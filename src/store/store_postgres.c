@@ -10,6 +10,7 @@
 
 #define WRITER_LOCK        "7236272618935575"
 #define LOCK_WAIT          "3s"
+#define WRITE_WAIT         "5s" /* behind somebody's lock; then it is told as trouble */
 #define LOCK_NOT_AVAILABLE "55P03"
 #define QUERY_CANCELED     "57014"
 #define ANSWER_US_MAX      INT64_C(30000000)
@@ -45,12 +46,15 @@ static enum rc run_plain(struct store_postgres *store, const char *sql, const ch
 }
 
 /* Takes the writer's lock, which lives as long as the connection. The server needs a moment to
- * notice that a killed process is gone, so a lock that is held is waited for a little. */
+ * notice that a killed process is gone, so a lock that is held is waited for a little. Other
+ * locks are waited for as long as the operator said, or WRITE_WAIT. */
 static enum rc take_lock(struct store_postgres *store, struct err *err)
 {
     PGresult *result = postgres_run(store, "SET lock_timeout = '" LOCK_WAIT "';"
                                            "SELECT pg_advisory_lock(" WRITER_LOCK ");"
-                                           "RESET lock_timeout");
+                                           "SELECT set_config('lock_timeout', CASE reset_val "
+                                           "WHEN '0' THEN '" WRITE_WAIT "' ELSE reset_val END, "
+                                           "false) FROM pg_settings WHERE name = 'lock_timeout'");
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     enum rc rc = RC_OK;
     store->locked = postgres_succeeded(result);

@@ -4,6 +4,7 @@
 #include "store/committer.h"
 #include "sys/clock.h"
 #include "sys/crashpoint.h"
+#include "sys/metrics.h"
 #include "sys/thread.h"
 #include "sys/thread_queue.h"
 
@@ -34,12 +35,22 @@ static void show(struct writer *writer)
     latest_put(writer->shown, &writer->state);
 }
 
+static void observe_latency(struct writer *writer, const struct batch *batch)
+{
+    if (writer->options.latency_us == NULL || batch->received_us == 0)
+        return;
+    int64_t took_us = clock_wall_us() - batch->received_us;
+    metric_observe(writer->options.latency_us, took_us > 0 ? (uint64_t)took_us : 0);
+}
+
 static void answer(struct writer *writer, struct batch *batches, enum rc rc)
 {
     while (batches != NULL) {
         struct batch *next = batches->next;
         batches->next = NULL;
         writer->state.records += rc == RC_OK ? batches->record_count : 0;
+        if (rc == RC_OK)
+            observe_latency(writer, batches);
         batches->committed(batches->courier, batches, rc);
         batches = next;
     }

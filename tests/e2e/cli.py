@@ -243,7 +243,8 @@ class Cli(unittest.TestCase):
                       "(2001, 'content', 's', 'c', 'dead', 'lost', 5, 0);"
                       "INSERT INTO quarantine (id, source, provider, digest, raw, size, reason, "
                       "at_us, seq) VALUES (3000, 'content', 'host', 'x', 'raw', 3, 'bad', 7, 0);"
-                      "INSERT INTO providers VALUES ('content', 'rpc', 'open', 'timed out', 9);"
+                      "INSERT INTO providers (source, name, state, reason, updated_us) "
+                      "VALUES ('content', 'rpc', 'open', 'timed out', 9);"
                       f"INSERT INTO cursors VALUES ('content', 's', '{CURSOR}', 5, 6, 0);"
                       "UPDATE engine SET next_n = 5000")
 
@@ -548,8 +549,7 @@ class Cli(unittest.TestCase):
 
     def wait_for_waiting_batch(self, daemon):
         """Until the reset stands at the writer, which cannot write."""
-        wait_until(lambda: daemon.ask("GET", "/health")[1]["websocket_connected"] is False,
-                   "the source to stop")
+        wait_until(lambda: daemon.health()["writer_trouble"], "a writer in trouble")
 
     def start(self, home, *words):
         return subprocess.Popen(

@@ -187,7 +187,7 @@ static void *forward(void *arg)
         bool stopping = proxy->stopping;
         for (int i = 0; i < LINES_MAX * 2 && !stopping; i++)
             if (polls[2 + i].revents != 0 && proxy->lines[i / 2].fds[i % 2] == polls[2 + i].fd)
-                read_side(proxy, &proxy->lines[i / 2], i % 2);
+                read_side(proxy, &proxy->lines[i / 2], (enum proxy_side)(i % 2));
         if (polls[1].revents != 0 && !stopping)
             accept_line(proxy);
         pthread_mutex_unlock(&proxy->lock);

@@ -4,7 +4,9 @@
 #include "answers.h"
 #include "fake_store.h"
 #include "store/commit.h"
+#include "store/outbox.h"
 #include "sys/clock.h"
+#include "sys/loop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -291,6 +293,36 @@ static void stopping_before_a_dead_store_gives_up_once_for_all(void **state)
     assert_true(later <= 11);
 }
 
+struct eager_owner {
+    struct outbox *outbox;
+    enum rc answer, again;
+};
+
+static void submit_once_more(void *arg, struct batch *batch, enum rc rc)
+{
+    struct eager_owner *owner = arg;
+    owner->answer = rc;
+    owner->again = outbox_submit(owner->outbox, batch);
+}
+
+/* A source with frames in hand fills the next batch as soon as one comes back. */
+static void an_answer_that_comes_after_the_stop_hands_nothing_over(void **state)
+{
+    struct bench *bench = *state;
+    struct loop *loop = loop_new();
+    start(bench);
+    struct eager_owner owner = {.outbox = outbox_new(loop, bench->writer, 4), .answer = RC_FATAL};
+    struct batch *batch = fill(bench, 0, 3);
+    batch->answered = submit_once_more;
+    batch->owner = &owner;
+    assert_int_equal(outbox_submit(owner.outbox, batch), RC_OK);
+    stop(bench);
+    outbox_free(owner.outbox);
+    loop_free(loop);
+    assert_int_equal(owner.answer, RC_OK);
+    assert_int_equal(owner.again, RC_REJECT);
+}
+
 int main(void)
 {
 #define WITH_WRITER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -306,6 +338,7 @@ int main(void)
         WITH_WRITER(stopping_commits_what_is_queued),
         WITH_WRITER(a_full_queue_leaves_the_batch_with_its_owner),
         WITH_WRITER(stopping_before_a_dead_store_gives_up_once_for_all),
+        WITH_WRITER(an_answer_that_comes_after_the_stop_hands_nothing_over),
     };
     return cmocka_run_group_tests_name("writer", tests, NULL, NULL);
 }

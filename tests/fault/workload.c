@@ -25,7 +25,7 @@ static const char *const dump_sql[] = {
     "CASE WHEN source = 'store' THEN '' ELSE reason END, "
     "CASE WHEN source = 'store' THEN 0 ELSE at_us END, times, seq "
     "FROM quarantine ORDER BY id",
-    "SELECT 'provider', source, name, state, health, updated_us FROM providers "
+    "SELECT 'provider', source, name, state, reason, chosen, updated_us FROM providers "
     "ORDER BY source, name",
     "SELECT 'tombstone', collection, key, rev, n, seq, at_us FROM tombstones "
     "ORDER BY collection, key",

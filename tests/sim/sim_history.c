@@ -219,7 +219,8 @@ static void make_commit(struct sim_event *event, struct sim_swarm *swarm, bool *
     *known = event->kind == EVENT_PUT;
     event->poison = event->kind == EVENT_PUT && !event->repost && sim_strikes(swarm, FAULT_POISON);
     if (event->kind == EVENT_PUT && !event->repost && sim_strikes(swarm, FAULT_HUGE_FRAME))
-        event->filler = (size_t)sim_between(swarm, 5000, 70000);
+        event->filler = (size_t)(below(swarm, 8) == 0 ? sim_between(swarm, 110000, 200000)
+                                                      : sim_between(swarm, 5000, 70000));
 }
 
 static void make_event(struct sim_event *event, struct sim_swarm *swarm, bool *alive)

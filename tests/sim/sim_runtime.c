@@ -125,7 +125,7 @@ static void note_opening(struct sim_world *world, int host, int64_t asked_us, si
 {
     world->openings =
         memory_resize(world->openings, (world->opening_count + 1) * sizeof *world->openings);
-    bool stranger = world->opening_count == 0;
+    bool stranger = world->db.cursor_host < 0;
     for (size_t i = 0; i < world->opening_count; i++)
         stranger = stranger || world->openings[i].host != host;
     world->openings[world->opening_count++] = (struct sim_opening){

@@ -124,6 +124,8 @@ static void apply_quarantine(struct sim_world *world, const struct record *recor
             return;
     if (row.by_store)
         row.rev = refused_rev(world, raw);
+    if (!row.by_store && row.size > 110000)
+        sim_saw(SIGHT_EVENT_OVER_BATCH);
     sim_saw(row.by_store ? SIGHT_QUARANTINED_BY_STORE
             : row.cut    ? SIGHT_QUARANTINED_CUT
                          : SIGHT_QUARANTINED);
@@ -132,15 +134,31 @@ static void apply_quarantine(struct sim_world *world, const struct record *recor
     db->quarantine[db->quarantine_count++] = row;
 }
 
+/* A closing row closes what lies inside it; it is done before any row is put. */
+static void close_gaps(struct sim_db *db, const struct commit *commit)
+{
+    for (size_t i = commit->begin[RECORD_GAP]; i < commit->begin[RECORD_GAP + 1]; i++) {
+        const struct field *fields = commit->records[i]->fields;
+        for (size_t g = 0; g < db->gap_count && !fields[GAP_CLOSED_US].null; g++)
+            if (fields[GAP_FROM_US].i <= db->gaps[g].from_us &&
+                fields[GAP_TO_US].i >= db->gaps[g].to_us)
+                db->gaps[g].closed = true;
+    }
+}
+
 static void apply_gap(struct sim_world *world, const struct record *record)
 {
     struct sim_db *db = &world->db;
-    struct sim_gap gap = {record->fields[GAP_FROM_US].i, record->fields[GAP_TO_US].i};
+    struct sim_gap gap = {record->fields[GAP_FROM_US].i, record->fields[GAP_TO_US].i,
+                          !record->fields[GAP_CLOSED_US].null};
+    sim_trace(world, "gap %" PRId64 " %" PRId64 " %s", gap.from_us, gap.to_us,
+              gap.closed ? "closed" : "open");
+    sim_saw(gap.closed ? SIGHT_GAP_CLOSED : SIGHT_GAP_STORED);
     for (size_t i = 0; i < db->gap_count; i++)
-        if (db->gaps[i].from_us == gap.from_us && db->gaps[i].to_us == gap.to_us)
+        if (db->gaps[i].from_us == gap.from_us && db->gaps[i].to_us == gap.to_us) {
+            db->gaps[i] = gap;
             return;
-    sim_trace(world, "gap %" PRId64 " %" PRId64, gap.from_us, gap.to_us);
-    sim_saw(SIGHT_GAP_STORED);
+        }
     db->gaps = memory_resize(db->gaps, (db->gap_count + 1) * sizeof *db->gaps);
     db->gaps[db->gap_count++] = gap;
 }
@@ -167,6 +185,7 @@ static void apply(struct sim_world *world, const struct commit *commit)
 {
     struct sim_db *db = &world->db;
     int64_t n = db->position.next_n;
+    close_gaps(db, commit);
     for (enum record_id kind = 0; kind < RECORD_ID_COUNT; kind++)
         for (size_t i = commit->begin[kind]; i < commit->begin[kind + 1]; i++) {
             const struct record *record = commit->records[i];
@@ -192,6 +211,17 @@ static void apply(struct sim_world *world, const struct commit *commit)
         sim_saw(SIGHT_FOLDED);
     db->position.commit_seq = commit->seq;
     db->position.next_n = commit->next_n;
+}
+
+/* Two commits with the same cursor row are one commit sent twice. */
+static void check_not_repeated(struct sim_world *world, const struct commit *commit, bool answered)
+{
+    uint64_t hash = (uint64_t)commit->epoch;
+    for (size_t i = commit->begin[RECORD_CURSOR]; i < commit->begin[RECORD_CURSOR + 1]; i++)
+        hash ^= sim_hash(bytes_at(commit->records[i], CURSOR_ROW_STATE));
+    if (hash == world->db.unanswered)
+        sim_fail(world, "I3: a commit whose answer was lost was written again");
+    world->db.unanswered = answered ? 0 : hash;
 }
 
 static bool is_poisoned(const struct commit *commit)
@@ -240,7 +270,9 @@ static enum rc write_commit(struct store *base, const struct commit *commit, str
     sim_verdict_commit(world);
     if (sim_strikes(swarm, FAULT_CRASH_AFTER_EFFECT))
         return lose_process(handle, err);
-    if (sim_strikes(swarm, FAULT_STORE_AMBIGUOUS))
+    bool lost = sim_strikes(swarm, FAULT_STORE_AMBIGUOUS);
+    check_not_repeated(world, commit, !lost);
+    if (lost)
         return err_set(err, RC_RETRY, "the answer was lost");
     return RC_OK;
 }

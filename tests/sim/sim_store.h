@@ -41,6 +41,7 @@ struct sim_quarantined {
 
 struct sim_gap {
     int64_t from_us, to_us;
+    bool closed;
 };
 
 struct sim_db {
@@ -53,7 +54,8 @@ struct sim_db {
     size_t gap_count;
     struct text cursor; /* as stored; empty: none */
     int64_t cursor_us;
-    int cursor_host; /* by the name in the cursor; -1: none */
+    int cursor_host;     /* by the name in the cursor; -1: none */
+    uint64_t unanswered; /* hash of the last commit if its answer was lost */
     int64_t position_down_until_us;
     size_t verified; /* every event before it is accounted for */
     bool *lost;      /* per event: it lies in a recorded gap */

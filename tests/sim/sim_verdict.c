@@ -46,7 +46,8 @@ static bool lies_in_gap(const struct sim_world *world, size_t at)
     for (size_t i = 0; i < world->db.gap_count; i++)
         for (int host = 0; host < world->shape.hosts; host++) {
             int64_t time_us = sim_history_time(&world->history, at, host);
-            if (world->db.gaps[i].from_us <= time_us && time_us < world->db.gaps[i].to_us)
+            if (!world->db.gaps[i].closed && world->db.gaps[i].from_us <= time_us &&
+                time_us < world->db.gaps[i].to_us)
                 return true;
         }
     return false;
@@ -114,9 +115,21 @@ static bool is_accounted(struct sim_world *world, size_t at)
     return world->db.lost[at];
 }
 
+static void check_gaps_apart(struct sim_world *world)
+{
+    const struct sim_gap *gaps = world->db.gaps;
+    for (size_t a = 0; a < world->db.gap_count; a++)
+        for (size_t b = 0; b < a; b++)
+            if (!gaps[a].closed && !gaps[b].closed && gaps[a].from_us <= gaps[b].to_us &&
+                gaps[b].from_us <= gaps[a].to_us)
+                sim_fail(world, "the open gaps %" PRId64 " and %" PRId64 " meet", gaps[b].from_us,
+                         gaps[a].from_us);
+}
+
 void sim_verdict_commit(struct sim_world *world)
 {
     struct sim_db *db = &world->db;
+    check_gaps_apart(world);
     if (db->cursor.len == 0)
         return;
     if (db->cursor_host < 0 && db->cursor_us != SIM_BEGIN_US)

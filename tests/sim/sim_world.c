@@ -43,6 +43,21 @@ static enum rc submit(void *arg, struct batch *batch)
     return life->ended ? RC_AGAIN : sim_writer_submit(&life->writer, batch);
 }
 
+/* The open gaps as the store has them. */
+static void load_gaps(const struct sim_db *db, struct gap_set *set)
+{
+    struct field params[GAP_LOAD_PARAMS];
+    gap_set_init(set, "jetstream", "live", 0);
+    gap_load_begin(set, params);
+    for (size_t i = 0; i < db->gap_count; i++) {
+        const struct sim_gap *gap = &db->gaps[i];
+        struct field columns[] = {field_int(gap->from_us), field_int(gap->to_us),
+                                  field_text(bytes_of("cut")), field_int(0)};
+        if (!gap->closed && !gap_load_row(set, columns, sizeof columns / sizeof columns[0]))
+            return;
+    }
+}
+
 static void start(void *arg)
 {
     struct sim_life *life = arg;
@@ -60,7 +75,10 @@ struct sim_life *sim_life_new(struct sim_world *world)
     sim_writer_init(&life->writer, life, sim_store_claim(&life->store, life));
     struct source_env env = {
         .runtime = &life->runtime, .pool = life->pool, .submit = submit, .submit_arg = life};
-    struct jetstream_options options = {.collections = collections,
+    struct gap_set gaps;
+    load_gaps(&world->db, &gaps);
+    struct jetstream_options options = {.gaps = &gaps,
+                                        .collections = collections,
                                         .collection_count = 2,
                                         .reconnect_delay_seconds =
                                             (uint32_t)sim_between(&world->swarm, 1, 5),
@@ -74,6 +92,7 @@ struct sim_life *sim_life_new(struct sim_world *world)
         options.endpoints[i] = sim_host_urls[i];
     if (jetstream_new(&env, &options, &life->source, &err) != RC_OK)
         sim_fail(world, "the source does not start: %s", err.text);
+    gap_set_deinit(&gaps);
     sim_trace(world, "born in epoch %" PRId64, life->store.epoch);
     life->start = (struct timer){.fn = start, .arg = life};
     timer_heap_arm(&life->timers, &life->start,
@@ -230,7 +249,8 @@ static void choose_shape(struct sim_world *world)
     bool cut = sim_has(swarm, FAULT_RETENTION);
     int64_t retention_us = sim_between(swarm, 20, 200) * SECOND_US;
     world->shape = (struct sim_shape){
-        .ring_bytes = (size_t)(huge ? sim_between(swarm, 32, 64) : sim_between(swarm, 1, 12)) << 13,
+        .ring_bytes = (size_t)(huge ? sim_between(swarm, 64, 128) : sim_between(swarm, 1, 12))
+                      << 13,
         .arena_bytes = (size_t)(huge ? sim_between(swarm, 112, 160) : sim_between(swarm, 36, 80))
                        << 10,
         .batches = (unsigned)sim_between(swarm, 2, 6),

@@ -1,126 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The suite that both stores pass. */
-#include "fixture.h"
-#include "store/commit.h"
-#include "store/store.h"
+#include "store_bench.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-struct bench {
-    struct fixture fixture;
-    struct store *store;
-    struct store_position position;
-    struct commit *commit;
-    struct batch batch;
-    struct err err;
-};
-
-static enum fixture_kind kind;
-static unsigned executed;
-
-#define assert_ok(rc_)                                                                             \
-    do {                                                                                           \
-        enum rc got_ = (rc_);                                                                      \
-        if (got_ != RC_OK)                                                                         \
-            fail_msg("%s: %s", rc_name(got_), bench->err.text);                                    \
-    } while (0)
-
-static int set_up(void **state)
-{
-    struct bench *bench = calloc(1, sizeof *bench);
-    unsigned applied;
-    fixture_open(&bench->fixture, kind);
-    assert_ok(store_open(bench->fixture.url, STORE_WRITE, &bench->store, &bench->err));
-    assert_ok(store_migrate(bench->store, &applied, &bench->err));
-    assert_ok(store_claim(bench->store, "test", NULL, 1, &bench->position, &bench->err));
-    bench->commit = commit_new();
-    arena_init(&bench->batch.arena, 1 << 20);
-    *state = bench;
-    executed++;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct bench *bench = *state;
-    commit_take_batches(bench->commit);
-    commit_free(bench->commit);
-    arena_deinit(&bench->batch.arena);
-    store_close(bench->store);
-    fixture_close(&bench->fixture);
-    free(bench);
-    return 0;
-}
-
-static struct record *add_post(struct bench *bench, const char *did, const char *rkey,
-                               const char *rev, int op, int64_t shared_us, const char *text)
-{
-    struct batch *batch = &bench->batch;
-    struct record *record = batch_add(batch, RECORD_POST);
-    assert_non_null(record);
-    assert_true(batch_set_text(batch, record, POST_DID, bytes_of(did)));
-    assert_true(batch_set_text(batch, record, POST_COLLECTION, bytes_of("app.bsky.feed.post")));
-    assert_true(batch_set_text(batch, record, POST_RKEY, bytes_of(rkey)));
-    assert_true(batch_set_text(batch, record, POST_REV, bytes_of(rev)));
-    assert_true(batch_set_text(batch, record, POST_TEXT, bytes_of(text)));
-    batch_set_int(record, POST_OP, op);
-    batch_set_int(record, POST_KIND, POST_KIND_POST);
-    batch_set_int(record, POST_SHARED_US, shared_us);
-    return record;
-}
-
-static void add_cursor(struct bench *bench, const char *source, const char *stream,
-                       const char *state, int64_t position)
-{
-    struct batch *batch = &bench->batch;
-    struct record *record = batch_add(batch, RECORD_CURSOR);
-    assert_true(batch_set_text(batch, record, CURSOR_ROW_SOURCE, bytes_of(source)));
-    assert_true(batch_set_text(batch, record, CURSOR_ROW_STREAM, bytes_of(stream)));
-    assert_true(batch_set_text(batch, record, CURSOR_ROW_STATE, bytes_of(state)));
-    batch_set_int(record, CURSOR_ROW_POSITION, position);
-    batch_set_int(record, CURSOR_ROW_AT_US, position);
-}
-
-static enum rc write_batch(struct bench *bench)
-{
-    assert_true(commit_add(bench->commit, &bench->batch));
-    enum rc rc = commit_write(bench->commit, bench->store, &bench->position, 42, &bench->err);
-    commit_take_batches(bench->commit);
-    struct arena arena = bench->batch.arena;
-    arena_reset(&arena);
-    bench->batch = (struct batch){.arena = arena};
-    return rc;
-}
-
-static int64_t number(struct bench *bench, const char *sql)
-{
-    int64_t value;
-    assert_ok(store_query_int(bench->store, sql, -1, &value, &bench->err));
-    return value;
-}
-
-static bool copy_text(void *arg, const struct field *columns, size_t count)
-{
-    assert_true(count == 1);
-    snprintf(arg, 256, "%.*s", columns[0].null ? 4 : (int)columns[0].b.len,
-             columns[0].null ? "NULL" : columns[0].b.data);
-    return false;
-}
-
-static const char *word(struct bench *bench, const char *sql)
-{
-    static char text[256];
-    snprintf(text, sizeof text, "no row");
-    assert_ok(store_query(bench->store, sql, NULL, 0, copy_text, text, &bench->err));
-    return text;
-}
 
 static void rows_and_cursor_commit_together(void **state)
 {
@@ -423,64 +307,8 @@ static void ingest_numbers_are_never_given_twice(void **state)
     }
 }
 
-static void deleting_from_the_posts_view_takes_its_links_along(void **state) /* R001-85 */
+int main(void)
 {
-    struct bench *bench = *state;
-    add_post(bench, "did:plc:a", "1", "r1", 0, 100, "x");
-    assert_ok(write_batch(bench));
-    assert_ok(bench->store->ops->script(
-        bench->store,
-        "INSERT INTO links (id, normalized_url, original_url) VALUES (1, 'https://e', 'https://e');"
-        "INSERT INTO post_links (post_id, link_id) SELECT id, 1 FROM posts",
-        &bench->err));
-    assert_int_equal(number(bench, "SELECT share_count FROM trending_links"), 1); /* R001-86 */
-    assert_ok(bench->store->ops->script(bench->store, "DELETE FROM posts", &bench->err));
-    assert_int_equal(number(bench, "SELECT count(*) FROM post_links"), 0);
-    assert_int_equal(number(bench, "SELECT count(*) FROM links"), 1);
-}
-
-/* R000-40 R001-81 R001-83 R003-61 R003-62 */
-static void the_tables_of_the_seed_documents_have_their_columns_and_defaults(void **state)
-{
-    struct bench *bench = *state;
-    assert_ok(bench->store->ops->script(
-        bench->store,
-        "INSERT INTO poll_state (user_handle) VALUES ('a.example');"
-        "INSERT INTO follows (did, handle) VALUES ('did:plc:a', 'a.example');"
-        "INSERT INTO jetstream_state (cursor_time_us) VALUES (5)",
-        &bench->err));
-    assert_int_equal(number(bench, "SELECT posts_fetched_count FROM poll_state"), 0);
-    assert_int_equal(number(bench, "SELECT count(*) FROM follows WHERE added_at IS NOT NULL "
-                                   "AND NOT backfill_completed AND display_name IS NULL "
-                                   "AND last_seen_at IS NULL"),
-                     1);
-    assert_int_equal(
-        bench->store->ops->script(bench->store,
-                                  "INSERT INTO jetstream_state (id, cursor_time_us) VALUES (2, 5)",
-                                  &bench->err),
-        RC_REJECT);
-    assert_int_equal(
-        bench->store->ops->script(bench->store,
-                                  "INSERT INTO follows (did, handle) VALUES ('did:plc:b', NULL)",
-                                  &bench->err),
-        RC_REJECT);
-    const char *twice = "INSERT INTO raw_transactions (n, account_id, provider_name, stream, "
-                        "event_id, status) SELECT coalesce(max(n), 0) + 1, 1, 'p', 'normal', "
-                        "'0123456789abcdef', 'confirmed' FROM raw_transactions";
-    assert_ok(bench->store->ops->script(
-        bench->store,
-        "INSERT INTO account (id, name, type, platform, identifier, created_us) VALUES "
-        "(1, 'x', 'exchange', 'kraken', 'k', 0);"
-        "INSERT INTO import_sessions (id, account_id, status, imported, skipped, started_us, "
-        "error) VALUES (1, 1, 'failed', 2, 3, 4, 'why')",
-        &bench->err));
-    assert_ok(bench->store->ops->script(bench->store, twice, &bench->err));
-    assert_int_equal(bench->store->ops->script(bench->store, twice, &bench->err), RC_REJECT);
-}
-
-static int run_on(enum fixture_kind which)
-{
-#define ON_STORE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         ON_STORE(rows_and_cursor_commit_together),
         ON_STORE(the_same_event_again_changes_nothing),
@@ -504,17 +332,6 @@ static int run_on(enum fixture_kind which)
         ON_STORE(text_is_ordered_by_bytes),
         ON_STORE(a_reset_forgets_one_stream_only),
         ON_STORE(ingest_numbers_are_never_given_twice),
-        ON_STORE(deleting_from_the_posts_view_takes_its_links_along),
-        ON_STORE(the_tables_of_the_seed_documents_have_their_columns_and_defaults),
     };
-    kind = which;
-    executed = 0;
-    int failed = cmocka_run_group_tests_name(fixture_kind_name(which), tests, NULL, NULL);
-    printf("store=%s tests=%u\n", fixture_kind_name(which), executed);
-    return failed;
-}
-
-int main(void)
-{
-    return run_on(FIXTURE_SQLITE) + run_on(FIXTURE_POSTGRES);
+    return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
 }

@@ -107,14 +107,18 @@ class Daemon:
         code = self.process.wait(WAIT_S)
         assert code == 0, f"ended with {code}:\n{self.words()}"
 
-    def ask(self, method, path, body=None):
+    def ask_raw(self, method, path, body=None):
         connection = SocketConnection(self.socket)
         try:
             connection.request(method, path, None if body is None else json.dumps(body))
             answer = connection.getresponse()
-            return answer.status, json.loads(answer.read())
+            return answer.status, answer.read()
         finally:
             connection.close()
+
+    def ask(self, method, path, body=None):
+        status, answer = self.ask_raw(method, path, body)
+        return status, json.loads(answer)
 
     def health(self):
         """The health page, or None while the daemon does not answer."""

@@ -71,9 +71,17 @@ static enum rc work_endless(struct request *request, struct store *store, struct
                        NULL, 0, take_nothing, NULL, err);
 }
 
+static enum rc work_patient(struct request *request, struct store *store, struct err *err)
+{
+    (void)request, (void)err;
+    store_limit_queries(store, 0);
+    return RC_OK;
+}
+
 static const struct route slow_routes[] = {
     {"GET", "/slow", ON_MAIN, begin_slow, work_slow, finish_slow, false},
     {"GET", "/endless", ON_MAIN, begin_slow, work_endless, finish_slow, false},
+    {"GET", "/patient", ON_MAIN, begin_slow, work_patient, finish_slow, false},
 };
 
 static void make_store(struct bench *bench, unsigned posts)
@@ -116,7 +124,7 @@ static int set_up_with(void **state, unsigned posts)
         .metrics = tell_metrics,
         .arg = bench,
         .routes = slow_routes,
-        .route_count = 2,
+        .route_count = sizeof slow_routes / sizeof slow_routes[0],
     };
     assert_int_equal(server_start(&bench->options, &bench->server, &bench->err), RC_OK);
     http_peer_connect(&bench->peer, server_port(bench->server, LISTENER_MAIN));

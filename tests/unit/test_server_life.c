@@ -230,6 +230,18 @@ static void a_query_that_takes_too_long_is_ended(void **state)
     }
 }
 
+static void what_one_request_allows_itself_holds_for_no_other(void **state)
+{
+    struct bench *bench = *state;
+    bench->options.query_us_max = 1000;
+    bench->options.readers = 1;
+    bench_restart(bench);
+    bench_reconnect(bench);
+    assert_int_equal(bench_get(bench, "/patient"), 200);
+    assert_int_equal(bench_get(bench, "/endless"), 503);
+    assert_true(bench_says(bench, "\"code\":\"DEADLINE\""));
+}
+
 static void a_client_that_leaves_while_it_waits_harms_nobody(void **state)
 {
     struct bench *bench = *state;
@@ -256,6 +268,7 @@ int main(void)
         SERVER(a_drain_whose_time_is_over_still_answers_everyone),
         SERVER(too_many_waiting_requests_are_told_to_come_back),
         SERVER(a_query_that_takes_too_long_is_ended),
+        SERVER(what_one_request_allows_itself_holds_for_no_other),
         SERVER(a_client_that_leaves_while_it_waits_harms_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,8 @@ CREATE TABLE providers (
     source TEXT COLLATE "C" NOT NULL,
     name TEXT COLLATE "C" NOT NULL,
     state TEXT COLLATE "C" NOT NULL,
-    health TEXT COLLATE "C",
+    reason TEXT COLLATE "C",
+    chosen TEXT COLLATE "C",
     updated_us BIGINT NOT NULL,
     PRIMARY KEY (source, name)
 );

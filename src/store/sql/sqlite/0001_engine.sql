@@ -83,7 +83,8 @@ CREATE TABLE providers (
     source TEXT NOT NULL,
     name TEXT NOT NULL,
     state TEXT NOT NULL,
-    health TEXT,
+    reason TEXT,
+    chosen TEXT,
     updated_us INTEGER NOT NULL,
     PRIMARY KEY (source, name)
 ) WITHOUT ROWID;

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Secrets given to the daemon must not come out of it: not in logs, pages, metrics, the database,
+error messages or the printed configuration.
+
+  canary.py TIDEMARK TIDEMARK_SIM"""
+
+import os
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path += [os.path.join(HERE, "..", "support")]
+
+from daemon_client import Daemon, Home  # noqa: E402
+from sim_client import Simulator  # noqa: E402
+
+KEY, SECRET, PASSWORD, TOKEN = ("canary-key-1f83d9ab", "canary-secret-5be0cd19",
+                                "canary-password-9b05688c", "canary-path-510e527fade682d1")
+CANARIES = (KEY, SECRET, PASSWORD, TOKEN)
+EXECUTED = {"sqlite": 0, "postgres": 0}
+
+
+def with_password(url):
+    return url.replace("postgres@", f"postgres:{PASSWORD}@", 1)
+
+
+def everything_stored(home):
+    """The database as bytes."""
+    if home.kind == "postgres":
+        return subprocess.run(["pg_dump", home.url], check=True, capture_output=True).stdout
+    content = b""
+    for name in os.listdir(home.folder):
+        path = os.path.join(home.folder, name)
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                content += file.read()
+    return content
+
+
+class Canary(unittest.TestCase):
+    program = sim_program = None
+
+    def settings(self, home, sim):
+        secret = home.folder + ".secret"
+        with open(secret, "w", encoding="utf-8") as file:
+            file.write(SECRET + "\n")
+        self.addCleanup(os.unlink, secret)
+        return (f"jetstream.endpoint=ws://127.0.0.1:{sim.port}/subscribe?key={TOKEN}",
+                "jetstream.fallback_endpoint=", "jetstream.reconnect_delay_seconds=1",
+                f"providers.etherscan.api_key={KEY}",
+                f"providers.kraken.api_secret_file={secret}", "log.level=debug")
+
+    def expect_silence(self, where, content):
+        if isinstance(content, str):
+            content = content.encode()
+        for canary in CANARIES:
+            self.assertNotIn(canary.encode(), content, f"{where} gives a secret away")
+
+    def talk(self, home, *arguments, environment=()):
+        done = subprocess.run([self.program, *arguments], capture_output=True, check=False,
+                              env=dict(os.environ, **dict(environment)))
+        self.expect_silence(" ".join(arguments[:2]), done.stdout + done.stderr)
+
+    def run_on(self, home):
+        sim = Simulator(self.sim_program, "--events", "300")
+        try:
+            settings = self.settings(home, sim)
+            if home.kind == "postgres":
+                settings += (f"store.url={with_password(home.url)}",)
+            flags = [part for setting in settings for part in ("--set", setting)]
+            with Daemon(self.program, home, settings) as daemon:
+                daemon.wait_for(lambda health: health["websocket_connected"], "a connection")
+                for path in ("/health", "/metrics", "/api/status", "/nothing"):
+                    status, body = daemon.ask_raw("GET", path)
+                    self.expect_silence(f"{path} ({status})", body)
+                self.talk(home, "status", "--set", f"store.data_dir={home.folder}", *flags)
+                self.talk(home, "providers", "--set", f"store.data_dir={home.folder}", *flags)
+                sim.process.terminate()
+                sim.process.wait()
+                daemon.wait_for(lambda health: not health["websocket_connected"], "its loss")
+                self.expect_silence("/api/status", daemon.ask_raw("GET", "/api/status")[1])
+                daemon.stop()
+                self.expect_silence("the log", daemon.words())
+            self.expect_silence("the store", everything_stored(home))
+            self.talk(home, "config", "print", *flags)
+            self.talk(home, "config", "check", *flags, "--set", "polling.posts_per_page=101")
+            self.talk(home, "run", *flags, "--set",
+                      f"store.url=postgresql://u:{PASSWORD}@127.0.0.1:1/none")
+        finally:
+            sim.process.kill()
+            sim.process.wait()
+            sim.process.stdout.close()
+
+    def test_no_secret_leaves_the_daemon(self):
+        for kind in ("sqlite", "postgres"):
+            with self.subTest(store=kind), Home(kind) as home:
+                self.run_on(home)
+            EXECUTED[kind] += 1
+
+
+if __name__ == "__main__":
+    Canary.program, Canary.sim_program = sys.argv[1:3]
+    result = unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2, exit=False).result
+    for name, count in EXECUTED.items():
+        print(f"store={name} tests={count}")
+    sys.exit(0 if result.wasSuccessful() else 1)
