@@ -377,6 +377,7 @@ class Jetstream(unittest.TestCase):
         self.both_stores(run)
 
     def test_more_follows_than_a_server_takes_are_filtered_here(self):
+        """R001-13"""
         def run(home):
             with self.simulator() as sim:
                 begin_before_everything(home, sim)
@@ -482,7 +483,7 @@ class Jetstream(unittest.TestCase):
         self.both_stores(run)
 
     def test_the_cursor_file_follows_the_database(self):
-        """R001-39 R001-40 R001-41 R001-95 R001-96"""
+        """R001-40 R001-41 R001-96"""
         def run(home):
             path = os.path.join(home.folder, "a", "folder", "cursor.txt")
             with self.simulator(events=800) as sim:
