@@ -3,13 +3,10 @@
 
 #include "config_load.h"
 #include "daemon_admin.h"
-#include "daemon_cursor_file.h"
-#include "daemon_dictionary.h"
-#include "daemon_follows.h"
+#include "daemon_firehose.h"
 #include "daemon_providers.h"
 #include "daemon_view.h"
 #include "serve/server.h"
-#include "source/jetstream.h"
 #include "store/outbox.h"
 #include "store/writer.h"
 #include "sys/clock.h"
@@ -26,15 +23,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BATCHES_MAX     32
-#define BATCH_BYTES     ((size_t)512 << 10)
-#define STOP_US_MAX     INT64_C(10000000)
-#define LOOK_US         INT64_C(200000)
-#define STOP_LOOK_US    INT64_C(20000)
-#define SECOND_US       INT64_C(1000000)
-#define RATE_US         INT64_C(2000000)
-#define FILE_JOBS_MAX   4
-#define COLLECTIONS_MAX 100 /* as many as a host takes */
+#define BATCHES_MAX  32
+#define BATCH_BYTES  ((size_t)512 << 10)
+#define STOP_US_MAX  INT64_C(10000000)
+#define LOOK_US      INT64_C(200000)
+#define STOP_LOOK_US INT64_C(20000)
+#define RATE_US      INT64_C(2000000)
 
 struct daemon {
     const struct daemon_options *options;
@@ -55,10 +49,7 @@ struct daemon {
     struct server *server;
     struct server_options server_options;
     struct text socket_path;
-    struct worker_pool *workers; /* for files and the odd query */
-    struct cursor_file cursor_file;
-    struct dictionary_files dictionaries;
-    struct follows follows;
+    struct firehose firehose;
     struct latest *shown;
     struct daemon_providers providers;
     struct metrics *metrics;
@@ -110,7 +101,7 @@ static void show(void *arg)
     writer_state(daemon->writer, &view.writer);
     view.queued = writer_queued(daemon->writer);
     latest_put(daemon->shown, &view);
-    cursor_file_look(&daemon->cursor_file, view.source.committed_us, clock_mono_us());
+    firehose_look(&daemon->firehose, view.source.committed_us, clock_mono_us());
     log_flush();
     runtime->ops->timer_arm(runtime, &daemon->look, LOOK_US);
 }
@@ -208,7 +199,7 @@ static void take_over(struct daemon *daemon, const struct config *fresh)
     daemon->tuning = tuning_of(fresh);
     if (daemon->source != NULL)
         daemon->source->ops->tune(daemon->source, &daemon->tuning);
-    daemon->cursor_file.every_us = fresh->jetstream.cursor_save_interval_seconds * SECOND_US;
+    firehose_tune(&daemon->firehose, fresh);
     size_t count = config_restart_needed(daemon->config, fresh, &paths);
     const char *at = text_string(&paths);
     for (size_t len; (len = strcspn(at, "\n")) > 0; at += len + (at[len] != '\0'))
@@ -224,7 +215,7 @@ static void reload(void *arg)
     struct daemon *daemon = arg;
     struct config fresh;
     struct err err;
-    follows_refresh(&daemon->follows);
+    firehose_refresh(&daemon->firehose);
     if (daemon->options->reload != NULL &&
         daemon->options->reload(daemon->options->reload_arg, &fresh)) {
         take_over(daemon, &fresh);
@@ -275,9 +266,7 @@ static enum rc read_positions(struct daemon *daemon, struct err *err)
     gap_load_begin(&daemon->jetstream_gaps, params);
     rc = store_query(daemon->store, gap_load_sql, params, GAP_LOAD_PARAMS, gap_load_row,
                      &daemon->jetstream_gaps, err);
-    if (rc == RC_OK && daemon->config->bluesky.actors.count > 0)
-        rc = follows_load(&daemon->follows, daemon->store, err);
-    return rc;
+    return rc == RC_OK ? firehose_load(&daemon->firehose, daemon->store, err) : rc;
 }
 
 static enum rc open_store(struct daemon *daemon, struct err *err)
@@ -313,69 +302,27 @@ static enum rc submit(void *arg, struct batch *batch)
     return outbox_submit(daemon->outbox, batch);
 }
 
-/* What is asked for: as configured, and what counts as sharing; an empty list is everything. */
-static size_t list_collections(const struct config *config, const char *names[COLLECTIONS_MAX])
-{
-    const struct config_list *wanted = &config->jetstream.wanted_collections;
-    size_t count = 0;
-    for (size_t i = 0; i < wanted->count && count < COLLECTIONS_MAX; i++)
-        names[count++] = wanted->items[i];
-    for (size_t i = 0; count > 0 && i < config->bluesky.collections.count; i++) {
-        bool post = strcmp(config->bluesky.collections.items[i], "post") == 0;
-        const char *name = post ? "app.bsky.feed.post" : "app.bsky.feed.repost";
-        bool there = count == COLLECTIONS_MAX;
-        for (size_t k = 0; k < count; k++)
-            there |= strcmp(names[k], name) == 0;
-        if (!there)
-            names[count++] = name;
-    }
-    return count;
-}
-
-/* The files beside the store; before the source. */
 static enum rc open_files(struct daemon *daemon, struct err *err)
 {
-    const struct config *config = daemon->config;
-    daemon->workers = worker_pool_new(daemon->loop, 1, FILE_JOBS_MAX);
-    enum rc rc =
-        cursor_file_init(&daemon->cursor_file, config->jetstream.cursor_file,
-                         config->jetstream.cursor_save_interval_seconds, daemon->workers, err);
-    config_socket_path(config, &daemon->socket_path);
+    config_socket_path(daemon->config, &daemon->socket_path);
     struct bytes folder = text_bytes(&daemon->socket_path);
     folder.len -= strlen(strrchr(text_string(&daemon->socket_path), '/'));
-    dictionary_files_init(&daemon->dictionaries, config->jetstream.dictionary_file, folder,
-                          daemon->workers);
-    return rc;
+    return firehose_open(&daemon->firehose, daemon->loop, folder, err);
 }
 
 static enum rc make_source(struct daemon *daemon, struct err *err)
 {
-    const struct config *config = daemon->config;
-    const char *collections[COLLECTIONS_MAX];
     struct source_env env = {.runtime = loop_runtime(daemon->loop),
                              .pool = daemon->pool,
                              .submit = submit,
                              .submit_arg = daemon};
     struct jetstream_options options = {
-        .endpoints = {config->jetstream.endpoint, or_none(config->jetstream.fallback_endpoint)},
-        .collections = collections,
-        .collection_count = list_collections(config, collections),
         .reconnect_delay_seconds = daemon->tuning.reconnect_delay_seconds,
         .max_reconnect_attempts = daemon->tuning.max_reconnect_attempts,
         .cursor_state = text_bytes(&daemon->jetstream_cursor),
         .gaps = &daemon->jetstream_gaps,
-        .start_us = cursor_file_read(&daemon->cursor_file),
-        .only_followed = config->bluesky.actors.count > 0,
-        .compress = config->jetstream.compress,
-        .dictionary_v1 = text_bytes(&daemon->dictionaries.v1),
-        .dictionary_v2 = text_bytes(&daemon->dictionaries.v2),
-        .keep_dictionary = dictionary_files_keep,
-        .keep_arg = &daemon->dictionaries,
     };
-    enum rc rc = jetstream_new(&env, &options, &daemon->source, err);
-    if (rc == RC_OK && options.only_followed)
-        follows_tell(&daemon->follows, daemon->source, daemon->workers);
-    return rc;
+    return firehose_make(&daemon->firehose, &env, &options, &daemon->source, err);
 }
 
 /* ---- forgetting a position ---- */
@@ -409,7 +356,7 @@ static void restart_after_reset(void *arg, const char *name)
     daemon->source_stopping = false;
     daemon->rate_us = 0;
     text_free(&daemon->jetstream_cursor);
-    cursor_file_forget(&daemon->cursor_file);
+    firehose_forget(&daemon->firehose);
     if (make_source(daemon, &err) != RC_OK) {
         say_failure("source_not_restarted", &err);
         fail_stop(daemon);
@@ -480,10 +427,7 @@ static void free_source(struct daemon *daemon)
         daemon->source->ops->view(daemon->source, &view);
         daemon->source->ops->free(daemon->source);
     }
-    if (daemon->cursor_file.path != NULL)
-        cursor_file_finish(&daemon->cursor_file, view.committed_us);
-    dictionary_files_deinit(&daemon->dictionaries);
-    follows_deinit(&daemon->follows);
+    firehose_close(&daemon->firehose, view.committed_us);
 }
 
 static void stop_all(struct daemon *daemon)
@@ -501,8 +445,7 @@ static void stop_all(struct daemon *daemon)
         reset_free(daemon->reset);
     if (daemon->network != NULL)
         network_free(daemon->network);
-    if (daemon->workers != NULL)
-        worker_pool_free(daemon->workers);
+    firehose_stop(&daemon->firehose);
     free_source(daemon);
     if (daemon->loop != NULL) {
         struct runtime *runtime = loop_runtime(daemon->loop);
@@ -526,7 +469,7 @@ int daemon_run(const struct daemon_options *options)
     struct daemon daemon = {.options = options, .config = options->config};
     struct err err;
     gap_set_init(&daemon.jetstream_gaps, "jetstream", "live", 0);
-    follows_init(&daemon.follows, options->config->store.url, (uint64_t)clock_wall_us());
+    firehose_init(&daemon.firehose, options->config, (uint64_t)clock_wall_us());
     enum rc rc = open_store(&daemon, &err);
     if (rc == RC_OK) {
         start_writer(&daemon);
