@@ -98,7 +98,7 @@ void cursor_file_look(struct cursor_file *file, int64_t committed, int64_t now_u
 
 void cursor_file_forget(struct cursor_file *file)
 {
-    if (*file->path != '\0')
+    if (file->written != 0 && cursor_file_read(file) == file->written)
         unlink(file->path);
     file->written = 0;
 }

@@ -58,7 +58,8 @@ static void on_opened(void *arg)
                   log_string("host", jetstream_host_name(js)),
                   log_string("wire", js->place.asked.wire == JETSTREAM_WIRE_V2 ? "v2" : "v1"),
                   log_bool("compressed", js->packing.current != NULL),
-                  log_int("cursor", js->place.asked.number), LOG_END});
+                  log_int("cursor", js->place.asked.number),
+                  log_int("cursor_us", js->place.asked.from_us), LOG_END});
     if (jetstream_filter_needs_hello(&js->filter))
         jetstream_connection_tell_filter(js);
 }

@@ -109,7 +109,11 @@ static void what_is_no_number_is_ignored_and_a_reset_forgets(void **state)
     assert_int_equal(small_file_write(desk.path, bytes_of("17\r\n"), &err), RC_OK);
     assert_true(cursor_file_read(&desk.file) == 17);
     cursor_file_forget(&desk.file);
-    assert_true(cursor_file_read(&desk.file) == 0);
+    assert_true(cursor_file_read(&desk.file) == 17); /* an operator's */
+    look(&desk, 100, 1000 * SECOND);
+    assert_true(look(&desk, 100, 1010 * SECOND) == 100);
+    cursor_file_forget(&desk.file);
+    assert_true(cursor_file_read(&desk.file) == 0); /* our own */
     close_desk(&desk, 0);
 }
 
