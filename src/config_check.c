@@ -109,13 +109,31 @@ const char *config_check_any_url(struct bytes value)
     return url_valid(value, schemes) ? NULL : "an https://, http://, wss:// or ws:// address";
 }
 
+/* What stands before the last @ is user and password. A letter in them that could end them earlier
+ * must be escaped: whoever reads the address would cut them there, and show the rest as a host. */
+static bool user_is_clear(struct bytes url)
+{
+    const char *slashes = memmem(url.data, url.len, "://", 3);
+    const char *at = memrchr(url.data, '@', url.len);
+    if (slashes == NULL || at == NULL)
+        return true;
+    const char *user = slashes + 3;
+    struct bytes rest = bytes_make(user, (size_t)(url.data + url.len - user));
+    return user + until(rest, "/?#[]@").len == at;
+}
+
 const char *config_check_store(struct bytes value)
 {
     bool masked = memmem(value.data, value.len, SECRET_MASK, strlen(SECRET_MASK)) != NULL;
     bool file = bytes_starts_with(value, "sqlite:") && value.len > strlen("sqlite:");
     bool server =
         bytes_starts_with(value, "postgresql://") || bytes_starts_with(value, "postgres://");
-    return (file || server) && !masked ? NULL : "sqlite:PATH or postgresql://...";
+    if ((!file && !server) || masked)
+        return "sqlite:PATH or postgresql://...";
+    if (server && !user_is_clear(value))
+        return "an address whose user and password have / ? # [ ] and @ written as %2F %3F %23 "
+               "%5B %5D and %40";
+    return NULL;
 }
 
 const char *config_check_listen(struct bytes value)

@@ -188,6 +188,17 @@ static enum rc add_listener(struct server *server, enum listener_kind kind, int 
     return err_set(err, RC_REJECT, "the HTTP library does not start");
 }
 
+/* Whoever reaches the main address may read everything: no token is asked for there. */
+static enum rc check_reach(const char *address, struct err *err)
+{
+    if (address == NULL || !listen_socket_is_remote(address))
+        return RC_OK;
+    return err_set(err, RC_REJECT,
+                   "serve.listen is %s: only a loopback address is served, 127.0.0.1:8080 or "
+                   "[::1]:8080; put a proxy that asks for a password in front of it",
+                   address);
+}
+
 static enum rc listen_everywhere(struct server *server, struct err *err)
 {
     const struct server_options *options = &server->options;
@@ -196,7 +207,7 @@ static enum rc listen_everywhere(struct server *server, struct err *err)
         [LISTENER_HEALTH] = options->health_listen,
         [LISTENER_SOCKET] = options->socket_path,
     };
-    enum rc rc = RC_OK;
+    enum rc rc = check_reach(options->listen, err);
     for (size_t i = 0; i < LISTENER_COUNT && rc == RC_OK; i++) {
         int fd;
         if (addresses[i] == NULL)

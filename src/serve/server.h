@@ -24,7 +24,7 @@ struct status_live;
 struct server;
 
 struct server_options {
-    const char *listen;        /* "127.0.0.1:8080"; NULL: none. Port 0: a free one */
+    const char *listen;        /* "127.0.0.1:8080", loopback only; NULL: none. Port 0: a free one */
     const char *health_listen; /* "127.0.0.1:8081"; NULL: none */
     const char *socket_path;   /* the data directory's tidemark.sock; NULL: none */
     const char *store_url;

@@ -32,7 +32,9 @@ typedef bool row_fn(void *arg, const struct field *columns, size_t count);
 struct store {
     const struct store_ops *ops;
     int64_t query_us_max; /* of each query of a reader; 0: none. See store_limit_queries() */
-    /* Asked now and then during a long read of SQLite: true ends it with RC_AGAIN. NULL: never. */
+    bool patient;         /* the whole store is being read: a server may be silent for long */
+    /* Asked now and then during a long read of SQLite, and of a patient one of PostgreSQL: true
+     * ends it with RC_AGAIN. NULL: never. */
     bool (*stop)(void *arg);
     void *stop_arg;
 };

@@ -125,15 +125,32 @@ static void close_postgres(struct store *base)
     free(store);
 }
 
+/* The library's own words about a bad address repeat it, password and all. */
+static enum rc check_address(const char *url, struct err *err)
+{
+    char *why = NULL;
+    PQconninfoOption *options = PQconninfoParse(url, &why);
+    bool good = options != NULL;
+    PQconninfoFree(options);
+    PQfreemem(why);
+    return good ? RC_OK
+                : err_set(err, RC_REJECT,
+                          "store.url is no address PostgreSQL can read: look at its brackets, its "
+                          "%%XX and the names after the ?");
+}
+
 static enum rc open_postgres(const char *url, enum store_mode mode, struct store **out,
                              struct err *err)
 {
+    enum rc rc = check_address(url, err);
+    if (rc != RC_OK)
+        return rc;
     struct store_postgres *store = memory_new_zeroed(1, sizeof *store);
     store->store.ops = &store_postgres_ops;
     store->url = memory_copy_string(url);
     store->mode = mode;
     store->answer_us_max = ANSWER_US_MAX;
-    enum rc rc = dial(store, err);
+    rc = dial(store, err);
     if (rc == RC_OK && mode == STORE_WRITE && !store->locked)
         rc = refuse_second(store, err);
     if (rc != RC_OK) {
@@ -240,14 +257,6 @@ static enum rc send_query(struct store_postgres *store, const char *sql, const s
     return RC_OK;
 }
 
-static void cancel(struct store_postgres *store)
-{
-    char why[256];
-    PGcancel *token = PQgetCancel(store->connection);
-    PQcancel(token, why, sizeof why);
-    PQfreeCancel(token);
-}
-
 /* Tells the server the time limit once it has changed. */
 static enum rc limit_query(struct store_postgres *store, struct err *err)
 {
@@ -264,7 +273,10 @@ static enum rc limit_query(struct store_postgres *store, struct err *err)
 static enum rc fail_query(struct store_postgres *store, const PGresult *result, struct err *err)
 {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    if (state != NULL && strcmp(state, QUERY_CANCELED) == 0)
+    bool ended = state != NULL && strcmp(state, QUERY_CANCELED) == 0;
+    if (ended && store->store.query_us_max == 0)
+        return err_set(err, RC_AGAIN, "the program is stopping");
+    if (ended)
         return err_set(err, RC_AGAIN, "the query took longer than %" PRId64 " ms",
                        store->store.query_us_max / 1000);
     return postgres_fail(store, result, "cannot read", err);
@@ -295,7 +307,7 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
                 columns[i] = read_value(result, 0, i);
             wanted = fn(arg, columns, (size_t)count);
             if (!wanted)
-                cancel(store);
+                postgres_cancel(store);
         } else if (wanted && !postgres_succeeded(result)) {
             rc = fail_query(store, result, err);
         }

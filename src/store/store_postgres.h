@@ -39,6 +39,8 @@ bool postgres_succeeded(const PGresult *result);
 /* The next answer; NULL at the end of a command's answers, and when none came in time, which makes
  * the connection a lost one. */
 PGresult *postgres_next(struct store_postgres *store);
+/* Has the server end what it is doing; its answers are still to be read. */
+void postgres_cancel(struct store_postgres *store);
 /* All answers to what was sent; the last one, which is the failure if there was one. */
 PGresult *postgres_last(struct store_postgres *store);
 /* Runs a text of one or more statements, as postgres_last() answers it. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define READ_ONLY_STATE "25006" /* the server became a replica */
+#define STOP_LOOK_US    INT64_C(100000)
 
 bool postgres_succeeded(const PGresult *result)
 {
@@ -47,11 +48,36 @@ enum rc postgres_fail(struct store_postgres *store, const PGresult *result, cons
                    state);
 }
 
+void postgres_cancel(struct store_postgres *store)
+{
+    char why[256];
+    PGcancel *token = PQgetCancel(store->connection);
+    PQcancel(token, why, sizeof why);
+    PQfreeCancel(token);
+}
+
+/* False when the server was silent for too long. A patient reader waits while the connection
+ * lives, and until it is told to stop. */
+static bool await_answer(struct store_postgres *store)
+{
+    const struct store *base = &store->store;
+    int fd = PQsocket(store->connection);
+    bool stopping = false;
+    while (base->patient && !stopping) {
+        if (socket_wait_readable(fd, STOP_LOOK_US))
+            return true;
+        stopping = base->stop != NULL && base->stop(base->stop_arg);
+        if (stopping)
+            postgres_cancel(store);
+    }
+    return socket_wait_readable(fd, store->answer_us_max);
+}
+
 PGresult *postgres_next(struct store_postgres *store)
 {
     assert(store->connection != NULL);
     while (!store->lost && PQisBusy(store->connection)) {
-        if (!socket_wait_readable(PQsocket(store->connection), store->answer_us_max))
+        if (!await_answer(store))
             store->lost = true;
         else if (!PQconsumeInput(store->connection))
             break;

@@ -16,6 +16,7 @@
 #define QUERY_COLUMNS_MAX 64
 #define CLOCK_STEPS       4000
 #define CHECKPOINT_PAGES  10000
+#define LOG_LENGTHS       4
 #define COPY_PAGES        1024
 
 static struct store_sqlite *of(struct store *store)
@@ -91,13 +92,20 @@ void sqlite_abandon(struct store_sqlite *store)
 }
 
 /* Moves a long log into the database after a commit. The commit stands whatever comes of this, so
- * a failure that cannot be waited out is told at the next one. */
+ * a failure that cannot be waited out is told at the next one. Where somebody reads at every moment
+ * the log never begins anew by itself: grown to several times its length it waits for those who
+ * read now, and when they take longer than that, again after another such length. */
 static int checkpoint(void *arg, sqlite3 *db, const char *name, int pages)
 {
     struct store_sqlite *store = arg;
-    if (pages < store->checkpoint_pages)
+    if (pages < store->checkpoint_pages) {
+        store->outlasted = 0;
         return SQLITE_OK;
-    int code = sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    }
+    bool wait = pages / store->checkpoint_pages >= LOG_LENGTHS + store->outlasted;
+    int mode = wait ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE;
+    int code = sqlite3_wal_checkpoint_v2(db, name, mode, NULL, NULL);
+    store->outlasted += wait && code != SQLITE_OK;
     if (code != SQLITE_OK && !store->broken)
         store->broken =
             sqlite_fail(store, code, "cannot checkpoint", &store->broken_err) == RC_FATAL;

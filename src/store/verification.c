@@ -134,11 +134,10 @@ static enum rc judge_answer(struct verification_check *check, enum rc rc, const 
     return RC_OK;
 }
 
-enum rc verification_run(struct store *store, cursor_judge_fn *judge, void *judge_arg,
-                         struct verification *out, struct err *err)
+static enum rc run_checks(struct store *store, cursor_judge_fn *judge, void *judge_arg,
+                          struct verification *out, struct err *err)
 {
-    assert(store != NULL && judge != NULL && out != NULL);
-    *out = (struct verification){0};
+    assert(out->count == 0);
     struct verification_check *check = begin_check(out, "schema");
     enum rc rc = judge_answer(check, store_check_schema(store, err), err);
     for (size_t i = 0; rc == RC_OK && i < sizeof rules / sizeof rules[0]; i++) {
@@ -153,6 +152,17 @@ enum rc verification_run(struct store *store, cursor_judge_fn *judge, void *judg
     struct judging judging = {begin_check(out, "cursors"), judge, judge_arg};
     return judge_answer(judging.check,
                         store_query(store, cursor_sql, NULL, 0, judge_cursor, &judging, err), err);
+}
+
+enum rc verification_run(struct store *store, cursor_judge_fn *judge, void *judge_arg,
+                         struct verification *out, struct err *err)
+{
+    assert(store != NULL && judge != NULL && out != NULL);
+    *out = (struct verification){0};
+    store->patient = true;
+    enum rc rc = run_checks(store, judge, judge_arg, out, err);
+    store->patient = false;
+    return rc;
 }
 
 bool verification_is_good(const struct verification *verification)

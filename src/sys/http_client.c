@@ -41,7 +41,8 @@ struct http_call {
     struct http_url url;
     char *method;
     struct text request_body;
-    struct curl_slist *headers, *safe_headers; /* safe: may go to another origin */
+    struct curl_slist *headers, *safe_headers; /* safe: may go to another origin; NULL once it
+                                                * went there */
     uint32_t connect_ms, total_ms, redirects_left, redirects_max;
     size_t body_bytes_max;
     bool stranger;
@@ -234,7 +235,7 @@ static bool follow(struct http_call *call, int status)
         return true;
     }
     assert(target.origin != NULL);
-    if (strcmp(target.origin, call->url.origin) != 0) {
+    if (call->safe_headers != NULL && strcmp(target.origin, call->url.origin) != 0) {
         curl_slist_free_all(call->headers);
         call->headers = call->safe_headers;
         call->safe_headers = NULL;

@@ -48,6 +48,16 @@ static bool parse_address(const char *text, struct address *out)
     return inet_pton(AF_INET, host, &out->v4.sin_addr) == 1;
 }
 
+bool listen_socket_is_remote(const char *address)
+{
+    struct address to;
+    if (!parse_address(address, &to))
+        return false;
+    if (to.any.sa_family == AF_INET6)
+        return !IN6_IS_ADDR_LOOPBACK(&to.v6.sin6_addr);
+    return ntohl(to.v4.sin_addr.s_addr) >> 24 != IN_LOOPBACKNET;
+}
+
 enum rc listen_socket_tcp(const char *address, int *fd, unsigned *port, struct err *err)
 {
     struct address to;

@@ -198,6 +198,17 @@ class Cli(unittest.TestCase):
             self.assertEqual(self.failing(home, 0), {})
         self.both_stores(run)
 
+    def test_a_password_in_the_address_of_a_store_is_never_shown(self):
+        for address in ("u:%s@[::1/db", "u:%%zz%s@h/db", "u:a@%s@h/db", "u:a/%s@h/db",
+                        "u:a?%s@h/db", "u:%s@127.0.0.1:1/db", "u:%s@h:x/db"):
+            with self.subTest(address=address), Home("sqlite") as home:
+                home.url = "postgresql://" + address % "hunter2"
+                out, words = self.tell(home, "status", code=1)
+                self.assertEqual(out, "")
+                self.assertIn("store.url" if "127" not in address and "x" not in address
+                              else "cannot connect", words)
+                self.assertNotIn("hunter2", words)
+
     def test_a_store_newer_than_the_program_is_left_alone(self):
         def run(home):
             self.tell(home, "migrate")

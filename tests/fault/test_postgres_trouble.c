@@ -3,6 +3,7 @@
  * What PostgreSQL may answer to a commit, and who else may hold the store meanwhile. */
 #include "breaking_proxy.h"
 #include "fixture.h"
+#include "store/store_postgres.h"
 #include "sys/clock.h"
 #include "writer_bench.h"
 
@@ -242,6 +243,22 @@ static int learn(void **state)
     return 0;
 }
 
+static void a_server_that_thinks_for_long_is_lost_unless_the_whole_store_is_read(void **state)
+{
+    struct bench *bench = *state;
+    struct store *reader = NULL;
+    struct err err;
+    int64_t count;
+    const char *slow = "SELECT count(*) FROM (SELECT pg_sleep(1)) s";
+    assert_int_equal(store_open(bench->fixture.url, STORE_READ, &reader, &err), RC_OK);
+    ((struct store_postgres *)reader)->answer_us_max = 100000;
+    assert_int_equal(store_query_int(reader, slow, -1, &count, &err), RC_RETRY);
+    reader->patient = true;
+    assert_int_equal(store_query_int(reader, slow, -1, &count, &err), RC_OK);
+    assert_int_equal(count, 1);
+    store_close(reader);
+}
+
 int main(void)
 {
 #define ON_SERVER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -252,6 +269,7 @@ int main(void)
         ON_SERVER(preparing_can_be_taken_up_again),
         ON_SERVER(a_key_too_long_for_its_index_is_quarantined),
         ON_SERVER(a_writer_cut_off_is_fenced_by_the_next),
+        ON_SERVER(a_server_that_thinks_for_long_is_lost_unless_the_whole_store_is_read),
     };
     int failed = cmocka_run_group_tests_name("postgres_trouble", tests, learn, NULL);
     printf("store=postgres tests=%u\n", executed);

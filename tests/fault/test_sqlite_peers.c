@@ -3,15 +3,19 @@
  * Who else has the SQLite file open: another program that writes, a second tidemark, readers that
  * take their time, and a backup while commits go on. */
 #include "fixture.h"
+#include "store/store_sqlite.h"
 #include "writer_bench.h"
 
 #include <sqlite3.h>
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -136,6 +140,62 @@ static void a_reader_that_takes_its_time_stops_no_commit(void **state)
     sqlite3_close(reader);
 }
 
+#define CROWD        3
+#define LOG_PAGES    16 /* at which the log is moved into the database */
+#define LOG_PAGE_MAX 400
+
+struct crowd {
+    const char *path;
+    atomic_bool leave;
+};
+
+/* One read after the other, each a little longer than a commit. */
+static void *read_on(void *arg)
+{
+    struct crowd *crowd = arg;
+    sqlite3 *db = open_raw(crowd->path);
+    while (!atomic_load(&crowd->leave)) {
+        run_raw(db, "BEGIN; SELECT count(*) FROM post");
+        run_raw(db, "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r LIMIT 30000) "
+                    "SELECT count(*) FROM r; COMMIT");
+    }
+    sqlite3_close(db);
+    return NULL;
+}
+
+/* Somebody reads at every moment: the log must not grow for as long as that lasts. */
+static void readers_that_take_turns_do_not_keep_the_log_growing(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct store *store;
+    struct err err;
+    unsigned applied;
+    pthread_t threads[CROWD];
+    struct stat log;
+    char path[300];
+    fixture_open(&fixture, FIXTURE_SQLITE);
+    struct crowd crowd = {.path = fixture.url + 7};
+    assert_int_equal(store_open(fixture.url, STORE_WRITE, &store, &err), RC_OK);
+    assert_int_equal(store_migrate(store, &applied, &err), RC_OK);
+    ((struct store_sqlite *)store)->checkpoint_pages = LOG_PAGES;
+    for (int i = 0; i < CROWD; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, read_on, &crowd), 0);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(
+            store->ops->script(store, "UPDATE engine SET next_n = next_n + 1 WHERE id = 1", &err),
+            RC_OK);
+    snprintf(path, sizeof path, "%s-wal", crowd.path);
+    assert_int_equal(stat(path, &log), 0);
+    atomic_store(&crowd.leave, true);
+    for (int i = 0; i < CROWD; i++)
+        pthread_join(threads[i], NULL);
+    store_close(store);
+    fixture_close(&fixture);
+    printf("log pages=%d\n", (int)(log.st_size / 4096));
+    assert_in_range(log.st_size / 4096, 1, LOG_PAGE_MAX);
+}
+
 /* Where the ledger's cursor of a copy stands. */
 static int64_t cursor_of(const char *url)
 {
@@ -241,6 +301,7 @@ int main(void)
         ON_FILE(a_program_that_writes_makes_the_writer_wait),
         ON_FILE(a_second_process_is_refused_while_the_first_lives),
         ON_FILE(a_reader_that_takes_its_time_stops_no_commit),
+        cmocka_unit_test(readers_that_take_turns_do_not_keep_the_log_growing),
         ON_FILE(a_backup_during_commits_is_one_moment_and_can_go_on),
         ON_FILE(a_restored_backup_converges),
         ON_FILE(a_backup_that_cannot_be_written_says_so),

@@ -238,6 +238,30 @@ static void a_reader_s_query_ends_when_its_time_is_up(void **state)
     store_close(reader);
 }
 
+static bool is_to_stop(void *arg)
+{
+    ++*(unsigned *)arg;
+    return true;
+}
+
+static void a_long_read_ends_when_the_program_stops(void **state)
+{
+    struct bench *bench = *state;
+    struct store *reader = NULL;
+    int64_t count;
+    unsigned asked = 0;
+    const char *endless = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) "
+                          "SELECT count(*) FROM r";
+    assert_ok(store_open(bench->fixture.url, STORE_READ, &reader, &bench->err));
+    reader->patient = true;
+    reader->stop = is_to_stop;
+    reader->stop_arg = &asked;
+    assert_int_equal(store_query_int(reader, endless, -1, &count, &bench->err), RC_AGAIN);
+    assert_non_null(strstr(bench->err.text, "stopping"));
+    assert_true(asked > 0);
+    store_close(reader);
+}
+
 static void migrating_again_does_nothing(void **state)
 {
     struct bench *bench = *state;
@@ -326,6 +350,7 @@ int main(void)
         ON_STORE(a_second_writer_is_refused_while_the_first_lives),
         ON_STORE(a_reader_sees_only_what_is_committed),
         ON_STORE(a_reader_s_query_ends_when_its_time_is_up),
+        ON_STORE(a_long_read_ends_when_the_program_stops),
         ON_STORE(migrating_again_does_nothing),
         ON_STORE(a_schema_newer_than_the_program_is_refused),
         ON_STORE(a_changed_migration_is_refused),

@@ -279,6 +279,9 @@ static void addresses_are_checked(void **state)
            "/health is served there too\n");
     expect("store: {url: mysql://x}\n", "t.yaml:1:14: store.url is \"mysql://x\"; it must be "
                                         "sqlite:PATH or postgresql://...\n");
+    expect("store: {url: \"postgresql://u:a/b@h/db\"}\n",
+           "t.yaml:1:14: store.url is \"postgresql://u:********@h/db\"; it must be an address "
+           "whose user and password have / ? # [ ] and @ written as %2F %3F %23 %5B %5D and %40\n");
     expect("log: {rotate: 10:5}\n", "t.yaml:1:15: log.rotate is \"10:5\"; it must be a size and a "
                                     "count, like 10M:5 (K, M or G; 1 to 100 files)\n");
 }

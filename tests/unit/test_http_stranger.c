@@ -32,7 +32,7 @@ struct bench {
     struct loop *loop;
     struct http_client *client;
     struct script_server *server, *other;
-    struct text answer;   /* of `server`, to every path but "/end" */
+    struct text answer;   /* to every path but "/end" and "/back" */
     struct text heard[2]; /* by `server` and by `other` */
     size_t requests;
     bool told;
@@ -80,6 +80,17 @@ static void assert_says(struct bench *bench, enum rc rc, const char *words)
                  words);
 }
 
+static void send_back(struct script_conn *conn, unsigned port)
+{
+    struct text moved = {0};
+    text_appendf(&moved,
+                 "HTTP/1.1 302 Moved\r\nContent-Length: 0\r\nLocation: http://127.0.0.1:%u/end"
+                 "\r\n\r\n",
+                 port);
+    script_send(conn, text_bytes(&moved));
+    text_free(&moved);
+}
+
 static void answer(struct script_conn *conn, struct text *heard)
 {
     struct bench *bench = conn->arg;
@@ -89,11 +100,14 @@ static void answer(struct script_conn *conn, struct text *heard)
     if (len == 0 || conn->received.len < len + body)
         return;
     bool end = memmem(conn->received.data, len, " /end HTTP", 10) != NULL;
+    bool back = memmem(conn->received.data, len, " /back HTTP", 11) != NULL;
     bench->requests++;
     text_append(heard, conn->received.data, len + body);
     script_take(conn, len + body);
     if (end)
         script_say(conn, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nend!");
+    else if (back)
+        send_back(conn, script_server_port(bench->server));
     else
         script_send(conn, text_bytes(&bench->answer));
 }
@@ -241,6 +255,23 @@ static void another_origin_gets_no_secrets(void **state)
     assert_non_null(strstr(text_string(&bench->heard[1]), "Accept: text/html"));
 }
 
+static void every_further_origin_gets_the_harmless_headers(void **state)
+{
+    struct bench *bench = *state;
+    char url[64];
+    struct http_header headers[] = {{"X-Api-Key", "secret"}, {"Accept", "text/html"}};
+    struct http_request request = {
+        .headers = headers, .header_count = 2, .stranger = true, .redirects_max = 3};
+    snprintf(url, sizeof url, "http://127.0.0.1:%u/back", script_server_port(bench->other));
+    redirect_to(bench, 302, url);
+    fetch(bench, "/", request);
+    assert_string_equal(text_string(&bench->body), "end!");
+    const char *last = strstr(text_string(&bench->heard[0]), "GET /end");
+    assert_non_null(last);
+    assert_null(strstr(last, "secret"));
+    assert_non_null(strstr(last, "Accept: text/html"));
+}
+
 /* ---- connections ---- */
 
 static void a_stranger_gets_no_connection_that_was_made_for_us(void **state)
@@ -350,6 +381,7 @@ int main(void)
         TEST(a_redirect_is_the_answer_where_none_is_followed),
         TEST(a_redirect_keeps_the_method_only_where_it_must),
         TEST(another_origin_gets_no_secrets),
+        TEST(every_further_origin_gets_the_harmless_headers),
         TEST(a_stranger_gets_no_connection_that_was_made_for_us),
         TEST(a_stranger_s_fetch_uses_no_proxy),
         TEST(a_gzip_bomb_is_cut_at_the_cap),

@@ -91,6 +91,28 @@ static void an_address_that_cannot_be_had_is_an_error_that_says_so(void **state)
     assert_non_null(strstr(bench->err.text, "shorter data directory"));
 }
 
+/* No token is asked for on the main address, so nobody else may reach it. */
+static void only_this_machine_is_served(void **state)
+{
+    struct bench *bench = *state;
+    static const char *const open_to_others[] = {"0.0.0.0:0", "[::]:0", "192.168.0.1:0",
+                                                 "[::ffff:127.0.0.1]:0"};
+    struct server_options options = {.store_url = bench->fixture.url};
+    struct server *second;
+    for (size_t i = 0; i < sizeof open_to_others / sizeof open_to_others[0]; i++) {
+        options.listen = open_to_others[i];
+        assert_int_equal(server_start(&options, &second, &bench->err), RC_REJECT);
+        assert_non_null(strstr(bench->err.text, "only a loopback address is served"));
+    }
+    options.listen = "127.8.9.10:0";
+    assert_int_equal(server_start(&options, &second, &bench->err), RC_OK);
+    server_stop(second);
+    options.listen = "127.0.0.1:0"; /* health tells nothing that needs a token */
+    options.health_listen = "0.0.0.0:0";
+    assert_int_equal(server_start(&options, &second, &bench->err), RC_OK);
+    server_stop(second);
+}
+
 static void a_store_that_comes_back_is_read_again(void **state)
 {
     struct bench *bench = *state;
@@ -263,6 +285,7 @@ int main(void)
         SERVER(the_socket_is_private_and_gone_afterwards),
         SERVER(a_dead_ones_socket_is_replaced_and_a_living_ones_is_not),
         SERVER(an_address_that_cannot_be_had_is_an_error_that_says_so),
+        SERVER(only_this_machine_is_served),
         SERVER(a_store_that_comes_back_is_read_again),
         SERVER(a_drain_answers_what_is_under_way_and_refuses_the_rest),
         SERVER(a_drain_whose_time_is_over_still_answers_everyone),
