@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 #define COMMITS     201
-#define ROUNDS      8
+#define ROUNDS      12
 #define KILLS       3
 #define COLD_GOAL   10.0
 #define KILLED_GOAL 1.0
@@ -304,9 +304,10 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < KILLS; i++)
         make_killed(folders[i], log_mib[i]);
     for (size_t round = 0; round < ROUNDS; round++) {
-        play_round("clean", &cold);
-        for (size_t i = 0; i < KILLS; i++)
+        for (size_t i = 0; i < KILLS; i++) {
+            play_round("clean", &cold); /* every ratio stands on it */
             play_round(folders[i], &killed[i]);
+        }
     }
     end(sim_pid, SIGTERM);
     ok = report("start_cold", cold.daemon, cold.bare, COLD_GOAL);
