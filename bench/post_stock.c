@@ -88,9 +88,11 @@ struct bytes post_stock_state(const struct post_stock *stock, size_t posts,
                               char out[STOCK_STATE_MAX])
 {
     int len = snprintf(out, STOCK_STATE_MAX,
-                       "{\"primary\":{\"kind\":\"timeUs\",\"value\":%" PRId64 "},"
+                       "{\"primary\":{\"type\":\"timeUs\",\"value\":%" PRId64 "},"
                        "\"lastTransactionId\":\"%s\",\"totalFetched\":%zu,"
-                       "\"metadata\":{\"providerName\":\"host.example\",\"isComplete\":false}}",
-                       stock->posts[posts - 1].shared_us, stock->posts[posts - 1].rkey, posts);
+                       "\"metadata\":{\"providerName\":\"host.example\",\"updatedAt\":%" PRId64
+                       ",\"isComplete\":false}}",
+                       stock->posts[posts - 1].shared_us, stock->posts[posts - 1].rkey, posts,
+                       stock->posts[posts - 1].shared_us / 1000);
     return bytes_make(out, (size_t)len);
 }

@@ -17,7 +17,7 @@
 #define STOCK_COLLECTION   "app.bsky.feed.post"
 #define STOCK_SOURCE       "jetstream"
 #define STOCK_STREAM       "live"
-#define STOCK_STATE_MAX    256
+#define STOCK_STATE_MAX    320
 
 struct stock_post {
     uint32_t actor;
