@@ -66,6 +66,8 @@ void control_stats(struct http_exchange *exchange, void *arg)
     put_counter(&writer, "frame_bytes", sim->frame_bytes);
     put_counter(&writer, "options_updates", sim->options_updates);
     put_counter(&writer, "lost", sim->loss_count);
+    json_key(&writer, "last_query");
+    json_put_cstring(&writer, text_string(&sim->last_query));
     json_key(&writer, "faults");
     json_begin_object(&writer);
     for (enum fault_kind kind = 0; kind < FAULT_COUNT; kind++)
@@ -249,4 +251,11 @@ void control_dictionary(struct http_exchange *exchange, void *arg)
 {
     http_reply(exchange, 200, "application/octet-stream", NULL,
                dictionary_bytes(sim_dictionary(arg, WIRE_V1, false)));
+}
+
+void control_update(struct http_exchange *exchange, void *arg)
+{
+    struct sim *sim = arg;
+    http_reply(exchange, 200, "application/json", NULL,
+               bytes_make(text_string(&sim->last_update), sim->last_update.len));
 }

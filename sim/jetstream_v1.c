@@ -61,6 +61,8 @@ static void on_message(void *arg, enum ws_opcode opcode, struct bytes message)
             subscriber->filter = filter;
             subscriber->hello_due = false;
             subscriber->sim->options_updates++;
+            text_clear(&subscriber->sim->last_update);
+            text_append(&subscriber->sim->last_update, message.data, message.len);
             subscriber_wake(subscriber);
         }
     }

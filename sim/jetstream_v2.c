@@ -179,6 +179,10 @@ void jetstream_v2_subscribe(struct http_exchange *exchange, void *arg)
                                  .subprotocol = "xrpc.v1.json"};
     if (subscriber_refuse(sim, exchange, WIRE_V2))
         return;
+    if (sim->options.v1_only) {
+        http_reply_text(exchange, 404, "404 page not found\n");
+        return;
+    }
     struct subscriber *subscriber = subscriber_new(sim, WIRE_V2);
     struct reading reading = {.subscriber = subscriber};
     read_request(&reading, http_exchange_request(exchange));
@@ -200,7 +204,12 @@ void jetstream_v2_subscribe(struct http_exchange *exchange, void *arg)
 
 void jetstream_v2_dictionary(struct http_exchange *exchange, void *arg)
 {
-    struct dictionary *dictionary = sim_dictionary(arg, WIRE_V2, false);
+    struct sim *sim = arg;
+    if (sim->options.v1_only) {
+        http_reply_text(exchange, 404, "404 page not found\n");
+        return;
+    }
+    struct dictionary *dictionary = sim_dictionary(sim, WIRE_V2, false);
     unsigned id = dictionary_id(dictionary);
     struct text headers = {0};
     if (query_get_u64(http_exchange_request(exchange)->query, "id", id) != id) {

@@ -33,6 +33,7 @@ static const char usage[] =
     "  --pong-wait-ms N     time a client has to answer (default 5000)\n"
     "  --seq-base N         what this host adds to the numbers of its events (default 0)\n"
     "  --v2-software        answer on /subscribe like the newer server\n"
+    "  --v1-only            know nothing of the v2 wire\n"
     "  --fault PLAN         arm a fault: name=…&after=N&count=K… (may be repeated)\n"
     "  --help\n";
 
@@ -54,6 +55,7 @@ enum option_id {
     OPTION_PONG_WAIT_MS,
     OPTION_SEQ_BASE,
     OPTION_V2_SOFTWARE,
+    OPTION_V1_ONLY,
     OPTION_FAULT,
     OPTION_HELP,
 };
@@ -76,6 +78,7 @@ static const struct option long_options[] = {
     {"pong-wait-ms", required_argument, NULL, OPTION_PONG_WAIT_MS},
     {"seq-base", required_argument, NULL, OPTION_SEQ_BASE},
     {"v2-software", no_argument, NULL, OPTION_V2_SOFTWARE},
+    {"v1-only", no_argument, NULL, OPTION_V1_ONLY},
     {"fault", required_argument, NULL, OPTION_FAULT},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
@@ -172,6 +175,9 @@ static void set_option(struct settings *settings, int id, const char *name, cons
         break;
     case OPTION_V2_SOFTWARE:
         options->v2_software = true;
+        break;
+    case OPTION_V1_ONLY:
+        options->v1_only = true;
         break;
     case OPTION_FAULT:
         if (fault_plan_arm(&settings->faults, bytes_of(value), &err) != RC_OK)

@@ -40,6 +40,7 @@ static const struct http_route all_routes[] = {
     {.method = "GET", .path = "/_sim/lost", .handler = control_lost},
     {.method = "GET", .path = "/_sim/accounts", .handler = control_accounts},
     {.method = "GET", .path = "/_sim/dictionary", .handler = control_dictionary},
+    {.method = "GET", .path = "/_sim/update", .handler = control_update},
     {.method = NULL, .path = NULL, .handler = NULL},
 };
 
@@ -114,6 +115,8 @@ void sim_deinit(struct sim *sim)
     for (int i = 0; i < 4; i++)
         dictionary_free(sim->dictionaries[i / 2][i % 2]);
     world_free(sim->world);
+    text_free(&sim->last_query);
+    text_free(&sim->last_update);
     free(sim->losses);
     free(sim->routes);
 }

@@ -24,6 +24,7 @@ struct sim_options {
     uint64_t ping_ms, pong_wait_ms;
     int64_t seq_base; /* what this host added to its numbering */
     bool v2_software; /* behaves on the v1 wire like the newer server */
+    bool v1_only;     /* knows nothing of the v2 wire */
 };
 
 struct subscriber;
@@ -46,6 +47,7 @@ struct sim {
     struct subscriber *subscribers;
     unsigned connections;
     uint64_t connections_total, frames, frame_bytes, options_updates;
+    struct text last_query, last_update; /* of a handshake and of an options_update, as they came */
     struct sim_loss *losses;
     size_t loss_count, loss_cap;
 };
@@ -82,6 +84,6 @@ http_handler_fn appview_get_profile, appview_get_profiles, appview_get_follows,
 /* /_sim/… */
 http_handler_fn control_follow, control_unfollow, control_stats, control_step, control_arm,
     control_disarm, control_truth, control_events, control_lost, control_dictionary,
-    control_accounts;
+    control_accounts, control_update;
 
 #endif

@@ -157,7 +157,11 @@ void subscriber_end(struct subscriber *subscriber, unsigned code, const char *re
 bool subscriber_refuse(struct sim *sim, struct http_exchange *exchange, enum event_wire wire)
 {
     const struct fault *fault = fault_plan_fire(&sim->faults, FAULT_REFUSE, "");
+    struct bytes query = http_exchange_request(exchange)->query;
     struct text headers = {0};
+    text_clear(&sim->last_query);
+    if (query.len > 0)
+        text_append(&sim->last_query, query.data, query.len);
     if (fault == NULL)
         return false;
     if (fault->retry_after > 0)

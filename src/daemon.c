@@ -3,17 +3,16 @@
 
 #include "config_load.h"
 #include "daemon_admin.h"
+#include "daemon_firehose.h"
 #include "daemon_providers.h"
 #include "daemon_view.h"
 #include "serve/server.h"
-#include "source/jetstream.h"
 #include "store/outbox.h"
 #include "store/writer.h"
 #include "sys/clock.h"
 #include "sys/log.h"
 #include "sys/loop.h"
 #include "sys/network.h"
-#include "sys/small_file.h"
 #include "sys/thread.h"
 
 #include <assert.h>
@@ -24,13 +23,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CURSOR_FILE_MAX 64
-#define BATCHES_MAX     32
-#define BATCH_BYTES     ((size_t)512 << 10)
-#define STOP_US_MAX     INT64_C(10000000)
-#define LOOK_US         INT64_C(200000)
-#define STOP_LOOK_US    INT64_C(20000)
-#define RATE_US         INT64_C(2000000)
+#define BATCHES_MAX  32
+#define BATCH_BYTES  ((size_t)512 << 10)
+#define STOP_US_MAX  INT64_C(10000000)
+#define LOOK_US      INT64_C(200000)
+#define STOP_LOOK_US INT64_C(20000)
+#define RATE_US      INT64_C(2000000)
 
 struct daemon {
     const struct daemon_options *options;
@@ -51,6 +49,7 @@ struct daemon {
     struct server *server;
     struct server_options server_options;
     struct text socket_path;
+    struct firehose firehose;
     struct latest *shown;
     struct daemon_providers providers;
     struct metrics *metrics;
@@ -102,6 +101,7 @@ static void show(void *arg)
     writer_state(daemon->writer, &view.writer);
     view.queued = writer_queued(daemon->writer);
     latest_put(daemon->shown, &view);
+    firehose_look(&daemon->firehose, view.source.committed_us, clock_mono_us());
     log_flush();
     runtime->ops->timer_arm(runtime, &daemon->look, LOOK_US);
 }
@@ -199,6 +199,7 @@ static void take_over(struct daemon *daemon, const struct config *fresh)
     daemon->tuning = tuning_of(fresh);
     if (daemon->source != NULL)
         daemon->source->ops->tune(daemon->source, &daemon->tuning);
+    firehose_tune(&daemon->firehose, fresh);
     size_t count = config_restart_needed(daemon->config, fresh, &paths);
     const char *at = text_string(&paths);
     for (size_t len; (len = strcspn(at, "\n")) > 0; at += len + (at[len] != '\0'))
@@ -214,6 +215,7 @@ static void reload(void *arg)
     struct daemon *daemon = arg;
     struct config fresh;
     struct err err;
+    firehose_refresh(&daemon->firehose);
     if (daemon->options->reload != NULL &&
         daemon->options->reload(daemon->options->reload_arg, &fresh)) {
         take_over(daemon, &fresh);
@@ -262,8 +264,9 @@ static enum rc read_positions(struct daemon *daemon, struct err *err)
     if (rc != RC_OK)
         return rc;
     gap_load_begin(&daemon->jetstream_gaps, params);
-    return store_query(daemon->store, gap_load_sql, params, GAP_LOAD_PARAMS, gap_load_row,
-                       &daemon->jetstream_gaps, err);
+    rc = store_query(daemon->store, gap_load_sql, params, GAP_LOAD_PARAMS, gap_load_row,
+                     &daemon->jetstream_gaps, err);
+    return rc == RC_OK ? firehose_load(&daemon->firehose, daemon->store, err) : rc;
 }
 
 static enum rc open_store(struct daemon *daemon, struct err *err)
@@ -287,27 +290,6 @@ static enum rc open_store(struct daemon *daemon, struct err *err)
     return rc == RC_OK ? read_positions(daemon, err) : rc;
 }
 
-/* Where to begin when the store knows nothing yet: what an operator, or an earlier program, left in
- * the cursor file. 0: live. */
-static int64_t read_cursor_file(const struct daemon *daemon)
-{
-    struct text content = {0};
-    struct err err;
-    uint64_t position = 0;
-    if (small_file_read(daemon->config->jetstream.cursor_file, CURSOR_FILE_MAX, &content, &err) ==
-        RC_OK) {
-        struct bytes digits = bytes_make(content.data, strcspn(text_string(&content), "\r\n "));
-        if (!bytes_to_u64(digits, &position) || position > INT64_MAX) {
-            position = 0;
-            log_event(LOG_WARN, "jetstream", "cursor_file_ignored",
-                      (struct log_field[]){
-                          log_string("file", daemon->config->jetstream.cursor_file), LOG_END});
-        }
-    }
-    text_free(&content);
-    return (int64_t)position;
-}
-
 /* "" is how the configuration says "none". */
 static const char *or_none(const char *address)
 {
@@ -320,24 +302,27 @@ static enum rc submit(void *arg, struct batch *batch)
     return outbox_submit(daemon->outbox, batch);
 }
 
+static enum rc open_files(struct daemon *daemon, struct err *err)
+{
+    config_socket_path(daemon->config, &daemon->socket_path);
+    struct bytes folder = text_bytes(&daemon->socket_path);
+    folder.len -= strlen(strrchr(text_string(&daemon->socket_path), '/'));
+    return firehose_open(&daemon->firehose, daemon->loop, folder, err);
+}
+
 static enum rc make_source(struct daemon *daemon, struct err *err)
 {
-    const struct config *config = daemon->config;
     struct source_env env = {.runtime = loop_runtime(daemon->loop),
                              .pool = daemon->pool,
                              .submit = submit,
                              .submit_arg = daemon};
     struct jetstream_options options = {
-        .endpoints = {config->jetstream.endpoint, or_none(config->jetstream.fallback_endpoint)},
-        .collections = config->jetstream.wanted_collections.items,
-        .collection_count = config->jetstream.wanted_collections.count,
         .reconnect_delay_seconds = daemon->tuning.reconnect_delay_seconds,
         .max_reconnect_attempts = daemon->tuning.max_reconnect_attempts,
         .cursor_state = text_bytes(&daemon->jetstream_cursor),
         .gaps = &daemon->jetstream_gaps,
-        .start_us = read_cursor_file(daemon),
     };
-    return jetstream_new(&env, &options, &daemon->source, err);
+    return firehose_make(&daemon->firehose, &env, &options, &daemon->source, err);
 }
 
 /* ---- forgetting a position ---- */
@@ -371,6 +356,7 @@ static void restart_after_reset(void *arg, const char *name)
     daemon->source_stopping = false;
     daemon->rate_us = 0;
     text_free(&daemon->jetstream_cursor);
+    firehose_forget(&daemon->firehose);
     if (make_source(daemon, &err) != RC_OK) {
         say_failure("source_not_restarted", &err);
         fail_stop(daemon);
@@ -412,7 +398,6 @@ static void start_writer(struct daemon *daemon)
 static enum rc start_server(struct daemon *daemon, struct err *err)
 {
     const struct config *config = daemon->config;
-    config_socket_path(config, &daemon->socket_path);
     struct server_options options = {.listen = or_none(config->serve.listen),
                                      .health_listen = or_none(config->serve.health_listen),
                                      .socket_path = text_string(&daemon->socket_path),
@@ -443,6 +428,17 @@ static void stop_writer(struct daemon *daemon)
     daemon->failed = true;
 }
 
+/* What was committed is down: the last word goes into the file. */
+static void free_source(struct daemon *daemon)
+{
+    struct source_view view = {0};
+    if (daemon->source != NULL) {
+        daemon->source->ops->view(daemon->source, &view);
+        daemon->source->ops->free(daemon->source);
+    }
+    firehose_close(&daemon->firehose, view.committed_us);
+}
+
 static void stop_all(struct daemon *daemon)
 {
     if (daemon->reset != NULL)
@@ -458,8 +454,8 @@ static void stop_all(struct daemon *daemon)
         reset_free(daemon->reset);
     if (daemon->network != NULL)
         network_free(daemon->network);
-    if (daemon->source != NULL)
-        daemon->source->ops->free(daemon->source);
+    firehose_stop(&daemon->firehose);
+    free_source(daemon);
     if (daemon->loop != NULL) {
         struct runtime *runtime = loop_runtime(daemon->loop);
         runtime->ops->timer_disarm(runtime, &daemon->stop_look);
@@ -482,11 +478,14 @@ int daemon_run(const struct daemon_options *options)
     struct daemon daemon = {.options = options, .config = options->config};
     struct err err;
     gap_set_init(&daemon.jetstream_gaps, "jetstream", "live", 0);
+    firehose_init(&daemon.firehose, options->config, (uint64_t)clock_wall_us());
     enum rc rc = open_store(&daemon, &err);
     if (rc == RC_OK) {
         start_writer(&daemon);
-        rc = make_source(&daemon, &err);
+        rc = open_files(&daemon, &err);
     }
+    if (rc == RC_OK)
+        rc = make_source(&daemon, &err);
     if (rc == RC_OK) {
         show(&daemon);
         rc = start_server(&daemon, &err);

@@ -107,6 +107,11 @@ void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct 
     count(metrics, "tidemark_event_bytes_total", "Bytes of these events.", source->bytes);
     count(metrics, "tidemark_records_total", "Records decoded from them.", source->records);
     count(metrics, "tidemark_rejected_total", "Events put into quarantine.", source->rejected);
+    count(metrics, "tidemark_filtered_total", "Events of accounts nobody follows here.",
+          source->filtered);
+    set(metrics, "tidemark_compressed", "1 while the firehose is compressed.", source->compressed);
+    set(metrics, "tidemark_filter_accounts", "Accounts asked for; 0 when everybody's events are.",
+        (double)source->follows);
     count(metrics, "tidemark_reconnects_total", "Connections lost.", source->reconnects);
     count(metrics, "tidemark_commits_total", "Transactions committed.", writer->commits);
     count(metrics, "tidemark_committed_records_total", "Records in them.", writer->records);

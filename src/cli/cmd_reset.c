@@ -7,12 +7,15 @@
 #include "store/reset_record.h"
 #include "sys/batch_pool.h"
 #include "sys/clock.h"
+#include "sys/small_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#define BATCH_BYTES 16384
+#define BATCH_BYTES     16384
+#define CURSOR_FILE_MAX 64
 
 static const char usage[] =
     "usage: tidemark reset [-c FILE] [--set PATH=VALUE]... SOURCE [STREAM]\n"
@@ -70,6 +73,38 @@ static enum rc write_reset(struct target *target, const struct wanted *wanted, s
     return rc;
 }
 
+/* The firehose's cursor file is read when the store knows no position: what the last run left there
+ * goes too. What an operator put there is where to begin, and stays. */
+static void forget_file(const struct config *config, int64_t position)
+{
+    const char *path = config->jetstream.cursor_file;
+    struct text content = {0};
+    int64_t number = 0;
+    if (position > 0 && *path != '\0' &&
+        small_file_read(path, CURSOR_FILE_MAX, &content, NULL) == RC_OK) {
+        const char *words = text_string(&content);
+        if (bytes_to_i64(bytes_make(words, strcspn(words, "\r\n ")), &number) && number == position)
+            unlink(path);
+    }
+    text_free(&content);
+}
+
+static enum rc reset_store(struct target *target, const struct wanted *wanted, int64_t *cursors,
+                           struct err *err)
+{
+    int64_t position = 0;
+    bool firehose = strcmp(wanted->source, "jetstream") == 0;
+    enum rc rc = reset_record_count(target->store, wanted->source, wanted->stream, cursors, err);
+    if (rc == RC_OK && firehose)
+        rc = store_query_int(target->store, "SELECT min(cursor_time_us) FROM jetstream_state", 0,
+                             &position, err);
+    if (rc == RC_OK)
+        rc = write_reset(target, wanted, err);
+    if (rc == RC_OK && firehose)
+        forget_file(&target->settings.config, position);
+    return rc;
+}
+
 int cmd_reset(int argc, char **argv)
 {
     const struct target_words words = {.usage = usage, .words_min = 1, .words_max = 2};
@@ -91,9 +126,7 @@ int cmd_reset(int argc, char **argv)
     if (rc == RC_OK && target.store == NULL) {
         rc = ask_daemon(&target, &wanted, &cursors, &err);
     } else if (rc == RC_OK) {
-        rc = reset_record_count(target.store, wanted.source, wanted.stream, &cursors, &err);
-        if (rc == RC_OK)
-            rc = write_reset(&target, &wanted, &err);
+        rc = reset_store(&target, &wanted, &cursors, &err);
     }
     if (rc == RC_OK)
         fprintf(stderr, "%" PRId64 " position%s of %s forgotten\n", cursors,

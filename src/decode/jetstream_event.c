@@ -4,6 +4,7 @@
 #include "base/timestamp.h"
 
 #include <assert.h>
+#include <string.h>
 
 #define DID_MAX    2048
 #define NSID_MAX   317
@@ -138,25 +139,32 @@ static enum rc decode_identity(struct json identity, const struct jetstream_even
     return RC_OK;
 }
 
-enum rc jetstream_event_decode(struct json_doc *doc, struct bytes frame, int64_t now_us,
-                               struct batch *batch, struct jetstream_event *event, struct err *err)
+/* ---- the two wires ---- */
+
+static enum rc read_did(struct json object, struct jetstream_event *event, struct err *err)
 {
-    assert(doc != NULL && batch != NULL && event != NULL);
-    struct json root;
+    enum rc rc = want_string(object, "did", DID_MAX, &event->did, err);
+    if (rc == RC_OK && !bytes_starts_with(event->did, "did:"))
+        rc = err_set(err, RC_REJECT, "\"did\" does not begin with did:");
+    return rc;
+}
+
+static bool is_wanted(const struct jetstream_wanted *wanted, const struct jetstream_event *event)
+{
+    return wanted == NULL || wanted->wants == NULL || wanted->wants(wanted->arg, event->did);
+}
+
+static enum rc decode_v1(struct json root, int64_t now_us, const struct jetstream_wanted *wanted,
+                         struct batch *batch, struct jetstream_event *event, struct err *err)
+{
     struct bytes kind;
-    *event = (struct jetstream_event){0};
-    enum rc rc = json_parse(doc, frame, &root, err);
-    if (rc != RC_OK)
-        return rc;
     if (!json_i64(json_get(root, "time_us"), &event->time_us) || event->time_us <= 0)
         return err_set(err, RC_REJECT, "event has no positive integer \"time_us\"");
-    rc = want_string(root, "did", DID_MAX, &event->did, err);
+    enum rc rc = read_did(root, event, err);
     if (rc != RC_OK)
         return rc;
-    if (!bytes_starts_with(event->did, "did:"))
-        return err_set(err, RC_REJECT, "\"did\" does not begin with did:");
     rc = want_string(root, "kind", 32, &kind, err);
-    if (rc != RC_OK)
+    if (rc != RC_OK || !is_wanted(wanted, event))
         return rc;
     if (bytes_equal_string(kind, "commit"))
         return decode_commit(json_get(root, "commit"), event, now_us, batch, &event->records, err);
@@ -165,4 +173,86 @@ enum rc jetstream_event_decode(struct json_doc *doc, struct bytes frame, int64_t
     if (bytes_equal_string(kind, "identity"))
         return decode_identity(json_get(root, "identity"), event, batch, &event->records);
     return RC_OK;
+}
+
+static void take_word(struct json value, struct jetstream_event *event)
+{
+    struct bytes word = json_string_or_absent(value);
+    size_t len = word.len < sizeof event->word - 1 ? word.len : sizeof event->word - 1;
+    if (len > 0)
+        memcpy(event->word, word.data, len);
+}
+
+/* What follows the '#' of a payload's type, or absent. */
+static struct bytes kind_of(struct json payload)
+{
+    struct bytes type = json_string_or_absent(json_get(payload, "$type"));
+    const char *mark = type.len == 0 ? NULL : memrchr(type.data, '#', type.len);
+    if (mark == NULL)
+        return BYTES_ABSENT;
+    return bytes_make(mark + 1, type.len - (size_t)(mark + 1 - type.data));
+}
+
+static enum rc decode_payload(struct json payload, int64_t now_us,
+                              const struct jetstream_wanted *wanted, struct batch *batch,
+                              struct jetstream_event *event, struct err *err)
+{
+    struct bytes kind = kind_of(payload), time;
+    if (kind.data == NULL)
+        return err_set(err, RC_REJECT, "a message's payload has no \"$type\"");
+    if (bytes_equal_string(kind, "info")) {
+        event->message = JETSTREAM_INFO;
+        take_word(json_get(payload, "name"), event);
+        return RC_OK;
+    }
+    bool commit = bytes_equal_string(kind, "commit"), account = bytes_equal_string(kind, "account");
+    bool identity = bytes_equal_string(kind, "identity");
+    if (!commit && !account && !identity && json_type(json_get(payload, "seq")) == JSON_ABSENT) {
+        event->message = JETSTREAM_OTHER;
+        return RC_OK;
+    }
+    if (!json_i64(json_get(payload, "seq"), &event->seq) || event->seq <= 0)
+        return err_set(err, RC_REJECT, "event has no positive integer \"seq\"");
+    enum rc rc = want_string(payload, "time", 64, &time, err);
+    if (rc != RC_OK)
+        return rc;
+    if (!timestamp_parse(time, &event->time_us) || event->time_us <= 0)
+        return err_set(err, RC_REJECT, "\"time\" is no time after 1970");
+    rc = read_did(payload, event, err);
+    if (rc != RC_OK || !is_wanted(wanted, event))
+        return rc;
+    if (commit)
+        return decode_commit(payload, event, now_us, batch, &event->records, err);
+    if (account)
+        return decode_account(json_get(payload, "account"), event, batch, &event->records, err);
+    if (identity)
+        return decode_identity(json_get(payload, "identity"), event, batch, &event->records);
+    return RC_OK;
+}
+
+enum rc jetstream_event_decode_wanted(struct json_doc *doc, struct bytes frame, int64_t now_us,
+                                      const struct jetstream_wanted *wanted, struct batch *batch,
+                                      struct jetstream_event *event, struct err *err)
+{
+    assert(doc != NULL && batch != NULL && event != NULL);
+    struct json root;
+    *event = (struct jetstream_event){0};
+    enum rc rc = json_parse(doc, frame, &root, err);
+    if (rc != RC_OK)
+        return rc;
+    struct json type = json_get(root, "$type");
+    struct bytes name = json_string_or_absent(type);
+    if (json_type(type) == JSON_ABSENT)
+        return decode_v1(root, now_us, wanted, batch, event, err);
+    if (bytes_equal_string(name, "message"))
+        return decode_payload(json_get(root, "payload"), now_us, wanted, batch, event, err);
+    event->message = bytes_equal_string(name, "error") ? JETSTREAM_ERROR : JETSTREAM_OTHER;
+    take_word(json_get(root, "error"), event);
+    return RC_OK;
+}
+
+enum rc jetstream_event_decode(struct json_doc *doc, struct bytes frame, int64_t now_us,
+                               struct batch *batch, struct jetstream_event *event, struct err *err)
+{
+    return jetstream_event_decode_wanted(doc, frame, now_us, NULL, batch, event, err);
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * jetstream_event.h - one event of the Jetstream v1 wire, from bytes to records.
+ * jetstream_event.h - one message of a Jetstream wire, v1 or v2, from bytes to records.
+ *
+ * The two wires are told apart by the message itself. A v2 message may also be a word of the server
+ * about the stream: it gives no record and has no position.
  *
  * Pure: no I/O, no clock, no log. What is well-formed but not for us (another collection, an
  * operation nobody stores) gives no record and no error. What is malformed gives RC_REJECT with the
@@ -11,10 +14,28 @@
 #include "base/json.h"
 #include "record_batch.h"
 
+#define JETSTREAM_WORD_MAX 64
+
+enum jetstream_message {
+    JETSTREAM_EVENT,
+    JETSTREAM_INFO,  /* `word` is its name */
+    JETSTREAM_ERROR, /* `word` is its name; the server ends the stream */
+    JETSTREAM_OTHER, /* of a later version of the wire: to be gone past */
+};
+
 struct jetstream_event {
-    int64_t time_us;  /* the upstream's witness time; the cursor */
-    struct bytes did; /* borrowed from the parsed document */
+    enum jetstream_message message;
+    int64_t time_us;  /* the upstream's witness time; 0 when it is no event */
+    int64_t seq;      /* the position at this host on the v2 wire; 0: none */
+    struct bytes did; /* borrowed from the parsed document; absent when it is no event */
     unsigned records; /* added to the batch: 0 or 1 */
+    char word[JETSTREAM_WORD_MAX];
+};
+
+/* Whose events give records; NULL: everybody's. */
+struct jetstream_wanted {
+    bool (*wants)(const void *arg, struct bytes did);
+    const void *arg;
 };
 
 /* Parses `frame` (padded, see json_parse) and adds what it says to `batch`. Times in the future of
@@ -22,5 +43,11 @@ struct jetstream_event {
 must_check enum rc jetstream_event_decode(struct json_doc *doc, struct bytes frame, int64_t now_us,
                                           struct batch *batch, struct jetstream_event *event,
                                           struct err *err);
+/* The same, but an event of somebody else gives no record. */
+must_check enum rc jetstream_event_decode_wanted(struct json_doc *doc, struct bytes frame,
+                                                 int64_t now_us,
+                                                 const struct jetstream_wanted *wanted,
+                                                 struct batch *batch, struct jetstream_event *event,
+                                                 struct err *err);
 
 #endif

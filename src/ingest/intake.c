@@ -66,11 +66,10 @@ enum rc intake_take(struct intake *intake, struct bytes payload, bool binary)
     return rc;
 }
 
-void intake_note(struct intake *intake, struct bytes note)
+void intake_forget(struct intake *intake)
 {
-    assert(!intake->stopping && note.data != NULL);
-    enum rc rc = frame_ring_push(intake->ring, &(struct frame){.payload = note, .note = true});
-    assert(rc == RC_OK); /* a quarter was free when the connection was worth making */
+    frame_ring_clear(intake->ring);
+    check(intake);
 }
 
 bool intake_has_room(struct intake *intake)
@@ -157,7 +156,7 @@ static enum rc fill_batch(struct intake *intake, const struct frame *frame, int6
     return rc;
 }
 
-/* One frame into the batch. RC_AGAIN: the batch must go first. */
+/* One frame into the batch. RC_AGAIN: the batch must go first. RC_RETRY: the stream broke off. */
 static enum rc decode_frame(struct intake *intake, const struct frame *frame)
 {
     struct batch *batch = intake->filling;
@@ -165,8 +164,8 @@ static enum rc decode_frame(struct intake *intake, const struct frame *frame)
     uint32_t before = batch->record_count;
     assert(batch->answered == NULL);
     enum rc rc = fill_batch(intake, frame, &position);
-    if (rc == RC_AGAIN)
-        return RC_AGAIN;
+    if (rc == RC_AGAIN || rc == RC_RETRY)
+        return rc;
     if (rc == RC_REJECT) {
         intake->rejected++;
     } else if (position > intake->received) {
@@ -192,17 +191,15 @@ static void decode_frames(struct intake *intake)
 {
     struct frame frame;
     while (frame_ring_front(intake->ring, &frame)) {
-        if (frame.note) {
-            intake->ops->noted(intake->arg, frame.payload);
-            frame_ring_pop(intake->ring);
-            continue;
-        }
         if (intake->filling == NULL)
             intake->filling = batch_take(intake->pool);
         if (intake->filling == NULL)
             return;
-        bool full = unit_is_full(intake) || decode_frame(intake, &frame) == RC_AGAIN;
-        if (!full)
+        enum rc rc = unit_is_full(intake) ? RC_AGAIN : decode_frame(intake, &frame);
+        bool full = rc == RC_AGAIN;
+        if (rc == RC_RETRY)
+            intake_forget(intake);
+        else if (!full)
             frame_ring_pop(intake->ring);
         if ((full || unit_is_full(intake)) && !send_unit(intake))
             return;

@@ -28,11 +28,10 @@
 
 struct intake_ops {
     /* One frame into `batch`. RC_OK: `position` is the event's. RC_AGAIN: the batch is full.
-     * RC_REJECT: unusable. */
+     * RC_REJECT: unusable. RC_RETRY: it has to be sent again: it and all that waits behind it is
+     * forgotten, and the source sees to it that it comes again. */
     enum rc (*decode)(void *arg, const struct frame *frame, struct batch *batch, int64_t *position,
                       struct err *err);
-    /* A note came out: everything taken before it is decoded. */
-    void (*noted)(void *arg, struct bytes note);
     /* Adds the cursor row that stands at `position`; RC_AGAIN when it does not fit. */
     enum rc (*cursor)(void *arg, int64_t position, struct batch *batch);
     enum rc (*submit)(void *arg, struct batch *batch);
@@ -71,10 +70,10 @@ void intake_deinit(struct intake *intake);
 void intake_resume(struct intake *intake, int64_t position);
 /* Takes a frame; RC_AGAIN when the ring is full. */
 must_check enum rc intake_take(struct intake *intake, struct bytes payload, bool binary);
-/* Puts a note of the owner's between the frames, when the ring has room. */
-void intake_note(struct intake *intake, struct bytes note);
 /* Whether it is worth connecting; if not, `relieved` is called once it is. */
 bool intake_has_room(struct intake *intake);
+/* Forgets the frames that were not decoded yet: they will come again. */
+void intake_forget(struct intake *intake);
 /* Decodes what can be decoded; called again whenever a batch comes free. */
 void intake_pump(struct intake *intake);
 /* Hands over what is there and takes nothing more. */

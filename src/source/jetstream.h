@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * jetstream.h - the Bluesky firehose over the Jetstream v1 wire.
+ * jetstream.h - the Bluesky firehose over the Jetstream wires, v1 and v2.
  *
  * One connection at a time to one of several hosts, which are providers: the next one is chosen
- * when one fails. A position is of the clock of the host that gave it; every other host is asked
- * from further back, until its own events have passed it. A connection begins a little before the
- * last event decoded, for a host may send in disorder; what comes again the store drops. When the
- * ring of frames is full the connection is closed, and made again once a quarter of it is free.
+ * when one fails, and the position is rewound once when it is another host's. A connection begins
+ * where the last event decoded stands; the wire's cursor is inclusive, so that one event comes
+ * again and the store drops it. When the ring of frames is full the connection is closed, and made
+ * again once a quarter of it is free. What was taken but not decoded when a connection is made is
+ * forgotten: it comes again.
  *
  *   idle -> dialling -> live -> waiting -> dialling ...        stop: any -> stopped
  *
- * A cursor older than the host's replay window is clamped by the host without a word. The host's
- * own event at the position then does not come again: what lies between what was asked for and the
- * first event is recorded as a gap. */
+ * Compressed messages are asked for when there is a dictionary for them; a v2 host is asked for its
+ * own first. A message made with another dictionary ends the connection, and the next one is plain.
+ *
+ * Everybody's events are stored, or those of the accounts that are followed. Which these are may
+ * change at any time; no connection is made anew for it. */
 #ifndef SOURCE_JETSTREAM_H
 #define SOURCE_JETSTREAM_H
 
 #include "ingest/gap.h"
+#include "source/jetstream_packing.h"
 #include "source/source.h"
 
 #define JETSTREAM_ENDPOINTS_MAX 4
@@ -32,11 +36,22 @@ struct jetstream_options {
     struct bytes cursor_state;  /* as stored; absent: none yet */
     const struct gap_set *gaps; /* the open ones, as stored; NULL: none */
     int64_t start_us;           /* where to begin when none is stored; 0: live */
+    bool only_followed;         /* false: everybody's events are wanted */
+    bool compress;
+    struct bytes dictionary_v1, dictionary_v2; /* absent: none; the second from an earlier run */
+    jetstream_keep_fn *keep_dictionary;        /* may be NULL */
+    void *keep_arg;
 };
 
 /* RC_REJECT: an endpoint or the stored state is unusable. Everything given is copied. */
 must_check enum rc jetstream_new(const struct source_env *env,
                                  const struct jetstream_options *options, struct source **source,
                                  struct err *err);
+
+/* Who is followed from now on, and who no longer. Accounts that are deactivated or taken down stay
+ * followed: it is by their events that one hears of their return. DIDs are copied; those that were
+ * there, or were not, already do no harm. Also before the start. */
+void jetstream_change_follows(struct source *source, const struct bytes *added, size_t added_count,
+                              const struct bytes *removed, size_t removed_count);
 
 #endif

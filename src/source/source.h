@@ -49,6 +49,9 @@ struct source_view {
     int64_t received_us, staged_us, committed_us; /* positions (I1), 0: none */
     int64_t last_event_us;                        /* wall time the last event came in */
     uint64_t events, records, rejected, reconnects, bytes;
+    uint64_t filtered; /* events of accounts nobody asked for */
+    bool compressed;   /* what comes now is */
+    size_t follows;    /* accounts asked for; 0 when everybody's events are wanted */
     struct source_provider providers[SOURCE_PROVIDERS_MAX];
     size_t provider_count;
 };

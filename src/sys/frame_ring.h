@@ -18,7 +18,6 @@ struct frame_ring;
 struct frame {
     struct bytes payload;
     bool binary;
-    bool note;           /* the owner's own words between frames, not from the wire */
     int64_t received_us; /* wall time it came off the wire */
 };
 

@@ -3,11 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILE_CHUNK 65536
+#define FILE_CHUNK  65536
+#define FILE_MODE   0644
+#define FOLDER_MODE 0755
 
 enum rc small_file_read(const char *path, size_t bytes_max, struct text *out, struct err *err)
 {
@@ -46,4 +50,54 @@ bool small_file_exists(const char *path)
 {
     struct stat about;
     return stat(path, &about) == 0;
+}
+
+enum rc small_file_make_folders(const char *path, struct err *err)
+{
+    enum rc rc = RC_OK;
+    char *folder = memory_copy_string(path);
+    for (char *at = folder + 1; rc == RC_OK && *folder != '\0' && *at != '\0'; at++) {
+        struct stat about;
+        if (*at != '/')
+            continue;
+        *at = '\0';
+        if (mkdir(folder, FOLDER_MODE) != 0 && errno != EEXIST)
+            rc = err_set(err, RC_REJECT, "cannot make the folder %s: %s", folder, strerror(errno));
+        else if (stat(folder, &about) != 0 || !S_ISDIR(about.st_mode))
+            rc = err_set(err, RC_REJECT, "%s is no folder", folder);
+        *at = '/';
+    }
+    free(folder);
+    return rc;
+}
+
+static bool put_all(int fd, struct bytes content)
+{
+    while (content.len > 0) {
+        ssize_t put = write(fd, content.data, content.len);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return false;
+        content = bytes_make(content.data + put, content.len - (size_t)put);
+    }
+    return true;
+}
+
+enum rc small_file_write(const char *path, struct bytes content, struct err *err)
+{
+    struct text beside = {0};
+    text_appendf(&beside, "%s.new", path);
+    enum rc rc = RC_OK;
+    int fd = open(text_string(&beside), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
+    bool put = fd >= 0 && put_all(fd, content) && fsync(fd) == 0;
+    if (fd >= 0 && close(fd) != 0)
+        put = false;
+    if (!put || rename(text_string(&beside), path) != 0) {
+        rc = err_set(err, RC_RETRY, "cannot write %s: %s", path, strerror(errno));
+        if (fd >= 0)
+            unlink(text_string(&beside));
+    }
+    text_free(&beside);
+    return rc;
 }

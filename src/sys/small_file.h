@@ -14,5 +14,10 @@
 must_check enum rc small_file_read(const char *path, size_t bytes_max, struct text *out,
                                    struct err *err);
 bool small_file_exists(const char *path);
+/* Makes the folders that `path` lies in. RC_REJECT: they cannot be had. */
+must_check enum rc small_file_make_folders(const char *path, struct err *err);
+/* Puts `content` there in one step: whoever reads sees all of the old file or all of the new one,
+ * also after a power cut. RC_RETRY: it failed, and the old file stands. */
+must_check enum rc small_file_write(const char *path, struct bytes content, struct err *err);
 
 #endif

@@ -15,6 +15,7 @@ void ws_upgrade_init(struct ws_upgrade *upgrade, const uint8_t nonce[16])
     char joined[WS_UPGRADE_KEY_SIZE + sizeof GUID];
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned digest_len = 0;
+    upgrade->protocol[0] = '\0';
     EVP_EncodeBlock((unsigned char *)upgrade->key, nonce, 16);
     size_t key_len = strlen(upgrade->key);
     memcpy(joined, upgrade->key, key_len);
@@ -67,13 +68,16 @@ static bool one_line(const char *text)
     return strpbrk(text, "\r\n") == NULL;
 }
 
-enum rc ws_upgrade_write(const struct ws_upgrade *upgrade, const char *http_url,
+enum rc ws_upgrade_write(struct ws_upgrade *upgrade, const char *http_url,
                          const struct ws_request *request, struct text *out, struct err *err)
 {
     for (size_t i = 0; i < request->header_count; i++) {
         const struct http_header *header = &request->headers[i];
         if (!one_line(header->name) || !one_line(header->value))
             return err_set(err, RC_REJECT, "a request header contains a line break");
+        if (strcasecmp(header->name, "Sec-WebSocket-Protocol") == 0 &&
+            strlen(header->value) < sizeof upgrade->protocol)
+            memcpy(upgrade->protocol, header->value, strlen(header->value) + 1);
     }
     CURLU *parsed = curl_url();
     if (parsed == NULL ||
@@ -205,8 +209,9 @@ static enum rc check_switch(const struct ws_upgrade *upgrade, struct bytes head,
         return err_set(err, RC_RETRY, "the server said 101 but did not switch to websocket");
     if (!bytes_equal_string(find_header(head, "sec-websocket-accept"), upgrade->accept))
         return err_set(err, RC_RETRY, "the server's Sec-WebSocket-Accept does not match our key");
+    struct bytes protocol = find_header(head, "sec-websocket-protocol");
     if (find_header(head, "sec-websocket-extensions").len > 0 ||
-        find_header(head, "sec-websocket-protocol").len > 0)
+        (protocol.len > 0 && !bytes_equal_string(protocol, upgrade->protocol)))
         return err_set(err, RC_RETRY, "the server chose an extension that we did not offer");
     return RC_OK;
 }

@@ -9,12 +9,14 @@
 
 #include "sys/runtime.h"
 
-#define WS_UPGRADE_HEAD_MAX 16384
-#define WS_UPGRADE_BODY_MAX 1024
-#define WS_UPGRADE_KEY_SIZE 32
+#define WS_UPGRADE_HEAD_MAX      16384
+#define WS_UPGRADE_BODY_MAX      1024
+#define WS_UPGRADE_KEY_SIZE      32
+#define WS_UPGRADE_PROTOCOL_SIZE 64
 
 struct ws_upgrade {
     char key[WS_UPGRADE_KEY_SIZE], accept[WS_UPGRADE_KEY_SIZE]; /* what we say, what we want */
+    char protocol[WS_UPGRADE_PROTOCOL_SIZE]; /* the one subprotocol we offer; "": none */
 };
 
 /* `nonce` is 16 random bytes. */
@@ -24,7 +26,7 @@ void ws_upgrade_init(struct ws_upgrade *upgrade, const uint8_t nonce[16]);
 must_check enum rc ws_upgrade_url(const char *url, struct text *http_url, struct err *err);
 
 /* Appends the request for `http_url`. RC_REJECT when a header could break out of its line. */
-must_check enum rc ws_upgrade_write(const struct ws_upgrade *upgrade, const char *http_url,
+must_check enum rc ws_upgrade_write(struct ws_upgrade *upgrade, const char *http_url,
                                     const struct ws_request *request, struct text *out,
                                     struct err *err);
 

@@ -513,11 +513,17 @@ class Cli(unittest.TestCase):
                               self.tell(home, "reset", "other", code=1)[1])
                 self.assertIn("no position of jetstream/other is stored",
                               self.tell(home, "reset", "jetstream", "other", code=1)[1])
-                self.assertIn("1 position", self.tell(home, "reset", "jetstream", "live")[1])
+                kept = os.path.join(home.folder, "jetstream_cursor.txt")
+                self.assertIn("1 position", self.tell(home, "reset", "--set",
+                                                      f"jetstream.cursor_file={kept}",
+                                                      "jetstream", "live")[1])
                 self.assertEqual(ask_sql(home, "SELECT count(*) FROM cursors"), "0")
                 self.assertEqual(ask_sql(home, "SELECT count(*) FROM jetstream_state"), "0")
                 self.assertEqual(ask_sql(home, "SELECT count(*) FROM post"), posts)
                 self.assertEqual(self.failing(home, 0), {})
+                # What the run itself had left in the cursor file is forgotten, too.
+                self.assertFalse(os.path.exists(kept))
+                begin_before_everything(home, sim)
                 with Daemon(self.program, home, settings(sim)) as daemon:
                     self.follow_to_the_end(daemon, sim)
                     first, last = self.connections(daemon)
@@ -530,7 +536,8 @@ class Cli(unittest.TestCase):
         def run(home):
             with Simulator(self.sim_program, "--events", "1500", *PAST) as sim:
                 begin_before_everything(home, sim)
-                with Daemon(self.program, home, settings(sim)) as daemon:
+                chosen = settings(sim, "jetstream.cursor_save_interval_seconds=3600")
+                with Daemon(self.program, home, chosen) as daemon:
                     self.follow_to_the_end(daemon, sim)
                     self.assertIn("no position of other is stored",
                                   self.tell(home, "reset", "other", code=1)[1])

@@ -288,6 +288,6 @@ int main(void)
         ON_SERVER(a_server_that_refuses_for_a_while_loses_nothing),
     };
     int failed = cmocka_run_group_tests_name("postgres_cut", tests, learn, NULL);
-    printf("store=postgres tests=%zu\n", sizeof tests / sizeof tests[0]);
+    printf("only=postgres tests=%zu\n", sizeof tests / sizeof tests[0]);
     return failed;
 }

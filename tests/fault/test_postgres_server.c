@@ -141,6 +141,6 @@ int main(void)
         cmocka_unit_test(a_server_that_turned_read_only_is_left_for_the_next),
     };
     int failed = cmocka_run_group_tests_name("postgres_server", tests, learn, NULL);
-    printf("store=postgres tests=%u\n", executed);
+    printf("only=postgres tests=%u\n", executed);
     return failed;
 }

@@ -291,6 +291,6 @@ int main(void)
         ON_SERVER(a_server_that_thinks_for_long_is_lost_unless_the_whole_store_is_read),
     };
     int failed = cmocka_run_group_tests_name("postgres_trouble", tests, learn, NULL);
-    printf("store=postgres tests=%u\n", executed);
+    printf("only=postgres tests=%u\n", executed);
     return failed;
 }

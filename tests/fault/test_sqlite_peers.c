@@ -319,6 +319,6 @@ int main(void)
         cmocka_unit_test(a_database_that_can_have_no_log_is_refused),
     };
     int failed = cmocka_run_group_tests_name("sqlite_peers", tests, learn, NULL);
-    printf("store=sqlite tests=%zu\n", sizeof tests / sizeof tests[0]);
+    printf("only=sqlite tests=%zu\n", sizeof tests / sizeof tests[0]);
     return failed;
 }

@@ -156,6 +156,76 @@ static void accounts_and_identities_become_records(void **state)
                                    "a.example"));
 }
 
+#define V2(kind, rest)                                                                             \
+    "{\"$type\":\"message\",\"payload\":{\"$type\":\"network.bsky.jetstream.subscribeEvents#" kind \
+    "\"," rest "}}"
+#define V2_END "\"seq\":17,\"time\":\"2026-08-10T01:02:03.000004Z\""
+
+static void the_second_wire_gives_the_same_records_and_a_number(void **state)
+{
+    struct desk *desk = *state;
+    assert_int_equal(
+        decode(desk, V2("commit", "\"cid\":\"b\",\"collection\":\"app.bsky.feed.post\","
+                                  "\"did\":\"did:plc:a\",\"operation\":\"create\","
+                                  "\"record\":{\"text\":\"a \\u003c b\"},\"rev\":\"3l3\","
+                                  "\"rkey\":\"3kk\"," V2_END)),
+        RC_OK);
+    struct record *record = desk->batch.first[RECORD_POST];
+    assert_non_null(record);
+    assert_true(bytes_equal_string(record->fields[POST_TEXT].b, "a < b"));
+    assert_true(bytes_equal_string(record->fields[POST_RKEY].b, "3kk"));
+    assert_true(record->fields[POST_SHARED_US].i == INT64_C(1786323723000004));
+    assert_true(desk->event.seq == 17 && desk->event.time_us == INT64_C(1786323723000004));
+    assert_int_equal(desk->event.message, JETSTREAM_EVENT);
+    assert_int_equal(decode(desk, V2("account", "\"account\":{\"active\":true,\"seq\":1},"
+                                                "\"did\":\"did:plc:a\"," V2_END)),
+                     RC_OK);
+    assert_int_equal(desk->batch.first[RECORD_ACCOUNT]->fields[ACCOUNT_ACTIVE].i, 1);
+    assert_int_equal(decode(desk, V2("identity", "\"did\":\"did:plc:a\",\"identity\":{\"handle\":"
+                                                 "\"b.example\"}," V2_END)),
+                     RC_OK);
+    assert_non_null(desk->batch.first[RECORD_IDENTITY]);
+    assert_int_equal(decode(desk, V2("sync", "\"did\":\"did:plc:a\",\"sync\":{}," V2_END)), RC_OK);
+    assert_true(desk->event.seq == 17);
+    assert_int_equal(desk->batch.record_count, 3);
+}
+
+static void words_of_the_server_have_no_position(void **state)
+{
+    struct desk *desk = *state;
+    assert_int_equal(decode(desk, V2("info", "\"name\":\"OutdatedCursor\"")), RC_OK);
+    assert_int_equal(desk->event.message, JETSTREAM_INFO);
+    assert_string_equal(desk->event.word, "OutdatedCursor");
+    assert_int_equal(decode(desk, "{\"$type\":\"error\",\"error\":\"ConsumerTooSlow\"}"), RC_OK);
+    assert_int_equal(desk->event.message, JETSTREAM_ERROR);
+    assert_string_equal(desk->event.word, "ConsumerTooSlow");
+    assert_int_equal(decode(desk, V2("mood", "\"did\":\"did:plc:a\"")), RC_OK);
+    assert_int_equal(desk->event.message, JETSTREAM_OTHER);
+    assert_int_equal(decode(desk, "{\"$type\":\"telegram\"}"), RC_OK);
+    assert_int_equal(desk->event.message, JETSTREAM_OTHER);
+    assert_true(desk->event.seq == 0 && desk->event.time_us == 0);
+    assert_int_equal(desk->batch.record_count, 0);
+}
+
+static void malformed_messages_of_the_second_wire_are_rejected(void **state)
+{
+    struct desk *desk = *state;
+    static const char *const bad[] = {
+        "{\"$type\":\"message\"}",
+        "{\"$type\":\"message\",\"payload\":{}}",
+        V2("commit", "\"did\":\"did:plc:a\""),
+        V2("commit", "\"did\":\"did:plc:a\",\"seq\":0,\"time\":\"2026-08-10T01:02:03.000004Z\""),
+        V2("commit", "\"did\":\"did:plc:a\",\"seq\":1,\"time\":\"yesterday\""),
+        V2("commit", "\"did\":\"plc:a\"," V2_END),
+        V2("commit", "\"did\":\"did:plc:a\"," V2_END),
+        V2("account", "\"did\":\"did:plc:a\"," V2_END),
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(decode(desk, bad[i]), RC_REJECT);
+        assert_int_equal(desk->batch.record_count, 0);
+    }
+}
+
 int main(void)
 {
 #define AT_DESK(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -167,6 +237,9 @@ int main(void)
         AT_DESK(malformed_events_are_rejected_and_leave_the_batch_as_it_was),
         AT_DESK(a_full_batch_asks_for_another_one),
         AT_DESK(accounts_and_identities_become_records),
+        AT_DESK(the_second_wire_gives_the_same_records_and_a_number),
+        AT_DESK(words_of_the_server_have_no_position),
+        AT_DESK(malformed_messages_of_the_second_wire_are_rejected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "decode/jetstream_event.h"
+#include "decode/jetstream_peek.h"
+#include "source/jetstream_parts.h"
+#include "sys/log.h"
+
+#include <string.h>
+
+static void note_gap(struct jetstream *js, int64_t to_us)
+{
+    int64_t from_us = js->place.asked.from_us;
+    gap_note(&js->gaps, from_us, to_us);
+    log_event(LOG_WARN, JETSTREAM_NAME, "gap",
+              (struct log_field[]){log_string("host", jetstream_host_name(js)),
+                                   log_int("from_us", from_us), log_int("to_us", to_us), LOG_END});
+}
+
+/* An event was understood: the place moves on, unless it shows that something else must be asked
+ * for. The event itself is kept either way, which does no harm. */
+static void move_on(struct jetstream *js, int64_t time_us, int64_t seq, int64_t received_us,
+                    int64_t *position)
+{
+    int64_t behind_us = 0;
+    bool first = !js->place.asked.first_seen;
+    enum jetstream_verdict verdict = jetstream_place_event(&js->place, jetstream_host_name(js),
+                                                           time_us, seq, received_us, &behind_us);
+    if (verdict == JETSTREAM_PLACE_BEHIND) {
+        js->behind_us[js->pick.provider] = behind_us;
+        jetstream_connection_ask_again(js, "its clock is behind");
+        return;
+    }
+    if (verdict == JETSTREAM_PLACE_RENUMBERED) {
+        jetstream_connection_ask_again(js, "it began to count anew");
+        return;
+    }
+    *position = time_us;
+    if (verdict == JETSTREAM_PLACE_GAP)
+        note_gap(js, time_us);
+    if (!first)
+        return;
+    js->failures = 0;
+    jetstream_host_now(js)->asked_dictionary = false;
+    failover_succeeded(&js->stream, &js->pick, jetstream_mono(js) - js->dialled_us,
+                       jetstream_mono(js));
+}
+
+static void hear(struct jetstream *js, const struct jetstream_event *event)
+{
+    if (event->message == JETSTREAM_INFO && strcmp(event->word, "OutdatedCursor") == 0)
+        js->place.asked.outdated = true;
+    if (event->message != JETSTREAM_OTHER)
+        log_event(event->message == JETSTREAM_ERROR ? LOG_WARN : LOG_INFO, JETSTREAM_NAME,
+                  "host_says",
+                  (struct log_field[]){log_string("host", jetstream_host_name(js)),
+                                       log_string("word", event->word), LOG_END});
+}
+
+static bool wants(const void *arg, struct bytes did)
+{
+    return jetstream_filter_wants(arg, did);
+}
+
+static enum rc decode_json(struct jetstream *js, struct bytes json, int64_t received_us,
+                           struct batch *batch, int64_t *position, struct err *err)
+{
+    struct jetstream_peek peek;
+    struct jetstream_event event;
+    if (!js->filter.everybody && jetstream_peek(json, &peek) &&
+        !jetstream_filter_wants(&js->filter, peek.did)) {
+        js->filtered++;
+        move_on(js, peek.time_us, peek.seq, received_us, position);
+        return RC_OK;
+    }
+    struct jetstream_wanted wanted = {.wants = wants, .arg = &js->filter};
+    enum rc rc =
+        jetstream_event_decode_wanted(js->doc, json, received_us, &wanted, batch, &event, err);
+    if (rc != RC_OK)
+        return rc;
+    if (event.message != JETSTREAM_EVENT) {
+        hear(js, &event);
+        return RC_OK;
+    }
+    js->filtered += !jetstream_filter_wants(&js->filter, event.did);
+    move_on(js, event.time_us, event.seq, received_us, position);
+    return RC_OK;
+}
+
+enum rc jetstream_frames_decode(void *arg, const struct frame *frame, struct batch *batch,
+                                int64_t *position, struct err *err)
+{
+    struct jetstream *js = arg;
+    struct bytes json = frame->payload;
+    enum rc rc = RC_OK;
+    if (js->asking_again)
+        return RC_RETRY;
+    if (frame->binary)
+        rc = jetstream_packing_decode(&js->packing, frame->payload, &json, err);
+    if (rc == RC_RETRY) {
+        jetstream_packing_give_up(&js->packing, jetstream_host_now(js), err->text);
+        jetstream_connection_ask_again(js, "another dictionary");
+        return RC_RETRY;
+    }
+    if (rc == RC_OK)
+        rc = decode_json(js, json, frame->received_us, batch, position, err);
+    if (rc == RC_REJECT)
+        log_event_limited(LOG_ERROR, JETSTREAM_NAME, "event_rejected",
+                          (struct log_field[]){log_string("host", jetstream_host_name(js)),
+                                               log_string("reason", err->text), LOG_END});
+    return rc;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/jetstream_place.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SECOND_US    INT64_C(1000000)
+#define SKEW_US_MAX  (3600 * SECOND_US) /* what is further off is no clock: replay, or our own */
+#define DISORDER_US  (2 * SECOND_US)
+#define DISORDER_SEQ 1000
+#define SEQ_END      INT64_C(1000000000000000) /* a cursor from here on is a time */
+#define QUIET_SHARE  24                        /* of the window: an hour of a day */
+#define TAIL_US      (2 * SECOND_US)
+#define NOBODY       "(nobody)" /* whose a position is that no host gave */
+
+void jetstream_place_init(struct jetstream_place *place, int64_t window_us)
+{
+    assert(window_us > 0);
+    *place = (struct jetstream_place){.window_us = window_us};
+}
+
+void jetstream_place_begin(struct jetstream_place *place, int64_t time_us)
+{
+    assert(time_us >= 0);
+    place->stand = (struct jetstream_stand){.time_us = time_us};
+}
+
+enum rc jetstream_place_resume(struct jetstream_place *place, struct json_doc *doc,
+                               struct bytes state, struct err *err)
+{
+    enum rc rc = cursor_state_from_json(&place->state, doc, state, err);
+    if (rc != RC_OK)
+        return rc;
+    const struct cursor *primary = &place->state.primary;
+    struct jetstream_stand *stand = &place->stand;
+    *stand = (struct jetstream_stand){0};
+    if (strcmp(place->state.provider_name, NOBODY) != 0)
+        snprintf(stand->host, sizeof stand->host, "%s", place->state.provider_name);
+    if (primary->kind == CURSOR_TIME_US)
+        stand->time_us = primary->number;
+    if (primary->kind == CURSOR_SEQ && strcmp(primary->provider, stand->host) == 0)
+        stand->seq = primary->number;
+    for (unsigned i = 0; i < place->state.alternative_count; i++) {
+        const struct cursor *other = &place->state.alternatives[i];
+        if (other->kind == CURSOR_TIME_US && stand->time_us == 0)
+            stand->time_us = other->number;
+    }
+    if (stand->time_us == 0 && stand->seq > 0)
+        return err_set(err, RC_REJECT, "it has a number of %s, but no time", stand->host);
+    return RC_OK;
+}
+
+/* ---- asking ---- */
+
+/* The stand as a cursor state: what is understood where it was made first. */
+static void put_stand(const struct jetstream_stand *stand, struct cursor_state *state)
+{
+    unsigned count = 0;
+    assert(stand->time_us > 0);
+    memset(state->alternatives, 0, sizeof state->alternatives);
+    if (stand->seq > 0)
+        state->alternatives[count++] = cursor_make_number(CURSOR_SEQ, stand->seq, stand->host);
+    state->alternatives[count++] = cursor_make_number(CURSOR_TIME_US, stand->time_us, NULL);
+    for (unsigned i = 0; i < count; i++)
+        state->alternatives[i].inclusive = true;
+    state->alternative_count = count;
+    state->primary = state->alternatives[0];
+    snprintf(state->provider_name, sizeof state->provider_name, "%s",
+             stand->host[0] == '\0' ? NOBODY : stand->host);
+}
+
+static struct cursor_choice choose(const struct jetstream_place *place,
+                                   const struct jetstream_host *host,
+                                   const struct provider_proof *proof, int64_t behind_us,
+                                   int64_t now_us)
+{
+    struct cursor_choice choice;
+    struct err err;
+    bool by_seq = place->asked.wire == JETSTREAM_WIRE_V2 && !place->by_time;
+    struct cursor_ask ask = {
+        .provider_name = host->name,
+        .supported = cursor_bit(CURSOR_TIME_US) | (by_seq ? cursor_bit(CURSOR_SEQ) : 0),
+        .preferred = CURSOR_TIME_US,
+        .now_ms = now_us / 1000,
+        .replay_us = JETSTREAM_CROSS_REPLAY_US + behind_us + place->stand.ahead_us,
+        .proved_block = -1,
+        .proved_us = proof->time_us};
+    struct cursor_state state = place->state;
+    put_stand(&place->stand, &state);
+    enum rc rc = cursor_resolve(&state, &ask, &choice, &err);
+    assert(rc == RC_OK); /* every host understands the time */
+    return choice;
+}
+
+void jetstream_place_ask(struct jetstream_place *place, const struct jetstream_host *host,
+                         const struct provider_proof *proof, int64_t behind_us, bool filtered,
+                         int64_t now_us)
+{
+    const struct jetstream_stand *stand = &place->stand;
+    struct jetstream_asked *asked = &place->asked;
+    bool nobody = stand->host[0] == '\0';
+    *asked = (struct jetstream_asked){.wire = jetstream_host_wire(host),
+                                      .filtered = filtered,
+                                      .foreign = strcmp(stand->host, host->name) != 0};
+    place->crossing = (struct jetstream_crossing){.looked = place->crossing.looked};
+    if (stand->time_us == 0)
+        return;
+    struct cursor_choice choice = choose(place, host, proof, behind_us, now_us);
+    asked->by_seq = choice.cursor.kind == CURSOR_SEQ;
+    asked->number = choice.cursor.number;
+    asked->stand_us = stand->time_us;
+    if (asked->by_seq) {
+        asked->number -= place->exact ? 0 : DISORDER_SEQ;
+        asked->number = asked->number < 1 ? 1 : asked->number;
+        asked->from_us = stand->time_us;
+        return;
+    }
+    if (!asked->foreign)
+        asked->number -= DISORDER_US + (place->crossing.looked ? behind_us : 0);
+    int64_t least = asked->wire == JETSTREAM_WIRE_V2 ? SEQ_END : 1;
+    asked->number = asked->number < least ? least : asked->number;
+    asked->from_us = asked->number;
+    asked->late = now_us - asked->from_us > place->window_us;
+    place->crossing.open = asked->foreign && !nobody;
+    place->crossing.rewound_us = stand->time_us - asked->from_us;
+    place->crossing.lag_us_min = INT64_MAX;
+}
+
+bool jetstream_place_too_old(struct jetstream_place *place)
+{
+    if (!place->asked.by_seq)
+        return false;
+    /* By time the host begins at the oldest it has, and says so. */
+    if (place->exact)
+        place->by_time = true;
+    place->exact = true;
+    return true;
+}
+
+/* ---- taking ---- */
+
+/* The host's own event at the stand comes again, unless it is gone there. Another host need not
+ * have one there: a later first event means something only when what was asked for is old by our
+ * clock, or when the silence is longer than a quiet stream's. A filter may be silent as long as it
+ * likes. */
+static bool misses_something(const struct jetstream_place *place, int64_t time_us)
+{
+    const struct jetstream_asked *asked = &place->asked;
+    if (asked->from_us == 0 || asked->by_seq || time_us <= asked->from_us)
+        return false;
+    if (asked->wire == JETSTREAM_WIRE_V2)
+        return asked->outdated;
+    if (asked->late && (asked->foreign || asked->filtered))
+        return true;
+    int64_t quiet_us = asked->foreign ? place->window_us / QUIET_SHARE : 0;
+    return !asked->filtered && time_us > asked->stand_us + quiet_us;
+}
+
+static enum jetstream_verdict judge_first(struct jetstream_place *place, int64_t time_us,
+                                          int64_t seq, int64_t *behind_us)
+{
+    struct jetstream_asked *asked = &place->asked;
+    if (asked->by_seq && seq > 0 && seq < asked->number) {
+        place->by_time = true;
+        return JETSTREAM_PLACE_RENUMBERED;
+    }
+    int64_t behind = asked->from_us - time_us;
+    if (!asked->by_seq && behind > 0 && behind < SKEW_US_MAX && !place->crossing.looked) {
+        place->crossing.looked = true;
+        *behind_us = behind + JETSTREAM_CROSS_REPLAY_US;
+        return JETSTREAM_PLACE_BEHIND;
+    }
+    asked->first_seen = true;
+    place->exact = place->by_time = false;
+    place->crossing.looked &= place->crossing.open;
+    return misses_something(place, time_us) ? JETSTREAM_PLACE_GAP : JETSTREAM_PLACE_FINE;
+}
+
+/* Compares the host's clock with how far back it was asked; false: not far enough. */
+static bool settle(struct jetstream_crossing *crossing, int64_t time_us, int64_t received_us,
+                   int64_t *behind_us)
+{
+    int64_t lag_us = received_us - time_us, wall_us = received_us - crossing->mark_wall_us;
+    if (lag_us < crossing->lag_us_min)
+        crossing->lag_us_min = lag_us;
+    if (crossing->lag_us_min <= crossing->rewound_us) {
+        crossing->open = crossing->looked = false;
+        return true;
+    }
+    if (crossing->mark_wall_us > 0 && wall_us < TAIL_US)
+        return true;
+    bool replaying = crossing->mark_wall_us == 0 || time_us - crossing->mark_time_us > 2 * wall_us;
+    crossing->mark_wall_us = received_us;
+    crossing->mark_time_us = time_us;
+    if (replaying)
+        return true;
+    crossing->open = false;
+    if (crossing->looked || crossing->lag_us_min > SKEW_US_MAX)
+        return true;
+    crossing->looked = true;
+    *behind_us = crossing->lag_us_min;
+    return false;
+}
+
+static void move_stand(struct jetstream_place *place, const char *host, int64_t time_us,
+                       int64_t received_us)
+{
+    struct jetstream_stand *stand = &place->stand;
+    int64_t ahead_us = received_us > 0 ? time_us - received_us : 0;
+    if (strcmp(stand->host, host) != 0)
+        snprintf(stand->host, sizeof stand->host, "%s", host);
+    stand->time_us = time_us;
+    stand->seq = place->asked.seq_max;
+    stand->ahead_us = ahead_us > 0 && ahead_us < SKEW_US_MAX ? ahead_us : 0;
+}
+
+enum jetstream_verdict jetstream_place_event(struct jetstream_place *place, const char *host,
+                                             int64_t time_us, int64_t seq, int64_t received_us,
+                                             int64_t *behind_us)
+{
+    assert(time_us > 0 && seq >= 0);
+    enum jetstream_verdict verdict = JETSTREAM_PLACE_FINE;
+    struct jetstream_asked *asked = &place->asked;
+    if (!asked->first_seen) {
+        verdict = judge_first(place, time_us, seq, behind_us);
+        if (!asked->first_seen)
+            return verdict;
+    }
+    if (place->crossing.open && !settle(&place->crossing, time_us, received_us, behind_us))
+        return JETSTREAM_PLACE_BEHIND;
+    if (seq > asked->seq_max)
+        asked->seq_max = seq;
+    if (time_us > place->stand.time_us)
+        move_stand(place, host, time_us, received_us);
+    else if (strcmp(place->stand.host, host) == 0 && asked->seq_max > place->stand.seq)
+        place->stand.seq = asked->seq_max;
+    return verdict;
+}
+
+/* ---- writing ---- */
+
+enum rc jetstream_place_write(struct jetstream_place *place, struct json_doc *doc, int64_t now_us,
+                              struct batch *batch)
+{
+    struct err err;
+    struct text json = {0};
+    if (place->stand.time_us == 0)
+        return RC_OK; /* no event was understood yet: there is no place to write down */
+    put_stand(&place->stand, &place->state);
+    place->state.total_fetched += batch->record_count;
+    place->state.updated_ms = now_us > 0 ? now_us / 1000 : 0;
+    enum rc rc = cursor_state_to_json(&place->state, doc, &json, &err);
+    assert(rc == RC_OK); /* we made every part of it */
+    struct record *row = batch_add(batch, RECORD_CURSOR);
+    bool fits = row != NULL &&
+                batch_set_text(batch, row, CURSOR_ROW_SOURCE, bytes_of("jetstream")) &&
+                batch_set_text(batch, row, CURSOR_ROW_STREAM, bytes_of("live")) &&
+                batch_set_text(batch, row, CURSOR_ROW_STATE, text_bytes(&json));
+    text_free(&json);
+    if (!fits)
+        return RC_AGAIN;
+    batch_set_int(row, CURSOR_ROW_POSITION, place->stand.time_us);
+    batch_set_int(row, CURSOR_ROW_AT_US, now_us);
+    return RC_OK;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * jetstream_place.h - where the stream stands, what a connection asks for, and what it did not get.
+ *
+ * The stand is the latest event: its time, which every host understands, and on the v2 wire its
+ * number, which only its own host does. A time is of the clock of the host that gave it: another
+ * host is asked from further back, until its own events have passed it and the stand is its own.
+ * The same host is asked for its number again, or for its time less the disorder it may send in.
+ *
+ * A host whose clock is behind holds an event under an earlier time than the host before it did. If
+ * its first event, or the end of its replay, shows that it is further behind than the rewind went
+ * back, it is asked again from further back; a host that is ahead of our own clock has its stand
+ * rewound by as much. Until then the stand has not moved, so a crash changes nothing.
+ *
+ * A gap is what was asked for and not delivered. A v2 host says so. A v1 host clamps without a
+ * word: then its own event at the stand does not come again. Where that event need not come,
+ * because the server filters or because another host gave the position, our clock and the host's
+ * replay window must tell. Silence of a filter is no gap.
+ *
+ * Owner: the source.  Pure: no I/O, no clock, no log. */
+#ifndef SOURCE_JETSTREAM_PLACE_H
+#define SOURCE_JETSTREAM_PLACE_H
+
+#include "base/json.h"
+#include "ingest/cursor.h"
+#include "ingest/provider.h"
+#include "record_batch.h"
+#include "source/jetstream_host.h"
+
+/* How far another host's position is rewound: further than two hosts' clocks are apart. */
+#define JETSTREAM_CROSS_REPLAY_US INT64_C(10000000)
+
+struct jetstream_stand {
+    char host[CURSOR_PROVIDER_MAX + 1]; /* empty: an operator said so */
+    int64_t time_us, seq;               /* 0: none */
+    int64_t ahead_us;                   /* of our clock */
+};
+
+/* What a connection began with. */
+struct jetstream_asked {
+    enum jetstream_wire wire;
+    bool by_seq;
+    bool filtered;    /* the server leaves out what the stand may be */
+    bool foreign;     /* the stand is another host's, or nobody's */
+    bool late;        /* by our clock the host does not reach back so far */
+    bool outdated;    /* the host says so itself */
+    bool first_seen;  /* an event came */
+    int64_t number;   /* as sent; 0: live */
+    int64_t from_us;  /* the time it stands for; 0: live */
+    int64_t stand_us; /* where the stream stood */
+    int64_t seq_max;  /* of its events */
+};
+
+/* A foreign stand was rewound; open until the clocks are compared. */
+struct jetstream_crossing {
+    bool open, looked; /* looked: it was asked again once */
+    int64_t rewound_us, lag_us_min;
+    int64_t mark_wall_us, mark_time_us; /* whether replay is over: time no longer outruns ours */
+};
+
+struct jetstream_place {
+    struct cursor_state state; /* as it was stored last */
+    struct jetstream_stand stand;
+    struct jetstream_asked asked;
+    struct jetstream_crossing crossing;
+    int64_t window_us; /* how far back a v1 host reaches */
+    bool exact;        /* ask for the number itself: less was too old */
+    bool by_time;      /* the number is of no use any more */
+};
+
+enum jetstream_verdict {
+    JETSTREAM_PLACE_FINE,
+    JETSTREAM_PLACE_GAP,        /* from what was asked for to this event */
+    JETSTREAM_PLACE_RENUMBERED, /* the host began to count anew: ask again, by time */
+    JETSTREAM_PLACE_BEHIND,     /* the host's clock is behind: ask again, from further back */
+};
+
+void jetstream_place_init(struct jetstream_place *place, int64_t window_us);
+/* Begins where an operator says; 0: live. */
+void jetstream_place_begin(struct jetstream_place *place, int64_t time_us);
+/* Begins where the store says. RC_REJECT: it cannot be understood. */
+must_check enum rc jetstream_place_resume(struct jetstream_place *place, struct json_doc *doc,
+                                          struct bytes state, struct err *err);
+/* Decides what to ask `host` for; `asked` says it. `behind_us` is what is known of its clock;
+ * `filtered`: its server will leave events out. */
+void jetstream_place_ask(struct jetstream_place *place, const struct jetstream_host *host,
+                         const struct provider_proof *proof, int64_t behind_us, bool filtered,
+                         int64_t now_us);
+/* An event of the host that was asked last; `received_us` is wall time. With a verdict to ask again
+ * the stand has not moved; `behind_us` is set with JETSTREAM_PLACE_BEHIND. */
+enum jetstream_verdict jetstream_place_event(struct jetstream_place *place, const char *host,
+                                             int64_t time_us, int64_t seq, int64_t received_us,
+                                             int64_t *behind_us);
+/* The host refused the cursor as too old. False: there is nothing else to ask for. */
+bool jetstream_place_too_old(struct jetstream_place *place);
+/* Adds the cursor row to a unit. RC_AGAIN: no room. */
+must_check enum rc jetstream_place_write(struct jetstream_place *place, struct json_doc *doc,
+                                         int64_t now_us, struct batch *batch);
+
+#endif
