@@ -276,6 +276,34 @@ static void a_full_memory_leaves_rows_to_the_table(void **state)
     assert_int_equal(put(bench, "more", &slow, 0), RC_OK);
 }
 
+static void an_item_is_given_up_whatever_its_history(void **state)
+{
+    struct bench *bench = *state;
+    struct owed_ticket ticket;
+    assert_int_equal(
+        owed_dead(&bench->owed, &bench->batch, bytes_of("x"), bytes_of("7"), "no CID", 5), RC_OK);
+    assert_string_equal(last_row(bench), "dead x 0");
+    assert_true(
+        bytes_equal_string(bench->batch.last[RECORD_OWED]->fields[OWED_REASON].b, "no CID"));
+    assert_int_equal(
+        owed_dead(&bench->owed, &bench->batch, bytes_of("x"), BYTES_ABSENT, "again", 6), RC_AGAIN);
+    assert_int_equal(put(bench, "x", &slow, 6), RC_AGAIN);
+    answer(bench, RC_OK);
+    assert_int_equal(put(bench, "y", &slow, 0), RC_OK);
+    answer(bench, RC_OK);
+    assert_non_null(owed_take(&bench->owed, 8, 0, 600 * SECOND_US, &ticket));
+    assert_int_equal(
+        owed_dead(&bench->owed, &bench->batch, bytes_of("y"), BYTES_ABSENT, "a person said so", 9),
+        RC_OK);
+    assert_string_equal(last_row(bench), "dead y 1");
+    assert_int_equal(owed_failed(&bench->owed, &bench->batch, ticket, &slow, 9, 0), RC_OK);
+    assert_string_equal(last_row(bench), "dead y 1"); /* the attempt's report came too late */
+    assert_int_equal(bench->owed.running, 0);
+    answer(bench, RC_OK);
+    assert_int_equal(bench->owed.count, 0);
+    assert_int_equal(bench->owed.deaths, 2);
+}
+
 static void what_cannot_be_remembered_is_refused(void **state)
 {
     struct bench *bench = *state;
@@ -300,6 +328,7 @@ int main(void)
         ALONE(a_ticket_is_good_for_one_attempt),
         ALONE(a_put_that_others_rely_on_is_brought_along),
         ALONE(a_full_memory_leaves_rows_to_the_table),
+        ALONE(an_item_is_given_up_whatever_its_history),
         ALONE(what_cannot_be_remembered_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
