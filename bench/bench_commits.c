@@ -33,7 +33,7 @@
 #define READERS      2
 #define READ_MS      200
 #define LOG_PAGES    10000.0 /* where the product begins a checkpoint */
-#define LOG_GOAL     6.0     /* the store waits for readers from four lengths on */
+#define LOG_GOAL     2.0
 #define BATCH_BYTES  ((size_t)512 << 10)
 
 typedef void fill_fn(const struct post_stock *stock, struct batch *batch, size_t which);

@@ -16,7 +16,8 @@
 #define QUERY_COLUMNS_MAX 64
 #define CLOCK_STEPS       4000
 #define CHECKPOINT_PAGES  10000
-#define LOG_LENGTHS       4
+#define CHECKPOINT_US_MAX INT64_C(750000) /* a reader of an older state, then one of this state */
+#define CHECKPOINT_TRY_MS 10
 #define COPY_PAGES        1024
 
 static struct store_sqlite *of(struct store *store)
@@ -111,21 +112,37 @@ void sqlite_abandon(struct store_sqlite *store)
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
-/* Moves a long log into the database after a commit. The commit stands whatever comes of this, so
- * a failure that cannot be waited out is told at the next one. Where somebody reads at every moment
- * the log never begins anew by itself: grown to several times its length it waits for those who
- * read now, and when they take longer than that, again after another such length. */
+/* Waits for the readers of the log, so that the next commit can begin it anew. In many short tries:
+ * one long try waits for the place of a reader that others take in turns, and never gets it. */
+static int empty_log(sqlite3 *db, const char *name)
+{
+    int64_t end_us = clock_mono_us() + CHECKPOINT_US_MAX;
+    int code;
+    sqlite3_busy_timeout(db, CHECKPOINT_TRY_MS);
+    do {
+        code = sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+    } while (code == SQLITE_BUSY && clock_mono_us() < end_us);
+    sqlite3_busy_timeout(db, BUSY_MS_MAX);
+    return code;
+}
+
+/* Moves a long log into the database after a commit. While readers overlap without a pause the log
+ * does not begin anew by itself: once it is half as long again we wait for them, which their own
+ * time limits bound. Tries come further apart as the log grows, so that a reader who stays (a
+ * backup) does not stop us at every commit. The commit stands whatever comes of this, so a failure
+ * that cannot be waited out is told at the next one. */
 static int checkpoint(void *arg, sqlite3 *db, const char *name, int pages)
 {
     struct store_sqlite *store = arg;
-    if (pages < store->checkpoint_pages) {
-        store->outlasted = 0;
+    if (pages < store->log_pages)
+        store->due_pages = store->checkpoint_pages; /* the log began anew */
+    store->log_pages = pages;
+    if (pages < store->due_pages || pages < store->checkpoint_pages)
         return SQLITE_OK;
-    }
-    bool wait = pages / store->checkpoint_pages >= LOG_LENGTHS + store->outlasted;
-    int mode = wait ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE;
-    int code = sqlite3_wal_checkpoint_v2(db, name, mode, NULL, NULL);
-    store->outlasted += wait && code != SQLITE_OK;
+    store->due_pages = pages + pages / 2;
+    int code = pages < store->checkpoint_pages + store->checkpoint_pages / 2
+                   ? sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL)
+                   : empty_log(db, name);
     if (code != SQLITE_OK && !store->broken)
         store->broken =
             sqlite_fail(store, code, "cannot checkpoint", &store->broken_err) == RC_FATAL;

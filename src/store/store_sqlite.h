@@ -34,7 +34,8 @@ struct store_sqlite {
     int64_t query_end_us; /* monotonic; when the query under way is to end */
     int lock_fd;          /* -1 in a reader */
     int checkpoint_pages; /* the log's length at which it is moved into the database */
-    int outlasted;        /* by readers: times in a row that the log could not begin anew */
+    int due_pages;        /* where it is tried next, and */
+    int log_pages;        /* how long the log was last */
     bool broken;          /* that failed for good; `broken_err` says how */
     struct err broken_err;
     sqlite3_stmt *begin, *commit, *bump;
