@@ -67,7 +67,7 @@ static void it_is_written_when_its_time_has_come_and_not_before(void **state)
     (void)state;
     static const int64_t intervals[] = {10, 1, 60};
     for (size_t i = 0; i < sizeof intervals / sizeof *intervals; i++) {
-        struct desk desk;
+        struct desk desk = {0};
         int64_t every = intervals[i] * SECOND, t = 1000 * SECOND;
         open_desk(&desk, intervals[i]);
         assert_true(look(&desk, 100, t) == 0);
@@ -82,7 +82,7 @@ static void it_is_written_when_its_time_has_come_and_not_before(void **state)
 static void the_end_writes_the_last_word(void **state)
 {
     (void)state;
-    struct desk desk;
+    struct desk desk = {0};
     struct text content = {0};
     struct err err;
     open_desk(&desk, 10);
@@ -98,7 +98,7 @@ static void the_end_writes_the_last_word(void **state)
 static void what_is_no_number_is_ignored_and_a_reset_forgets(void **state)
 {
     (void)state;
-    struct desk desk;
+    struct desk desk = {0};
     struct err err;
     open_desk(&desk, 10);
     static const char *const bad[] = {"", "\n", "yesterday\n", "-5\n", "99999999999999999999\n"};
@@ -121,7 +121,7 @@ static void what_is_no_number_is_ignored_and_a_reset_forgets(void **state)
 static void a_folder_that_cannot_be_is_refused_with_its_name(void **state)
 {
     (void)state;
-    struct desk desk;
+    struct desk desk = {0};
     struct cursor_file other;
     struct err err;
     char below[256];
