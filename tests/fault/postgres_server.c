@@ -34,8 +34,10 @@ static const struct passwd *unprivileged(void)
 {
     if (getuid() != 0)
         return NULL;
-    const struct passwd *user = getpwnam("postgres");
-    if (user == NULL)
+    static struct passwd entry;
+    static char words[4096];
+    struct passwd *user = NULL;
+    if (getpwnam_r("postgres", &entry, words, sizeof words, &user) != 0 || user == NULL)
         fail("user postgres", "not there");
     return user;
 }
