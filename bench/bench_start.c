@@ -39,8 +39,6 @@
 #define PATH_SIZE   512
 #define ARGS_MAX    32
 
-extern char **environ;
-
 static struct fixture fixture;
 static const char *tidemark, *sim, *bare_reader;
 static char endpoint[128]; /* of the simulated firehose */

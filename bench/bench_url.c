@@ -64,7 +64,8 @@ static double run_round(read_fn *read)
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
     double ns =
         (double)(after.tv_sec - before.tv_sec) * 1e9 + (double)(after.tv_nsec - before.tv_nsec);
-    return ns / (PASSES * (double)COUNT);
+    size_t count = COUNT;
+    return ns / ((double)PASSES * (double)count);
 }
 
 int main(void)
