@@ -54,7 +54,7 @@ static const struct store_ops fake_ops = {
 
 void fake_store_init(struct fake_store *fake)
 {
-    *fake = (struct fake_store){.store = {&fake_ops}, .position = {1, 0, 1}};
+    *fake = (struct fake_store){.store = {.ops = &fake_ops}, .position = {1, 0, 1}};
     pthread_mutex_init(&fake->lock, NULL);
 }
 

@@ -205,7 +205,7 @@ static void coming_back_survives_a_break_at_every_message(void **state)
         for (long after = 0;; after += stride) {
             assert_true(bench->done < COMMITS);
             proxy_cut_all(bench->proxy);
-            proxy_break(bench->proxy, side, after, PROXY_CUT);
+            proxy_break(bench->proxy, (enum proxy_side)side, after, PROXY_CUT);
             submit_next(bench);
             await_commit(bench);
             if (!proxy_mend(bench->proxy))
@@ -232,7 +232,7 @@ static void a_stalled_line_acknowledges_nothing_and_recovers_when_it_breaks(void
     long fired = 0;
     for (int side = 0; side < 2; side++) {
         for (long after = 0; after < 40; after += 13) {
-            proxy_break(bench->proxy, side, after, PROXY_STALL);
+            proxy_break(bench->proxy, (enum proxy_side)side, after, PROXY_STALL);
             submit_next(bench);
             await_strike(bench);
             assert_true(answers_are(bench->answers, bench->slot, RC_OK));

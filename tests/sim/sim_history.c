@@ -87,8 +87,8 @@ static void put_garbage(const struct sim_history *history, size_t at, struct tex
         "{\"did\":\"did:plc:sim0001\",\"time_us\":1750000000000001,\"kind\":\"commit\",\"commit\":"
         "{\"rev\":\"3x%zu\",\"operation\":\"upsert\",\"collection\":\"app.bsky.feed.post\","
         "\"rkey\":\"k00001\",\"record\":{}}}",
-        "{\"did\":\"did:plc:sim0001\",\"time_us\":1750000000000001,\"kind\":\"account\","
-        "\"account\":{\"active\":\"%zu\"}}",
+        ("{\"did\":\"did:plc:sim0001\",\"time_us\":1750000000000001,\"kind\":\"account\","
+         "\"account\":{\"active\":\"%zu\"}}"),
         "{\"did\":\"sim%zu\",\"time_us\":1750000000000001,\"kind\":\"commit\",\"commit\":{}}",
     };
     const struct sim_event *event = &history->events[at];

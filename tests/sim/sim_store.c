@@ -297,7 +297,9 @@ struct store_position sim_store_claim(struct sim_store_handle *handle, struct si
 {
     struct sim_db *db = &life->world->db;
     db->position.epoch++;
-    *handle = (struct sim_store_handle){
-        .base = {&sim_store_ops}, .world = life->world, .life = life, .epoch = db->position.epoch};
+    *handle = (struct sim_store_handle){.base = {.ops = &sim_store_ops},
+                                        .world = life->world,
+                                        .life = life,
+                                        .epoch = db->position.epoch};
     return db->position;
 }
