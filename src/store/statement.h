@@ -13,7 +13,7 @@
 
 #include "record.h"
 
-#define STATEMENT_PARAMS_MAX 16
+#define STATEMENT_PARAMS_MAX 24
 /* With a kind's name: the table of its records on SQLite. */
 #define STATEMENT_ROWS_PREFIX "tidemark_rows_"
 #define PARAM_N               254 /* the record's ingest number */

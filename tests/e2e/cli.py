@@ -297,7 +297,7 @@ class Cli(unittest.TestCase):
                          [1201, 1, 1, 1])
         self.assertEqual(source["streams"][0]["cursor"]["primary"]["value"], 5)
         self.assertEqual(status["store"]["kind"], home.kind)
-        self.assertEqual(status["store"]["schema"], 3)
+        self.assertEqual(status["store"]["schema"], 4)
         return status
 
     def test_lists_and_status_are_the_same_with_and_without_a_daemon(self):
