@@ -46,12 +46,12 @@ const struct statement statements[] = {
      "SELECT r.n, r.did, r.active, r.status, r.at_us {rows} WHERE true "
      "ON CONFLICT (did) DO UPDATE SET active = excluded.active, status = excluded.status, "
      "status_us = excluded.status_us "
-     "WHERE actors.status_us IS NULL OR excluded.status_us > actors.status_us"},
+     "WHERE actors.status_us IS NULL OR excluded.status_us >= actors.status_us"},
     {RECORD_IDENTITY, NULL, false,
      "INSERT INTO actors (id, did, handle, handle_us) "
      "SELECT r.n, r.did, r.handle, r.at_us {rows} WHERE true "
      "ON CONFLICT (did) DO UPDATE SET handle = excluded.handle, handle_us = excluded.handle_us "
-     "WHERE actors.handle_us IS NULL OR excluded.handle_us > actors.handle_us"},
+     "WHERE actors.handle_us IS NULL OR excluded.handle_us >= actors.handle_us"},
     {RECORD_DOCUMENT, NULL, false,
      "INSERT INTO ipfs_cache (n, seq, uri, data, is_errored, block, space) "
      "SELECT r.n, {seq}, r.uri, r.data, r.whole = 0, r.block, r.space {rows} WHERE true "
