@@ -234,3 +234,12 @@ void control_requests(struct http_exchange *exchange, void *arg)
     request_log_write(&sim->requests, prefix, &body);
     reply_lines(exchange, &body);
 }
+
+void control_certificate(struct http_exchange *exchange, void *arg)
+{
+    struct sim *sim = arg;
+    if (sim->keys == NULL)
+        http_reply_text(exchange, 404, "this server speaks no TLS\n");
+    else
+        http_reply(exchange, 200, "application/x-pem-file", NULL, tls_keys_certificate(sim->keys));
+}

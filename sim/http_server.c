@@ -26,6 +26,8 @@ struct http_server {
     struct http_route *routes;
     void *arg;
     http_watch_fn *watch;
+    struct tls_keys *keys; /* NULL: plain */
+    http_manner_fn *ask_manner;
     struct http_exchange *exchanges;
 };
 
@@ -314,7 +316,8 @@ static void on_connection(uv_stream_t *listener, int status)
     if (exchange->next != NULL)
         exchange->next->back = &exchange->next;
     server->exchanges = exchange;
-    exchange->peer = peer_accept(listener, &http_peer, exchange);
+    enum tls_manner manner = server->keys == NULL ? TLS_PROPER : server->ask_manner(server->arg);
+    exchange->peer = peer_accept(listener, &http_peer, exchange, server->keys, manner);
     if (exchange->peer == NULL)
         free_exchange(exchange);
 }
@@ -336,6 +339,12 @@ enum rc http_server_start(struct http_server **out, uv_loop_t *loop, unsigned po
     if (rc != 0)
         return err_set(err, RC_FATAL, "cannot listen on 127.0.0.1:%u: %s", port, uv_strerror(rc));
     return RC_OK;
+}
+
+void http_server_secure(struct http_server *server, struct tls_keys *keys, http_manner_fn *ask)
+{
+    server->keys = keys;
+    server->ask_manner = ask;
 }
 
 void http_server_watch(struct http_server *server, http_watch_fn *watch)

@@ -40,6 +40,9 @@ struct http_server;
  * gets everything else. Port 0 picks a free one. */
 must_check enum rc http_server_start(struct http_server **out, uv_loop_t *loop, unsigned port,
                                      struct http_route *routes, void *arg, struct err *err);
+/* Everything is spoken over TLS from now on; `ask` says what the next connection meets. */
+typedef enum tls_manner http_manner_fn(void *arg);
+void http_server_secure(struct http_server *server, struct tls_keys *keys, http_manner_fn *ask);
 /* Tells `watch` of every request that was answered, taken over (101) or dropped (0). */
 typedef void http_watch_fn(void *arg, const struct http_request *request, int status);
 void http_server_watch(struct http_server *server, http_watch_fn *watch);

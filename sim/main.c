@@ -42,6 +42,9 @@ static const char usage[] =
     "  --password P         app password of everybody (default tide-mark-sim1-pass)\n"
     "  --token-seconds N    how long an access token is good (default 7200)\n"
     "  --slow-page-ms N     how long slow pages take (default 30000)\n"
+    "  --tls                speak TLS, with a certificate made at the start\n"
+    "  --tls-cert FILE      speak TLS with this certificate and the key of --tls-key FILE\n"
+    "  --tls-save FILE      write the certificate there, so that clients can trust it\n"
     "  --fault PLAN         arm a fault: name=…&after=N&count=K… (may be repeated)\n"
     "  --help\n";
 
@@ -72,6 +75,10 @@ enum option_id {
     OPTION_PASSWORD,
     OPTION_TOKEN_SECONDS,
     OPTION_SLOW_PAGE_MS,
+    OPTION_TLS,
+    OPTION_TLS_CERT,
+    OPTION_TLS_KEY,
+    OPTION_TLS_SAVE,
     OPTION_FAULT,
     OPTION_HELP,
 };
@@ -103,6 +110,10 @@ static const struct option long_options[] = {
     {"password", required_argument, NULL, OPTION_PASSWORD},
     {"token-seconds", required_argument, NULL, OPTION_TOKEN_SECONDS},
     {"slow-page-ms", required_argument, NULL, OPTION_SLOW_PAGE_MS},
+    {"tls", no_argument, NULL, OPTION_TLS},
+    {"tls-cert", required_argument, NULL, OPTION_TLS_CERT},
+    {"tls-key", required_argument, NULL, OPTION_TLS_KEY},
+    {"tls-save", required_argument, NULL, OPTION_TLS_SAVE},
     {"fault", required_argument, NULL, OPTION_FAULT},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
@@ -113,6 +124,7 @@ struct settings {
     struct fault_plan faults;
     int64_t gap_us; /* 0: follows from the rate */
     bool start_now;
+    const char *tls_save;
 };
 
 static void fail(const char *sentence)
@@ -182,6 +194,42 @@ static void set_world(struct settings *settings, int id, const char *name, const
     }
 }
 
+/* Who may ask, over what, and how slowly pages come. */
+static void set_access(struct settings *settings, int id, const char *name, const char *value)
+{
+    struct sim_options *options = &settings->options;
+    switch (id) {
+    case OPTION_REQUIRE_AUTH:
+        options->require_auth = true;
+        break;
+    case OPTION_PASSWORD:
+        options->password = value;
+        break;
+    case OPTION_TOKEN_SECONDS:
+        options->token_seconds = number_of(name, value, 0, 100000000);
+        break;
+    case OPTION_SLOW_PAGE_MS:
+        options->slow_page_ms = number_of(name, value, 0, 3600000);
+        break;
+    case OPTION_TLS_CERT:
+        options->tls_cert_file = value;
+        options->tls = true;
+        break;
+    case OPTION_TLS_KEY:
+        options->tls_key_file = value;
+        break;
+    case OPTION_TLS_SAVE:
+        settings->tls_save = value;
+        options->tls = true;
+        break;
+    case OPTION_TLS:
+        options->tls = true;
+        break;
+    default:
+        set_world(settings, id, name, value);
+    }
+}
+
 static void set_option(struct settings *settings, int id, const char *name, const char *value)
 {
     struct sim_options *options = &settings->options;
@@ -217,24 +265,12 @@ static void set_option(struct settings *settings, int id, const char *name, cons
     case OPTION_V1_ONLY:
         options->v1_only = true;
         break;
-    case OPTION_REQUIRE_AUTH:
-        options->require_auth = true;
-        break;
-    case OPTION_PASSWORD:
-        options->password = value;
-        break;
-    case OPTION_TOKEN_SECONDS:
-        options->token_seconds = number_of(name, value, 0, 100000000);
-        break;
-    case OPTION_SLOW_PAGE_MS:
-        options->slow_page_ms = number_of(name, value, 0, 3600000);
-        break;
     case OPTION_FAULT:
         if (fault_plan_arm(&settings->faults, bytes_of(value), &err) != RC_OK)
             fail(err.text);
         break;
     default:
-        set_world(settings, id, name, value);
+        set_access(settings, id, name, value);
     }
 }
 
@@ -254,6 +290,8 @@ static void read_options(struct settings *settings, int argc, char **argv)
     }
     if (optind < argc)
         fail("takes no arguments; see --help");
+    if ((settings->options.tls_cert_file == NULL) != (settings->options.tls_key_file == NULL))
+        fail("--tls-cert and --tls-key go together");
     struct world_options *world = &settings->options.world;
     if (settings->gap_us != 0)
         world->gap_us = settings->gap_us;
@@ -273,6 +311,15 @@ static void on_signal(uv_signal_t *handle, int number)
     uv_stop(handle->loop);
 }
 
+static void save_certificate(const struct sim *sim, const char *path)
+{
+    struct bytes certificate = tls_keys_certificate(sim->keys);
+    FILE *file = fopen(path, "w");
+    if (file == NULL || fwrite(certificate.data, 1, certificate.len, file) != certificate.len ||
+        fclose(file) != 0)
+        fail("cannot write the file of --tls-save");
+}
+
 int main(int argc, char **argv)
 {
     struct settings settings = {0};
@@ -280,6 +327,7 @@ int main(int argc, char **argv)
     struct err err;
     uv_loop_t loop;
     uv_signal_t on_term, on_int;
+    char address[64];
     read_options(&settings, argc, argv);
     signal(SIGPIPE, SIG_IGN);
     uv_loop_init(&loop);
@@ -293,7 +341,10 @@ int main(int argc, char **argv)
     uv_signal_init(&loop, &on_int);
     uv_signal_start(&on_term, on_signal, SIGTERM);
     uv_signal_start(&on_int, on_signal, SIGINT);
-    printf("http://127.0.0.1:%u\n", http_server_port(sim.http));
+    if (settings.tls_save != NULL)
+        save_certificate(&sim, settings.tls_save);
+    sim_address(&sim, address);
+    puts(address);
     fflush(stdout);
     uv_run(&loop, UV_RUN_DEFAULT);
     sim_stop(&sim);

@@ -41,6 +41,7 @@ static const struct http_route all_routes[] = {
     {"GET", "/_sim/update", control_update, 0},
     {"GET", "/_sim/link", control_link, 0},
     {"GET", "/_sim/requests", control_requests, 0},
+    {"GET", "/_sim/certificate", control_certificate, 0},
     {NULL, NULL, NULL, 0},
 };
 
@@ -111,13 +112,33 @@ static void watch_request(void *arg, const struct http_request *request, int sta
     request_log_add(&sim->requests, request, status);
 }
 
-/* Where the world's own pages lie, when nobody said so: here. */
-static void name_web(struct sim *sim)
+static enum tls_manner choose_manner(void *arg)
 {
-    char *base = sim->options.world.web_base;
-    if (base[0] == '\0')
-        snprintf(base, sizeof sim->options.world.web_base, "http://127.0.0.1:%u",
-                 http_server_port(sim->http));
+    struct sim *sim = arg;
+    const struct fault *fault = fault_plan_fire(&sim->faults, FAULT_TLS, "");
+    if (fault == NULL)
+        return TLS_PROPER;
+    return fault->status == 1 ? TLS_STRANGE : TLS_GARBAGE;
+}
+
+void sim_address(const struct sim *sim, char out[64])
+{
+    snprintf(out, 64, "%s://127.0.0.1:%u", sim->keys == NULL ? "http" : "https",
+             http_server_port(sim->http));
+}
+
+static enum rc listen_for_clients(struct sim *sim, struct err *err)
+{
+    const struct sim_options *options = &sim->options;
+    enum rc rc = http_server_start(&sim->http, sim->loop, options->port, sim->routes, sim, err);
+    if (rc == RC_OK && options->tls)
+        rc = tls_keys_new(options->tls_cert_file, options->tls_key_file, &sim->keys, err);
+    if (rc != RC_OK)
+        return rc;
+    if (options->tls)
+        http_server_secure(sim->http, sim->keys, choose_manner);
+    http_server_watch(sim->http, watch_request);
+    return RC_OK;
 }
 
 enum rc sim_start(struct sim *sim, uv_loop_t *loop, const struct sim_options *options,
@@ -128,11 +149,12 @@ enum rc sim_start(struct sim *sim, uv_loop_t *loop, const struct sim_options *op
     sim->loop = loop;
     sim->routes = memory_new(sizeof all_routes);
     memcpy(sim->routes, all_routes, sizeof all_routes);
-    enum rc rc = http_server_start(&sim->http, loop, options->port, sim->routes, sim, err);
+    enum rc rc = listen_for_clients(sim, err);
     if (rc != RC_OK)
         return rc;
-    http_server_watch(sim->http, watch_request);
-    name_web(sim);
+    /* Where the world's own pages lie, when nobody said so: here. */
+    if (sim->options.world.web_base[0] == '\0')
+        sim_address(sim, sim->options.world.web_base);
     sim->world = world_new(&sim->options.world);
     world_grow(sim->world, options->events);
     uv_timer_init(loop, &sim->timer);
@@ -163,6 +185,7 @@ void sim_deinit(struct sim *sim)
     world_free(sim->world);
     text_free(&sim->last_query);
     text_free(&sim->last_update);
+    tls_keys_free(sim->keys);
     free(sim->losses);
     free(sim->sessions.used);
     request_log_deinit(&sim->requests);

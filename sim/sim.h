@@ -32,6 +32,8 @@ struct sim_options {
     const char *password; /* of everybody */
     uint64_t token_seconds;
     uint64_t slow_page_ms;
+    bool tls;
+    const char *tls_cert_file, *tls_key_file; /* NULL: a certificate is made */
 };
 
 struct subscriber;
@@ -50,6 +52,7 @@ struct sim {
     struct fault_plan faults;
     struct http_server *http;
     struct http_route *routes;
+    struct tls_keys *keys;                 /* NULL: plain */
     struct dictionary *dictionaries[2][2]; /* by wire, right and wrong; made when first needed */
     struct subscriber *subscribers;
     unsigned connections;
@@ -65,6 +68,8 @@ struct sim_options sim_options_default(void);
 /* Makes the world and listens. */
 must_check enum rc sim_start(struct sim *sim, uv_loop_t *loop, const struct sim_options *options,
                              struct err *err);
+/* "http://127.0.0.1:PORT", or https. */
+void sim_address(const struct sim *sim, char out[64]);
 /* Ends everything; sim_deinit follows when the loop ran dry. */
 void sim_stop(struct sim *sim);
 void sim_deinit(struct sim *sim);
@@ -100,6 +105,6 @@ http_handler_fn xrpc_create_session, xrpc_refresh_session;
 /* /_sim/… */
 http_handler_fn control_follow, control_unfollow, control_stats, control_step, control_act,
     control_arm, control_disarm, control_truth, control_events, control_lost, control_dictionary,
-    control_accounts, control_update, control_link, control_requests;
+    control_accounts, control_update, control_link, control_requests, control_certificate;
 
 #endif

@@ -5,7 +5,10 @@ import base64
 import gzip
 import http.client
 import json
+import os
+import ssl
 import sys
+import tempfile
 import time
 import unittest
 
@@ -169,6 +172,43 @@ class Sessions(Case):
         me = json.loads(lines(sim.get("/_sim/accounts"))[0])
         self.assertEqual(self.profile(sim, me["did"]), (200, None))
         self.assertEqual(self.profile(sim, me["did"], "nonsense"), (400, "InvalidToken"))
+
+
+class Tls(Case):
+    """The simulator's own client speaks no TLS, so everything is asked here."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = os.path.join(folder.name, "sim.pem")
+        self.sim = self.simulator("--tls", "--tls-save", self.file)
+
+    def ask_secretly(self, method, path):
+        context = ssl.create_default_context(cafile=self.file)
+        connection = http.client.HTTPSConnection("127.0.0.1", self.sim.port, timeout=60,
+                                                 context=context)
+        connection.request(method, path)
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        return answer.status, body
+
+    def test_everything_is_spoken_over_tls(self):
+        self.assertTrue(self.sim.address.startswith("https://"))
+        with open(self.file, "rb") as file:
+            self.assertEqual(self.ask_secretly("GET", "/_sim/certificate"), (200, file.read()))
+        self.assertEqual(len(self.ask_secretly("GET", "/web/huge/1")[1]) // 4000000, 1)
+        self.assertIn(self.sim.address.encode() + b"/web/plain/3",
+                      self.ask_secretly("GET", "/web/canonical/3")[1])
+        self.assertRaises(OSError, self.ask, self.sim, "GET", "/_sim/stats")
+
+    def test_a_handshake_fails_as_planned(self):
+        for plan in ("name=tls&count=2", "name=tls&status=1&count=2"):
+            self.assertEqual(self.ask_secretly("POST", "/_sim/fault?" + plan)[0], 200)
+            for _ in range(2):
+                self.assertRaises(ssl.SSLError, self.ask_secretly, "GET", "/web/plain/1")
+        stats = json.loads(self.ask_secretly("GET", "/_sim/stats")[1])
+        self.assertEqual(stats["faults"]["tls"], 4)
 
 
 class Trouble(Case):
