@@ -93,8 +93,9 @@ CREATE TABLE backfill_queue (
     id BIGINT PRIMARY KEY,
     actor_did TEXT COLLATE "C" NOT NULL UNIQUE,
     priority BIGINT NOT NULL,
-    lookback_us BIGINT NOT NULL,
-    gap_id BIGINT,
+    since_us BIGINT NOT NULL,
+    sweep TEXT,
+    reason TEXT,
     attempts BIGINT NOT NULL DEFAULT 0,
     next_us BIGINT NOT NULL,
     queued_us BIGINT NOT NULL

@@ -93,8 +93,9 @@ CREATE TABLE backfill_queue (
     id INTEGER PRIMARY KEY,
     actor_did TEXT NOT NULL UNIQUE,
     priority INTEGER NOT NULL,
-    lookback_us INTEGER NOT NULL,
-    gap_id INTEGER,
+    since_us INTEGER NOT NULL,
+    sweep TEXT,
+    reason TEXT,
     attempts INTEGER NOT NULL DEFAULT 0,
     next_us INTEGER NOT NULL,
     queued_us INTEGER NOT NULL
