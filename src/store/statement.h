@@ -50,7 +50,7 @@ struct statement_group {
 };
 
 extern const struct statement_group statements_news, statements_follows, statements_backfill,
-    statements_content, statements_retention, statements_engine;
+    statements_content, statements_retention, statements_engine, statements_gap_sweep;
 
 size_t statement_count(void);
 /* In the order in which a commit runs them. */

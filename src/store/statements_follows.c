@@ -59,9 +59,9 @@ static const struct statement statements[] = {
      "avatar = coalesce(excluded.avatar, actors.avatar), profile_us = excluded.profile_us "
      "WHERE actors.profile_us IS NULL OR excluded.profile_us > actors.profile_us"},
     {.kind = RECORD_LISTING, .each = true, .sql =
-     "INSERT INTO backfill_queue (id, actor_did, priority, since_us, reason, next_us, queued_us) "
-     "SELECT p.n, p.did, r.priority, r.since_us, 'new follow', r.at_us, r.at_us {rows with} "
-     STANDING "AND r.degree = 1 AND r.since_us IS NOT NULL "
+     "INSERT INTO backfill_queue (actor_did, priority, since_us, reason, next_us, queued_us, "
+     "asked_us) SELECT p.did, r.priority, r.since_us, 'newly followed', r.at_us, r.at_us, r.at_us "
+     "{rows with} " STANDING "AND r.degree = 1 AND r.since_us IS NOT NULL "
      "AND NOT EXISTS (SELECT 1 FROM follows f WHERE f.did = p.did) "
      "ON CONFLICT (actor_did) DO UPDATE SET "
      "priority = CASE WHEN excluded.priority < backfill_queue.priority THEN excluded.priority "
