@@ -3,6 +3,7 @@
 
 #include "daemon_appview.h"
 #include "daemon_firehose.h"
+#include "daemon_gauges.h"
 
 #include <string.h>
 
@@ -10,6 +11,7 @@
 static struct part *(*const makers[])(const struct part_env *env) = {
     firehose_part_new,
     appview_part_new,
+    gauges_part_new,
 };
 #define MAKERS (sizeof makers / sizeof makers[0])
 _Static_assert(MAKERS <= PARTS_MAX, "there is room for every part");
