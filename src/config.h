@@ -111,9 +111,14 @@ struct config {
         const char *file, *rotate;
     } log;
     struct {
-        struct config_list actors, collections;
-        const char *appview;
+        struct config_list actors, collections, appview;
         enum config_mode mode;
+        const char *identifier, *app_password_file, *pds;
+        struct secret app_password;
+        struct {
+            bool enabled;
+            int64_t sources_min, max;
+        } second_degree;
     } bluesky;
     struct {
         struct config_list accounts;

@@ -76,8 +76,14 @@ enum {
     LISTING_AT_US,
     LISTING_DEGREE,      /* 1: the owner is one of ours; 2: one whom ours follow; 0: the owner is
                           * no longer ours, the list goes */
-    LISTING_SOURCES_MIN, /* of the second degree: followed by so many of ours; 0: nobody is */
+    LISTING_SOURCES_MIN, /* of the second degree: followed by so many of ours; 0: nobody is; null:
+                          * as before */
     LISTING_SECOND_MAX,  /* and at most so many accounts of it */
+    LISTING_ENTRIES,     /* lines that were read: with fewer of them stored, nothing changes */
+    LISTING_ACTOR,       /* the owner as configured; null: second degree */
+    LISTING_ACTORS,      /* how many accounts are ours */
+    LISTING_SINCE_US,    /* how far back to read those that are new; null: do not */
+    LISTING_PRIORITY,    /* of that reading */
     LISTING_FIELDS
 };
 enum {
