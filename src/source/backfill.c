@@ -33,7 +33,7 @@ struct backfill {
     struct slot slots[BACKFILL_RUNNING_MAX];
     struct backfill_view view;
     bool released, stopping;
-    bool wanted, picking, counting, planning, plan_wanted;
+    bool wanted, picking, planning, plan_wanted;
     uint64_t ended, asked_at_end; /* readings ended; how many when the queue was last asked */
     int64_t asked_us, planned_us; /* monotonic */
     unsigned under_way;           /* batches of its own at the writer */
@@ -146,6 +146,7 @@ static const char pick_sql[] =
     "LEFT JOIN cursors c ON c.source = 'feed' AND c.stream = q.actor_did "
     "LEFT JOIN actors a ON a.did = q.actor_did LEFT JOIN follows f ON f.did = q.actor_did "
     "LEFT JOIN poll_state p ON p.user_handle = f.handle WHERE q.next_us <= ?1 "
+    "AND (?3 = 0 OR q.priority = 3 OR q.sweep IS NOT NULL) "
     "ORDER BY q.priority, q.queued_us, q.actor_did LIMIT ?2";
 
 static bool is_running(const struct backfill *backfill, struct bytes did)
@@ -236,32 +237,12 @@ static void pick(struct backfill *backfill)
         return;
     const struct field params[] = {
         field_int(wall_of(backfill)),
-        field_int(backfill->settings.running_max + (int64_t)backfill->view.running)};
+        field_int(backfill->settings.running_max + (int64_t)backfill->view.running),
+        field_int(backfill->settings.only_asked)};
     backfill->asked_at_end = backfill->ended;
-    backfill->picking = backfill->env->ask(backfill->env->ask_arg, pick_sql, params, 2, take_rows,
+    backfill->picking = backfill->env->ask(backfill->env->ask_arg, pick_sql, params, 3, take_rows,
                                            backfill) == RC_OK;
     backfill->wanted = !backfill->picking;
-}
-
-/* ---- how much waits ---- */
-
-static void take_count(void *arg, const struct lookup_answer *answer)
-{
-    struct backfill *backfill = arg;
-    backfill->counting = false;
-    if (answer->rc != RC_OK || answer->rows != 1)
-        return;
-    backfill->view.depth = answer->fields[0].i;
-    backfill->view.urgent_since_us = answer->fields[1].null ? 0 : answer->fields[1].i;
-}
-
-static void count(struct backfill *backfill)
-{
-    static const char sql[] =
-        "SELECT count(*), min(CASE WHEN priority < 2 THEN queued_us END) FROM backfill_queue";
-    if (!backfill->counting)
-        backfill->counting =
-            backfill->env->ask(backfill->env->ask_arg, sql, NULL, 0, take_count, backfill) == RC_OK;
 }
 
 /* ---- those who are followed and were never read ---- */
@@ -316,7 +297,8 @@ static void plan(struct backfill *backfill, int64_t now_us)
         "AND NOT EXISTS (SELECT 1 FROM backfill_queue q WHERE q.actor_did = f.did) "
         "AND (a.active IS NULL OR a.active <> 0 OR a.status_us < ?1) ORDER BY f.did LIMIT 500";
     const struct field before = field_int(wall_of(backfill) - DAY_US);
-    if (backfill->planning || backfill->under_way > 0 || !backfill->settings.follows)
+    if (backfill->planning || backfill->under_way > 0 || !backfill->settings.follows ||
+        backfill->settings.only_asked)
         return;
     backfill->planning =
         backfill->env->ask(backfill->env->ask_arg, sql, &before, 1, take_unread, backfill) == RC_OK;
@@ -332,7 +314,6 @@ struct backfill *backfill_new(const struct source_env *env, struct appview *appv
 {
     struct backfill *backfill = memory_new_zeroed(1, sizeof *backfill);
     backfill->env = env;
-    backfill->view.depth = -1;
     quarantine_init(&backfill->quarantine, "feed");
     backfill->sweep_env = (struct sweep_env){.source = env,
                                              .appview = appview,
@@ -378,7 +359,6 @@ void backfill_look(struct backfill *backfill, int64_t now_us)
     if (now_us - backfill->asked_us >= ASK_US) {
         backfill->asked_us = now_us;
         backfill->wanted = true;
-        count(backfill);
     }
     if (backfill->wanted)
         pick(backfill);
@@ -394,8 +374,7 @@ void backfill_stop(struct backfill *backfill)
 
 bool backfill_stopped(const struct backfill *backfill)
 {
-    bool idle = backfill->under_way == 0 && !backfill->picking && !backfill->counting &&
-                !backfill->planning;
+    bool idle = backfill->under_way == 0 && !backfill->picking && !backfill->planning;
     for (size_t i = 0; i < BACKFILL_RUNNING_MAX; i++)
         idle =
             idle && (backfill->slots[i].sweep == NULL || feed_sweep_idle(backfill->slots[i].sweep));

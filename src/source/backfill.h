@@ -24,11 +24,10 @@ struct backfill_settings {
     uint32_t running_max; /* at most BACKFILL_RUNNING_MAX */
     int64_t lookback_us;  /* of those who are newly followed */
     bool follows;         /* whether these are read at all */
+    bool only_asked; /* only what a person asked for, and what others began: somebody else polls */
 };
 
 struct backfill_view {
-    int64_t depth;           /* rows in the queue; below 0: not known yet */
-    int64_t urgent_since_us; /* since when the oldest gap or new follow waits; 0: none does */
     unsigned running;
     uint64_t pages, completed, dropped, failed;
 };
@@ -40,7 +39,7 @@ struct backfill *backfill_new(const struct source_env *env, struct appview *appv
 /* Nothing of it is under way. */
 void backfill_free(struct backfill *backfill);
 void backfill_tune(struct backfill *backfill, const struct backfill_settings *settings);
-/* Begins, or goes on, to work; before, it only counts. */
+/* Begins, or goes on, to work; before, it waits. */
 void backfill_release(struct backfill *backfill);
 /* There may be more to do: rows in the queue, or follows that were never read. */
 void backfill_heed(struct backfill *backfill);
