@@ -100,6 +100,7 @@ struct config {
     } backfill;
     struct {
         const char *url, *data_dir;
+        int64_t size_alert_gb;
     } store;
     struct {
         const char *listen, *health_listen, *tokens_file;

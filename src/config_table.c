@@ -103,6 +103,10 @@ const struct setting config_settings[] = {
      .offset = offsetof(struct config, store.data_dir), .empty_allowed = true,
      .sentence = "Folder of the socket that commands use; empty: where the SQLite file lies, or "
                  "data with PostgreSQL."},
+    {.path = "store.size_alert_gb", .type = SETTING_INT,
+     .offset = offsetof(struct config, store.size_alert_gb), .initial = "3", .min = 0,
+     .max = 1000000,
+     .sentence = "Size of the database, in GB, above which /health is degraded; 0 is never."},
     {.path = "serve.listen", .type = SETTING_TEXT, .offset = offsetof(struct config, serve.listen),
      .initial = "127.0.0.1:8080", .check = config_check_listen,
      .sentence = "Address of the page and the API."},

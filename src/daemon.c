@@ -48,6 +48,7 @@ struct daemon {
     struct text socket_path;
     struct latest *shown;
     struct metrics *metrics;
+    struct metric *latency; /* from the wire to the commit */
     int64_t started_us;
     struct timer stop_look, look, news_due;
     int64_t stop_by_us;
@@ -90,6 +91,12 @@ static void tell_metrics(void *arg, struct text *out)
     struct daemon_view view;
     latest_get(daemon->shown, &view);
     daemon_view_metrics(&view, clock_wall_us(), daemon->metrics);
+    metric_set(metrics_gauge(daemon->metrics, "tidemark_event_commit_p50_seconds",
+                             "Half of all events were committed within this time.", NULL, 0),
+               metric_quantile(daemon->latency, 0.5));
+    metric_set(metrics_gauge(daemon->metrics, "tidemark_event_commit_p99_seconds",
+                             "All but one in a hundred were committed within this time.", NULL, 0),
+               metric_quantile(daemon->latency, 0.99));
     metrics_print(daemon->metrics, out);
 }
 
@@ -314,12 +321,12 @@ static enum rc open_store(struct daemon *daemon, struct err *err)
 static void start_writer(struct daemon *daemon)
 {
     daemon->metrics = metrics_new();
-    struct writer_options options = {
-        .batches_max = BATCHES_MAX * 2,
-        .latency_us = metrics_histogram(daemon->metrics, "tidemark_event_commit_seconds",
-                                        "From the wire to the commit.", 1e-6, NULL, 0),
-        .fatal = on_fatal,
-        .arg = daemon};
+    daemon->latency = metrics_histogram(daemon->metrics, "tidemark_event_commit_seconds",
+                                        "From the wire to the commit.", 1e-6, NULL, 0);
+    struct writer_options options = {.batches_max = BATCHES_MAX * 2,
+                                     .latency_us = daemon->latency,
+                                     .fatal = on_fatal,
+                                     .arg = daemon};
     daemon->writer = writer_start(daemon->store, daemon->position, &options);
     daemon->store = NULL;
     daemon->outbox = outbox_new(daemon->loop, daemon->writer, BATCHES_MAX);

@@ -5,6 +5,7 @@
 #include "daemon_dictionary.h"
 #include "daemon_follows.h"
 #include "daemon_providers.h"
+#include "daemon_uptime.h"
 #include "daemon_view.h"
 #include "ingest/gap.h"
 #include "source/jetstream.h"
@@ -39,6 +40,7 @@ struct firehose {
     struct source_tuning tuning;
     struct source *source;
     struct rate rate;
+    struct uptime uptime;
     bool stopping;
 };
 
@@ -167,6 +169,7 @@ static void look(struct part *part, int64_t now_us)
     struct source_view view = {0};
     firehose->source->ops->view(firehose->source, &view);
     measure(&firehose->rate, view.events, now_us);
+    uptime_tell(&firehose->uptime, view.state == SOURCE_LIVE, view.bytes, now_us);
     cursor_file_look(&firehose->cursor_file, view.committed_us, now_us);
     if (!firehose->stopping)
         daemon_providers_look(&firehose->providers, firehose->source->ops->name, &view,
@@ -181,6 +184,10 @@ static void show(struct part *part, struct daemon_view *view)
     view->has_source = true;
     view->source_name = firehose->source->ops->name;
     view->rate = firehose->rate.value;
+    view->connected_percent = uptime_percent(&firehose->uptime);
+    view->down_us = uptime_down_us(&firehose->uptime, clock_mono_us());
+    view->day_bytes = uptime_day_bytes(&firehose->uptime);
+    view->everybody = firehose->env->config->bluesky.actors.count == 0;
     firehose->source->ops->view(firehose->source, &view->source);
 }
 
