@@ -127,6 +127,10 @@ struct config {
     struct {
         bool allow_private;
     } fetch;
+    struct {
+        bool enabled;
+        int64_t per_host_ms, in_flight;
+    } cards;
     struct config_provider *providers; /* in order of appearance */
     size_t provider_count;
     struct config_collection *collections;
