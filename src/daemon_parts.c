@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon_parts.h"
 
+#include "daemon_appview.h"
 #include "daemon_cards.h"
 #include "daemon_firehose.h"
 #include "daemon_gauges.h"
@@ -10,6 +11,7 @@
 /* Each answers NULL when the configuration does not ask for it. */
 static struct part *(*const makers[])(const struct part_env *env) = {
     firehose_part_new,
+    appview_part_new,
     gauges_part_new,
     cards_part_new,
 };
