@@ -34,7 +34,7 @@ struct daemon_view {
     uint64_t day_bytes;       /* that came in the last 24 hours */
     bool everybody;           /* all accounts' events are asked for: silence is suspicious */
     struct stored_view stored;
-    struct due_counts cards;
+    struct due_counts cards, subjects;
     int64_t size_alert; /* bytes; 0: none */
     struct writer_state writer;
     unsigned queued;
