@@ -103,8 +103,10 @@ enum {
     CURSOR_ROW_FIELDS
 };
 
-#define POST_OP_PUT      0
-#define POST_OP_DELETE   1
+#define RECORD_OP_PUT    0
+#define RECORD_OP_DELETE 1
+#define POST_OP_PUT      RECORD_OP_PUT
+#define POST_OP_DELETE   RECORD_OP_DELETE
 #define POST_KIND_POST   0
 #define POST_KIND_REPOST 1
 

@@ -28,8 +28,9 @@
 
 struct intake_ops {
     /* One frame into `batch`. RC_OK: `position` is the event's. RC_AGAIN: the batch is full.
-     * RC_REJECT: unusable; of a frame that was skipped the sentence is what is kept. RC_RETRY: it has to be sent again: it and all that waits behind it is
-     * forgotten, and the source sees to it that it comes again. */
+     * RC_REJECT: unusable; of a frame that was skipped the sentence is kept. RC_RETRY: it has to
+     * be sent again: it and all that waits behind it is forgotten, and the source sees to it that
+     * it comes again. */
     enum rc (*decode)(void *arg, const struct frame *frame, struct batch *batch, int64_t *position,
                       struct err *err);
     /* Adds the cursor row that stands at `position`; RC_AGAIN when it does not fit. */

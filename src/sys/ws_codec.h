@@ -5,7 +5,8 @@
  * Always holds: at most `message_bytes_max` bytes of one message are kept, in one buffer that is
  * used again; payloads handed out live until the next call and are followed by ARENA_PAD readable
  * bytes. After a protocol error nothing more is decoded. A message that is too large is read to its
- * end and forgotten, up to a multiple of that bound. Text is not checked for UTF-8: its reader does that.
+ * end and forgotten, up to a multiple of that bound. Text is not checked for UTF-8: its reader does
+ * that.
  *
  * Owner: one connection.  Touches no socket. */
 #ifndef SYS_WS_CODEC_H
