@@ -45,7 +45,8 @@ static void apply_post(struct sim_world *world, const struct record *record, int
     if (key == SIM_KEYS || !sim_number_after(bytes_at(record, POST_REV), "3sim", &rev))
         sim_fail(world, "a post nobody sent is stored");
     struct sim_post *post = &world->db.posts[key];
-    if (post->known && post->seq == seq)
+    bool again = post->gone && record->fields[POST_OP].i == POST_OP_PUT;
+    if (post->known && post->seq == seq && !again)
         sim_fail(world, "I3: one commit holds post %zu twice", key);
     post->seq = seq;
     if (post->known && post->rev >= rev)
