@@ -1,35 +1,77 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon_firehose.h"
 
+#include "daemon_cursor_file.h"
+#include "daemon_dictionary.h"
+#include "daemon_follows.h"
+#include "daemon_providers.h"
+#include "daemon_uptime.h"
+#include "daemon_view.h"
+#include "ingest/gap.h"
+#include "source/jetstream.h"
+#include "sys/clock.h"
+
+#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FILE_JOBS_MAX   4
 #define COLLECTIONS_MAX 100 /* as many as a host takes */
 #define SECOND_US       INT64_C(1000000)
+#define RATE_US         INT64_C(2000000)
 
-void firehose_init(struct firehose *firehose, const struct config *config, uint64_t seed)
+/* How many events come in a second. */
+struct rate {
+    double value; /* below 0: not known yet */
+    int64_t since_us;
+    uint64_t events; /* that had come by then */
+};
+
+struct firehose {
+    struct part part;
+    const struct part_env *env;
+    struct worker_pool *workers; /* for files and the odd query; NULL before it is opened */
+    struct cursor_file cursor_file;
+    struct dictionary_files dictionaries;
+    struct follows follows;
+    struct text cursor; /* as stored when this run began */
+    struct gap_set gaps;
+    struct daemon_providers providers;
+    struct source_tuning tuning;
+    struct source *source;
+    struct rate rate;
+    struct uptime uptime;
+    bool stopping;
+};
+
+/* ---- what the store says ---- */
+
+static bool take_text(void *arg, const struct field *columns, size_t count)
 {
-    *firehose = (struct firehose){.config = config};
-    follows_init(&firehose->follows, config->store.url, seed);
+    assert(count == 1);
+    if (!columns[0].null)
+        text_append(arg, columns[0].b.data, columns[0].b.len);
+    return true;
 }
 
-enum rc firehose_load(struct firehose *firehose, struct store *store, struct err *err)
+static enum rc load(struct part *part, struct store *store, struct err *err)
 {
-    if (firehose->config->bluesky.actors.count == 0)
-        return RC_OK;
-    return follows_load(&firehose->follows, store, err);
+    struct firehose *firehose = (struct firehose *)part;
+    struct field params[GAP_LOAD_PARAMS];
+    enum rc rc = store_query(
+        store, "SELECT state FROM cursors WHERE source = 'jetstream' AND stream = 'live'", NULL, 0,
+        take_text, &firehose->cursor, err);
+    if (rc != RC_OK)
+        return rc;
+    gap_load_begin(&firehose->gaps, params);
+    rc = store_query(store, gap_load_sql, params, GAP_LOAD_PARAMS, gap_load_row, &firehose->gaps,
+                     err);
+    if (rc == RC_OK && firehose->env->config->bluesky.actors.count > 0)
+        rc = follows_load(&firehose->follows, store, err);
+    return rc;
 }
 
-enum rc firehose_open(struct firehose *firehose, struct loop *loop, struct bytes folder,
-                      struct err *err)
-{
-    const struct config *config = firehose->config;
-    firehose->workers = worker_pool_new(loop, 1, FILE_JOBS_MAX);
-    dictionary_files_init(&firehose->dictionaries, config->jetstream.dictionary_file, folder,
-                          firehose->workers);
-    return cursor_file_init(&firehose->cursor_file, config->jetstream.cursor_file,
-                            config->jetstream.cursor_save_interval_seconds, firehose->workers, err);
-}
+/* ---- the source ---- */
 
 /* What is asked for: as configured, and what counts as sharing; an empty list is everything. */
 static size_t list_collections(const struct config *config, const char *names[COLLECTIONS_MAX])
@@ -56,59 +98,188 @@ static const char *or_none(const char *address)
     return *address == '\0' ? NULL : address;
 }
 
-enum rc firehose_make(struct firehose *firehose, const struct source_env *env,
-                      struct jetstream_options *options, struct source **source, struct err *err)
+static enum rc make_source(struct firehose *firehose, struct err *err)
 {
-    const struct config *config = firehose->config;
+    const struct config *config = firehose->env->config;
     const char *collections[COLLECTIONS_MAX];
-    options->endpoints[0] = config->jetstream.endpoint;
-    options->endpoints[1] = or_none(config->jetstream.fallback_endpoint);
-    options->collections = collections;
-    options->collection_count = list_collections(config, collections);
-    options->start_us = cursor_file_read(&firehose->cursor_file);
-    options->only_followed = config->bluesky.actors.count > 0;
-    options->compress = config->jetstream.compress;
-    options->dictionary_v1 = text_bytes(&firehose->dictionaries.v1);
-    options->dictionary_v2 = text_bytes(&firehose->dictionaries.v2);
-    options->keep_dictionary = dictionary_files_keep;
-    options->keep_arg = &firehose->dictionaries;
-    enum rc rc = jetstream_new(env, options, source, err);
-    if (rc == RC_OK && options->only_followed)
-        follows_tell(&firehose->follows, *source, firehose->workers);
+    struct jetstream_options options = {
+        .endpoints = {config->jetstream.endpoint, or_none(config->jetstream.fallback_endpoint)},
+        .reconnect_delay_seconds = firehose->tuning.reconnect_delay_seconds,
+        .max_reconnect_attempts = firehose->tuning.max_reconnect_attempts,
+        .collections = collections,
+        .collection_count = list_collections(config, collections),
+        .cursor_state = text_bytes(&firehose->cursor),
+        .gaps = &firehose->gaps,
+        .start_us = cursor_file_read(&firehose->cursor_file),
+        .only_followed = config->bluesky.actors.count > 0,
+        .compress = config->jetstream.compress,
+        .dictionary_v1 = text_bytes(&firehose->dictionaries.v1),
+        .dictionary_v2 = text_bytes(&firehose->dictionaries.v2),
+        .keep_dictionary = dictionary_files_keep,
+        .keep_arg = &firehose->dictionaries,
+    };
+    enum rc rc = jetstream_new(&firehose->env->source, &options, &firehose->source, err);
+    if (rc == RC_OK && options.only_followed)
+        follows_tell(&firehose->follows, firehose->source, firehose->workers);
     return rc;
 }
 
-void firehose_look(struct firehose *firehose, int64_t committed, int64_t now_us)
+static struct source_tuning tuning_of(const struct config *config)
 {
-    cursor_file_look(&firehose->cursor_file, committed, now_us);
+    return (struct source_tuning){
+        .reconnect_delay_seconds = (uint32_t)config->jetstream.reconnect_delay_seconds,
+        .max_reconnect_attempts = (uint32_t)config->jetstream.max_reconnect_attempts};
 }
 
-void firehose_tune(struct firehose *firehose, const struct config *fresh)
+static enum rc open_all(struct part *part, struct err *err)
 {
+    struct firehose *firehose = (struct firehose *)part;
+    const struct config *config = firehose->env->config;
+    firehose->workers = worker_pool_new(firehose->env->loop, 1, FILE_JOBS_MAX);
+    firehose->tuning = tuning_of(config);
+    dictionary_files_init(&firehose->dictionaries, config->jetstream.dictionary_file,
+                          firehose->env->folder, firehose->workers);
+    enum rc rc =
+        cursor_file_init(&firehose->cursor_file, config->jetstream.cursor_file,
+                         config->jetstream.cursor_save_interval_seconds, firehose->workers, err);
+    return rc == RC_OK ? make_source(firehose, err) : rc;
+}
+
+static void start(struct part *part)
+{
+    struct firehose *firehose = (struct firehose *)part;
+    firehose->source->ops->start(firehose->source);
+}
+
+/* ---- while it runs ---- */
+
+static void measure(struct rate *rate, uint64_t events, int64_t now_us)
+{
+    if (now_us - rate->since_us < RATE_US)
+        return;
+    if (rate->since_us > 0 && events >= rate->events)
+        rate->value = (double)(events - rate->events) * 1e6 / (double)(now_us - rate->since_us);
+    rate->since_us = now_us;
+    rate->events = events;
+}
+
+static void look(struct part *part, int64_t now_us)
+{
+    struct firehose *firehose = (struct firehose *)part;
+    struct source_view view = {0};
+    firehose->source->ops->view(firehose->source, &view);
+    measure(&firehose->rate, view.events, now_us);
+    uptime_tell(&firehose->uptime, view.state == SOURCE_LIVE, view.bytes, now_us);
+    cursor_file_look(&firehose->cursor_file, view.committed_us, now_us);
+    if (!firehose->stopping)
+        daemon_providers_look(&firehose->providers, firehose->source->ops->name, &view,
+                              clock_wall_us(), &firehose->env->source);
+}
+
+static void show(struct part *part, struct daemon_view *view)
+{
+    struct firehose *firehose = (struct firehose *)part;
+    if (firehose->source == NULL)
+        return;
+    view->has_source = true;
+    view->source_name = firehose->source->ops->name;
+    view->rate = firehose->rate.value;
+    view->connected_percent = uptime_percent(&firehose->uptime);
+    view->down_us = uptime_down_us(&firehose->uptime, clock_mono_us());
+    view->day_bytes = uptime_day_bytes(&firehose->uptime);
+    view->everybody = firehose->env->config->bluesky.actors.count == 0;
+    firehose->source->ops->view(firehose->source, &view->source);
+}
+
+static void heed(struct part *part, unsigned news)
+{
+    struct firehose *firehose = (struct firehose *)part;
+    if ((news & (PART_NEWS_FOLLOWS | PART_NEWS_RELOAD)) != 0)
+        follows_refresh(&firehose->follows);
+}
+
+static void reload(struct part *part, const struct config *fresh)
+{
+    struct firehose *firehose = (struct firehose *)part;
+    firehose->tuning = tuning_of(fresh);
+    firehose->source->ops->tune(firehose->source, &firehose->tuning);
     firehose->cursor_file.every_us = fresh->jetstream.cursor_save_interval_seconds * SECOND_US;
 }
 
-void firehose_refresh(struct firehose *firehose)
+/* ---- stopping ---- */
+
+static void stop(struct part *part)
 {
-    follows_refresh(&firehose->follows);
+    struct firehose *firehose = (struct firehose *)part;
+    if (!firehose->stopping)
+        firehose->source->ops->stop(firehose->source);
+    firehose->stopping = true;
 }
 
-void firehose_forget(struct firehose *firehose)
+static bool stopped(const struct part *part)
 {
+    const struct firehose *firehose = (const struct firehose *)part;
+    return firehose->source->ops->stopped(firehose->source);
+}
+
+static enum rc restart(struct part *part, struct err *err)
+{
+    struct firehose *firehose = (struct firehose *)part;
+    firehose->source->ops->free(firehose->source);
+    firehose->source = NULL;
+    firehose->stopping = false;
+    firehose->rate = (struct rate){.value = -1};
+    text_free(&firehose->cursor);
     cursor_file_forget(&firehose->cursor_file);
+    enum rc rc = make_source(firehose, err);
+    if (rc == RC_OK)
+        start(part);
+    return rc;
 }
 
-void firehose_stop(struct firehose *firehose)
+/* What was committed is down: the last word goes into the file. */
+static void free_all(struct part *part)
 {
+    struct firehose *firehose = (struct firehose *)part;
+    struct source_view view = {0};
     if (firehose->workers != NULL)
         worker_pool_free(firehose->workers);
-    firehose->workers = NULL;
-}
-
-void firehose_close(struct firehose *firehose, int64_t committed)
-{
+    if (firehose->source != NULL) {
+        firehose->source->ops->view(firehose->source, &view);
+        firehose->source->ops->free(firehose->source);
+    }
     if (firehose->cursor_file.path != NULL)
-        cursor_file_finish(&firehose->cursor_file, committed);
+        cursor_file_finish(&firehose->cursor_file, view.committed_us);
     dictionary_files_deinit(&firehose->dictionaries);
     follows_deinit(&firehose->follows);
+    gap_set_deinit(&firehose->gaps);
+    text_free(&firehose->cursor);
+    free(firehose);
+}
+
+static const struct part_ops firehose_ops = {
+    .load = load,
+    .open = open_all,
+    .start = start,
+    .look = look,
+    .heed = heed,
+    .reload = reload,
+    .view = show,
+    .stop = stop,
+    .stopped = stopped,
+    .free = free_all,
+    .source = "jetstream",
+    .restart = restart,
+};
+
+struct part *firehose_part_new(const struct part_env *env)
+{
+    struct firehose *firehose = memory_new_zeroed(1, sizeof *firehose);
+    firehose->part.ops = &firehose_ops;
+    firehose->env = env;
+    firehose->rate.value = -1;
+    gap_set_init(&firehose->gaps, "jetstream", "live", 0);
+    follows_init(&firehose->follows, env->config->store.url,
+                 env->runtime->ops->random(env->runtime));
+    return &firehose->part;
 }

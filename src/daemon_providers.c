@@ -46,20 +46,20 @@ static void answered(void *arg, struct batch *batch, enum rc rc)
 }
 
 void daemon_providers_look(struct daemon_providers *providers, const char *source,
-                           const struct source_view *view, int64_t now_us, struct batch_pool *pool,
-                           struct outbox *outbox)
+                           const struct source_view *view, int64_t now_us,
+                           const struct source_env *env)
 {
     assert(view->provider_count <= SOURCE_PROVIDERS_MAX);
     if (view->provider_count == 0 || !has_changed(providers, view))
         return;
-    struct batch *batch = batch_take(pool);
+    struct batch *batch = batch_take(env->pool);
     if (batch == NULL)
         return;
     bool whole = true;
     for (size_t i = 0; i < view->provider_count; i++)
         whole = whole && add_row(batch, source, &view->providers[i], now_us);
     batch->answered = answered;
-    if (!whole || outbox_submit(outbox, batch) != RC_OK) {
+    if (!whole || env->submit(env->submit_arg, batch) != RC_OK) {
         batch_give_back(batch);
         return;
     }

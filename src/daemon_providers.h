@@ -11,7 +11,6 @@
 #define DAEMON_PROVIDERS_H
 
 #include "source/source.h"
-#include "store/outbox.h"
 
 struct daemon_providers {
     struct source_provider stored[SOURCE_PROVIDERS_MAX];
@@ -19,7 +18,7 @@ struct daemon_providers {
 };
 
 void daemon_providers_look(struct daemon_providers *providers, const char *source,
-                           const struct source_view *view, int64_t now_us, struct batch_pool *pool,
-                           struct outbox *outbox);
+                           const struct source_view *view, int64_t now_us,
+                           const struct source_env *env);
 
 #endif

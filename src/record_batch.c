@@ -55,3 +55,13 @@ void batch_drop_last(struct batch *batch, struct record *record)
         record->previous->next = NULL;
     batch->record_count--;
 }
+
+void batch_undo(struct batch *batch, struct batch_mark mark)
+{
+    assert(mark.used <= batch->arena.used);
+    const char *end = batch->arena.block + mark.used;
+    for (unsigned id = 0; id < RECORD_ID_COUNT; id++)
+        while (batch->last[id] != NULL && (const char *)batch->last[id] >= end)
+            batch_drop_last(batch, batch->last[id]);
+    batch->arena.used = mark.used;
+}

@@ -45,4 +45,15 @@ void batch_set_int(struct record *record, unsigned field, int64_t value);
 /* Takes the record added last out again: for one that turned out not to fit. */
 void batch_drop_last(struct batch *batch, struct record *record);
 
+/* How far a batch was filled: for several records of which all fit or none is added. */
+struct batch_mark {
+    size_t used;
+};
+static inline struct batch_mark batch_mark(const struct batch *batch)
+{
+    return (struct batch_mark){batch->arena.used};
+}
+/* Takes out all that was added since `mark`. */
+void batch_undo(struct batch *batch, struct batch_mark mark);
+
 #endif

@@ -7,11 +7,20 @@
 #ifndef RECORD_KINDS_H
 #define RECORD_KINDS_H
 
+#include "record_news.h"
+
 /* The kinds, in the order a commit writes them: what others refer to comes first, cursors last. */
 enum record_id {
     RECORD_POST,       /* one act of sharing: create, update or delete of a post or repost */
+    RECORD_LINK,       /* an address that one post carries itself */
+    RECORD_CARD,       /* what a page says of itself */
     RECORD_ACCOUNT,    /* an account's standing: active or why not */
     RECORD_IDENTITY,   /* an account's handle */
+    RECORD_PROFILE,    /* how an account presents itself */
+    RECORD_FOLLOW,     /* one line of a list of follows that is being read */
+    RECORD_LISTING,    /* such a list was read to its end: it stands from now on */
+    RECORD_BACKFILL,   /* an account whose history is to be read, or was */
+    RECORD_POLL,       /* how far the polling of one account is, as people look it up */
     RECORD_DOCUMENT,   /* what a content address stands for */
     RECORD_QUARANTINE, /* input nobody could use, with its bytes and the reason (I7) */
     RECORD_OWED,       /* work the cursor may pass because this row remembers it */
@@ -24,22 +33,7 @@ enum record_id {
     RECORD_ID_COUNT,
 };
 
-/* Indexes of the fields of each kind, key fields first. */
-enum {
-    POST_DID,
-    POST_COLLECTION,
-    POST_RKEY,
-    POST_OP,
-    POST_KIND,
-    POST_REV,
-    POST_SHARED_US,
-    POST_CREATED_US,
-    POST_TEXT,
-    POST_SUBJECT,
-    POST_FIELDS
-};
-enum { ACCOUNT_DID, ACCOUNT_AT_US, ACCOUNT_ACTIVE, ACCOUNT_STATUS, ACCOUNT_FIELDS };
-enum { IDENTITY_DID, IDENTITY_AT_US, IDENTITY_HANDLE, IDENTITY_FIELDS };
+/* Indexes of the fields of each kind, key fields first; those of the news have their own header. */
 enum {
     DOCUMENT_URI,
     DOCUMENT_BLOCK,
@@ -102,12 +96,5 @@ enum {
     CURSOR_ROW_AT_US,
     CURSOR_ROW_FIELDS
 };
-
-#define RECORD_OP_PUT    0
-#define RECORD_OP_DELETE 1
-#define POST_OP_PUT      RECORD_OP_PUT
-#define POST_OP_DELETE   RECORD_OP_DELETE
-#define POST_KIND_POST   0
-#define POST_KIND_REPOST 1
 
 #endif

@@ -2,15 +2,15 @@
 #include "decode/jetstream_event.h"
 
 #include "base/timestamp.h"
+#include "decode/at_uri.h"
+#include "decode/post_record.h"
 
 #include <assert.h>
 #include <string.h>
 
-#define DID_MAX    2048
-#define NSID_MAX   317
-#define RKEY_MAX   512
 #define REV_MAX    64
 #define HANDLE_MAX 253
+#define CID_MAX    128
 
 static enum rc want_string(struct json object, const char *key, size_t max, struct bytes *out,
                            struct err *err)
@@ -41,11 +41,6 @@ static int64_t believed(int64_t time_us, const struct jetstream_terms *terms)
     return time_us <= terms->until_us ? time_us : terms->instead_us;
 }
 
-static int64_t not_after(int64_t time_us, int64_t now_us)
-{
-    return time_us < now_us ? time_us : now_us;
-}
-
 struct commit_names {
     struct bytes rev, operation, collection, rkey;
 };
@@ -56,36 +51,29 @@ static enum rc read_names(struct json commit, struct commit_names *names, struct
     if (rc == RC_OK)
         rc = want_string(commit, "operation", 16, &names->operation, err);
     if (rc == RC_OK)
-        rc = want_string(commit, "collection", NSID_MAX, &names->collection, err);
+        rc = want_string(commit, "collection", AT_COLLECTION_MAX, &names->collection, err);
     if (rc == RC_OK)
-        rc = want_string(commit, "rkey", RKEY_MAX, &names->rkey, err);
+        rc = want_string(commit, "rkey", AT_RKEY_MAX, &names->rkey, err);
     return rc;
 }
 
-static void fill_record(struct batch *batch, struct record **record, struct json body, int kind)
+/* It is optional, and one that cannot be true is none. */
+static struct bytes read_cid(struct json commit)
 {
-    int64_t created_us;
-    struct bytes text = json_string_or_absent(json_get(body, "text"));
-    struct bytes created = json_string_or_absent(json_get(body, "createdAt"));
-    struct json subject = json_get(body, "subject");
-    if (kind == POST_KIND_POST)
-        fill_text(batch, record, POST_TEXT, text);
-    else
-        fill_text(batch, record, POST_SUBJECT, json_string_or_absent(json_get(subject, "uri")));
-    if (*record != NULL && created.data != NULL && timestamp_parse(created, &created_us))
-        batch_set_int(*record, POST_CREATED_US, created_us);
+    struct bytes cid = json_string_or_absent(json_get(commit, "cid"));
+    return cid.len > CID_MAX ? BYTES_ABSENT : cid;
 }
 
-static enum rc decode_commit(struct json commit, const struct jetstream_event *event,
-                             const struct jetstream_terms *terms, struct batch *batch,
-                             unsigned *added, struct err *err)
+static enum rc decode_commit(struct json commit, const struct jetstream_terms *terms,
+                             struct batch *batch, struct jetstream_event *event, struct err *err)
 {
     struct commit_names names;
+    struct post_output out;
     enum rc rc = read_names(commit, &names, err);
     if (rc != RC_OK)
         return rc;
-    bool repost = bytes_equal_string(names.collection, "app.bsky.feed.repost");
-    if (!repost && !bytes_equal_string(names.collection, "app.bsky.feed.post"))
+    bool repost = bytes_equal_string(names.collection, AT_REPOST);
+    if (!repost && !bytes_equal_string(names.collection, AT_POST))
         return RC_OK;
     bool gone = bytes_equal_string(names.operation, "delete");
     struct json body = json_get(commit, "record");
@@ -95,22 +83,22 @@ static enum rc decode_commit(struct json commit, const struct jetstream_event *e
     if (!gone && json_type(body) != JSON_OBJECT)
         return err_set(err, RC_REJECT, "a %.*s carries no record", (int)names.operation.len,
                        names.operation.data);
-    int kind = repost ? POST_KIND_REPOST : POST_KIND_POST;
-    struct record *record = batch_add(batch, RECORD_POST);
-    fill_text(batch, &record, POST_DID, event->did);
-    fill_text(batch, &record, POST_COLLECTION, names.collection);
-    fill_text(batch, &record, POST_RKEY, names.rkey);
-    fill_text(batch, &record, POST_REV, names.rev);
-    if (!gone)
-        fill_record(batch, &record, body, kind);
-    if (record == NULL)
-        return RC_AGAIN;
-    batch_set_int(record, POST_OP, gone ? POST_OP_DELETE : POST_OP_PUT);
-    batch_set_int(record, POST_KIND, kind);
-    batch_set_int(record, POST_SHARED_US,
-                  not_after(believed(event->time_us, terms), terms->now_us));
-    *added = 1;
-    return RC_OK;
+    struct post_input post = {
+        .did = event->did,
+        .collection = names.collection,
+        .rkey = names.rkey,
+        .rev = names.rev,
+        .cid = read_cid(commit),
+        .op = gone ? POST_OP_DELETE : POST_OP_PUT,
+        .kind = repost ? POST_KIND_REPOST : POST_KIND_POST,
+        .shared_us = believed(event->time_us, terms),
+        .now_us = terms->now_us,
+        .body = body,
+    };
+    rc = post_record_add(&post, batch, &out);
+    event->records = out.records;
+    event->left_out = out.left_out;
+    return rc;
 }
 
 static enum rc decode_account(struct json account, const struct jetstream_event *event,
@@ -152,7 +140,7 @@ static enum rc decode_identity(struct json identity, const struct jetstream_even
 
 static enum rc read_did(struct json object, struct jetstream_event *event, struct err *err)
 {
-    enum rc rc = want_string(object, "did", DID_MAX, &event->did, err);
+    enum rc rc = want_string(object, "did", AT_DID_MAX, &event->did, err);
     if (rc == RC_OK && !bytes_starts_with(event->did, "did:"))
         rc = err_set(err, RC_REJECT, "\"did\" does not begin with did:");
     return rc;
@@ -176,7 +164,7 @@ static enum rc decode_v1(struct json root, const struct jetstream_terms *terms, 
     if (rc != RC_OK || !is_wanted(terms, event))
         return rc;
     if (bytes_equal_string(kind, "commit"))
-        return decode_commit(json_get(root, "commit"), event, terms, batch, &event->records, err);
+        return decode_commit(json_get(root, "commit"), terms, batch, event, err);
     if (bytes_equal_string(kind, "account"))
         return decode_account(json_get(root, "account"), event, terms, batch, &event->records, err);
     if (bytes_equal_string(kind, "identity"))
@@ -230,7 +218,7 @@ static enum rc decode_payload(struct json payload, const struct jetstream_terms 
     if (rc != RC_OK || !is_wanted(terms, event))
         return rc;
     if (commit)
-        return decode_commit(payload, event, terms, batch, &event->records, err);
+        return decode_commit(payload, terms, batch, event, err);
     if (account)
         return decode_account(json_get(payload, "account"), event, terms, batch, &event->records,
                               err);

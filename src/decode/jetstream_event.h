@@ -25,10 +25,11 @@ enum jetstream_message {
 
 struct jetstream_event {
     enum jetstream_message message;
-    int64_t time_us;  /* the upstream's witness time; 0 when it is no event */
-    int64_t seq;      /* the position at this host on the v2 wire; 0: none */
-    struct bytes did; /* borrowed from the parsed document; absent when it is no event */
-    unsigned records; /* added to the batch: 0 or 1 */
+    int64_t time_us;   /* the upstream's witness time; 0 when it is no event */
+    int64_t seq;       /* the position at this host on the v2 wire; 0: none */
+    struct bytes did;  /* borrowed from the parsed document; absent when it is no event */
+    unsigned records;  /* added to the batch: 0, 1, or a post with its links */
+    unsigned left_out; /* addresses of a post that became no link */
     char word[JETSTREAM_WORD_MAX];
 };
 

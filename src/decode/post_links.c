@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "decode/post_links.h"
 
+#include "decode/at_uri.h"
 #include "decode/card_text.h"
 #include "decode/post_text.h"
 #include "decode/url_text.h"
@@ -8,8 +9,7 @@
 #include <assert.h>
 #include <string.h>
 
-#define CID_MAX    128
-#define AT_URI_MAX 2560
+#define CID_MAX 128
 
 /* A part of the text that a link of the rich text stands for. */
 struct covered {
@@ -98,7 +98,8 @@ static struct bytes keep_clean(struct reading *reading, struct json value, size_
     assert(max <= sizeof room);
     if (raw.data == NULL)
         return BYTES_ABSENT;
-    return keep(reading, bytes_make(room, card_text_clean(raw, room, max)));
+    size_t len = card_text_clean(raw, room, max);
+    return len == 0 ? BYTES_ABSENT : keep(reading, bytes_make(room, len));
 }
 
 /* The picture's CID: of a blob, or as clients wrote it before there were blobs. */
@@ -127,19 +128,12 @@ static void read_card(struct reading *reading, struct json external)
     link->thumb = keep(reading, read_thumb(json_get(external, "thumb")));
 }
 
-/* The address of a post: at://, an authority, the collection of posts, a key. */
 static void read_quote(struct reading *reading, struct json subject)
 {
-    static const char collection[] = "/app.bsky.feed.post/";
+    struct at_uri parts;
     struct bytes uri;
-    if (!json_string(json_get(subject, "uri"), &uri) || uri.len > AT_URI_MAX ||
-        !bytes_starts_with(uri, "at://"))
-        return;
-    const char *slash = memchr(uri.data + 5, '/', uri.len - 5);
-    if (slash == NULL || slash == uri.data + 5)
-        return;
-    struct bytes rest = url_cut(uri, (size_t)(slash - uri.data), uri.len);
-    if (bytes_starts_with(rest, collection) && rest.len > sizeof collection - 1)
+    if (json_string(json_get(subject, "uri"), &uri) && at_uri_parse(uri, &parts) &&
+        bytes_equal_string(parts.collection, AT_POST))
         reading->out->quote = keep(reading, uri);
 }
 
@@ -211,14 +205,23 @@ static void read_text(struct reading *reading, struct bytes text)
     }
 }
 
+void post_links_clear(struct post_links *links)
+{
+    links->count = links->left_out = links->refused = 0;
+    links->quote = BYTES_ABSENT;
+}
+
 enum rc post_links_read(struct json record, struct arena *arena, struct post_links *out)
 {
-    struct reading reading = {.arena = arena, .out = out};
+    struct reading reading; /* large: what is counted by another field is not cleared */
     size_t used = arena->used;
     struct bytes text = json_string_or_absent(json_get(record, "text"));
     assert(out != NULL);
-    out->count = out->left_out = out->refused = 0;
-    out->quote = BYTES_ABSENT;
+    reading.arena = arena;
+    reading.out = out;
+    reading.covered_count = reading.looked_at = 0;
+    reading.full = false;
+    post_links_clear(out);
     read_embed(&reading, json_get(record, "embed"));
     read_facets(&reading, json_get(record, "facets"), text.len);
     if (text.data != NULL)
@@ -226,6 +229,6 @@ enum rc post_links_read(struct json record, struct arena *arena, struct post_lin
     if (!reading.full)
         return RC_OK;
     arena->used = used;
-    out->count = 0;
+    post_links_clear(out);
     return RC_AGAIN;
 }

@@ -37,7 +37,7 @@ struct post_link {
     struct bytes host, domain;
     unsigned flags;                  /* enum url_flag */
     unsigned via;                    /* enum post_link_via */
-    struct bytes title, description; /* of the card, fit to be shown; absent without one */
+    struct bytes title, description; /* of the card, fit to be shown; absent: it says nothing */
     struct bytes thumb;              /* the CID of the card's picture; absent without one */
 };
 
@@ -49,6 +49,7 @@ struct post_links {
     struct bytes quote; /* at:// address of the post this one quotes, or absent */
 };
 
+void post_links_clear(struct post_links *links);
 /* Reads the `record` of a post. What `out` points at lies in `arena`. RC_AGAIN: the arena is full,
  * and as it was before. */
 must_check enum rc post_links_read(struct json record, struct arena *arena, struct post_links *out);

@@ -155,10 +155,26 @@ static bool take(struct bytes text, size_t start, size_t end, bool bare,
     return found->url.len > 0 && !shortened(text, found->url, end, bare);
 }
 
+/* Without a dot inside a word, or what stands behind a scheme, no address can begin. */
+static bool is_promising(struct bytes text)
+{
+    const char *end = text.data + text.len;
+    for (const char *dot = text.data; dot < end; dot++) {
+        dot = memchr(dot, '.', (size_t)(end - dot));
+        if (dot == NULL)
+            break;
+        if (dot + 1 < end && url_letter_or_digit(dot[1]))
+            return true;
+    }
+    return text.len > 0 && memmem(text.data, text.len, "://", 3) != NULL;
+}
+
 bool post_text_next(struct post_text *walk, struct post_text_url *found)
 {
     struct bytes text = walk->text;
     uint32_t before = ' ', point;
+    if (!is_promising(url_cut(text, walk->at, text.len)))
+        walk->at = text.len;
     for (size_t at = walk->at, len; at < text.len; at += len, before = point) {
         size_t end = at, scheme = 0;
         len = card_text_point(text, at, &point);

@@ -8,21 +8,26 @@ static void check(const struct bucket *bucket)
 {
     assert(bucket->level >= 0);
     assert(bucket->level <= (int64_t)bucket->limits.burst * bucket->limits.per_us);
-    assert(bucket->limits.flights_max == 0 || bucket->flights <= bucket->limits.flights_max);
     assert(bucket->told_left >= -1);
 }
 
-void bucket_init(struct bucket *bucket, const struct bucket_limits *limits, int64_t now_us)
+static void set_limits(struct bucket *bucket, const struct bucket_limits *limits)
 {
     assert(limits->tokens <= BUCKET_TOKENS_MAX && limits->burst <= BUCKET_BURST_MAX);
     assert(limits->tokens == 0 || limits->burst > 0);
     assert(limits->tokens == 0 || (limits->per_us > 0 && limits->per_us <= BUCKET_PER_US_MAX));
-    *bucket =
-        (struct bucket){.limits = *limits, .seen_us = now_us, .paused_us = now_us, .told_left = -1};
+    bucket->limits = *limits;
     if (limits->tokens == 0) {
         bucket->limits.burst = 0;
         bucket->limits.per_us = 0;
     }
+    bucket->level = 0;
+}
+
+void bucket_init(struct bucket *bucket, const struct bucket_limits *limits, int64_t now_us)
+{
+    *bucket = (struct bucket){.seen_us = now_us, .paused_us = now_us, .told_left = -1};
+    set_limits(bucket, limits);
     bucket->level = (int64_t)bucket->limits.burst * bucket->limits.per_us;
     check(bucket);
 }
@@ -42,6 +47,13 @@ static void refill(struct bucket *bucket, int64_t now_us)
     else
         bucket->level += gained_us * tokens;
     assert(bucket->level <= full);
+}
+
+void bucket_tune(struct bucket *bucket, const struct bucket_limits *limits, int64_t now_us)
+{
+    refill(bucket, now_us);
+    set_limits(bucket, limits);
+    check(bucket);
 }
 
 static void forget_told(struct bucket *bucket)
@@ -85,6 +97,7 @@ enum rc bucket_take(struct bucket *bucket, uint32_t weight, int64_t now_us, int6
         bucket->told_left -= weight;
     bucket->flights++;
     bucket->weight_in_flight += weight;
+    assert(bucket->limits.flights_max == 0 || bucket->flights <= bucket->limits.flights_max);
     check(bucket);
     return RC_OK;
 }

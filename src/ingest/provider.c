@@ -6,7 +6,7 @@
 
 static void check(const struct provider *provider)
 {
-    assert(provider->open || provider->failures_in_row < PROVIDER_OPEN_FAILURES);
+    assert(provider->open || provider->failures_in_row < provider->open_failures);
     assert(provider->open == (provider->open_us > 0));
     assert(provider->health >= 0 && provider->health <= PROVIDER_HEALTH_FULL);
 }
@@ -31,6 +31,7 @@ void provider_init(struct provider *provider, const struct provider_spec *spec, 
         .replay_us = spec->replay_us,
         .priority = spec->priority,
         .disabled = spec->disabled,
+        .open_failures = spec->open_failures > 0 ? spec->open_failures : PROVIDER_OPEN_FAILURES,
         .health = PROVIDER_HEALTH_FULL,
         .latency_us = -1,
         .succeeded_us = INT64_MIN,
@@ -214,7 +215,7 @@ void provider_failed(struct provider *provider, struct provider_ticket ticket,
     if (ill && provider->failures_in_row < UINT32_MAX)
         provider->failures_in_row++;
     if (provider->open || failure->class == RETRY_AUTH ||
-        provider->failures_in_row >= PROVIDER_OPEN_FAILURES)
+        provider->failures_in_row >= provider->open_failures)
         open_circuit(provider, ill, now_us);
     check(provider);
 }

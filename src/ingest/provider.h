@@ -43,6 +43,7 @@ struct provider_spec {
     int64_t replay_us;
     int32_t priority; /* lower is preferred */
     bool disabled;
+    uint32_t open_failures; /* in a row that open the circuit; 0: PROVIDER_OPEN_FAILURES */
     struct bucket_limits limits;
 };
 
@@ -60,6 +61,7 @@ struct provider {
     int64_t replay_blocks, replay_us;
     int32_t priority;
     bool disabled;
+    uint32_t open_failures;
     struct bucket bucket;
 
     uint64_t successes, failures, limited; /* limited: answers of class rate-limited */

@@ -13,7 +13,7 @@
 
 #include "base/json_write.h"
 #include "query/handle.h"
-#include "serve/reader_pool.h"
+#include "store/reader_pool.h"
 #include "serve/server.h"
 #include "sys/runtime.h"
 

@@ -3,14 +3,15 @@
  * source.h - what every upstream is to the daemon: started, stopped, looked at.
  *
  * A source takes bytes from its upstream through the runtime it was given, fills batches from the
- * pool and hands them over with `submit`. It never touches a socket, a clock or the store, so a
- * simulation can run it as it is.
+ * pool and hands them over with `submit`; what it must know of the store it asks for. It never
+ * touches a socket, a clock or the store itself, so a simulation can run it as it is.
  *
  * Owner: the daemon.  Thread: the ingest loop. */
 #ifndef SOURCE_SOURCE_H
 #define SOURCE_SOURCE_H
 
 #include "record_batch.h"
+#include "store/lookup.h"
 #include "sys/batch_pool.h"
 #include "sys/runtime.h"
 
@@ -21,6 +22,10 @@ struct source_env {
     /* Hands a batch to the writer; RC_AGAIN: not now, the source keeps it. */
     enum rc (*submit)(void *arg, struct batch *batch);
     void *submit_arg;
+    /* Asks what is stored, as a lookup does; NULL: this source never asks. */
+    enum rc (*ask)(void *arg, const char *sql, const struct field *params, size_t param_count,
+                   lookup_fn *fn, void *fn_arg);
+    void *ask_arg;
 };
 
 /* What may change while a source runs. */

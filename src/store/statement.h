@@ -4,16 +4,21 @@
  *
  * A statement is SQL over the records of its kind: `r.did` is a field, `r.n` the ingest number,
  * `{seq}` the commit's. Where they come from is said by `{rows}`, or by `{rows with}` when other
- * tables follow. A commit runs the statements in the order of the table, each once over all records
- * of its kind that meet its condition: PostgreSQL gets them as arrays, SQLite as a table. Hence
- * what every statement must keep: the outcome may not depend on the order of the records, nor on
- * one statement seeing a record twice (the commit folds equal keys first). */
+ * tables follow; `{time EXPRESSION}` is microseconds as the store's TIMESTAMP. A commit runs the
+ * statements in the order of the groups, each once over all records of its kind that meet its
+ * condition: PostgreSQL gets them as arrays, SQLite as a table. Hence what every statement must
+ * keep: the outcome may not depend on the order of the records, nor on one statement seeing a
+ * record twice (the commit folds equal keys first).
+ *
+ * A statement that settles what several kinds have begun reads no records: it runs once, when the
+ * commit has any of the kinds named in `after`. */
 #ifndef STORE_STATEMENT_H
 #define STORE_STATEMENT_H
 
 #include "record.h"
 
-#define STATEMENT_PARAMS_MAX 16
+#define STATEMENTS_MAX       160
+#define STATEMENT_PARAMS_MAX 24
 /* With a kind's name: the table of its records on SQLite. */
 #define STATEMENT_ROWS_PREFIX "tidemark_rows_"
 #define PARAM_N               254 /* the record's ingest number */
@@ -29,17 +34,34 @@ struct condition {
     int64_t value;
 };
 
+/* The kinds that change who shares which link. */
+#define STATEMENT_AFTER_NEWS                                                                       \
+    (1U << RECORD_POST | 1U << RECORD_LINK | 1U << RECORD_CARD | 1U << RECORD_ACCOUNT |            \
+     1U << RECORD_PRUNE)
+
 struct statement {
     enum record_id kind;
     const struct condition *only; /* NULL: every record of the kind */
     bool each;                    /* record by record: later ones must see what earlier ones did */
+    uint32_t after;               /* a bit per kind; 0: it is about the records of `kind` */
     const char *sql;
 };
 
-extern const struct statement statements[];
-extern const size_t statement_count;
+struct statement_group {
+    const struct statement *statements;
+    size_t count;
+};
 
-/* Gathers the commit's records the statement is about; returns their number. */
+extern const struct statement_group statements_accounts, statements_posts, statements_links,
+    statements_cards, statements_shares, statements_follows, statements_backfill,
+    statements_content, statements_retention, statements_engine, statements_gap_sweep;
+
+size_t statement_count(void);
+/* In the order in which a commit runs them. */
+const struct statement *statement_at(size_t which);
+
+/* Gathers the commit's records the statement is about; returns how many runs of it they make up,
+ * taken together: their number, or 1 for a statement that reads none. */
 size_t statement_choose(const struct statement *statement, const struct commit *commit,
                         const struct record **chosen);
 /* The text for one dialect; `params[i]` says which field parameter i+1 is. Returns their number. */

@@ -13,8 +13,6 @@
 
 #include <libpq-fe.h>
 
-#define POSTGRES_STATEMENTS_MAX 64
-
 struct store_postgres {
     struct store store;
     char *url;
@@ -25,10 +23,10 @@ struct store_postgres {
     bool locked;      /* this connection holds the writer's lock */
     int64_t limit_us; /* what this connection was told of query_us_max */
     bool prepared;    /* the write statements are prepared on this connection */
-    uint8_t params[POSTGRES_STATEMENTS_MAX][STATEMENT_PARAMS_MAX];
-    size_t param_counts[POSTGRES_STATEMENTS_MAX];
-    uint32_t unplanned[POSTGRES_STATEMENTS_MAX]; /* rows since the server made its plans */
-    uint32_t unplanned_max;                      /* of one statement, before it makes them anew */
+    uint8_t params[STATEMENTS_MAX][STATEMENT_PARAMS_MAX];
+    size_t param_counts[STATEMENTS_MAX];
+    uint32_t unplanned[STATEMENTS_MAX]; /* rows since the server made its plans */
+    uint32_t unplanned_max;             /* of one statement, before it makes them anew */
     struct text arrays[STATEMENT_PARAMS_MAX];
 };
 

@@ -86,8 +86,8 @@ static void put_array(struct text *out, const struct record *const *rows, size_t
 static void send(struct pipeline *pipeline, const char *name, int count, const char *const *values,
                  const int *lengths)
 {
-    static const int binary[STATEMENT_PARAMS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1,
-                                                     1, 1, 1, 1, 1, 1, 1, 1};
+    static const int binary[STATEMENT_PARAMS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                                     1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     if (pipeline->rc != RC_OK)
         return;
     assert(pipeline->sent < sizeof pipeline->names / sizeof pipeline->names[0]);
@@ -98,7 +98,7 @@ static void send(struct pipeline *pipeline, const char *name, int count, const c
 
 static const char *statement_name(size_t which)
 {
-    static char names[POSTGRES_STATEMENTS_MAX][8];
+    static char names[STATEMENTS_MAX][8];
     snprintf(names[which], sizeof names[which], "w%zu", which);
     return names[which];
 }
@@ -126,7 +126,7 @@ static void send_rows(struct pipeline *pipeline, const struct record *const *row
 
 static void send_statement(struct pipeline *pipeline, const struct commit *commit, size_t which)
 {
-    const struct statement *statement = &statements[which];
+    const struct statement *statement = statement_at(which);
     size_t count = statement_choose(statement, commit, pipeline->rows);
     size_t step = statement->each ? 1 : count;
     for (size_t at = 0; at < count; at += step)
@@ -146,7 +146,7 @@ static void send_replan(struct pipeline *pipeline)
 {
     struct store_postgres *store = pipeline->store;
     uint32_t most = 0;
-    for (size_t i = 0; i < statement_count; i++)
+    for (size_t i = 0; i < statement_count(); i++)
         most = store->unplanned[i] > most ? store->unplanned[i] : most;
     if (most < store->unplanned_max)
         return;
@@ -159,8 +159,8 @@ static void send_all(struct pipeline *pipeline, const struct commit *commit)
 {
     send(pipeline, "begin", 0, NULL, NULL);
     send_replan(pipeline);
-    for (size_t i = 0; i < statement_count; i++) {
-        if (statements[i].kind == RECORD_CURSOR && pipeline->rc == RC_OK) {
+    for (size_t i = 0; i < statement_count(); i++) {
+        if (statement_at(i)->kind == RECORD_CURSOR && pipeline->rc == RC_OK) {
             PQflush(pipeline->store->connection);
             crashpoint(CRASH_AFTER_ROWS);
         }
@@ -188,13 +188,13 @@ static enum rc prepare(struct store_postgres *store, const char *name, const cha
 static enum rc prepare_all(struct store_postgres *store, struct err *err)
 {
     struct text sql = {0};
-    assert(statement_count <= POSTGRES_STATEMENTS_MAX);
+    assert(statement_count() <= STATEMENTS_MAX);
     /* What an earlier try prepared before it failed is still there. */
     PQclear(postgres_run(store, "DEALLOCATE ALL"));
     enum rc rc = prepare(store, "begin", "BEGIN", err);
-    for (size_t i = 0; i < statement_count && rc == RC_OK; i++) {
+    for (size_t i = 0; i < statement_count() && rc == RC_OK; i++) {
         store->param_counts[i] =
-            statement_expand(&statements[i], DIALECT_POSTGRES, &sql, store->params[i]);
+            statement_expand(statement_at(i), DIALECT_POSTGRES, &sql, store->params[i]);
         rc = prepare(store, statement_name(i), text_string(&sql), err);
     }
     text_free(&sql);

@@ -14,8 +14,6 @@
 
 #include <sqlite3.h>
 
-#define SQLITE_STATEMENTS_MAX 64
-
 /* The records that the statement being run is about. */
 struct sqlite_rows {
     const struct record *const *records;
@@ -39,7 +37,7 @@ struct store_sqlite {
     bool broken;          /* that failed for good; `broken_err` says how */
     struct err broken_err;
     sqlite3_stmt *begin, *commit, *bump;
-    sqlite3_stmt *writes[SQLITE_STATEMENTS_MAX];
+    sqlite3_stmt *writes[STATEMENTS_MAX];
     struct sqlite_rows rows;
     struct sqlite_rows_kind row_kinds[RECORD_ID_COUNT];
 };

@@ -15,11 +15,11 @@ static enum rc prepare_writes(struct store_sqlite *store, struct err *err)
 {
     struct text sql = {0};
     uint8_t params[STATEMENT_PARAMS_MAX];
-    assert(statement_count <= SQLITE_STATEMENTS_MAX);
+    assert(statement_count() <= STATEMENTS_MAX);
     int code = sqlite_rows_declare(store);
     enum rc rc = code == SQLITE_OK ? RC_OK : sqlite_fail(store, code, "cannot prepare", err);
-    for (size_t i = 0; i < statement_count && rc == RC_OK; i++) {
-        statement_expand(&statements[i], DIALECT_SQLITE, &sql, params);
+    for (size_t i = 0; i < statement_count() && rc == RC_OK; i++) {
+        statement_expand(statement_at(i), DIALECT_SQLITE, &sql, params);
         rc = sqlite_prepare(store, text_string(&sql), &store->writes[i], err);
     }
     text_free(&sql);
@@ -41,7 +41,7 @@ void sqlite_finalize_writes(struct store_sqlite *store)
         sqlite3_finalize(*fixed[i]);
         *fixed[i] = NULL;
     }
-    for (size_t i = 0; i < SQLITE_STATEMENTS_MAX; i++) {
+    for (size_t i = 0; i < STATEMENTS_MAX; i++) {
         sqlite3_finalize(store->writes[i]);
         store->writes[i] = NULL;
     }
@@ -59,8 +59,8 @@ static int run(sqlite3_stmt *statement)
 static int write_statement(struct store_sqlite *store, const struct commit *commit, size_t which)
 {
     const struct record *chosen[COMMIT_RECORDS_MAX * 2];
-    size_t count = statement_choose(&statements[which], commit, chosen);
-    size_t step = statements[which].each ? 1 : count;
+    size_t count = statement_choose(statement_at(which), commit, chosen);
+    size_t step = statement_at(which)->each ? 1 : count;
     sqlite3_stmt *statement = store->writes[which];
     int code = SQLITE_OK;
     if (sqlite3_bind_parameter_count(statement) > 0)
@@ -75,8 +75,8 @@ static int write_statement(struct store_sqlite *store, const struct commit *comm
 
 static enum rc write_rows(struct store_sqlite *store, const struct commit *commit, struct err *err)
 {
-    for (size_t i = 0; i < statement_count; i++) {
-        if (statements[i].kind == RECORD_CURSOR)
+    for (size_t i = 0; i < statement_count(); i++) {
+        if (statement_at(i)->kind == RECORD_CURSOR)
             crashpoint(CRASH_AFTER_ROWS);
         int code = write_statement(store, commit, i);
         if (code != SQLITE_OK)

@@ -272,6 +272,29 @@ static void a_server_budget_is_never_overdrawn_before_its_reset(void **state)
     }
 }
 
+static void other_limits_hold_at_once_and_admit_nothing_by_themselves(void **state)
+{
+    (void)state;
+    struct bucket bucket;
+    int64_t at_us;
+    bucket_init(&bucket,
+                &(struct bucket_limits){.tokens = 1, .per_us = 100, .burst = 5, .flights_max = 3},
+                0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(bucket_take(&bucket, 1, 0, &at_us), RC_OK);
+    bucket_tune(&bucket,
+                &(struct bucket_limits){.tokens = 1, .per_us = 1000, .burst = 1, .flights_max = 2},
+                0);
+    assert_int_equal(bucket_take(&bucket, 1, 0, &at_us), RC_AGAIN);
+    assert_int_equal(at_us, 1000);
+    assert_int_equal(bucket_take(&bucket, 1, 1000, &at_us), RC_AGAIN);
+    assert_int_equal(at_us, BUCKET_NEVER);
+    bucket_release(&bucket, 1);
+    assert_int_equal(bucket_take(&bucket, 1, 1000, &at_us), RC_AGAIN);
+    bucket_release(&bucket, 1);
+    assert_int_equal(bucket_take(&bucket, 1, 1000, &at_us), RC_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +306,7 @@ int main(void)
         cmocka_unit_test(a_pause_stops_everybody_and_is_believed_for_an_hour_at_most),
         cmocka_unit_test(time_that_goes_back_gives_nothing_and_a_long_sleep_only_the_burst),
         cmocka_unit_test(no_interval_ever_admits_more_than_rate_and_burst),
+        cmocka_unit_test(other_limits_hold_at_once_and_admit_nothing_by_themselves),
         cmocka_unit_test(a_server_budget_is_never_overdrawn_before_its_reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

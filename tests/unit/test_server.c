@@ -18,7 +18,7 @@ static void health_gives_the_documented_keys_first(void **state)
     struct bench *bench = *state;
     assert_int_equal(bench_get(bench, "/health"), 200);
     const char *start = "{\"status\":\"healthy\",\"websocket_connected\":true,"
-                        "\"last_event_seconds_ago\":2,\"cursor_time_us\":1700000000000000,"
+                        "\"last_event_seconds_ago\":2.5,\"cursor_time_us\":1700000000000000,"
                         "\"follows_count\":150,\"backfill_queue_depth\":0,";
     assert_int_equal(strncmp(bench_body(bench), start, strlen(start)), 0);
     bench->sick = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * reader_pool.h - a few threads that read the store for the serving loop.
+ * reader_pool.h - a few threads that read the store for a loop.
  *
  * Each thread has a reading connection of its own, opened when its first job comes and opened anew
  * after a failure; a job that fails on an old connection is tried once more on a fresh one, so it
@@ -8,9 +8,9 @@
  *
  * A stop breaks off a long read of SQLite.
  *
- * Owner: the server.  Thread: the serving loop, but for the work, which a reader does. */
-#ifndef SERVE_READER_POOL_H
-#define SERVE_READER_POOL_H
+ * Owner: whoever has the loop.  Thread: the loop, but for the work, which a reader does. */
+#ifndef STORE_READER_POOL_H
+#define STORE_READER_POOL_H
 
 #include "store/store.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/reader_pool.h"
+#include "store/reader_pool.h"
 
 #include "sys/thread.h"
 #include "sys/thread_queue.h"
