@@ -93,7 +93,7 @@ static bool is_delete(const struct record *record)
     return op >= 0 && record->fields[op].i == RECORD_OP_DELETE;
 }
 
-/* The slot of what was met with this identity, of puts or of deletes; an empty one when none was. */
+/* The slot of what was met with this identity, of puts or of deletes; empty when none was. */
 static struct record **find(const struct fold *fold, const struct record *record, bool deleted)
 {
     size_t at = hash_key(record) & fold->mask;
