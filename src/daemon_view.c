@@ -219,6 +219,8 @@ void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct 
     count(metrics, "tidemark_rejected_total", "Events put into quarantine.", source->rejected);
     count(metrics, "tidemark_filtered_total", "Events of accounts nobody follows here.",
           source->filtered);
+    count(metrics, "tidemark_time_ahead_total",
+          "Events of a time that had not come; stored, but the cursor stayed.", source->ahead);
     set(metrics, "tidemark_compressed", "1 while the firehose is compressed.", source->compressed);
     set(metrics, "tidemark_filter_accounts", "Accounts asked for; 0 when everybody's events are.",
         (double)source->follows);
