@@ -23,7 +23,6 @@ from skeleton import PAST, begin_before_everything, last_wanted_us  # noqa: E402
 EXECUTED = {"sqlite": 0, "postgres": 0}
 SEED = int(os.environ.get("TIDEMARK_SEED", "20251115"))
 KILLS = 40 if "TIDEMARK_LONG" in os.environ else 8
-DUE = "SELECT count(*) FROM owed WHERE state = 'owed' AND attempts = 0 AND source = "
 # Pages that never say anything about themselves, or not at their first asking.
 SILENT = {"pdf", "picture", "latecard", "bomb", "slow", "silent", "cut", "loop", "chain", "inward",
           "status404", "status410", "status429", "status500", "status503", "image"}
@@ -40,6 +39,11 @@ def ask_store(home, sql):
                             check=True, text=True, capture_output=True).stdout
     return [[None if value == "\x1e" else value for value in line.split("\x1f")]
             for line in answer.split("\n") if line]
+
+
+def nothing_untried(home, source):
+    return ask_store(home, "SELECT count(*) FROM owed WHERE state = 'owed' AND attempts = 0 "
+                           f"AND source = '{source}'") == [["0"]]
 
 
 def truth(sim, what, scope=""):
@@ -77,7 +81,7 @@ class Links(unittest.TestCase):
         """Everything was read, and all that is owed to it was tried."""
         end = last_wanted_us(sim)
         daemon.wait_for(lambda health: (health["cursor_time_us"] or 0) >= end, "the last event")
-        wait_until(lambda: ask_store(home, f"{DUE}'{source}'")[0][0] == "0", "all that is owed to be tried")
+        wait_until(lambda: nothing_untried(home, source), "all that is owed to be tried")
 
     def check_shares(self, home, sim, scope="", merged=None):
         """Who shares what, through which post: exactly, but for what nobody can know. `merged`
@@ -126,8 +130,8 @@ class Links(unittest.TestCase):
     def check_cards(self, home, sim):
         """Every page that says something about itself gave its link a card, in its own words
         unless a post had brought others."""
-        stored = {row[0]: row[1:] for row in
-                  ask_store(home, "SELECT normalized_url, title, description, image_url FROM links")}
+        rows = ask_store(home, "SELECT normalized_url, title, description, image_url FROM links")
+        stored = {row[0]: row[1:] for row in rows}
         pages = [row for row in truth(sim, "links") if row["news"] and "title" in row]
         missing = [row["url"] for row in pages if row.get("kind") not in SILENT
                    and stored.get(row["url"], stored.get(row["merged"], [None]))[0] is None]
@@ -136,7 +140,8 @@ class Links(unittest.TestCase):
                  for row in pages}
         own = {url: card for url, card in stored.items()
                if card[0] is not None and card[0].startswith("Page ")}
-        self.assertEqual({url: card for url, card in own.items() if card != words.get(url, card)}, {})
+        other = {url: card for url, card in own.items() if card != words.get(url, card)}
+        self.assertEqual(other, {})
         return len(own)
 
     def share_again(self, daemon, home, sim, url):
@@ -216,7 +221,7 @@ class Links(unittest.TestCase):
                     with Daemon(self.program, home, settings(sim)) as daemon:
                         goal = len(page_requests(sim)) + chance.randrange(1, 8)
                         wait_until(lambda: len(page_requests(sim)) >= goal or
-                                   (i > 2 and ask_store(home, f"{DUE}'cards'")[0][0] == "0"), "pages")
+                                   (i > 2 and nothing_untried(home, "cards")), "pages")
                         daemon.kill()
                     sim.step(chance.randrange(10, 60))
                 with Daemon(self.program, home, settings(sim)) as daemon:
