@@ -95,7 +95,11 @@ class RealNetwork(unittest.TestCase):
         self.network.settle()
 
         def differing():
-            return difference(stored_news.posts(daemon), book.posts(people))
+            return {name: found for name, found in (
+                ("posts", difference(stored_news.posts(daemon), book.posts(people))),
+                ("links", difference(stored_news.post_links(daemon.home), book.post_links(people))),
+                ("shares", difference(stored_news.shares(daemon.home), book.shares(people))),
+            ) if found}
         try:
             wait_until(lambda: not daemon.ended() and not differing(), "the store", 20)
         except AssertionError:
