@@ -5,7 +5,7 @@ alone, without looking at Tidemark or at any server, it says what a store has to
 import collections
 import datetime
 
-from atproto_network import POST, REPOST, now
+from atproto_network import POST, REPOST
 
 Row = collections.namedtuple("Row", "kind text created_us subject")
 
@@ -129,6 +129,10 @@ class Chronicle:
         return dict(collections.Counter((address, did_of(uri))
                                         for uri, address, _ in self.post_links(people)))
 
+    def totals(self, people):
+        """address -> number of people who share it"""
+        return dict(collections.Counter(address for address, _ in self.shares(people)))
+
     def _row(self, record):
         kind = "post" if record["$type"] == POST else "repost"
         return Row(kind, record.get("text"), to_us(record["createdAt"]), self._subject(record)[0])
@@ -156,6 +160,3 @@ def difference(stored, truth):
              "not equal": [(key, stored[key], truth[key]) for key in truth
                            if key in stored and stored[key] != truth[key]][:3]}
     return {name: rows for name, rows in found.items() if rows}
-
-
-__all__ = ["Chronicle", "Row", "difference", "did_of", "now", "to_us"]

@@ -50,6 +50,12 @@ def shares(home):
     return {(row["url"], row["did"]): row["n"] for row in found}
 
 
+def totals(home):
+    found = rows(home, "SELECT normalized_url AS url, share_count_total AS n FROM links"
+                 " WHERE share_count_total > 0")
+    return {row["url"]: row["n"] for row in found}
+
+
 def follows(home):
     """did -> (handle, display name)"""
     return {row["did"]: (row["handle"], row["display_name"]) for row in
