@@ -2,6 +2,7 @@
 #include "daemon_parts.h"
 
 #include "daemon_appview.h"
+#include "daemon_circle.h"
 #include "daemon_firehose.h"
 #include "daemon_gauges.h"
 
@@ -11,6 +12,7 @@
 static struct part *(*const makers[])(const struct part_env *env) = {
     firehose_part_new,
     appview_part_new,
+    circle_part_new,
     gauges_part_new,
 };
 #define MAKERS (sizeof makers / sizeof makers[0])
