@@ -113,6 +113,11 @@ enum {
 #define POST_KIND_REPOST  1
 #define POST_KIND_SUBJECT 2 /* nobody's act of sharing: kept for the links others share with it */
 
+/* Bits of LINK_FLAGS that the store and the ranking look at. */
+#define LINK_IS_GIFT      1  /* the reader's address opens what is otherwise paid for */
+#define LINK_IS_SHORTENER 4  /* its page has to be asked even if somebody named it */
+#define LINK_IS_NO_NEWS   56 /* an animation, a picture, or the network itself */
+
 #define BACKFILL_OP_ASK  0 /* joins a request that is there: further back, the higher priority */
 #define BACKFILL_OP_MOVE 1 /* progress, or a failure to be tried again */
 #define BACKFILL_OP_DONE 2 /* read back to `since_us`, to be rid of whatever asked no more */

@@ -7,8 +7,9 @@
 /* The reading of a record's account reaches over the whole gap and began when it was known. */
 #define COVERS(gap) "r.since_us <= " gap ".from_us AND r.next_us >= " gap ".detected_us"
 
-#define AFTER_GAP  (UINT32_C(1) << RECORD_GAP)
-#define OPENED_NOW "g.seq = {seq} AND g.closed_us IS NULL AND g.source = 'jetstream'"
+#define AFTER_LISTING (UINT32_C(1) << RECORD_LISTING)
+#define AFTER_GAP     (UINT32_C(1) << RECORD_GAP)
+#define OPENED_NOW    "g.seq = {seq} AND g.closed_us IS NULL AND g.source = 'jetstream'"
 
 static const struct condition ask = {BACKFILL_OP, BACKFILL_OP_ASK},
                               move = {BACKFILL_OP, BACKFILL_OP_MOVE},
@@ -60,6 +61,19 @@ static const struct statement statements[] = {
      "DELETE FROM gap_sweep WHERE actor_did IN (SELECT r.did {rows})"},
     {.kind = RECORD_BACKFILL, .only = &drop, .each = true, .sql =
      "DELETE FROM backfill_queue WHERE actor_did IN (SELECT r.did {rows})"},
+    /* ---- whom nobody follows any more, nobody waits for ---- */
+    {.kind = RECORD_BACKFILL, .after = AFTER_LISTING, .sql =
+     "UPDATE gaps SET closed_us = (SELECT max(at_us) FROM listings), seq = {seq} "
+     "WHERE closed_us IS NULL AND EXISTS (SELECT 1 FROM gap_sweep s WHERE s.gap_id = gaps.id) "
+     "AND NOT EXISTS (SELECT 1 FROM gap_sweep s JOIN circle c ON c.did = s.actor_did "
+     "WHERE s.gap_id = gaps.id)"},
+    {.kind = RECORD_BACKFILL, .after = AFTER_LISTING, .sql =
+     "DELETE FROM gap_sweep WHERE NOT EXISTS "
+     "(SELECT 1 FROM circle c WHERE c.did = gap_sweep.actor_did)"},
+    {.kind = RECORD_BACKFILL, .after = AFTER_LISTING, .sql =
+     "DELETE FROM backfill_queue WHERE priority < 3 AND NOT EXISTS "
+     "(SELECT 1 FROM circle c WHERE c.did = backfill_queue.actor_did)"},
+    /* ---- polling ---- */
     {.kind = RECORD_POLL, .each = true, .sql =
      "DELETE FROM poll_state WHERE user_handle IN (SELECT r.former {rows})"},
     {.kind = RECORD_POLL, .each = true, .sql =

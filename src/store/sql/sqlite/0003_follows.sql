@@ -8,7 +8,8 @@ CREATE TABLE poll_state (
 );
 
 CREATE TABLE follows (
-    did TEXT PRIMARY KEY,
+    n INTEGER PRIMARY KEY,
+    did TEXT NOT NULL UNIQUE,
     handle TEXT NOT NULL,
     display_name TEXT,
     added_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP,
@@ -16,7 +17,7 @@ CREATE TABLE follows (
     backfill_completed BOOLEAN DEFAULT FALSE
 );
 CREATE INDEX idx_follows_did ON follows (did);
-CREATE INDEX idx_follows_handle ON follows (handle);
+CREATE INDEX idx_follows_handle ON follows (handle, n);
 
 -- Who follows whom: `owner` is one of ours, or, for the second degree, one whom ours follow. A list
 -- that is being read gathers in follow_page and stands in follow_edge only once it is whole.
