@@ -4,6 +4,7 @@
 #include "daemon_appview.h"
 #include "daemon_backfill.h"
 #include "daemon_cards.h"
+#include "daemon_circle.h"
 #include "daemon_firehose.h"
 #include "daemon_gauges.h"
 #include "daemon_subjects.h"
@@ -19,6 +20,8 @@ static struct part *(*const makers[])(const struct part_env *env) = {
     gauges_part_new,
     cards_part_new,
     subjects_part_new,
+    firehose_part_new, appview_part_new, circle_part_new,
+    gauges_part_new,   cards_part_new,   subjects_part_new,
 };
 /* clang-format on */
 #define MAKERS (sizeof makers / sizeof makers[0])
