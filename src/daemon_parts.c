@@ -16,12 +16,11 @@
 static struct part *(*const makers[])(const struct part_env *env) = {
     firehose_part_new,
     appview_part_new,
+    circle_part_new,
     backfill_part_new,
-    gauges_part_new,
-    cards_part_new,
     subjects_part_new,
-    firehose_part_new, appview_part_new, circle_part_new,
-    gauges_part_new,   cards_part_new,   subjects_part_new,
+    cards_part_new,
+    gauges_part_new,
 };
 /* clang-format on */
 #define MAKERS (sizeof makers / sizeof makers[0])
