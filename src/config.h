@@ -126,6 +126,7 @@ struct config {
     } content;
     struct {
         bool allow_private;
+        const char *ca_file;
     } fetch;
     struct config_provider *providers; /* in order of appearance */
     size_t provider_count;

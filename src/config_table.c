@@ -182,6 +182,9 @@ const struct setting config_settings[] = {
     {.path = "fetch.allow_private", .type = SETTING_BOOL,
      .offset = offsetof(struct config, fetch.allow_private), .initial = "false",
      .sentence = "Let addresses that strangers name lie in private networks; for tests only."},
+    {.path = "fetch.ca_file", .type = SETTING_TEXT,
+     .offset = offsetof(struct config, fetch.ca_file), .empty_allowed = true,
+     .sentence = "Who signs the certificates of servers, in PEM; empty: the system's list."},
 };
 
 const struct setting config_provider_settings[CONFIG_PROVIDER_KEYS] = {

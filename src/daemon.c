@@ -281,7 +281,9 @@ static void make_parts(struct daemon *daemon)
     struct bytes folder = text_bytes(&daemon->socket_path);
     folder.len -= strlen(strrchr(text_string(&daemon->socket_path), '/'));
     daemon->loop = loop_new();
-    daemon->network = network_new(daemon->loop, &(struct network_options){0});
+    const char *ca_file = daemon->config->fetch.ca_file;
+    struct network_options network = {.ca_file = ca_file[0] == '\0' ? NULL : ca_file};
+    daemon->network = network_new(daemon->loop, &network);
     daemon->pool = batch_pool_new(BATCHES_MAX, BATCH_BYTES);
     daemon->env = (struct part_env){.config = daemon->config,
                                     .loop = daemon->loop,
