@@ -3,6 +3,7 @@
 
 #include "config_load.h"
 #include "daemon_admin.h"
+#include "daemon_appview.h"
 #include "daemon_parts.h"
 #include "daemon_view.h"
 #include "serve/server.h"
@@ -275,14 +276,15 @@ static const struct reset_ops reset_ops = {.stop_source = stop_for_reset,
 
 /* ---- starting ---- */
 
-static void make_parts(struct daemon *daemon)
+static enum rc make_parts(struct daemon *daemon, struct err *err)
 {
     config_socket_path(daemon->config, &daemon->socket_path);
     struct bytes folder = text_bytes(&daemon->socket_path);
     folder.len -= strlen(strrchr(text_string(&daemon->socket_path), '/'));
     daemon->loop = loop_new();
     const char *ca_file = daemon->config->fetch.ca_file;
-    struct network_options network = {.ca_file = ca_file[0] == '\0' ? NULL : ca_file};
+    struct network_options network = {.ca_file = ca_file[0] == '\0' ? NULL : ca_file,
+                                      .allow_private = daemon->config->fetch.allow_private};
     daemon->network = network_new(daemon->loop, &network);
     daemon->pool = batch_pool_new(BATCHES_MAX, BATCH_BYTES);
     daemon->env = (struct part_env){.config = daemon->config,
@@ -297,7 +299,11 @@ static void make_parts(struct daemon *daemon)
                                                .ask_arg = daemon},
                                     .tell = tell,
                                     .tell_arg = daemon};
-    parts_make(&daemon->parts, &daemon->env);
+    enum rc rc =
+        daemon_appview_make(daemon->config, daemon->env.runtime, &daemon->env.appview, err);
+    if (rc == RC_OK)
+        parts_make(&daemon->parts, &daemon->env);
+    return rc;
 }
 
 static enum rc open_store(struct daemon *daemon, struct err *err)
@@ -374,10 +380,10 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
 static enum rc start(struct daemon *daemon, struct err *err)
 {
     enum rc rc = open_store(daemon, err);
-    if (rc == RC_OK) {
-        make_parts(daemon);
+    if (rc == RC_OK)
+        rc = make_parts(daemon, err);
+    if (rc == RC_OK)
         rc = parts_load(&daemon->parts, daemon->store, err);
-    }
     if (rc == RC_OK) {
         start_writer(daemon);
         rc = parts_open(&daemon->parts, err);
@@ -437,6 +443,7 @@ static void stop_all(struct daemon *daemon)
         lookup_free(daemon->lookup);
     if (daemon->reset != NULL)
         reset_free(daemon->reset);
+    appview_free(daemon->env.appview);
     if (daemon->network != NULL)
         network_free(daemon->network);
     parts_free(&daemon->parts);

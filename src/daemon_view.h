@@ -11,7 +11,7 @@
 
 #include "query/status.h"
 #include "serve/health.h"
-#include "source/source.h"
+#include "source/due.h"
 #include "store/writer.h"
 #include "sys/metrics.h"
 
@@ -34,6 +34,7 @@ struct daemon_view {
     uint64_t day_bytes;       /* that came in the last 24 hours */
     bool everybody;           /* all accounts' events are asked for: silence is suspicious */
     struct stored_view stored;
+    struct due_counts cards, subjects;
     int64_t size_alert; /* bytes; 0: none */
     struct writer_state writer;
     unsigned queued;

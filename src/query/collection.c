@@ -28,6 +28,37 @@ static const struct column posts[] = {
 static const struct collection_order posts_order[] = {{9, true}};
 static const struct collection_index posts_indexes[] = {{{9}, 1}, {{0}, 1}};
 
+static const struct column links[] = {
+    {"id",            COLUMN_ID,   "t.id",                "t.id",                false},
+    {"url",           COLUMN_TEXT, "t.normalized_url",    "t.normalized_url",    false},
+    {"originalUrl",   COLUMN_TEXT, "t.original_url",      "t.original_url",      false},
+    {"readerUrl",     COLUMN_TEXT, "t.reader_url",        "t.reader_url",        true},
+    {"title",         COLUMN_TEXT, "t.title",             "t.title",             true},
+    {"description",   COLUMN_TEXT, "t.description",       "t.description",       true},
+    {"image",         COLUMN_TEXT, "t.image_url",         "t.image_url",         true},
+    {"domain",        COLUMN_TEXT, "t.domain",            "t.domain",            true},
+    {"shares",        COLUMN_INT,  "t.share_count_total", "t.share_count_total", false},
+    {"firstSharedAt", COLUMN_TIME, "t.first_shared_us",   "t.first_shared_us",   true},
+    {"lastSharedAt",  COLUMN_TIME, "t.last_shared_us",    "t.last_shared_us",    true},
+    {"seq",           COLUMN_INT,  "t.seq",               "t.seq",               false},
+};
+static const struct collection_order links_order[] = {{8, true}};
+static const struct collection_index links_indexes[] = {
+    {{8}, 1}, {{10}, 1}, {{7}, 1}, {{0}, 1}};
+
+static const struct column follows[] = {
+    {"id",                COLUMN_ID,   "t.n",                  "t.n",                  false},
+    {"did",               COLUMN_TEXT, "t.did",                "t.did",                false},
+    {"handle",            COLUMN_TEXT, "t.handle",             "t.handle",             false},
+    {"displayName",       COLUMN_TEXT, "t.display_name",       "t.display_name",       true},
+    {"backfillCompleted", COLUMN_BOOL, "CASE WHEN t.backfill_completed THEN 1 ELSE 0 END",
+     NULL, false},
+    {"degree",            COLUMN_INT,  "c.degree",             NULL,                   true},
+    {"active",            COLUMN_BOOL, "a.active",             NULL,                   true},
+};
+static const struct collection_order follows_order[] = {{2, false}};
+static const struct collection_index follows_indexes[] = {{{2}, 1}, {{0}, 1}};
+
 static const struct column gaps[] = {
     {"id",         COLUMN_ID,   "t.id",          "t.id",          false},
     {"source",     COLUMN_TEXT, "t.source",      "t.source",      false},
@@ -84,6 +115,7 @@ const struct collection collections_built_in[] = {
         .table = "post t",
         .joins = "JOIN actors a ON a.id = t.actor",
         .n = "t.n",
+        .only = "t.kind < 2",
         .columns = posts,
         .column_count = COUNT(posts),
         .order = posts_order,
@@ -95,6 +127,32 @@ const struct collection collections_built_in[] = {
     OF_ENGINE(gaps),
     OF_ENGINE(owed),
     OF_ENGINE(quarantine),
+    {
+        .name = "links",
+        .table = "links t",
+        .joins = "",
+        .n = "t.id",
+        .columns = links,
+        .column_count = COUNT(links),
+        .order = links_order,
+        .order_count = COUNT(links_order),
+        .indexes = links_indexes,
+        .index_count = COUNT(links_indexes),
+        .page_size = 100,
+    },
+    {
+        .name = "follows",
+        .table = "follows t",
+        .joins = "LEFT JOIN actors a ON a.did = t.did LEFT JOIN circle c ON c.did = t.did",
+        .n = "t.n",
+        .columns = follows,
+        .column_count = COUNT(follows),
+        .order = follows_order,
+        .order_count = COUNT(follows_order),
+        .indexes = follows_indexes,
+        .index_count = COUNT(follows_indexes),
+        .page_size = 100,
+    },
 };
 const size_t collections_built_in_count = COUNT(collections_built_in);
 

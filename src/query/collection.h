@@ -52,6 +52,7 @@ struct collection {
     const char *table; /* "post t" */
     const char *joins; /* "" or "JOIN actors a ON a.id = t.actor" */
     const char *n;     /* the ingest number: "t.n" */
+    const char *only;  /* which rows of the table are its; NULL: all */
     const struct column *columns;
     size_t column_count;
     const struct collection_order *order; /* the default; has an index */

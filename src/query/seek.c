@@ -63,6 +63,8 @@ static size_t begin(const struct seek *seek, struct seek_sql *out)
 static void append_scope(const struct seek *seek, size_t fence, struct text *sql)
 {
     text_appendf(sql, "%s < ?%zu", seek->collection->n, fence);
+    if (seek->collection->only != NULL)
+        text_appendf(sql, " AND %s", seek->collection->only);
     if (seek->where.sql != NULL)
         text_appendf(sql, " AND (%s)", seek->where.sql);
 }

@@ -115,6 +115,7 @@ static void view(const struct source *source, struct source_view *out)
         .reconnects = js->reconnects,
         .bytes = js->intake.bytes,
         .filtered = js->filtered,
+        .ahead = js->ahead,
         .compressed = js->state == SOURCE_LIVE && js->packing.current != NULL,
         .follows = js->filter.everybody ? 0 : id_set_count(&js->filter.wanted)};
     provider_words_copy(out->provider, sizeof out->provider, jetstream_host_name(js));

@@ -90,7 +90,7 @@ static void note_failure(struct jetstream *js, int status, bool opened)
                                     .reason = js->trouble.text};
     if (said.class == RETRY_PERMANENT)
         said.class = RETRY_TRANSIENT; /* there is nothing to go past: the stream is one request */
-    if (opened && !js->place.asked.first_seen && stood_us >= STEADY_US) {
+    if (opened && !js->heard && stood_us >= STEADY_US) {
         /* Nobody had anything to say: that is no fault of the host. */
         js->failures = 0;
         failover_succeeded(&js->stream, &js->pick, stood_us, jetstream_mono(js));
@@ -168,7 +168,7 @@ static void connect_to_host(void *arg)
     jetstream_packing_choose(&js->packing, host, &ask);
     ask.cursor = js->place.asked.number;
     jetstream_host_stream(host, &ask, &url);
-    js->asking_again = false;
+    js->asking_again = js->heard = js->ahead_told = false;
     js->dialled_us = jetstream_mono(js);
     js->intake.provider = jetstream_host_name(js);
     struct ws_request request = {.url = text_string(&url),

@@ -41,9 +41,11 @@ struct jetstream {
     struct timer again, tell;
     int64_t dialled_us; /* monotonic */
     bool asking_again;  /* what this connection still brings is asked for again */
+    bool heard;         /* an event came on this connection */
+    bool ahead_told;    /* that one of its events was of a time to come */
     struct err trouble;
     uint32_t failures;
-    uint64_t reconnects, filtered;
+    uint64_t reconnects, filtered, ahead;
 };
 
 static inline int64_t jetstream_wall(const struct jetstream *js)

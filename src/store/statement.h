@@ -34,7 +34,10 @@ struct condition {
     int64_t value;
 };
 
-#define STATEMENT_AFTER_ANY UINT32_MAX
+/* The kinds that change who shares which link. */
+#define STATEMENT_AFTER_NEWS                                                                       \
+    (1U << RECORD_POST | 1U << RECORD_LINK | 1U << RECORD_CARD | 1U << RECORD_ACCOUNT |            \
+     1U << RECORD_PRUNE)
 
 struct statement {
     enum record_id kind;
@@ -49,8 +52,9 @@ struct statement_group {
     size_t count;
 };
 
-extern const struct statement_group statements_news, statements_follows, statements_backfill,
-    statements_content, statements_retention, statements_engine;
+extern const struct statement_group statements_accounts, statements_posts, statements_links,
+    statements_cards, statements_shares, statements_follows, statements_backfill,
+    statements_content, statements_retention, statements_engine, statements_gap_sweep;
 
 size_t statement_count(void);
 /* In the order in which a commit runs them. */

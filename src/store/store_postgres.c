@@ -86,6 +86,13 @@ static enum rc refuse_second(struct store_postgres *store, struct err *err)
     return rc;
 }
 
+/* The writer's statements start from the few rows of one commit and find everything else by its
+ * key. A server that guesses otherwise, from what a table held when it looked, would read whole
+ * tables; and what it thinks of such plans' cost would have them compiled. */
+#define PLAN_BY_INDEX                                                                              \
+    "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = "  \
+    "off"
+
 static enum rc dial(struct store_postgres *store, struct err *err)
 {
     bool writer = store->mode == STORE_WRITE;
@@ -105,7 +112,7 @@ static enum rc dial(struct store_postgres *store, struct err *err)
     if (PQstatus(store->connection) != CONNECTION_OK)
         return postgres_fail(store, NULL, "cannot connect", err);
     enum rc rc = run_plain(store,
-                           writer ? "SET client_min_messages = warning"
+                           writer ? "SET client_min_messages = warning;" PLAN_BY_INDEX
                                   : "SET default_transaction_read_only = on",
                            "cannot set up the connection", err);
     if (rc == RC_OK && writer)

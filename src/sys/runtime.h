@@ -32,6 +32,7 @@ struct http_request {
     uint32_t connect_ms_max, total_ms_max; /* 0: 10 s and 30 s; they begin when the host's turn
                                             * comes, and redirects share the total */
     size_t body_bytes_max;                 /* decoded size of the answer; 0: 16 MiB */
+    bool body_cut; /* what is over is not fetched, and the beginning is the answer */
     bool stranger; /* the URL was named by a stranger: private addresses are refused, no proxy,
                     * redirects are followed (each checked again), https and http only */
     uint32_t redirects_max; /* strangers only; 0: the redirect itself is the answer */

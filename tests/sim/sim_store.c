@@ -74,7 +74,7 @@ static void apply_account(struct sim_world *world, const struct record *record)
 {
     struct sim_actor *actor = actor_of(world, bytes_at(record, ACCOUNT_DID));
     int64_t at_us = record->fields[ACCOUNT_AT_US].i;
-    if (actor->has_status && actor->status_us >= at_us)
+    if (actor->has_status && actor->status_us > at_us)
         return;
     actor->has_status = true;
     actor->status_us = at_us;
@@ -87,7 +87,7 @@ static void apply_identity(struct sim_world *world, const struct record *record)
 {
     struct sim_actor *actor = actor_of(world, bytes_at(record, IDENTITY_DID));
     int64_t at_us = record->fields[IDENTITY_AT_US].i;
-    if (actor->has_handle && actor->handle_us >= at_us)
+    if (actor->has_handle && actor->handle_us > at_us)
         return;
     actor->has_handle = true;
     actor->handle_us = at_us;

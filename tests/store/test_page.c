@@ -186,8 +186,13 @@ static void every_built_in_collection_can_be_paged(void **state)
                "INSERT INTO owed (id, source, stream, item, state, since_us, seq) VALUES "
                "(4, 's', 't', 'a', 'owed', 1, 1), (5, 's', 't', 'b', 'dead', 1, 1);"
                "INSERT INTO quarantine (id, source, digest, raw, size, reason, at_us, seq) VALUES "
-               "(6, 's', 'd', 'r', 1, 'why', 1, 1), (7, 's', 'e', NULL, 1, 'why', 1, 1)");
-    static const size_t rows[] = {9, 3, 2, 2};
+               "(6, 's', 'd', 'r', 1, 'why', 1, 1), (7, 's', 'e', NULL, 1, 'why', 1, 1);"
+               "UPDATE post SET kind = 2 WHERE n = 9;" /* nobody shared it */
+               "INSERT INTO links (id, normalized_url, original_url, share_count_total) VALUES "
+               "(1, 'https://1', 'https://1', 3), (2, 'https://2', 'https://2', 2), "
+               "(3, 'https://3', 'https://3', 3);"
+               "INSERT INTO follows (did, handle) VALUES ('did:plc:a', 'a'), ('did:plc:b', 'b')");
+    static const size_t rows[] = {8, 3, 2, 2, 3, 2};
     for (size_t i = 0; i < collections_built_in_count; i++) {
         const struct collection *collection = &collections_built_in[i];
         for (size_t j = 0; j < 2 * collection->column_count; j++) {

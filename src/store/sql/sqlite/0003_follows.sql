@@ -8,7 +8,8 @@ CREATE TABLE poll_state (
 );
 
 CREATE TABLE follows (
-    did TEXT PRIMARY KEY,
+    n INTEGER PRIMARY KEY,
+    did TEXT NOT NULL UNIQUE,
     handle TEXT NOT NULL,
     display_name TEXT,
     added_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP,
@@ -16,7 +17,7 @@ CREATE TABLE follows (
     backfill_completed BOOLEAN DEFAULT FALSE
 );
 CREATE INDEX idx_follows_did ON follows (did);
-CREATE INDEX idx_follows_handle ON follows (handle);
+CREATE INDEX idx_follows_handle ON follows (handle, n);
 
 -- Who follows whom: `owner` is one of ours, or, for the second degree, one whom ours follow. A list
 -- that is being read gathers in follow_page and stands in follow_edge only once it is whole.
@@ -27,6 +28,7 @@ CREATE TABLE follow_page (
     handle TEXT NOT NULL,
     display_name TEXT,
     avatar TEXT,
+    n INTEGER NOT NULL,
     PRIMARY KEY (owner, listing, did)
 ) WITHOUT ROWID;
 
@@ -42,7 +44,8 @@ CREATE TABLE listings (
     owner TEXT PRIMARY KEY,
     listing INTEGER NOT NULL,
     degree INTEGER NOT NULL,
-    at_us INTEGER NOT NULL
+    at_us INTEGER NOT NULL,
+    actor TEXT -- one of ours, as configured
 ) WITHOUT ROWID;
 
 -- Whose sharing counts: 1, whom we follow; 2, whom at least so many of those follow.

@@ -1,0 +1,92 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What is shared, and who shares it.
+CREATE TABLE links (
+    id BIGINT PRIMARY KEY,
+    normalized_url TEXT COLLATE "C" NOT NULL UNIQUE,
+    original_url TEXT COLLATE "C" NOT NULL,
+    title TEXT COLLATE "C",
+    description TEXT COLLATE "C",
+    image_url TEXT COLLATE "C",
+    share_count_total BIGINT NOT NULL DEFAULT 0,
+    first_shared_us BIGINT,
+    last_shared_us BIGINT,
+    seq BIGINT NOT NULL DEFAULT 0,
+    domain TEXT COLLATE "C",
+    reader_url TEXT COLLATE "C", -- a gift: the same article, unlocked
+    flags BIGINT NOT NULL DEFAULT 0,
+    card_us BIGINT, -- when a card was had, or given up
+    below_us BIGINT -- since when it has been too little shared to be kept
+);
+CREATE INDEX links_total ON links (share_count_total, id);
+CREATE INDEX links_seq ON links (seq);
+CREATE INDEX links_domain ON links (domain NULLS FIRST, id);
+CREATE INDEX links_last ON links (last_shared_us NULLS FIRST, id);
+CREATE INDEX links_below ON links (below_us);
+
+-- Addresses that turned out to be another link's.
+CREATE TABLE link_aliases (
+    normalized_url TEXT COLLATE "C" PRIMARY KEY,
+    link_id BIGINT NOT NULL REFERENCES links (id) ON DELETE CASCADE,
+    seq BIGINT NOT NULL
+);
+CREATE INDEX link_aliases_link ON link_aliases (link_id);
+CREATE INDEX link_aliases_seq ON link_aliases (seq);
+
+CREATE TABLE post_links (
+    post_id BIGINT NOT NULL REFERENCES post (n) ON DELETE CASCADE,
+    link_id BIGINT NOT NULL REFERENCES links (id) ON DELETE CASCADE,
+    via TEXT COLLATE "C" NOT NULL DEFAULT 'post',
+    actor BIGINT, -- who shares the link by it; null: nobody, the post is only kept for its links
+    PRIMARY KEY (post_id, link_id)
+);
+CREATE INDEX post_links_link ON post_links (link_id, actor, post_id);
+
+-- Who shared a link: n_posts = old_posts + stored posts, last_us the latest of both.
+CREATE TABLE shares (
+    link_id BIGINT NOT NULL REFERENCES links (id) ON DELETE CASCADE,
+    actor BIGINT NOT NULL REFERENCES actors (id),
+    last_us BIGINT NOT NULL,
+    n_posts BIGINT NOT NULL,
+    old_posts BIGINT NOT NULL DEFAULT 0, -- of them, posts no longer kept ...
+    old_us BIGINT,                       -- ... and their latest
+    counted BIGINT NOT NULL DEFAULT 0,   -- whether share_count_total has it
+    PRIMARY KEY (link_id, actor)
+);
+CREATE INDEX shares_window ON shares (link_id, last_us, actor);
+CREATE INDEX shares_actor ON shares (actor, counted, link_id);
+
+-- Accounts whose standing changed and whose shares and posts have not all followed yet.
+CREATE TABLE standing (
+    actor BIGINT PRIMARY KEY REFERENCES actors (id)
+);
+
+-- What one commit works on; empty between commits.
+CREATE UNLOGGED TABLE touched_posts (
+    n BIGINT PRIMARY KEY,
+    subject_n BIGINT,
+    own BIGINT NOT NULL -- 1: its own links are written anew
+);
+CREATE UNLOGGED TABLE touched_shares (
+    link_id BIGINT NOT NULL,
+    actor BIGINT NOT NULL,
+    PRIMARY KEY (link_id, actor)
+);
+
+CREATE VIEW trending_links AS
+SELECT l.id AS id, l.normalized_url AS normalized_url, l.original_url AS original_url,
+       l.title AS title, l.description AS description, l.image_url AS image_url,
+       count(DISTINCT p.actor) AS share_count, max(p.shared_us) AS last_shared_us
+FROM links l JOIN post_links pl ON pl.link_id = l.id JOIN post p ON p.n = pl.post_id
+WHERE p.kind < 2
+GROUP BY l.id;
+
+-- Whoever deletes here forgets the post, not that its links were shared.
+CREATE FUNCTION posts_delete() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE shares SET old_posts = old_posts + 1, old_us = greatest(old_us, OLD.shared_us)
+    WHERE (link_id, actor) IN (SELECT link_id, actor FROM post_links WHERE post_id = OLD.id);
+    DELETE FROM post WHERE n = OLD.id;
+    RETURN OLD;
+END $$;
+CREATE TRIGGER posts_delete INSTEAD OF DELETE ON posts
+FOR EACH ROW EXECUTE FUNCTION posts_delete();

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/statement.h"
+
+#define POST_KEY "r.did || '/' || r.collection || '/' || r.rkey"
+#define POST_OF_RECORD                                                                             \
+    "a.did = r.did AND p.actor = a.id AND p.collection = r.collection AND p.rkey = r.rkey"
+#define REMOVABLE   POST_OF_RECORD " AND (p.rev IS NULL OR p.rev <= r.rev)"
+#define SUBJECT_KEY "r.subject_did || '/' || r.subject_collection || '/' || r.subject_rkey"
+#define SUBJECT_OF_RECORD                                                                          \
+    "b.did = r.subject_did AND s.actor = b.id AND s.collection = r.subject_collection "            \
+    "AND s.rkey = r.subject_rkey"
+/* Rows that this commit wrote over: they were there before its first ingest number. */
+#define REWRITTEN "p.seq = {seq} AND p.n < (SELECT next_n FROM engine WHERE id = 1)"
+/* A version that came live wins by its rev. What a feed shows has none: it fills what is missing,
+ * follows other feeds, and corrects a live version only if nothing newer than the reading came in
+ * since. Of a post kept only for its links a feed's is always the better one. */
+#define ACCEPTED                                                                                   \
+    "(excluded.asof_seq IS NULL AND (post.rev IS NULL OR excluded.rev > post.rev)) OR "            \
+    "(excluded.asof_seq IS NOT NULL AND excluded.kind < 2 AND post.kind = 2) OR "                  \
+    "(excluded.asof_seq IS NOT NULL AND (excluded.kind < 2 OR post.kind = 2) "                     \
+    "AND excluded.cid IS DISTINCT FROM post.cid "                                                  \
+    "AND (post.rev IS NULL OR post.seq <= excluded.asof_seq))"
+
+static const struct condition put = {POST_OP, POST_OP_PUT}, removal = {POST_OP, POST_OP_DELETE};
+
+/* clang-format off */
+static const struct statement statements[] = {
+    {.kind = RECORD_POST, .only = &put, .sql =
+     "INSERT INTO actors (id, did) SELECT r.n, r.did {rows} WHERE true "
+     "ON CONFLICT (did) DO NOTHING"},
+    {.kind = RECORD_POST, .only = &removal, .sql =
+     "INSERT INTO tombstones (collection, key, rev, n, seq, at_us) "
+     "SELECT 'posts', " POST_KEY ", r.rev, "
+     "(SELECT p.n FROM actors a, post p WHERE " POST_OF_RECORD "), {seq}, r.shared_us "
+     "{rows} WHERE true "
+     "ON CONFLICT (collection, key) DO UPDATE SET rev = excluded.rev, "
+     "n = coalesce(excluded.n, tombstones.n), seq = excluded.seq, at_us = excluded.at_us "
+     "WHERE excluded.rev > tombstones.rev"},
+    /* Who shared by what goes, and who inherited from it, is worked out anew. */
+    {.kind = RECORD_POST, .only = &removal, .sql =
+     "INSERT INTO touched_shares (link_id, actor) SELECT l.link_id, l.actor "
+     "{rows with} actors a CROSS JOIN post p CROSS JOIN post_links l "
+     "WHERE " REMOVABLE " AND l.post_id = p.n AND l.actor IS NOT NULL "
+     "ON CONFLICT (link_id, actor) DO NOTHING"},
+    {.kind = RECORD_POST, .only = &removal, .sql =
+     "INSERT INTO touched_posts (n, subject_n, own) SELECT d.n, NULL, 0 "
+     "{rows with} actors a CROSS JOIN post p CROSS JOIN post d "
+     "WHERE " REMOVABLE " AND d.subject = 'at://' || " POST_KEY " ON CONFLICT (n) DO NOTHING"},
+    {.kind = RECORD_POST, .only = &removal, .sql =
+     "DELETE FROM post WHERE n IN (SELECT p.n {rows with} actors a, post p WHERE " REMOVABLE ")"},
+    {.kind = RECORD_POST, .only = &put, .sql =
+     "INSERT INTO post (n, seq, actor, collection, rkey, kind, rev, shared_us, created_us, body, "
+     "subject, cid, asof_seq, lent) "
+     "SELECT r.n, {seq}, a.id, r.collection, r.rkey, r.kind, r.rev, r.shared_us, r.created_us, "
+     "r.body, r.subject, r.cid, CASE WHEN r.rev IS NULL THEN coalesce(r.asof_seq, 0) END, "
+     "a.active {rows with} actors a "
+     "WHERE a.did = r.did AND NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.collection = 'posts' "
+     "AND t.key = " POST_KEY " AND (r.rev IS NULL OR t.rev >= r.rev)) "
+     "ON CONFLICT (actor, collection, rkey) DO UPDATE SET seq = excluded.seq, "
+     "rev = coalesce(excluded.rev, post.rev), kind = excluded.kind, "
+     "created_us = excluded.created_us, body = excluded.body, subject = excluded.subject, "
+     "cid = excluded.cid, asof_seq = excluded.asof_seq, lent = excluded.lent, "
+     "shared_us = CASE WHEN excluded.shared_us < post.shared_us "
+     "THEN excluded.shared_us ELSE post.shared_us END WHERE " ACCEPTED},
+    {.after = 1U << RECORD_POST, .sql =
+     "INSERT INTO touched_posts (n, subject_n, own) SELECT p.n, NULL, 1 FROM post p "
+     "WHERE " REWRITTEN " ON CONFLICT (n) DO UPDATE SET own = 1"},
+    {.kind = RECORD_POST, .only = &put, .sql =
+     "INSERT INTO touched_posts (n, subject_n, own) SELECT p.n, s.n, 0 "
+     "{rows with} actors a CROSS JOIN post p LEFT JOIN actors b ON b.did = r.subject_did "
+     "LEFT JOIN post s ON s.actor = b.id AND s.collection = r.subject_collection "
+     "AND s.rkey = r.subject_rkey WHERE r.subject IS NOT NULL AND " POST_OF_RECORD
+     " AND p.seq = {seq} ON CONFLICT (n) DO UPDATE SET subject_n = excluded.subject_n"},
+    /* A subject that nobody has told us of is fetched, unless it is known to be gone. */
+    {.kind = RECORD_POST, .only = &put, .sql =
+     "INSERT INTO owed (id, source, stream, item, state, reason, next_us, since_us, seq) "
+     "SELECT r.n, 'appview', 'posts', r.subject, 'owed', 'reposted or quoted, not yet read', "
+     "r.shared_us, r.shared_us, {seq} {rows with} actors a CROSS JOIN post p "
+     "WHERE r.subject_collection = 'app.bsky.feed.post' AND r.kind < 2 AND " POST_OF_RECORD
+     " AND p.seq = {seq} AND NOT EXISTS (SELECT 1 FROM actors b CROSS JOIN post s "
+     "WHERE " SUBJECT_OF_RECORD ") AND NOT EXISTS (SELECT 1 FROM tombstones t "
+     "WHERE t.collection = 'posts' AND t.key = " SUBJECT_KEY ") "
+     "ON CONFLICT (source, stream, item) DO NOTHING"},
+    {.kind = RECORD_POST, .only = &put, .sql =
+     "UPDATE follows SET last_seen_at = {time m.seen_us} "
+     "FROM (SELECT r.did AS did, max(r.shared_us) AS seen_us {rows} WHERE r.kind < 2 "
+     "GROUP BY r.did) m WHERE follows.did = m.did "
+     "AND (follows.last_seen_at IS NULL OR follows.last_seen_at < {time m.seen_us})"},
+};
+/* clang-format on */
+
+const struct statement_group statements_posts = {statements,
+                                                 sizeof statements / sizeof statements[0]};

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/statement.h"
+
+#define TOUCHED_WITH_POSTS                                                                         \
+    "FROM touched_shares t CROSS JOIN post_links l CROSS JOIN post p "                             \
+    "WHERE l.link_id = t.link_id AND l.actor = t.actor AND p.n = l.post_id"
+#define TOUCHED_WITH_SHARES                                                                        \
+    "FROM touched_shares t CROSS JOIN shares s CROSS JOIN actors a "                               \
+    "WHERE s.link_id = t.link_id AND s.actor = t.actor AND a.id = s.actor"
+
+/* Last of the news: whatever was touched is counted anew from the posts it rests on. */
+/* clang-format off */
+static const struct statement statements[] = {
+    {.after = STATEMENT_AFTER_NEWS, .sql =
+     "INSERT INTO touched_shares (link_id, actor) SELECT l.link_id, l.actor "
+     "FROM touched_posts t CROSS JOIN post_links l WHERE l.post_id = t.n AND l.actor IS NOT NULL "
+     "ON CONFLICT (link_id, actor) DO NOTHING"},
+    {.after = STATEMENT_AFTER_NEWS, .sql =
+     "INSERT INTO shares (link_id, actor, last_us, n_posts) "
+     "SELECT t.link_id, t.actor, max(p.shared_us), count(*) " TOUCHED_WITH_POSTS
+     " GROUP BY t.link_id, t.actor ON CONFLICT (link_id, actor) DO UPDATE SET "
+     "n_posts = shares.old_posts + excluded.n_posts, "
+     "last_us = CASE WHEN shares.old_us > excluded.last_us THEN shares.old_us "
+     "ELSE excluded.last_us END"},
+    {.after = STATEMENT_AFTER_NEWS, .sql =
+     "UPDATE shares SET n_posts = shares.old_posts, "
+     "last_us = coalesce(shares.old_us, shares.last_us) "
+     "FROM touched_shares t WHERE shares.link_id = t.link_id AND shares.actor = t.actor "
+     "AND NOT EXISTS (SELECT 1 FROM post_links l WHERE l.link_id = t.link_id "
+     "AND l.actor = t.actor)"},
+    {.after = STATEMENT_AFTER_NEWS, .sql =
+     "UPDATE links SET share_count_total = links.share_count_total + m.delta, "
+     "last_shared_us = coalesce((SELECT max(s.last_us) FROM shares s WHERE s.link_id = links.id "
+     "AND s.n_posts > 0), links.last_shared_us), seq = {seq} "
+     "FROM (SELECT t.link_id AS id, sum(CASE WHEN s.n_posts = 0 THEN -s.counted "
+     "WHEN a.active = 1 THEN 1 - s.counted ELSE 0 END) AS delta " TOUCHED_WITH_SHARES
+     " GROUP BY t.link_id) m WHERE links.id = m.id"},
+    {.after = STATEMENT_AFTER_NEWS, .sql =
+     "UPDATE links SET first_shared_us = m.first_us FROM (SELECT t.link_id AS id, "
+     "min(p.shared_us) AS first_us " TOUCHED_WITH_POSTS " GROUP BY t.link_id) m "
+     "WHERE links.id = m.id "
+     "AND (links.first_shared_us IS NULL OR links.first_shared_us > m.first_us)"},
+    {.after = STATEMENT_AFTER_NEWS, .sql =
+     "UPDATE shares SET counted = 1 WHERE counted = 0 AND n_posts > 0 AND (link_id, actor) IN "
+     "(SELECT t.link_id, t.actor FROM touched_shares t CROSS JOIN actors a "
+     "WHERE a.id = t.actor AND a.active = 1)"},
+    {.after = STATEMENT_AFTER_NEWS, .sql =
+     "DELETE FROM shares WHERE n_posts = 0 AND (link_id, actor) IN "
+     "(SELECT t.link_id, t.actor FROM touched_shares t)"},
+    {.after = STATEMENT_AFTER_NEWS, .sql = "DELETE FROM touched_shares"},
+    {.after = STATEMENT_AFTER_NEWS, .sql = "DELETE FROM touched_posts"},
+};
+/* clang-format on */
+
+const struct statement_group statements_shares = {statements,
+                                                  sizeof statements / sizeof statements[0]};

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the store makes of posts, links, cards and accounts, on both stores. */
+#include "news_bench.h"
+
+#include <stdio.h>
+
+#define A   "did:plc:a"
+#define B   "did:plc:b"
+#define C   "did:plc:c"
+#define URL "https://e.example/1"
+#define TWO "https://e.example/2"
+
+static const struct news_post by_a = {.did = A, .rkey = "1", .rev = "r1", .shared_us = 100};
+static const struct news_post reposted_by_b = {.did = B,
+                                               .rkey = "9",
+                                               .rev = "r2",
+                                               .kind = POST_KIND_REPOST,
+                                               .shared_us = 200,
+                                               .subject_did = A,
+                                               .subject_rkey = "1"};
+
+#define VIA(n_)                                                                                    \
+    "SELECT via FROM post_links l JOIN posts p ON p.id = l.post_id WHERE p.rkey = '" n_ "'"
+#define SHARERS  "SELECT count(*) FROM shares"
+#define TOTAL    "SELECT share_count_total FROM links WHERE normalized_url = '" URL "'"
+#define OWED(s_) "SELECT count(*) FROM owed WHERE source = '" s_ "'"
+
+static void post_with_link(struct bench *bench, struct news_post post, const char *url)
+{
+    news_add_post(bench, post);
+    news_add_link(bench, post, url, "A title");
+}
+
+static void a_post_shares_its_links_and_a_repost_inherits_them(void **state)
+{
+    struct bench *bench = *state;
+    post_with_link(bench, by_a, URL);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, TOTAL), 1);
+    news_add_post(bench, reposted_by_b);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, TOTAL), 2);
+    assert_string_equal(word(bench, VIA("9")), "repost");
+    assert_int_equal(number(bench, "SELECT first_shared_us FROM links"), 100);
+    assert_int_equal(number(bench, "SELECT last_shared_us FROM links"), 200);
+    assert_int_equal(number(bench, OWED("appview")), 0);
+}
+
+static void a_repost_that_comes_first_is_told_later(void **state)
+{
+    struct bench *bench = *state;
+    news_add_post(bench, reposted_by_b);
+    assert_ok(write_batch(bench));
+    assert_string_equal(word(bench, "SELECT item FROM owed WHERE source = 'appview' "
+                                    "AND stream = 'posts' AND state = 'owed'"),
+                        "at://" A "/" POSTS "/1");
+    struct news_post subject = by_a;
+    subject.kind = POST_KIND_SUBJECT;
+    subject.rev = NULL;
+    post_with_link(bench, subject, URL);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, OWED("appview")), 0);
+    assert_int_equal(number(bench, TOTAL), 1);
+    assert_string_equal(word(bench, "SELECT a.did FROM shares s JOIN actors a ON a.id = s.actor"),
+                        B);
+    assert_int_equal(number(bench, "SELECT count(*) FROM posts"), 1);
+    post_with_link(bench, by_a, URL); /* its author is followed now: it becomes an act of sharing */
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, TOTAL), 2);
+    assert_int_equal(number(bench, "SELECT count(*) FROM posts"), 2);
+}
+
+static void edits_and_deletes_of_the_subject_reach_those_who_shared_it(void **state)
+{
+    struct bench *bench = *state;
+    struct news_post edited = by_a, deleted = by_a;
+    edited.rev = "r3";
+    deleted.rev = "r4";
+    deleted.op = POST_OP_DELETE;
+    post_with_link(bench, by_a, URL);
+    news_add_post(bench, reposted_by_b);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, TOTAL), 2);
+    post_with_link(bench, edited, TWO);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, TOTAL), 0);
+    assert_int_equal(
+        number(bench, "SELECT share_count_total FROM links WHERE normalized_url = '" TWO "'"), 2);
+    news_add_post(bench, deleted);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, SHARERS), 0);
+    assert_int_equal(number(bench, "SELECT count(*) FROM post_links"), 0);
+    assert_int_equal(number(bench, "SELECT max(share_count_total) FROM links"), 0);
+    news_add_post(bench, reposted_by_b); /* a subject that is gone is not asked for */
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, OWED("appview")), 0);
+}
+
+static void own_links_beat_inherited_ones(void **state)
+{
+    struct bench *bench = *state;
+    struct news_post quote = {.did = B,
+                              .rkey = "9",
+                              .rev = "r2",
+                              .shared_us = 200,
+                              .subject_did = A,
+                              .subject_rkey = "1"};
+    post_with_link(bench, by_a, URL);
+    post_with_link(bench, quote, URL);
+    assert_ok(write_batch(bench));
+    assert_string_equal(word(bench, VIA("9")), "post");
+    quote.rev = "r3";
+    post_with_link(bench, quote, TWO);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, TOTAL), 2);
+    assert_int_equal(number(bench, "SELECT count(*) FROM post_links WHERE via = 'quote'"), 1);
+}
+
+static void sharing_twice_counts_once_until_both_are_gone(void **state)
+{
+    struct bench *bench = *state;
+    struct news_post again = by_a;
+    again.rkey = "2";
+    again.shared_us = 300;
+    post_with_link(bench, by_a, URL);
+    post_with_link(bench, again, URL);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, TOTAL), 1);
+    assert_int_equal(number(bench, "SELECT n_posts FROM shares"), 2);
+    assert_int_equal(number(bench, "SELECT last_us FROM shares"), 300);
+    again.op = POST_OP_DELETE;
+    news_add_post(bench, again);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, TOTAL), 1);
+    assert_int_equal(number(bench, "SELECT last_us FROM shares"), 100);
+}
+
+static void links_join_only_the_version_that_carries_them(void **state)
+{
+    struct bench *bench = *state;
+    struct news_post newer = by_a;
+    newer.rev = "r2";
+    post_with_link(bench, newer, TWO);
+    assert_ok(write_batch(bench));
+    post_with_link(bench, by_a, URL); /* replayed: older than what is stored */
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM links"), 1);
+    newer.rev = "r3";
+    post_with_link(bench, by_a, URL); /* both versions in one commit */
+    post_with_link(bench, newer, TWO);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM links"), 1);
+    assert_int_equal(number(bench, "SELECT share_count_total FROM links"), 1);
+}
+
+static void a_feed_row_corrects_only_what_is_older_than_its_reading(void **state)
+{
+    struct bench *bench = *state;
+    struct news_post live = by_a, feed = by_a, replayed = by_a;
+    live.cid = "c1";
+    feed.rev = NULL;
+    feed.cid = "c2";
+    post_with_link(bench, live, URL);
+    assert_ok(write_batch(bench));
+    feed.asof = number(bench, "SELECT seq FROM post") - 1;
+    post_with_link(bench, feed, TWO);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, TOTAL), 1); /* the live version came in while it was read */
+    feed.asof = number(bench, "SELECT seq FROM post");
+    post_with_link(bench, feed, TWO);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, TOTAL), 0);
+    post_with_link(bench, replayed, URL); /* the version it replaced does not come back */
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, TOTAL), 0);
+    live.op = POST_OP_DELETE;
+    live.rev = "r5";
+    news_add_post(bench, live);
+    assert_ok(write_batch(bench));
+    post_with_link(bench, feed, TWO); /* nor does a feed bring back what was deleted */
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM post"), 0);
+}
+
+static void an_account_that_goes_takes_its_shares_along_and_brings_them_back(void **state)
+{
+    struct bench *bench = *state;
+    post_with_link(bench, by_a, URL);
+    news_add_post(bench, reposted_by_b);
+    assert_ok(write_batch(bench));
+    news_add_account(bench, A, 500, 0);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, TOTAL), 0); /* its own, and what was inherited from it */
+    assert_int_equal(number(bench, "SELECT count(*) FROM standing"), 0);
+    news_add_account(bench, A, 400, 1); /* old news */
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, TOTAL), 0);
+    news_add_account(bench, A, 600, 1);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, TOTAL), 2);
+}
+
+static void many_shares_of_one_account_leave_in_slices(void **state)
+{
+    struct bench *bench = *state;
+    char rkey[16], url[64];
+    for (int i = 0; i < 1200; i++) {
+        struct news_post post = by_a;
+        snprintf(rkey, sizeof rkey, "%d", i);
+        snprintf(url, sizeof url, "https://e.example/%d", i);
+        post.rkey = rkey;
+        post_with_link(bench, post, url);
+        if (i % 100 == 99)
+            assert_ok(write_batch(bench));
+    }
+    const char *counted = "SELECT CAST(sum(share_count_total) AS BIGINT) FROM links";
+    assert_int_equal(number(bench, counted), 1200);
+    news_add_account(bench, A, 500, 0);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, counted), 700);
+    for (int left = 200; left >= 0; left -= 200) {
+        news_add_account(bench, C, 500 - left, 1);
+        assert_ok(write_batch(bench));
+        assert_int_equal(number(bench, counted), left);
+        assert_int_equal(number(bench, "SELECT count(*) FROM standing"), left > 0);
+    }
+}
+
+static void a_link_without_a_title_is_owed_a_card(void **state)
+{
+    struct bench *bench = *state;
+    news_add_post(bench, by_a);
+    news_add_link(bench, by_a, URL, NULL);
+    batch_set_int(news_add_link(bench, by_a, "https://e.example/x.gif", NULL), LINK_FLAGS, 8);
+    assert_ok(write_batch(bench));
+    assert_string_equal(word(bench, "SELECT item FROM owed WHERE source = 'cards' AND "
+                                    "stream = 'page'"),
+                        URL);
+    assert_int_equal(number(bench, OWED("cards")), 1);
+    news_add_card(bench, URL, 900, "From the page", NULL);
+    assert_ok(write_batch(bench));
+    assert_string_equal(word(bench, "SELECT title FROM links WHERE card_us = 900"),
+                        "From the page");
+}
+
+static void pages_that_turn_out_to_be_one_become_one_link(void **state)
+{
+    struct bench *bench = *state;
+    struct news_post by_b = {.did = B, .rkey = "2", .rev = "r1", .shared_us = 50};
+    post_with_link(bench, by_a, "https://s.example/x");
+    post_with_link(bench, by_b, URL);
+    assert_ok(write_batch(bench));
+    /* A chain in one commit, and one that leads back. */
+    news_add_card(bench, "https://s.example/x", 900, NULL, TWO);
+    news_add_card(bench, TWO, 900, "Two", URL);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM links"), 1);
+    assert_int_equal(number(bench, TOTAL), 2);
+    assert_int_equal(number(bench, "SELECT first_shared_us FROM links"), 50);
+    news_add_card(bench, URL, 950, NULL, TWO);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM links"), 1);
+    struct news_post by_c = {.did = C, .rkey = "3", .rev = "r1", .shared_us = 60};
+    post_with_link(bench, by_c, "https://s.example/x");
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, TOTAL), 3);
+    assert_int_equal(number(bench, "SELECT count(*) FROM links"), 1);
+}
+
+static void names_follow_the_account(void **state)
+{
+    struct bench *bench = *state;
+    run_script(bench, "INSERT INTO follows (did, handle) VALUES ('" A "', 'old.example')");
+    struct record *record = batch_add(&bench->batch, RECORD_PROFILE);
+    assert_true(batch_set_text(&bench->batch, record, PROFILE_DID, bytes_of(A)));
+    assert_true(batch_set_text(&bench->batch, record, PROFILE_HANDLE, bytes_of("new.example")));
+    assert_true(batch_set_text(&bench->batch, record, PROFILE_DISPLAY_NAME, bytes_of("Ann")));
+    batch_set_int(record, PROFILE_AT_US, 10);
+    news_add_post(bench, by_a);
+    assert_ok(write_batch(bench));
+    assert_string_equal(word(bench, "SELECT handle || ' ' || display_name FROM follows"),
+                        "new.example Ann");
+    assert_string_equal(word(bench, "SELECT handle || ' ' || display_name FROM actors"),
+                        "new.example Ann");
+    assert_int_equal(number(bench, "SELECT count(*) FROM follows WHERE last_seen_at IS NOT NULL"),
+                     1);
+    record = batch_add(&bench->batch, RECORD_IDENTITY);
+    assert_true(batch_set_text(&bench->batch, record, IDENTITY_DID, bytes_of(A)));
+    assert_true(batch_set_text(&bench->batch, record, IDENTITY_HANDLE, bytes_of("3.example")));
+    batch_set_int(record, IDENTITY_AT_US, 20);
+    assert_ok(write_batch(bench));
+    assert_string_equal(word(bench, "SELECT handle FROM follows"), "3.example");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_STORE(a_post_shares_its_links_and_a_repost_inherits_them),
+        ON_STORE(a_repost_that_comes_first_is_told_later),
+        ON_STORE(edits_and_deletes_of_the_subject_reach_those_who_shared_it),
+        ON_STORE(own_links_beat_inherited_ones),
+        ON_STORE(sharing_twice_counts_once_until_both_are_gone),
+        ON_STORE(links_join_only_the_version_that_carries_them),
+        ON_STORE(a_feed_row_corrects_only_what_is_older_than_its_reading),
+        ON_STORE(an_account_that_goes_takes_its_shares_along_and_brings_them_back),
+        ON_STORE(many_shares_of_one_account_leave_in_slices),
+        ON_STORE(a_link_without_a_title_is_owed_a_card),
+        ON_STORE(pages_that_turn_out_to_be_one_become_one_link),
+        ON_STORE(names_follow_the_account),
+    };
+    return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
+}
