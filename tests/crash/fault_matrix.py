@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every fault of the simulated network x both stores x both wires, with kill -9 in between: what is
-stored equals what is true, every gap is closed or shown, nothing comes twice, and every fault really
-happened. Ends with one line `crash: N kills, N faults, 0 violations`.
+stored equals what is true, every gap is closed or shown, nothing comes twice, and every fault
+really happened. Ends with one line `crash: N kills, N faults, 0 violations`.
 
   fault_matrix.py TIDEMARK TIDEMARK_SIM [FAULT...]
 
-Environment: KILLS, at least so many kills (200; 1000 with TIDEMARK_LONG); SECONDS, go on for at least
-so long (0); TIDEMARK_SEED, JOBS (4). A violation names its seed and cell; that cell alone is run again
-by TIDEMARK_SEED=S with the name of the fault."""
+Environment: KILLS, at least so many kills (200; 1000 with TIDEMARK_LONG); SECONDS, go on for at
+least so long (0); TIDEMARK_SEED, JOBS (4). A violation names its seed and cell; that cell alone is
+run again by TIDEMARK_SEED=S with the name of the fault."""
 
 import concurrent.futures
 import json
@@ -49,7 +49,8 @@ class Fault:
 
 
 def refusal(status, more=""):
-    return Fault("refuse", f"status={status}{more or '&count=2'}", label=f"refuse-{status}", after=(0, 0))
+    return Fault("refuse", f"status={status}{more or '&count=2'}", label=f"refuse-{status}",
+                 after=(0, 0))
 
 
 FAULTS = [
@@ -228,8 +229,8 @@ class Cell:
 
     def without_what_was_lost(self, rows):
         """A v2 number is resumed exactly: what a host kept to itself does not come again, and no
-        sign of it is on the wire. A v1 host is asked again from a little before, so everything comes,
-        but a post whose first version came after its second has the time of the second."""
+        sign of it is on the wire. A v1 host is asked again from a little before, so everything
+        comes, but a post whose first version came after its second has the time of the second."""
         lost = [json.loads(line) for line in lines(self.sim.get("/_sim/lost"))]
         uris = {row["uri"] for row in lost if "uri" in row}
         dids = {row["did"] for row in lost if "uri" not in row}

@@ -198,7 +198,8 @@ class Tls(Case):
         self.assertEqual(len(self.ask_secretly("GET", "/web/huge/1")[1]) // 4000000, 1)
         self.assertIn(self.sim.address.encode() + b"/web/plain/3",
                       self.ask_secretly("GET", "/web/canonical/3")[1])
-        self.assertRaises((OSError, http.client.HTTPException), self.ask, self.sim, "GET", "/web/plain/1")
+        self.assertRaises((OSError, http.client.HTTPException), self.ask, self.sim, "GET",
+                          "/web/plain/1")
 
     def test_a_handshake_fails_as_planned(self):
         for plan in ("name=tls&count=2", "name=tls&status=1&count=2"):
