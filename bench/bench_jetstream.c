@@ -52,7 +52,8 @@ static void empty_batch(struct batch *batch)
 
 static void run_product(struct desk *desk)
 {
-    struct jetstream_wanted wanted = {.wants = wants, .arg = &desk->follows};
+    struct jetstream_terms terms = {
+        .wants = wants, .arg = &desk->follows, .now_us = INT64_MAX, .until_us = INT64_MAX};
     desk->matched = 0;
     for (size_t i = 0; i < desk->stock.count; i++) {
         struct jetstream_peek peek;
@@ -63,12 +64,10 @@ static void run_product(struct desk *desk)
         assert(rc == RC_OK);
         if (jetstream_peek(json, &peek) && !id_set_contains(&desk->follows, peek.did))
             continue;
-        rc = jetstream_event_decode_wanted(desk->doc, json, INT64_MAX, &wanted, &desk->batch,
-                                           &event, NULL);
+        rc = jetstream_event_decode_on(desk->doc, json, &terms, &desk->batch, &event, NULL);
         if (rc == RC_AGAIN) {
             empty_batch(&desk->batch);
-            rc = jetstream_event_decode_wanted(desk->doc, json, INT64_MAX, &wanted, &desk->batch,
-                                               &event, NULL);
+            rc = jetstream_event_decode_on(desk->doc, json, &terms, &desk->batch, &event, NULL);
         }
         assert(rc == RC_OK);
         desk->matched++;

@@ -4,6 +4,7 @@
 #include "sim/query_string.h"
 #include "sim/xrpc.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define PROFILES_MAX 25
@@ -80,33 +81,37 @@ void appview_resolve_handle(struct http_exchange *exchange, void *arg)
     xrpc_finish(&call);
 }
 
-/* One follow; the dead are not listed. */
-static void add_follow(const struct world *world, uint32_t subject, int64_t us, uint32_t number,
-                       struct page *page)
+/* One follow; the dead are not listed, and nobody twice. */
+static void add_follow(const struct world *world, bool *listed, uint32_t subject, int64_t us,
+                       uint32_t number, struct page *page)
 {
     struct page_item item = {.ms = us / 1000, .number = subject};
-    if (world_account(world, subject)->status != ACCOUNT_ACTIVE)
+    if (listed[subject] || world_account(world, subject)->status != ACCOUNT_ACTIVE)
         return;
+    listed[subject] = true;
     world_cid(world, number, item.cid);
     page_add(page, &item);
 }
 
+/* Those followed from the start were followed one after the other, before the first event. */
 static void list_follows(const struct world *world, uint32_t account, struct page *page)
 {
     const struct world_options *settings = world_settings(world);
-    if (account == 0) {
-        /* As if they had been followed one after the other, before the first event. */
-        for (uint32_t i = 1; i < settings->accounts; i++)
-            if (world_account(world, i)->followed)
-                add_follow(world, i, settings->start_us - (int64_t)(i / 2) * 1000000, i, page);
-    } else {
-        for (uint32_t k = world_account(world, account)->last; k != WORLD_NONE;
-             k = world_previous(world, k)) {
-            const struct world_event *event = world_event(world, k);
-            if (event->collection == COLLECTION_FOLLOW && view_is_visible(world, k))
-                add_follow(world, event->subject, event->time_us, k, page);
-        }
+    bool *listed = memory_new_zeroed(settings->accounts, sizeof *listed);
+    listed[account] = true;
+    for (uint32_t i = 1; account == 0 && i < settings->accounts; i++)
+        if (world_account(world, i)->followed)
+            add_follow(world, listed, i, settings->start_us - (int64_t)(i / 2) * 1000000, i, page);
+    for (uint32_t k = world_account(world, account)->last; account != 0 && k != WORLD_NONE;
+         k = world_previous(world, k)) {
+        const struct world_event *event = world_event(world, k);
+        if (event->collection == COLLECTION_FOLLOW && view_is_visible(world, k))
+            add_follow(world, listed, event->subject, event->time_us, k, page);
     }
+    for (uint32_t i = 0; account != 0 && i < settings->follows_each; i++)
+        add_follow(world, listed, world_first_follow(world, account, i),
+                   settings->start_us - (int64_t)(i + 1) * 1000000, ~i, page);
+    free(listed);
     page_sort(page);
 }
 

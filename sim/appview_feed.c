@@ -20,11 +20,11 @@ static bool passes(const struct world *world, uint32_t k, const char *filter)
         return true;
     post_compose(world, latest, &post);
     if (strcmp(filter, "posts_with_media") == 0)
-        return post.embed == EMBED_IMAGES;
-    if (!post.is_reply)
+        return post.outline.embed == EMBED_IMAGES;
+    if (!post.outline.is_reply)
         return true;
     return strcmp(filter, "posts_and_author_threads") == 0 &&
-           world_event(world, post.subject)->account == world_event(world, k)->account;
+           world_event(world, post.outline.subject)->account == world_event(world, k)->account;
 }
 
 static void list_feed(const struct world *world, uint32_t account, const char *filter,
@@ -51,16 +51,17 @@ static void put_reply(const struct world *world, uint32_t k, struct text *out)
 {
     struct post post;
     post_compose(world, world_event(world, k)->latest, &post);
-    if (!post.is_reply)
+    if (!post.outline.is_reply)
         return;
     text_append_string(out, ",\"reply\":{\"root\":");
-    view_post_or_notice(world, post.subject, out);
+    view_post_or_notice(world, post.outline.subject, out);
     text_append_string(out, ",\"parent\":");
-    view_post_or_notice(world, post.subject, out);
+    view_post_or_notice(world, post.outline.subject, out);
     text_append_char(out, '}');
 }
 
-static void put_item(const struct world *world, const struct page_item *item, struct text *out)
+static void put_item(const struct world *world, const struct page_item *item, bool pinned,
+                     struct text *out)
 {
     const struct world_event *event = world_event(world, item->number);
     bool is_repost = event->collection == COLLECTION_REPOST;
@@ -80,7 +81,44 @@ static void put_item(const struct world *world, const struct page_item *item, st
     } else {
         put_reply(world, item->number, out);
     }
+    if (pinned)
+        text_append_string(out, ",\"reason\":{\"$type\":\"app.bsky.feed.defs#reasonPin\"}");
     text_append_char(out, '}');
+}
+
+/* The post on top of the first page, or WORLD_NONE. */
+static uint32_t find_pin(const struct xrpc *call, uint32_t account, const char *cursor)
+{
+    char wanted[8] = "";
+    uint32_t pin = world_account(call->sim->world, account)->pinned;
+    query_get(call->query, "includePins", wanted, sizeof wanted);
+    bool shown = strcmp(wanted, "true") == 0 && cursor[0] == '\0' && pin != WORLD_NONE &&
+                 view_is_visible(call->sim->world, pin);
+    return shown ? pin : WORLD_NONE;
+}
+
+static void put_page(struct xrpc *call, const struct page *page, size_t begin, unsigned limit,
+                     uint32_t pin)
+{
+    const struct world *world = call->sim->world;
+    size_t end = page->count - begin < limit ? page->count : begin + limit;
+    text_append_string(&call->body, "{\"feed\":[");
+    bool first = true;
+    if (pin != WORLD_NONE) {
+        struct page_item item = {.number = pin};
+        put_item(world, &item, true, &call->body);
+        first = false;
+    }
+    for (size_t i = begin; i < end; i++) {
+        if (page->items[i].number == pin)
+            continue;
+        text_append_string(&call->body, first ? "" : ",");
+        put_item(world, &page->items[i], false, &call->body);
+        first = false;
+    }
+    text_append_char(&call->body, ']');
+    page_put_cursor(page, begin, end, limit, &call->body);
+    text_append_char(&call->body, '}');
 }
 
 void appview_get_author_feed(struct http_exchange *exchange, void *arg)
@@ -105,41 +143,10 @@ void appview_get_author_feed(struct http_exchange *exchange, void *arg)
     if (!page_seek(&page, cursor, &begin)) {
         xrpc_fail(&call, 500, "InternalServerError", "Internal Server Error");
     } else {
-        size_t end = page.count - begin < limit ? page.count : begin + limit;
-        text_append_string(&call.body, "{\"feed\":[");
-        for (size_t i = begin; i < end; i++) {
-            text_append_string(&call.body, i == begin ? "" : ",");
-            put_item(world, &page.items[i], &call.body);
-        }
-        text_append_char(&call.body, ']');
-        page_put_cursor(&page, begin, end, limit, &call.body);
-        text_append_char(&call.body, '}');
+        put_page(&call, &page, begin, limit, find_pin(&call, account, cursor));
         xrpc_finish(&call);
     }
     page_deinit(&page);
-}
-
-/* The event that created the post of this address, or WORLD_NONE. */
-static uint32_t find_post(const struct world *world, struct bytes uri)
-{
-    const size_t did_at = strlen("at://"),
-                 rkey_at = did_at + DID_SIZE - 1 + strlen("/app.bsky.feed.post/");
-    if (uri.len != rkey_at + TID_SIZE - 1 || !bytes_starts_with(uri, "at://"))
-        return WORLD_NONE;
-    uint32_t account = world_find_did(world, bytes_make(uri.data + did_at, DID_SIZE - 1));
-    if (account == WORLD_NONE)
-        return WORLD_NONE;
-    for (uint32_t k = world_account(world, account)->last; k != WORLD_NONE;
-         k = world_previous(world, k)) {
-        const struct world_event *event = world_event(world, k);
-        char rkey[TID_SIZE];
-        if (event->kind != EVENT_CREATE || event->collection != COLLECTION_POST)
-            continue;
-        world_rkey(world, k, rkey);
-        if (memcmp(rkey, uri.data + rkey_at, TID_SIZE - 1) == 0)
-            return k;
-    }
-    return WORLD_NONE;
 }
 
 void appview_get_posts(struct http_exchange *exchange, void *arg)
@@ -156,8 +163,9 @@ void appview_get_posts(struct http_exchange *exchange, void *arg)
         if (!bytes_equal_string(walk.name, "uris") && !bytes_equal_string(walk.name, "uris[]"))
             continue;
         asked++;
-        uint32_t k = find_post(world, walk.value);
-        if (k == WORLD_NONE || !view_is_visible(world, k))
+        uint32_t k = world_find_uri(world, walk.value);
+        if (k == WORLD_NONE || world_event(world, k)->collection != COLLECTION_POST ||
+            !view_is_visible(world, k))
             continue;
         text_append_string(&call.body, first ? "" : ",");
         view_post(world, k, &call.body);

@@ -40,14 +40,14 @@ void view_actor(const struct world *world, uint32_t account, enum view_depth dep
                 struct text *out)
 {
     const struct world_account *who = world_account(world, account);
-    char handle[NAME_SIZE], name[NAME_SIZE], created[ISO_SIZE];
+    char handle[NAME_SIZE], name[NAME_SIZE], avatar[AVATAR_SIZE], created[ISO_SIZE];
     world_handle(world, account, who->renamed, handle);
-    world_display_name(world, account, name);
+    world_display_name(world, account, who->profiled, name);
+    world_avatar(world, account, who->profiled, avatar);
     iso_write(world_settings(world)->start_us - PROFILE_BEFORE_US, 3, created);
     text_appendf(out, "{\"did\":\"%s\",\"handle\":\"%s\",\"displayName\":", who->did, handle);
     event_json_string(out, bytes_of(name));
-    text_appendf(out, ",\"avatar\":\"https://cdn.sky.example/avatar/%s.jpeg\",\"associated\":{",
-                 who->did);
+    text_appendf(out, ",\"avatar\":\"%s\",\"associated\":{", avatar);
     if (depth == VIEW_DETAILED)
         text_append_string(out, "\"lists\":0,\"feedgens\":0,\"starterPacks\":0,\"labeler\":false,");
     text_appendf(out,
@@ -102,18 +102,18 @@ static void view_quote(const struct world *world, uint32_t k, struct text *out)
 
 static void view_embed(const struct world *world, const struct post *post, struct text *out)
 {
-    if (post->embed == EMBED_NONE)
+    if (post->outline.embed == EMBED_NONE)
         return;
     text_append_string(out, ",\"embed\":");
-    if (post->embed == EMBED_EXTERNAL) {
+    if (post->outline.embed == EMBED_EXTERNAL) {
         view_card(post, out);
-    } else if (post->embed == EMBED_RECORD) {
-        view_quote(world, post->subject, out);
-    } else if (post->embed == EMBED_RECORD_WITH_MEDIA) {
+    } else if (post->outline.embed == EMBED_RECORD) {
+        view_quote(world, post->outline.subject, out);
+    } else if (post->outline.embed == EMBED_RECORD_WITH_MEDIA) {
         text_append_string(out, "{\"media\":");
         view_card(post, out);
         text_append_string(out, ",\"record\":");
-        view_quote(world, post->subject, out);
+        view_quote(world, post->outline.subject, out);
         text_append_string(out, ",\"$type\":\"app.bsky.embed.recordWithMedia#view\"}");
     } else {
         text_append_string(out, "{\"images\":[{\"thumb\":\"https://cdn.sky.example/thumb.jpeg\","

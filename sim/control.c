@@ -3,7 +3,6 @@
 #include "sim/event_json.h"
 #include "sim/query_string.h"
 #include "sim/sim.h"
-#include "sim/truth.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,9 +55,9 @@ void control_stats(struct http_exchange *exchange, void *arg)
     json_begin_object(&writer);
     put_counter(&writer, "events", count);
     json_key(&writer, "first_time_us");
-    json_put_i64(&writer, count == 0 ? 0 : world_event(sim->world, 0)->time_us);
+    json_put_i64(&writer, count == 0 ? 0 : world_shown_us(sim->world, 0));
     json_key(&writer, "last_time_us");
-    json_put_i64(&writer, count == 0 ? 0 : world_event(sim->world, count - 1)->time_us);
+    json_put_i64(&writer, count == 0 ? 0 : world_shown_us(sim->world, count - 1));
     put_counter(&writer, "replay_floor", sim_replay_floor(sim));
     put_counter(&writer, "connections", sim->connections);
     put_counter(&writer, "connections_total", sim->connections_total);
@@ -66,6 +65,9 @@ void control_stats(struct http_exchange *exchange, void *arg)
     put_counter(&writer, "frame_bytes", sim->frame_bytes);
     put_counter(&writer, "options_updates", sim->options_updates);
     put_counter(&writer, "lost", sim->loss_count);
+    put_counter(&writer, "sessions_created", sim->sessions.created);
+    put_counter(&writer, "sessions_refreshed", sim->sessions.refreshed);
+    put_counter(&writer, "tokens_expired", sim->sessions.expired);
     json_key(&writer, "last_query");
     json_put_cstring(&writer, text_string(&sim->last_query));
     json_key(&writer, "faults");
@@ -108,6 +110,7 @@ void control_arm(struct http_exchange *exchange, void *arg)
         http_reply_text(exchange, 400, err.text);
         return;
     }
+    sim_faults_changed(sim);
     text_append_string(&body, "{\"armed\":true}");
     reply_json(exchange, 200, &body);
 }
@@ -122,47 +125,9 @@ void control_disarm(struct http_exchange *exchange, void *arg)
         http_reply_text(exchange, 400, "no such fault\n");
         return;
     }
+    sim_faults_changed(sim);
     text_append_string(&body, "{\"armed\":false}");
     reply_json(exchange, 200, &body);
-}
-
-/* Reads `dids` (comma-separated, may be repeated) into one flag per account; NULL without any. */
-static bool *read_dids(const struct world *world, struct bytes query)
-{
-    bool *accounts = NULL;
-    struct query_walk walk = query_walk(query);
-    while (query_walk_next(&walk)) {
-        if (!bytes_equal_string(walk.name, "dids"))
-            continue;
-        if (accounts == NULL)
-            accounts = memory_new_zeroed(world_settings(world)->accounts, sizeof *accounts);
-        for (struct bytes rest = walk.value; rest.len > 0;) {
-            const char *comma = memchr(rest.data, ',', rest.len);
-            size_t len = comma == NULL ? rest.len : (size_t)(comma - rest.data);
-            uint32_t account = world_find_did(world, bytes_make(rest.data, len));
-            if (account != WORLD_NONE)
-                accounts[account] = true;
-            size_t step = comma == NULL ? len : len + 1;
-            rest = bytes_make(rest.data + step, rest.len - step);
-        }
-    }
-    query_walk_deinit(&walk);
-    return accounts;
-}
-
-void control_truth(struct http_exchange *exchange, void *arg)
-{
-    struct sim *sim = arg;
-    struct bytes query = http_exchange_request(exchange)->query;
-    struct text body = {0};
-    bool *accounts = read_dids(sim->world, query);
-    struct truth_scope scope = {.accounts = accounts,
-                                .followed_only = query_get_u64(query, "follows", 0) == 1,
-                                .summary_only = query_get_u64(query, "summary", 0) == 1,
-                                .from_us = (int64_t)query_get_u64(query, "from_us", 0)};
-    truth_write(sim->world, &scope, &body);
-    reply_lines(exchange, &body);
-    free(accounts);
 }
 
 void control_events(struct http_exchange *exchange, void *arg)
@@ -237,7 +202,7 @@ void control_accounts(struct http_exchange *exchange, void *arg)
     for (uint32_t i = 0; i < world_settings(sim->world)->accounts; i++) {
         const struct world_account *account = world_account(sim->world, i);
         world_handle(sim->world, i, account->renamed, handle);
-        world_display_name(sim->world, i, name);
+        world_display_name(sim->world, i, account->profiled, name);
         text_appendf(&body, "{\"did\":\"%s\",\"handle\":\"%s\",\"displayName\":", account->did,
                      handle);
         event_json_string(&body, bytes_of(name));
@@ -258,4 +223,23 @@ void control_update(struct http_exchange *exchange, void *arg)
     struct sim *sim = arg;
     http_reply(exchange, 200, "application/json", NULL,
                bytes_make(text_string(&sim->last_update), sim->last_update.len));
+}
+
+void control_requests(struct http_exchange *exchange, void *arg)
+{
+    struct sim *sim = arg;
+    char prefix[160] = "";
+    struct text body = {0};
+    query_get(http_exchange_request(exchange)->query, "path", prefix, sizeof prefix);
+    request_log_write(&sim->requests, prefix, &body);
+    reply_lines(exchange, &body);
+}
+
+void control_certificate(struct http_exchange *exchange, void *arg)
+{
+    struct sim *sim = arg;
+    if (sim->keys == NULL)
+        http_reply_text(exchange, 404, "this server speaks no TLS\n");
+    else
+        http_reply(exchange, 200, "application/x-pem-file", NULL, tls_keys_certificate(sim->keys));
 }

@@ -116,10 +116,15 @@ static void put_blob(struct text *out, const struct world *world, uint32_t k)
     put(out, "}");
 }
 
-static void put_card(struct text *out, const struct post *post)
+static void put_card(struct text *out, const struct world *world, uint32_t k,
+                     const struct post *post)
 {
     put(out, "{\"$type\":\"app.bsky.embed.external\",\"external\":{\"description\":");
     put_string(out, post->card_description);
+    if (k % 2 == 0) {
+        put(out, ",\"thumb\":");
+        put_blob(out, world, k);
+    }
     put(out, ",\"title\":");
     put_string(out, post->card_title);
     put(out, ",\"uri\":");
@@ -130,23 +135,23 @@ static void put_card(struct text *out, const struct post *post)
 static void put_quote(struct text *out, const struct world *world, const struct post *post)
 {
     put(out, "{\"$type\":\"app.bsky.embed.record\",\"record\":");
-    put_strong_ref(out, world, post->subject);
+    put_strong_ref(out, world, post->outline.subject);
     put(out, "}");
 }
 
 static void put_embed(struct text *out, const struct world *world, uint32_t k,
                       const struct post *post)
 {
-    if (post->embed == EMBED_NONE)
+    if (post->outline.embed == EMBED_NONE)
         return;
     put(out, ",\"embed\":");
-    if (post->embed == EMBED_EXTERNAL) {
-        put_card(out, post);
-    } else if (post->embed == EMBED_RECORD) {
+    if (post->outline.embed == EMBED_EXTERNAL) {
+        put_card(out, world, k, post);
+    } else if (post->outline.embed == EMBED_RECORD) {
         put_quote(out, world, post);
-    } else if (post->embed == EMBED_RECORD_WITH_MEDIA) {
+    } else if (post->outline.embed == EMBED_RECORD_WITH_MEDIA) {
         put(out, "{\"$type\":\"app.bsky.embed.recordWithMedia\",\"media\":");
-        put_card(out, post);
+        put_card(out, world, k, post);
         put(out, ",\"record\":");
         put_quote(out, world, post);
         put(out, "}");
@@ -176,6 +181,16 @@ static void put_facets(struct text *out, const struct post *post)
         put_i64(out, link->begin);
         put(out, "}}");
     }
+    if (post->tag_end > post->tag_begin) {
+        put(out, first ? ",\"facets\":[" : ",");
+        first = false;
+        put(out, "{\"features\":[{\"$type\":\"app.bsky.richtext.facet#tag\",\"tag\":\"tide\"}],"
+                 "\"index\":{\"byteEnd\":");
+        put_i64(out, post->tag_end);
+        put(out, ",\"byteStart\":");
+        put_i64(out, post->tag_begin);
+        put(out, "}}");
+    }
     if (!first)
         put(out, "]");
 }
@@ -191,11 +206,11 @@ static void put_post(struct text *out, const struct world *world, uint32_t k)
     put(out, ",\"langs\":[\"");
     put(out, post.lang);
     put(out, "\"]");
-    if (post.is_reply) {
+    if (post.outline.is_reply) {
         put(out, ",\"reply\":{\"parent\":");
-        put_strong_ref(out, world, post.subject);
+        put_strong_ref(out, world, post.outline.subject);
         put(out, ",\"root\":");
-        put_strong_ref(out, world, post.subject);
+        put_strong_ref(out, world, post.outline.subject);
         put(out, "}");
     }
     put(out, ",\"text\":");
@@ -205,12 +220,17 @@ static void put_post(struct text *out, const struct world *world, uint32_t k)
 
 static void put_profile(struct text *out, const struct world *world, uint32_t k)
 {
+    const struct world_event *event = world_event(world, k);
     char name[NAME_SIZE];
-    world_display_name(world, world_event(world, k)->account, name);
+    world_display_name(world, event->account, event->latest, name);
     put(out, "{\"$type\":\"app.bsky.actor.profile\",\"avatar\":");
     put_blob(out, world, k);
     put(out, ",\"description\":\"tides \\u0026 marks\",\"displayName\":");
     put_string(out, name);
+    if (event->subject != WORLD_NONE) {
+        put(out, ",\"pinnedPost\":");
+        put_strong_ref(out, world, event->subject);
+    }
     put(out, "}");
 }
 
@@ -310,7 +330,7 @@ void event_json_v1(const struct world *world, uint32_t k, int64_t seq, struct te
     put(out, "{\"did\":\"");
     text_append(out, world_account(world, event->account)->did, DID_SIZE - 1);
     put(out, "\",\"time_us\":");
-    put_i64(out, event->time_us);
+    put_i64(out, world_shown_us(world, k));
     if (seq != 0) {
         put(out, ",\"cursor\":");
         put_i64(out, seq);
@@ -383,7 +403,7 @@ void event_json_v2(const struct world *world, uint32_t k, int64_t seq, struct te
     put(out, ",\"seq\":");
     put_i64(out, seq);
     put(out, ",\"time\":\"");
-    iso_write(event->time_us, 6, iso);
+    iso_write(world_shown_us(world, k), 6, iso);
     put(out, iso);
     put(out, "\"}}");
 }

@@ -9,7 +9,7 @@ static const struct fault_defaults {
     const char *name;
     uint64_t ms, bytes;
     unsigned status;
-    bool lossy;
+    bool lossy, sticky;
 } defaults[FAULT_COUNT] = {
     [FAULT_RESET] = {.name = "reset"},
     [FAULT_DISCONNECT] = {.name = "disconnect"},
@@ -21,6 +21,8 @@ static const struct fault_defaults {
     [FAULT_DUPLICATE] = {.name = "duplicate"},
     [FAULT_REORDER] = {.name = "reorder", .bytes = 3},
     [FAULT_DROP] = {.name = "drop", .lossy = true},
+    [FAULT_OMIT] = {.name = "omit", .lossy = true, .sticky = true},
+    [FAULT_SKEW] = {.name = "skew", .sticky = true},
     [FAULT_GARBAGE] = {.name = "garbage"},
     [FAULT_TRUNCATE] = {.name = "truncate"},
     [FAULT_HUGE] = {.name = "huge", .bytes = 40u << 20},
@@ -29,6 +31,9 @@ static const struct fault_defaults {
     [FAULT_CUTOVER] = {.name = "cutover", .bytes = 5, .lossy = true},
     [FAULT_HTTP] = {.name = "http", .status = 500},
     [FAULT_HTTP_TRUNCATE] = {.name = "http_truncate"},
+    [FAULT_HTTP_STALL] = {.name = "http_stall", .ms = 10000},
+    [FAULT_WEB] = {.name = "web", .status = 500},
+    [FAULT_TLS] = {.name = "tls"},
 };
 
 const char *fault_name(enum fault_kind kind)
@@ -58,13 +63,17 @@ enum rc fault_plan_arm(struct fault_plan *plan, struct bytes query, struct err *
     *fault = (struct fault){
         .lossy = usual->lossy || query_get_u64(query, "lossy", 0) == 1,
         .after = query_get_u64(query, "after", 0),
-        .count = query_get_u64(query, "count", 1),
+        .count = query_get_u64(query, "count", usual->sticky ? UINT64_MAX : 1),
         .ms = query_get_u64(query, "ms", usual->ms),
         .bytes = query_get_u64(query, "bytes", usual->bytes),
         .status = (unsigned)query_get_u64(query, "status", usual->status),
         .retry_after = (unsigned)query_get_u64(query, "retry_after", 0),
     };
     query_get(query, "collection", fault->collection, sizeof fault->collection);
+    query_get(query, "error", fault->error, sizeof fault->error);
+    char us[24];
+    if (query_get(query, "us", us, sizeof us) && !bytes_to_i64(bytes_of(us), &fault->us))
+        return err_set(err, RC_REJECT, "us takes a number, not '%s'", us);
     fault->armed = fault->count > 0;
     plan->armed_count += fault->armed;
     if (kind == FAULT_SLOW && fault->bytes == 0)

@@ -4,8 +4,9 @@
  *
  * A fault waits for its opportunities: frames sent, handshakes, or cut-overs from replay to live,
  * as its kind says. It lets `after` of them pass, fires on the next one, and does that `count`
- * times; then it is disarmed. Only a fault that fired is counted. One fault of a kind is armed at a
- * time; arming again replaces it.
+ * times; then it is disarmed. A sticky one fires until it is disarmed by hand, unless a count is
+ * given. Only a fault that fired is counted. One fault of a kind is armed at a time; arming again
+ * replaces it.
  *
  * Faults marked lossy keep an event from a client that was entitled to it and never offer it again
  * on that connection; the caller records which. */
@@ -27,6 +28,8 @@ enum fault_kind {
     FAULT_DUPLICATE,        /* the frame twice */
     FAULT_REORDER,          /* the frame after up to `bytes` (3) later ones, within 1 s of events */
     FAULT_DROP,             /* lossy: the frame is not sent */
+    FAULT_OMIT,             /* lossy, sticky: frames of `collection` are not sent */
+    FAULT_SKEW,             /* sticky: times of this host are off by `us` */
     FAULT_GARBAGE,          /* a frame of no JSON before it */
     FAULT_TRUNCATE,         /* half of its JSON before it; with lossy=1 instead of it */
     FAULT_HUGE,             /* a frame of `bytes` (40 MiB) before it */
@@ -38,6 +41,11 @@ enum fault_kind {
     /* at each XRPC request; `collection` is the method */
     FAULT_HTTP,          /* answers `status` (500; 0 drops, 200 is a page of HTML), Retry-After */
     FAULT_HTTP_TRUNCATE, /* half of the JSON */
+    FAULT_HTTP_STALL,    /* the answer comes `ms` (10000) late */
+    /* at each request for a web page; `collection` is its kind */
+    FAULT_WEB, /* answers `status` (500; 0 drops), Retry-After */
+    /* at each TLS connection */
+    FAULT_TLS, /* garbage in place of a handshake; `status` 1: a certificate nobody trusts */
     FAULT_COUNT,
 };
 
@@ -45,8 +53,10 @@ struct fault {
     bool armed, lossy;
     uint64_t after, count, passed;
     uint64_t ms, bytes;
+    int64_t us;
     unsigned status, retry_after;
     char collection[64]; /* only frames of this collection; empty: any */
+    char error[40];      /* what an answer calls itself; empty: what is usual */
 };
 
 struct fault_plan {

@@ -95,10 +95,13 @@ bool frame_fault_send(struct subscriber *subscriber, uint32_t k)
     const char *name = name_of(world_event(sim->world, k));
     const struct fault *fault;
     bool wrong_dictionary = false;
-    if (fault_plan_fire(&sim->faults, FAULT_DROP, name) != NULL) {
-        sim_lose(sim, k, FAULT_DROP);
-        return false;
+    for (enum fault_kind kind = FAULT_DROP; kind <= FAULT_OMIT; kind++) {
+        if (fault_plan_fire(&sim->faults, kind, name) != NULL) {
+            sim_lose(sim, k, kind);
+            return false;
+        }
     }
+    (void)fault_plan_fire(&sim->faults, FAULT_SKEW, name);
     if (subscriber->held == WORLD_NONE &&
         (fault = fault_plan_fire(&sim->faults, FAULT_REORDER, name)) != NULL) {
         subscriber->held = k;

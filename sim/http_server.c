@@ -17,6 +17,7 @@ struct http_exchange {
     struct http_exchange *next, **back;
     struct text input;
     struct http_request request;
+    int status;
     bool answered, keep_alive, busy;
 };
 
@@ -24,29 +25,35 @@ struct http_server {
     uv_tcp_t tcp;
     struct http_route *routes;
     void *arg;
+    http_watch_fn *watch;
+    struct tls_keys *keys; /* NULL: plain */
+    http_manner_fn *ask_manner;
     struct http_exchange *exchanges;
 };
 
 static const char *reason_of(int status)
 {
-    switch (status) {
-    case 200:
-        return "OK";
-    case 400:
-        return "Bad Request";
-    case 404:
-        return "Not Found";
-    case 405:
-        return "Method Not Allowed";
-    case 429:
-        return "Too Many Requests";
-    case 500:
-        return "Internal Server Error";
-    case 503:
-        return "Service Unavailable";
-    default:
-        return "Status";
-    }
+    static const struct {
+        int status;
+        const char *reason;
+    } reasons[] = {{200, "OK"},
+                   {301, "Moved Permanently"},
+                   {302, "Found"},
+                   {307, "Temporary Redirect"},
+                   {400, "Bad Request"},
+                   {401, "Unauthorized"},
+                   {403, "Forbidden"},
+                   {404, "Not Found"},
+                   {405, "Method Not Allowed"},
+                   {410, "Gone"},
+                   {429, "Too Many Requests"},
+                   {500, "Internal Server Error"},
+                   {502, "Bad Gateway"},
+                   {503, "Service Unavailable"}};
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+        if (reasons[i].status == status)
+            return reasons[i].reason;
+    return "Status";
 }
 
 const struct http_request *http_exchange_request(const struct http_exchange *exchange)
@@ -70,6 +77,7 @@ void http_reply(struct http_exchange *exchange, int status, const char *type, co
     struct text *out = peer_out(exchange->peer);
     assert(!exchange->answered);
     exchange->answered = true;
+    exchange->status = status;
     text_appendf(out, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s%s\r\n",
                  status, reason_of(status), type, body.len, headers == NULL ? "" : headers,
                  exchange->keep_alive ? "" : "Connection: close\r\n");
@@ -78,6 +86,24 @@ void http_reply(struct http_exchange *exchange, int status, const char *type, co
         peer_flush(exchange->peer);
     else
         peer_finish(exchange->peer);
+}
+
+void http_reply_raw(struct http_exchange *exchange, int status, struct bytes answer, bool close)
+{
+    assert(!exchange->answered);
+    exchange->answered = true;
+    exchange->status = status;
+    exchange->keep_alive = exchange->keep_alive && !close;
+    text_append(peer_out(exchange->peer), answer.data, answer.len);
+    if (exchange->keep_alive)
+        peer_flush(exchange->peer);
+    else
+        peer_finish(exchange->peer);
+}
+
+struct peer *http_exchange_peer(const struct http_exchange *exchange)
+{
+    return exchange->peer;
 }
 
 void http_reply_text(struct http_exchange *exchange, int status, const char *text)
@@ -90,6 +116,7 @@ struct peer *http_take_over(struct http_exchange *exchange)
     struct peer *peer = exchange->peer;
     assert(!exchange->answered && peer != NULL);
     exchange->answered = true;
+    exchange->status = 101;
     exchange->peer = NULL;
     return peer;
 }
@@ -98,6 +125,7 @@ void http_drop(struct http_exchange *exchange)
 {
     exchange->answered = true;
     exchange->keep_alive = false;
+    exchange->status = 0;
     peer_reset(exchange->peer);
 }
 
@@ -116,13 +144,21 @@ static void refuse(struct http_exchange *exchange, int status, const char *why)
     http_reply_text(exchange, status, why);
 }
 
+static bool matches(struct bytes path, const char *route)
+{
+    size_t len = strlen(route);
+    if (len > 0 && route[len - 1] == '*')
+        return path.len >= len - 1 && memcmp(path.data, route, len - 1) == 0;
+    return bytes_equal_string(path, route);
+}
+
 static void dispatch(struct http_exchange *exchange)
 {
     const struct http_request *request = &exchange->request;
     bool known = false;
     struct http_route *route = exchange->server->routes;
     for (; route->path != NULL; route++) {
-        if (!bytes_equal_string(request->path, route->path))
+        if (!matches(request->path, route->path))
             continue;
         known = true;
         if (bytes_equal_string(request->method, route->method))
@@ -134,6 +170,8 @@ static void dispatch(struct http_exchange *exchange)
     if (!exchange->answered)
         http_reply_text(exchange, known ? 405 : 404,
                         known ? "method not allowed\n" : "not found\n");
+    if (exchange->server->watch != NULL)
+        exchange->server->watch(exchange->server->arg, request, exchange->status);
 }
 
 /* Splits one header line; false when it is none. */
@@ -278,7 +316,8 @@ static void on_connection(uv_stream_t *listener, int status)
     if (exchange->next != NULL)
         exchange->next->back = &exchange->next;
     server->exchanges = exchange;
-    exchange->peer = peer_accept(listener, &http_peer, exchange);
+    enum tls_manner manner = server->keys == NULL ? TLS_PROPER : server->ask_manner(server->arg);
+    exchange->peer = peer_accept(listener, &http_peer, exchange, server->keys, manner);
     if (exchange->peer == NULL)
         free_exchange(exchange);
 }
@@ -300,6 +339,17 @@ enum rc http_server_start(struct http_server **out, uv_loop_t *loop, unsigned po
     if (rc != 0)
         return err_set(err, RC_FATAL, "cannot listen on 127.0.0.1:%u: %s", port, uv_strerror(rc));
     return RC_OK;
+}
+
+void http_server_secure(struct http_server *server, struct tls_keys *keys, http_manner_fn *ask)
+{
+    server->keys = keys;
+    server->ask_manner = ask;
+}
+
+void http_server_watch(struct http_server *server, http_watch_fn *watch)
+{
+    server->watch = watch;
 }
 
 unsigned http_server_port(const struct http_server *server)

@@ -97,7 +97,7 @@ static enum rc read_cursor(struct subscriber *subscriber, struct bytes value, st
         /* The older server compares decimal text: fewer digits mean a prefix. */
         while (cursor > 0 && cursor < SEQ_CURSOR_END)
             cursor *= 10;
-        subscriber->next = world_find_time(sim->world, cursor);
+        subscriber->next = world_find_shown(sim->world, cursor);
     }
     if (subscriber->next < floor)
         subscriber->next = floor;

@@ -60,8 +60,8 @@ static void read_cursor(struct reading *reading, struct bytes value)
         return;
     }
     bool is_time = cursor >= SEQ_CURSOR_END;
-    subscriber->next = is_time ? world_find_time(sim->world, cursor) : sim_find_seq(sim, cursor);
-    if (is_time && floor > 0 && cursor < world_event(sim->world, floor)->time_us) {
+    subscriber->next = is_time ? world_find_shown(sim->world, cursor) : sim_find_seq(sim, cursor);
+    if (is_time && floor > 0 && cursor < world_shown_us(sim->world, floor)) {
         reading->outdated = true;
         subscriber->next = floor;
     } else if (subscriber->next < floor) {

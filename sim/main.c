@@ -19,7 +19,11 @@ static const char usage[] =
     "  --seed S             the world's seed (default 1)\n"
     "  --accounts N         people in the world (default 200)\n"
     "  --follows N          how many of them the first one follows (default 40)\n"
+    "  --follows-each N     whom every other person follows at the start (default 0)\n"
     "  --links N            different web pages they link to (default 400)\n"
+    "  --web-links P        percent of these pages that lie on this server (default 0)\n"
+    "  --web-base URL       the server of these pages, if it is another one\n"
+    "  --named-sites P      percent of pages with names of real sites, at most 50 (default 0)\n"
     "  --events N           events that have happened at the start (default 1000)\n"
     "  --rate R             further events per second; 0: only on request (default 0)\n"
     "  --live-events N      the rate ends after N events; 0: never (default 0)\n"
@@ -34,6 +38,13 @@ static const char usage[] =
     "  --seq-base N         what this host adds to the numbers of its events (default 0)\n"
     "  --v2-software        answer on /subscribe like the newer server\n"
     "  --v1-only            know nothing of the v2 wire\n"
+    "  --require-auth       app.bsky methods need a session\n"
+    "  --password P         app password of everybody (default tide-mark-sim1-pass)\n"
+    "  --token-seconds N    how long an access token is good (default 7200)\n"
+    "  --slow-page-ms N     how long slow pages take (default 30000)\n"
+    "  --tls                speak TLS, with a certificate made at the start\n"
+    "  --tls-cert FILE      speak TLS with this certificate and the key of --tls-key FILE\n"
+    "  --tls-save FILE      write the certificate there, so that clients can trust it\n"
     "  --fault PLAN         arm a fault: name=…&after=N&count=K… (may be repeated)\n"
     "  --help\n";
 
@@ -42,7 +53,11 @@ enum option_id {
     OPTION_SEED,
     OPTION_ACCOUNTS,
     OPTION_FOLLOWS,
+    OPTION_FOLLOWS_EACH,
     OPTION_LINKS,
+    OPTION_WEB_LINKS,
+    OPTION_WEB_BASE,
+    OPTION_NAMED_SITES,
     OPTION_EVENTS,
     OPTION_RATE,
     OPTION_LIVE_EVENTS,
@@ -56,6 +71,14 @@ enum option_id {
     OPTION_SEQ_BASE,
     OPTION_V2_SOFTWARE,
     OPTION_V1_ONLY,
+    OPTION_REQUIRE_AUTH,
+    OPTION_PASSWORD,
+    OPTION_TOKEN_SECONDS,
+    OPTION_SLOW_PAGE_MS,
+    OPTION_TLS,
+    OPTION_TLS_CERT,
+    OPTION_TLS_KEY,
+    OPTION_TLS_SAVE,
     OPTION_FAULT,
     OPTION_HELP,
 };
@@ -65,7 +88,11 @@ static const struct option long_options[] = {
     {"seed", required_argument, NULL, OPTION_SEED},
     {"accounts", required_argument, NULL, OPTION_ACCOUNTS},
     {"follows", required_argument, NULL, OPTION_FOLLOWS},
+    {"follows-each", required_argument, NULL, OPTION_FOLLOWS_EACH},
     {"links", required_argument, NULL, OPTION_LINKS},
+    {"web-links", required_argument, NULL, OPTION_WEB_LINKS},
+    {"web-base", required_argument, NULL, OPTION_WEB_BASE},
+    {"named-sites", required_argument, NULL, OPTION_NAMED_SITES},
     {"events", required_argument, NULL, OPTION_EVENTS},
     {"rate", required_argument, NULL, OPTION_RATE},
     {"live-events", required_argument, NULL, OPTION_LIVE_EVENTS},
@@ -79,6 +106,14 @@ static const struct option long_options[] = {
     {"seq-base", required_argument, NULL, OPTION_SEQ_BASE},
     {"v2-software", no_argument, NULL, OPTION_V2_SOFTWARE},
     {"v1-only", no_argument, NULL, OPTION_V1_ONLY},
+    {"require-auth", no_argument, NULL, OPTION_REQUIRE_AUTH},
+    {"password", required_argument, NULL, OPTION_PASSWORD},
+    {"token-seconds", required_argument, NULL, OPTION_TOKEN_SECONDS},
+    {"slow-page-ms", required_argument, NULL, OPTION_SLOW_PAGE_MS},
+    {"tls", no_argument, NULL, OPTION_TLS},
+    {"tls-cert", required_argument, NULL, OPTION_TLS_CERT},
+    {"tls-key", required_argument, NULL, OPTION_TLS_KEY},
+    {"tls-save", required_argument, NULL, OPTION_TLS_SAVE},
     {"fault", required_argument, NULL, OPTION_FAULT},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
@@ -89,6 +124,7 @@ struct settings {
     struct fault_plan faults;
     int64_t gap_us; /* 0: follows from the rate */
     bool start_now;
+    const char *tls_save;
 };
 
 static void fail(const char *sentence)
@@ -122,8 +158,22 @@ static void set_world(struct settings *settings, int id, const char *name, const
     case OPTION_FOLLOWS:
         world->follows = (uint32_t)number_of(name, value, 0, 10000000);
         break;
+    case OPTION_FOLLOWS_EACH:
+        world->follows_each = (uint32_t)number_of(name, value, 0, 100000);
+        break;
     case OPTION_LINKS:
         world->links = (uint32_t)number_of(name, value, 1, 100000000);
+        break;
+    case OPTION_WEB_LINKS:
+        world->web_percent = (uint32_t)number_of(name, value, 0, 100);
+        break;
+    case OPTION_WEB_BASE:
+        if (strlen(value) >= sizeof world->web_base)
+            fail("--web-base is too long");
+        memcpy(world->web_base, value, strlen(value) + 1);
+        break;
+    case OPTION_NAMED_SITES:
+        world->named_percent = (uint32_t)number_of(name, value, 0, 50);
         break;
     case OPTION_START_US:
         settings->start_now = strcmp(value, "now") == 0;
@@ -141,6 +191,42 @@ static void set_world(struct settings *settings, int id, const char *name, const
         break;
     default:
         abort();
+    }
+}
+
+/* Who may ask, over what, and how slowly pages come. */
+static void set_access(struct settings *settings, int id, const char *name, const char *value)
+{
+    struct sim_options *options = &settings->options;
+    switch (id) {
+    case OPTION_REQUIRE_AUTH:
+        options->require_auth = true;
+        break;
+    case OPTION_PASSWORD:
+        options->password = value;
+        break;
+    case OPTION_TOKEN_SECONDS:
+        options->token_seconds = number_of(name, value, 0, 100000000);
+        break;
+    case OPTION_SLOW_PAGE_MS:
+        options->slow_page_ms = number_of(name, value, 0, 3600000);
+        break;
+    case OPTION_TLS_CERT:
+        options->tls_cert_file = value;
+        options->tls = true;
+        break;
+    case OPTION_TLS_KEY:
+        options->tls_key_file = value;
+        break;
+    case OPTION_TLS_SAVE:
+        settings->tls_save = value;
+        options->tls = true;
+        break;
+    case OPTION_TLS:
+        options->tls = true;
+        break;
+    default:
+        set_world(settings, id, name, value);
     }
 }
 
@@ -184,7 +270,7 @@ static void set_option(struct settings *settings, int id, const char *name, cons
             fail(err.text);
         break;
     default:
-        set_world(settings, id, name, value);
+        set_access(settings, id, name, value);
     }
 }
 
@@ -192,6 +278,7 @@ static void read_options(struct settings *settings, int argc, char **argv)
 {
     int id, index = 0;
     settings->options = sim_options_default();
+    settings->options.world.web_base[0] = '\0';
     while ((id = getopt_long(argc, argv, "", long_options, &index)) != -1) {
         if (id == OPTION_HELP) {
             fputs(usage, stdout);
@@ -203,6 +290,8 @@ static void read_options(struct settings *settings, int argc, char **argv)
     }
     if (optind < argc)
         fail("takes no arguments; see --help");
+    if ((settings->options.tls_cert_file == NULL) != (settings->options.tls_key_file == NULL))
+        fail("--tls-cert and --tls-key go together");
     struct world_options *world = &settings->options.world;
     if (settings->gap_us != 0)
         world->gap_us = settings->gap_us;
@@ -222,6 +311,15 @@ static void on_signal(uv_signal_t *handle, int number)
     uv_stop(handle->loop);
 }
 
+static void save_certificate(const struct sim *sim, const char *path)
+{
+    struct bytes certificate = tls_keys_certificate(sim->keys);
+    FILE *file = fopen(path, "w");
+    if (file == NULL || fwrite(certificate.data, 1, certificate.len, file) != certificate.len ||
+        fclose(file) != 0)
+        fail("cannot write the file of --tls-save");
+}
+
 int main(int argc, char **argv)
 {
     struct settings settings = {0};
@@ -229,6 +327,7 @@ int main(int argc, char **argv)
     struct err err;
     uv_loop_t loop;
     uv_signal_t on_term, on_int;
+    char address[64];
     read_options(&settings, argc, argv);
     signal(SIGPIPE, SIG_IGN);
     uv_loop_init(&loop);
@@ -237,11 +336,15 @@ int main(int argc, char **argv)
         return 1;
     }
     sim.faults = settings.faults;
+    sim_faults_changed(&sim);
     uv_signal_init(&loop, &on_term);
     uv_signal_init(&loop, &on_int);
     uv_signal_start(&on_term, on_signal, SIGTERM);
     uv_signal_start(&on_int, on_signal, SIGINT);
-    printf("http://127.0.0.1:%u\n", http_server_port(sim.http));
+    if (settings.tls_save != NULL)
+        save_certificate(&sim, settings.tls_save);
+    sim_address(&sim, address);
+    puts(address);
     fflush(stdout);
     uv_run(&loop, UV_RUN_DEFAULT);
     sim_stop(&sim);

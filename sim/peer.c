@@ -17,6 +17,8 @@ struct peer {
     uv_shutdown_t shutdown;
     const struct peer_handler *handler;
     void *arg;
+    struct tls_line *tls;     /* NULL: plain */
+    struct text wire;         /* what TLS itself has to say */
     struct text out, sending; /* sending: taken from out, gone up to `sent` */
     size_t sent, writing;     /* writing: bytes of the write under way */
     bool finishing, closing, stalled, slow;
@@ -28,12 +30,19 @@ struct peer {
 
 static void pump(struct peer *peer);
 
+static bool waits_for_timer(const struct peer *peer)
+{
+    return uv_is_active((const uv_handle_t *)&peer->timer) != 0;
+}
+
 static void on_handle_closed(uv_handle_t *handle)
 {
     struct peer *peer = handle->data;
     if (--peer->handles > 0)
         return;
     peer->handler->on_closed(peer->arg);
+    tls_line_free(peer->tls);
+    text_free(&peer->wire);
     text_free(&peer->out);
     text_free(&peer->sending);
     free(peer);
@@ -56,13 +65,30 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
     *buf = uv_buf_init(peer->input, sizeof peer->input);
 }
 
+/* Takes bytes through TLS; the handler hears what is left of them. */
+static void read_secret(struct peer *peer, struct bytes input)
+{
+    struct text plain = {0};
+    bool good = tls_line_feed(peer->tls, input, &plain, &peer->wire);
+    if (peer->wire.len > 0 && !waits_for_timer(peer))
+        pump(peer);
+    if (plain.len > 0 && !peer->finishing && !peer->closing)
+        peer->handler->on_bytes(peer->arg, text_bytes(&plain));
+    if (!good)
+        peer_finish(peer);
+    text_free(&plain);
+}
+
 static void on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
 {
     struct peer *peer = stream->data;
+    struct bytes input = bytes_make(buf->base, count < 0 ? 0 : (size_t)count);
     if (count < 0)
         close_now(peer, false);
+    else if (count > 0 && !peer->finishing && peer->tls != NULL)
+        read_secret(peer, input);
     else if (count > 0 && !peer->finishing)
-        peer->handler->on_bytes(peer->arg, bytes_make(buf->base, (size_t)count));
+        peer->handler->on_bytes(peer->arg, input);
 }
 
 static void on_linger(uv_timer_t *timer)
@@ -104,8 +130,25 @@ static void on_tick(uv_timer_t *timer)
     pump(peer);
 }
 
+/* What goes out over TLS: its own words, what was appended, and at the end the farewell. */
+static void wrap(struct peer *peer)
+{
+    text_clear(&peer->sending);
+    text_append(&peer->sending, peer->wire.data, peer->wire.len);
+    text_clear(&peer->wire);
+    tls_line_wrap(peer->tls, text_bytes(&peer->out), &peer->sending);
+    text_clear(&peer->out);
+    if (peer->finishing)
+        tls_line_end(peer->tls, &peer->sending);
+    peer->sent = 0;
+}
+
 static void swap_buffers(struct peer *peer)
 {
+    if (peer->tls != NULL) {
+        wrap(peer);
+        return;
+    }
     struct text empty = peer->sending;
     peer->sending = peer->out;
     peer->out = empty;
@@ -155,7 +198,8 @@ static void pump(struct peer *peer)
     }
 }
 
-struct peer *peer_accept(uv_stream_t *listener, const struct peer_handler *handler, void *arg)
+struct peer *peer_accept(uv_stream_t *listener, const struct peer_handler *handler, void *arg,
+                         struct tls_keys *keys, enum tls_manner manner)
 {
     struct peer *peer = memory_new_zeroed(1, sizeof *peer);
     peer->handler = handler;
@@ -173,6 +217,12 @@ struct peer *peer_accept(uv_stream_t *listener, const struct peer_handler *handl
         return peer;
     }
     uv_tcp_nodelay(&peer->tcp, 1);
+    if (keys != NULL && manner == TLS_GARBAGE) {
+        text_append_string(&peer->out, "\x15\x03 this is no handshake\r\n");
+        peer_finish(peer);
+    } else if (keys != NULL) {
+        peer->tls = tls_line_new(keys, manner == TLS_STRANGE);
+    }
     return peer;
 }
 
@@ -185,11 +235,6 @@ void peer_hand_over(struct peer *peer, const struct peer_handler *handler, void 
 struct text *peer_out(struct peer *peer)
 {
     return &peer->out;
-}
-
-static bool waits_for_timer(const struct peer *peer)
-{
-    return uv_is_active((const uv_handle_t *)&peer->timer) != 0;
 }
 
 void peer_flush(struct peer *peer)

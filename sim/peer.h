@@ -12,6 +12,7 @@
 #define SIM_PEER_H
 
 #include "base/bytes.h"
+#include "sim/tls_line.h"
 
 #include <uv.h>
 
@@ -23,8 +24,10 @@ struct peer_handler {
     void (*on_closed)(void *arg);
 };
 
-/* Takes the next waiting connection of the listener; NULL when that failed. */
-struct peer *peer_accept(uv_stream_t *listener, const struct peer_handler *handler, void *arg);
+/* Takes the next waiting connection of the listener; NULL when that failed. With `keys` it speaks
+ * TLS, in the manner given. */
+struct peer *peer_accept(uv_stream_t *listener, const struct peer_handler *handler, void *arg,
+                         struct tls_keys *keys, enum tls_manner manner);
 void peer_hand_over(struct peer *peer, const struct peer_handler *handler, void *arg);
 /* What waits to be sent; appended to by the handler. */
 struct text *peer_out(struct peer *peer);

@@ -14,21 +14,20 @@ static const char *const words[] = {
     "then",    "read",  "this",  "again", "because",     "of",          "new",      "figures",
     "from",    "north", "R&D",   "<3",    "\"so\"",      "naïve",       "日本語",   "🌊",
     "C:\\tmp", "it's",  "=>",    "café",  "line\nbreak", "👩‍🔬", "tab\tbed", "a\u2028b"};
-static const char *const sections[] = {"news", "science", "coast", "data", "letters"};
 
-enum shape {
-    SHAPE_PLAIN,
-    SHAPE_REPLY,
-    SHAPE_LINK,
-    SHAPE_CARD_AND_LINK,
-    SHAPE_CARD,
-    SHAPE_QUOTE,
-    SHAPE_QUOTE_AND_CARD,
-    SHAPE_LINKS,
-    SHAPE_BARE,
-    SHAPE_REPLY_LINK,
-    SHAPE_IMAGES,
-    SHAPE_LONG,
+static const char *const shape_names[SHAPE_COUNT] = {
+    [SHAPE_PLAIN] = "plain",
+    [SHAPE_REPLY] = "reply",
+    [SHAPE_LINK] = "link",
+    [SHAPE_CARD_AND_LINK] = "card_and_link",
+    [SHAPE_CARD] = "card",
+    [SHAPE_QUOTE] = "quote",
+    [SHAPE_QUOTE_AND_CARD] = "quote_and_card",
+    [SHAPE_LINKS] = "links",
+    [SHAPE_BARE] = "bare",
+    [SHAPE_REPLY_LINK] = "reply_link",
+    [SHAPE_IMAGES] = "images",
+    [SHAPE_LONG] = "long",
 };
 
 static const struct {
@@ -38,7 +37,7 @@ static const struct {
               {4, SHAPE_QUOTE_AND_CARD}, {5, SHAPE_LINKS},  {3, SHAPE_BARE},
               {3, SHAPE_REPLY_LINK},     {3, SHAPE_IMAGES}, {2, SHAPE_LONG}};
 
-static enum shape draw_shape(struct draw *draw)
+static enum post_shape draw_shape(struct draw *draw)
 {
     uint32_t dice = draw_below(draw, 100);
     for (size_t i = 0; i < COUNT_OF(shapes); i++) {
@@ -49,22 +48,80 @@ static enum shape draw_shape(struct draw *draw)
     return SHAPE_PLAIN;
 }
 
-void post_url(const struct world *world, uint32_t link, uint32_t spelling, char out[URL_SIZE])
+enum post_shape post_shape_find(const char *name)
 {
-    static const char *const tails[] = {"", "?utm_source=sky&utm_medium=social", "?id=7&ref=sky",
-                                        "#top", "?a=1&b=%26&c=%3C"};
-    struct draw draw = draw_make(world_settings(world)->seed, link, SALT_LINK);
-    const char *section = sections[draw_below(&draw, COUNT_OF(sections))];
-    snprintf(out, URL_SIZE, "%s://%spaper%u.example/%s/%08x%s", link % 10 == 0 ? "http" : "https",
-             link % 7 == 0 ? "www." : "", link % 61, section, (unsigned)draw_next(&draw),
-             tails[spelling % COUNT_OF(tails)]);
+    enum post_shape shape = 0;
+    while (shape < SHAPE_COUNT && strcmp(shape_names[shape], name) != 0)
+        shape++;
+    return shape;
 }
 
-static void draw_url(const struct world *world, struct draw *draw, char out[URL_SIZE])
+static bool has_card(enum post_shape shape)
 {
-    uint32_t link = draw_skewed(draw, world_settings(world)->links);
-    /* Half of the shares copy the plain address, the others bring their own tail. */
-    post_url(world, link, draw_below(draw, 2) == 0 ? 0 : draw_below(draw, 5), out);
+    return shape == SHAPE_CARD || shape == SHAPE_CARD_AND_LINK || shape == SHAPE_QUOTE_AND_CARD;
+}
+
+bool post_quotes(const struct post_outline *outline)
+{
+    return outline->embed == EMBED_RECORD || outline->embed == EMBED_RECORD_WITH_MEDIA;
+}
+
+static unsigned count_shares(struct draw *draw, enum post_shape shape)
+{
+    if (shape == SHAPE_LINKS)
+        return 2 + draw_below(draw, 2);
+    return has_card(shape) || shape == SHAPE_LINK || shape == SHAPE_BARE ||
+           shape == SHAPE_REPLY_LINK;
+}
+
+static struct post_share draw_share(const struct world *world, struct draw *draw, bool card)
+{
+    uint32_t pages = world_settings(world)->links, link = draw_skewed(draw, pages);
+    /* Half of the shares copy the plain address, the others bring their own spelling. */
+    uint32_t spelling = draw_below(draw, 2) == 0 ? 0 : draw_below(draw, SPELLING_COUNT);
+    /* What bears the name of a real site comes with a card, so that nobody has to fetch one. */
+    for (uint32_t i = 0; i < pages && !card && web_link_is_named(world, link); i++)
+        link = (link + 1) % pages;
+    return (struct post_share){link, spelling};
+}
+
+static enum post_embed embed_of(enum post_shape shape, bool has_subject)
+{
+    switch (shape) {
+    case SHAPE_QUOTE:
+        return has_subject ? EMBED_RECORD : EMBED_NONE;
+    case SHAPE_QUOTE_AND_CARD:
+        return has_subject ? EMBED_RECORD_WITH_MEDIA : EMBED_EXTERNAL;
+    case SHAPE_CARD:
+    case SHAPE_CARD_AND_LINK:
+        return EMBED_EXTERNAL;
+    case SHAPE_IMAGES:
+        return EMBED_IMAGES;
+    default:
+        return EMBED_NONE;
+    }
+}
+
+void post_outline_make(const struct world *world, uint32_t k, struct post_outline *outline)
+{
+    const struct world_event *event = world_event(world, k);
+    assert(event->collection == COLLECTION_POST && event->kind != EVENT_DELETE);
+    uint32_t root = event->kind == EVENT_UPDATE ? event->subject : k;
+    uint64_t seed = world_settings(world)->seed;
+    struct draw shape = draw_make(seed, root, SALT_POST), draw = draw_make(seed, k, SALT_SHARE);
+    const struct world_event *first = world_event(world, root);
+    outline->shape = event->shape != SHAPE_DRAWN   ? (enum post_shape)event->shape
+                     : first->shape != SHAPE_DRAWN ? (enum post_shape)first->shape
+                                                   : draw_shape(&shape);
+    outline->subject = first->subject;
+    outline->is_reply = outline->subject != WORLD_NONE &&
+                        (outline->shape == SHAPE_REPLY || outline->shape == SHAPE_REPLY_LINK);
+    outline->embed = embed_of(outline->shape, outline->subject != WORLD_NONE);
+    outline->share_count = count_shares(&draw, outline->shape);
+    for (unsigned i = 0; i < outline->share_count; i++)
+        outline->shares[i] = draw_share(world, &draw, i == 0 && has_card(outline->shape));
+    if (event->link != WORLD_NONE)
+        outline->shares[0] = (struct post_share){event->link, event->spelling};
 }
 
 static void say(struct post *post, const char *word)
@@ -83,56 +140,71 @@ static void say_words(struct post *post, struct draw *draw, uint32_t count)
         say(post, words[draw_below(draw, COUNT_OF(words))]);
 }
 
+/* A bare address, as people put it into a sentence. */
+static void say_bare(struct post *post, struct draw *draw, const char *url)
+{
+    static const char *const around[][2] = {
+        {"", ""}, {"(", ")"}, {"", "."}, {"", ","}, {"see ", ")!"}};
+    uint32_t how = draw_below(draw, COUNT_OF(around) - (strchr(url, '(') != NULL));
+    char said[URL_SIZE + 16];
+    snprintf(said, sizeof said, "%s%s%s", around[how][0], url, around[how][1]);
+    say(post, said);
+}
+
 /* Puts a link into the text the way clients do: shortened, with a facet over what is shown. */
-static void say_link(const struct world *world, struct post *post, struct draw *draw, bool bare)
+static void say_link(const struct world *world, struct post *post, struct draw *draw, unsigned i)
 {
     struct post_link *link = &post->links[post->link_count++];
     char shown[URL_SIZE];
-    draw_url(world, draw, link->url);
-    if (bare) {
-        say(post, link->url);
+    web_link_spell(world, post->outline.shares[i].link, post->outline.shares[i].spelling,
+                   link->url);
+    if (post->outline.shape == SHAPE_BARE) {
+        say_bare(post, draw, link->url);
         link->begin = link->end = 0;
         return;
     }
-    snprintf(shown, sizeof shown, "%.24s...", strstr(link->url, "//") + 2);
+    if (draw_below(draw, 4) == 0)
+        snprintf(shown, sizeof shown, "%s", link->url);
+    else
+        snprintf(shown, sizeof shown, "%.24s...", strstr(link->url, "//") + 2);
     say(post, shown);
     link->end = (unsigned)post->text_len;
     link->begin = link->end - (unsigned)strlen(shown);
 }
 
+static void say_tag(struct post *post, struct draw *draw)
+{
+    if (draw_below(draw, 8) != 0)
+        return;
+    say(post, "#tide");
+    post->tag_end = (unsigned)post->text_len;
+    post->tag_begin = post->tag_end - 5;
+}
+
 static void add_card(const struct world *world, struct post *post, struct draw *draw)
 {
-    if (post->link_count > 0)
-        memcpy(post->card_url, post->links[0].url, URL_SIZE);
-    else
-        draw_url(world, draw, post->card_url);
+    const struct post_share *share = &post->outline.shares[0];
+    web_link_spell(world, share->link, share->spelling, post->card_url);
     snprintf(post->card_title, sizeof post->card_title, "The %s & the %s: \"part %u\"",
              words[draw_below(draw, 26)], words[draw_below(draw, 26)], draw_below(draw, 9));
     snprintf(post->card_description, sizeof post->card_description, "All about <%s> in %s",
              words[draw_below(draw, 26)], words[draw_below(draw, 26)]);
 }
 
-static void fill_shape(const struct world *world, struct post *post, struct draw *draw,
-                       enum shape shape)
+static void say_shape(const struct world *world, struct post *post, struct draw *draw)
 {
+    enum post_shape shape = post->outline.shape;
     say_words(post, draw, shape == SHAPE_LONG ? 40 : 2 + draw_below(draw, 18));
-    if (shape == SHAPE_LINK || shape == SHAPE_REPLY_LINK || shape == SHAPE_CARD_AND_LINK ||
-        shape == SHAPE_LINKS || shape == SHAPE_BARE)
-        say_link(world, post, draw, shape == SHAPE_BARE);
-    if (shape == SHAPE_LINKS) {
-        say(post, "🌊");
-        say_link(world, post, draw, false);
-        if (draw_below(draw, 2) == 0)
-            say_link(world, post, draw, false);
+    say_tag(post, draw);
+    bool in_text = shape != SHAPE_CARD && shape != SHAPE_QUOTE_AND_CARD;
+    for (unsigned i = 0; in_text && i < post->outline.share_count; i++) {
+        if (i == 1)
+            say(post, "🌊");
+        say_link(world, post, draw, i);
     }
-    if (shape == SHAPE_CARD || shape == SHAPE_CARD_AND_LINK || shape == SHAPE_QUOTE_AND_CARD)
+    post->has_card = has_card(shape);
+    if (post->has_card)
         add_card(world, post, draw);
-    post->is_reply = shape == SHAPE_REPLY || shape == SHAPE_REPLY_LINK;
-    post->embed = shape == SHAPE_QUOTE                                  ? EMBED_RECORD
-                  : shape == SHAPE_QUOTE_AND_CARD                       ? EMBED_RECORD_WITH_MEDIA
-                  : shape == SHAPE_CARD || shape == SHAPE_CARD_AND_LINK ? EMBED_EXTERNAL
-                  : shape == SHAPE_IMAGES                               ? EMBED_IMAGES
-                                                                        : EMBED_NONE;
 }
 
 int64_t post_created_us(const struct world *world, uint32_t k)
@@ -154,23 +226,15 @@ void post_compose(const struct world *world, uint32_t k, struct post *post)
 {
     static const char *const langs[] = {"en", "en", "en", "de", "ja", "pt"};
     const struct world_event *event = world_event(world, k);
-    uint32_t root = event->kind == EVENT_UPDATE ? event->subject : k;
-    uint64_t seed = world_settings(world)->seed;
-    struct draw shape = draw_make(seed, root, SALT_POST), draw = draw_make(seed, k, SALT_POST);
-    assert(event->collection == COLLECTION_POST && event->kind != EVENT_DELETE);
+    struct draw draw = draw_make(world_settings(world)->seed, k, SALT_POST);
+    post_outline_make(world, k, &post->outline);
     draw_next(&draw);
     post->text_len = 0;
     post->link_count = 0;
-    post->card_url[0] = '\0';
-    post->subject = world_event(world, root)->subject;
+    post->tag_begin = post->tag_end = 0;
     post->lang = langs[draw_below(&draw, COUNT_OF(langs))];
-    post->created_us = post_created_us(world, root);
+    post->created_us = post_created_us(world, event->kind == EVENT_UPDATE ? event->subject : k);
     if (event->kind == EVENT_UPDATE)
         say(post, "(edited)");
-    fill_shape(world, post, &draw, draw_shape(&shape));
-    if (post->subject == WORLD_NONE) {
-        post->is_reply = false;
-        if (post->embed == EMBED_RECORD || post->embed == EMBED_RECORD_WITH_MEDIA)
-            post->embed = post->embed == EMBED_RECORD ? EMBED_NONE : EMBED_EXTERNAL;
-    }
+    say_shape(world, post, &draw);
 }

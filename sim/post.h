@@ -8,13 +8,43 @@
 #ifndef SIM_POST_H
 #define SIM_POST_H
 
-#include "sim/world.h"
+#include "sim/web_link.h"
 
-#define POST_TEXT_SIZE 640
+#define POST_TEXT_SIZE 1200
 #define POST_LINKS_MAX 4
-#define URL_SIZE       192
 
 enum post_embed { EMBED_NONE, EMBED_EXTERNAL, EMBED_RECORD, EMBED_RECORD_WITH_MEDIA, EMBED_IMAGES };
+
+enum post_shape {
+    SHAPE_PLAIN,
+    SHAPE_REPLY,
+    SHAPE_LINK,
+    SHAPE_CARD_AND_LINK,
+    SHAPE_CARD,
+    SHAPE_QUOTE,
+    SHAPE_QUOTE_AND_CARD,
+    SHAPE_LINKS,
+    SHAPE_BARE,
+    SHAPE_REPLY_LINK,
+    SHAPE_IMAGES,
+    SHAPE_LONG,
+    SHAPE_COUNT,
+};
+
+/* A page and how its address is spelled. */
+struct post_share {
+    uint32_t link, spelling;
+};
+
+/* What a version of a post shares and points at; made without its text. */
+struct post_outline {
+    enum post_shape shape;
+    enum post_embed embed;
+    bool is_reply;
+    uint32_t subject; /* event of the post answered or quoted, or WORLD_NONE */
+    struct post_share shares[POST_LINKS_MAX];
+    unsigned share_count; /* a card beside links in the text shows the first of them */
+};
 
 struct post_link {
     char url[URL_SIZE];
@@ -22,23 +52,26 @@ struct post_link {
 };
 
 struct post {
+    struct post_outline outline;
     char text[POST_TEXT_SIZE];
     size_t text_len;
-    struct post_link links[POST_LINKS_MAX];
+    struct post_link links[POST_LINKS_MAX]; /* those in the text */
     unsigned link_count;
-    enum post_embed embed;
+    unsigned tag_begin, tag_end; /* a tag in the text; equal: none */
+    bool has_card;
     char card_url[URL_SIZE], card_title[96], card_description[128];
-    bool is_reply;
-    uint32_t subject; /* event of the post answered or quoted */
     const char *lang;
     int64_t created_us; /* what the author claims */
 };
 
 /* Event k must have created or updated a post. */
+void post_outline_make(const struct world *world, uint32_t k, struct post_outline *outline);
 void post_compose(const struct world *world, uint32_t k, struct post *post);
+/* True when the post carries another one inside. */
+bool post_quotes(const struct post_outline *outline);
 /* createdAt of the record that event k created. */
 int64_t post_created_us(const struct world *world, uint32_t k);
-/* Address of page `link` of the world's web, in one of several spellings. */
-void post_url(const struct world *world, uint32_t link, uint32_t spelling, char out[URL_SIZE]);
+/* "card_and_link" and so on; SHAPE_COUNT when there is none of that name. */
+enum post_shape post_shape_find(const char *name);
 
 #endif

@@ -20,6 +20,9 @@ enum seeded_salt {
     SALT_CID,
     SALT_LINK,
     SALT_NAME,
+    SALT_FIRST_FOLLOWS,
+    SALT_SHARE,
+    SALT_SITE,
 };
 
 struct draw {

@@ -3,6 +3,7 @@
 #include "sim/subscriber.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,36 +13,36 @@
 #define TRAINED_ACCOUNTS 200u
 
 static const struct http_route all_routes[] = {
-    {.method = "GET", .path = "/subscribe", .handler = jetstream_v1_subscribe},
-    {.method = "GET",
-     .path = "/xrpc/network.bsky.jetstream.subscribeEvents",
-     .handler = jetstream_v2_subscribe},
-    {.method = "GET",
-     .path = "/xrpc/network.bsky.jetstream.getZstdDictionary",
-     .handler = jetstream_v2_dictionary},
-    {.method = "GET", .path = "/xrpc/app.bsky.actor.getProfile", .handler = appview_get_profile},
-    {.method = "GET", .path = "/xrpc/app.bsky.actor.getProfiles", .handler = appview_get_profiles},
-    {.method = "GET", .path = "/xrpc/app.bsky.graph.getFollows", .handler = appview_get_follows},
-    {.method = "GET",
-     .path = "/xrpc/com.atproto.identity.resolveHandle",
-     .handler = appview_resolve_handle},
-    {.method = "GET",
-     .path = "/xrpc/app.bsky.feed.getAuthorFeed",
-     .handler = appview_get_author_feed},
-    {.method = "GET", .path = "/xrpc/app.bsky.feed.getPosts", .handler = appview_get_posts},
-    {.method = "POST", .path = "/_sim/follow", .handler = control_follow},
-    {.method = "DELETE", .path = "/_sim/follow", .handler = control_unfollow},
-    {.method = "GET", .path = "/_sim/stats", .handler = control_stats},
-    {.method = "POST", .path = "/_sim/step", .handler = control_step},
-    {.method = "POST", .path = "/_sim/fault", .handler = control_arm},
-    {.method = "DELETE", .path = "/_sim/fault", .handler = control_disarm},
-    {.method = "GET", .path = "/_sim/truth", .handler = control_truth},
-    {.method = "GET", .path = "/_sim/events", .handler = control_events},
-    {.method = "GET", .path = "/_sim/lost", .handler = control_lost},
-    {.method = "GET", .path = "/_sim/accounts", .handler = control_accounts},
-    {.method = "GET", .path = "/_sim/dictionary", .handler = control_dictionary},
-    {.method = "GET", .path = "/_sim/update", .handler = control_update},
-    {.method = NULL, .path = NULL, .handler = NULL},
+    {"GET", "/subscribe", jetstream_v1_subscribe, 0},
+    {"GET", "/xrpc/network.bsky.jetstream.subscribeEvents", jetstream_v2_subscribe, 0},
+    {"GET", "/xrpc/network.bsky.jetstream.getZstdDictionary", jetstream_v2_dictionary, 0},
+    {"GET", "/xrpc/app.bsky.actor.getProfile", appview_get_profile, 0},
+    {"GET", "/xrpc/app.bsky.actor.getProfiles", appview_get_profiles, 0},
+    {"GET", "/xrpc/app.bsky.graph.getFollows", appview_get_follows, 0},
+    {"GET", "/xrpc/com.atproto.identity.resolveHandle", appview_resolve_handle, 0},
+    {"GET", "/xrpc/app.bsky.feed.getAuthorFeed", appview_get_author_feed, 0},
+    {"GET", "/xrpc/app.bsky.feed.getPosts", appview_get_posts, 0},
+    {"POST", "/xrpc/com.atproto.server.createSession", xrpc_create_session, 0},
+    {"POST", "/xrpc/com.atproto.server.refreshSession", xrpc_refresh_session, 0},
+    {"GET", "/web/*", web_page_get, 0},
+    {"GET", "/s/*", web_page_shortened, 0},
+    {"POST", "/_sim/follow", control_follow, 0},
+    {"DELETE", "/_sim/follow", control_unfollow, 0},
+    {"GET", "/_sim/stats", control_stats, 0},
+    {"POST", "/_sim/step", control_step, 0},
+    {"POST", "/_sim/act", control_act, 0},
+    {"POST", "/_sim/fault", control_arm, 0},
+    {"DELETE", "/_sim/fault", control_disarm, 0},
+    {"GET", "/_sim/truth", control_truth, 0},
+    {"GET", "/_sim/events", control_events, 0},
+    {"GET", "/_sim/lost", control_lost, 0},
+    {"GET", "/_sim/accounts", control_accounts, 0},
+    {"GET", "/_sim/dictionary", control_dictionary, 0},
+    {"GET", "/_sim/update", control_update, 0},
+    {"GET", "/_sim/link", control_link, 0},
+    {"GET", "/_sim/requests", control_requests, 0},
+    {"GET", "/_sim/certificate", control_certificate, 0},
+    {NULL, NULL, NULL, 0},
 };
 
 struct sim_options sim_options_default(void)
@@ -52,14 +53,40 @@ struct sim_options sim_options_default(void)
         .retention_us = 24LL * 3600 * 1000000,
         .ping_ms = 30000,
         .pong_wait_ms = 5000,
+        .password = "tide-mark-sim1-pass",
+        .token_seconds = 7200,
+        .slow_page_ms = 30000,
     };
+}
+
+static void tell_subscribers(struct sim *sim)
+{
+    for (struct subscriber *at = sim->subscribers; at != NULL; at = at->list_next)
+        subscriber_wake(at);
 }
 
 void sim_step(struct sim *sim, uint32_t events)
 {
     world_grow(sim->world, events);
-    for (struct subscriber *at = sim->subscribers; at != NULL; at = at->list_next)
-        subscriber_wake(at);
+    tell_subscribers(sim);
+}
+
+uint32_t sim_append(struct sim *sim, const struct world_event *event, int64_t at_us)
+{
+    const struct world_event *record = event;
+    if (event->kind == EVENT_DELETE)
+        record = world_event(sim->world, event->subject);
+    if (record->collection == COLLECTION_FOLLOW && record->account == 0 && record->subject != 0)
+        world_set_followed(sim->world, record->subject, event->kind == EVENT_CREATE);
+    uint32_t k = world_append(sim->world, event, at_us);
+    tell_subscribers(sim);
+    return k;
+}
+
+void sim_faults_changed(struct sim *sim)
+{
+    const struct fault *skew = &sim->faults.faults[FAULT_SKEW];
+    world_set_skew(sim->world, skew->armed ? skew->us : 0);
 }
 
 /* Live events happen when the clock has reached their place in the world's time. */
@@ -79,23 +106,64 @@ static void on_tick(uv_timer_t *timer)
         uv_timer_stop(timer);
 }
 
+static void watch_request(void *arg, const struct http_request *request, int status)
+{
+    struct sim *sim = arg;
+    request_log_add(&sim->requests, request, status);
+}
+
+static enum tls_manner choose_manner(void *arg)
+{
+    struct sim *sim = arg;
+    const struct fault *fault = fault_plan_fire(&sim->faults, FAULT_TLS, "");
+    if (fault == NULL)
+        return TLS_PROPER;
+    return fault->status == 1 ? TLS_STRANGE : TLS_GARBAGE;
+}
+
+void sim_address(const struct sim *sim, char out[64])
+{
+    snprintf(out, 64, "%s://127.0.0.1:%u", sim->keys == NULL ? "http" : "https",
+             http_server_port(sim->http));
+}
+
+static enum rc listen_for_clients(struct sim *sim, struct err *err)
+{
+    const struct sim_options *options = &sim->options;
+    enum rc rc = http_server_start(&sim->http, sim->loop, options->port, sim->routes, sim, err);
+    if (rc == RC_OK && options->tls)
+        rc = tls_keys_new(options->tls_cert_file, options->tls_key_file, &sim->keys, err);
+    if (rc != RC_OK)
+        return rc;
+    if (options->tls)
+        http_server_secure(sim->http, sim->keys, choose_manner);
+    http_server_watch(sim->http, watch_request);
+    return RC_OK;
+}
+
 enum rc sim_start(struct sim *sim, uv_loop_t *loop, const struct sim_options *options,
                   struct err *err)
 {
     memset(sim, 0, sizeof *sim);
     sim->options = *options;
     sim->loop = loop;
-    sim->world = world_new(&options->world);
-    world_grow(sim->world, options->events);
     sim->routes = memory_new(sizeof all_routes);
     memcpy(sim->routes, all_routes, sizeof all_routes);
+    enum rc rc = listen_for_clients(sim, err);
+    if (rc != RC_OK)
+        return rc;
+    /* Where the world's own pages lie, when nobody said so: here. */
+    if (sim->options.world.web_base[0] == '\0')
+        sim_address(sim, sim->options.world.web_base);
+    sim->world = world_new(&sim->options.world);
+    world_grow(sim->world, options->events);
     uv_timer_init(loop, &sim->timer);
     sim->timer.data = sim;
     uv_update_time(loop);
     sim->begun_ms = uv_now(loop);
     if (options->rate > 0)
         uv_timer_start(&sim->timer, on_tick, TICK_MS, TICK_MS);
-    return http_server_start(&sim->http, loop, options->port, sim->routes, sim, err);
+    return RC_OK;
 }
 
 void sim_stop(struct sim *sim)
@@ -117,7 +185,10 @@ void sim_deinit(struct sim *sim)
     world_free(sim->world);
     text_free(&sim->last_query);
     text_free(&sim->last_update);
+    tls_keys_free(sim->keys);
     free(sim->losses);
+    free(sim->sessions.used);
+    request_log_deinit(&sim->requests);
     free(sim->routes);
 }
 

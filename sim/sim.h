@@ -9,7 +9,10 @@
 #include "sim/dictionary.h"
 #include "sim/fault.h"
 #include "sim/http_server.h"
+#include "sim/request_log.h"
+#include "sim/web_page.h"
 #include "sim/world.h"
+#include "sim/xrpc_session.h"
 
 /* A cursor below is a number of this host, one from here on a time in microseconds. */
 #define SEQ_CURSOR_END 1000000000000000
@@ -25,6 +28,12 @@ struct sim_options {
     int64_t seq_base; /* what this host added to its numbering */
     bool v2_software; /* behaves on the v1 wire like the newer server */
     bool v1_only;     /* knows nothing of the v2 wire */
+    bool require_auth;
+    const char *password; /* of everybody */
+    uint64_t token_seconds;
+    uint64_t slow_page_ms;
+    bool tls;
+    const char *tls_cert_file, *tls_key_file; /* NULL: a certificate is made */
 };
 
 struct subscriber;
@@ -43,6 +52,7 @@ struct sim {
     struct fault_plan faults;
     struct http_server *http;
     struct http_route *routes;
+    struct tls_keys *keys;                 /* NULL: plain */
     struct dictionary *dictionaries[2][2]; /* by wire, right and wrong; made when first needed */
     struct subscriber *subscribers;
     unsigned connections;
@@ -50,18 +60,26 @@ struct sim {
     struct text last_query, last_update; /* of a handshake and of an options_update, as they came */
     struct sim_loss *losses;
     size_t loss_count, loss_cap;
+    struct sim_sessions sessions;
+    struct request_log requests;
 };
 
 struct sim_options sim_options_default(void);
 /* Makes the world and listens. */
 must_check enum rc sim_start(struct sim *sim, uv_loop_t *loop, const struct sim_options *options,
                              struct err *err);
+/* "http://127.0.0.1:PORT", or https. */
+void sim_address(const struct sim *sim, char out[64]);
 /* Ends everything; sim_deinit follows when the loop ran dry. */
 void sim_stop(struct sim *sim);
 void sim_deinit(struct sim *sim);
 
 /* Lets events happen now and tells the subscribers. */
 void sim_step(struct sim *sim, uint32_t events);
+/* Lets this happen now; returns the number of the event. */
+uint32_t sim_append(struct sim *sim, const struct world_event *event, int64_t at_us);
+/* To be called whenever faults were armed or disarmed. */
+void sim_faults_changed(struct sim *sim);
 /* Notes that a client was kept from event k. */
 void sim_lose(struct sim *sim, uint32_t k, enum fault_kind kind);
 struct dictionary *sim_dictionary(struct sim *sim, enum event_wire wire, bool wrong);
@@ -81,9 +99,12 @@ http_handler_fn jetstream_v2_subscribe, jetstream_v2_dictionary;
 http_handler_fn appview_get_profile, appview_get_profiles, appview_get_follows,
     appview_resolve_handle, appview_get_author_feed, appview_get_posts;
 
+/* POST /xrpc/com.atproto.server.… */
+http_handler_fn xrpc_create_session, xrpc_refresh_session;
+
 /* /_sim/… */
-http_handler_fn control_follow, control_unfollow, control_stats, control_step, control_arm,
-    control_disarm, control_truth, control_events, control_lost, control_dictionary,
-    control_accounts, control_update;
+http_handler_fn control_follow, control_unfollow, control_stats, control_step, control_act,
+    control_arm, control_disarm, control_truth, control_events, control_lost, control_dictionary,
+    control_accounts, control_update, control_link, control_requests, control_certificate;
 
 #endif

@@ -8,16 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct row {
-    const char *did;
-    char rkey[TID_SIZE];
-    uint8_t collection;
-    uint32_t k;
-};
-
 static int compare_rows(const void *left, const void *right)
 {
-    const struct row *a = left, *b = right;
+    const struct truth_row *a = left, *b = right;
     int order = strcmp(a->did, b->did);
     if (order == 0)
         order = strcmp(world_collection_name(a->collection), world_collection_name(b->collection));
@@ -31,8 +24,7 @@ static bool belongs(const struct world *world, const struct truth_scope *scope, 
     return event->kind == EVENT_CREATE && !event->gone &&
            (event->collection == COLLECTION_POST || event->collection == COLLECTION_REPOST) &&
            account->status == ACCOUNT_ACTIVE && event->time_us >= scope->from_us &&
-           (scope->accounts == NULL || scope->accounts[event->account]) &&
-           (!scope->followed_only || account->followed);
+           (scope->accounts == NULL || scope->accounts[event->account]);
 }
 
 static void put_links(const struct post *post, struct text *out)
@@ -49,9 +41,8 @@ static void put_links(const struct post *post, struct text *out)
         event_json_string(out, bytes_of(post->links[i].url));
         first = false;
     }
-    bool card = post->embed == EMBED_EXTERNAL || post->embed == EMBED_RECORD_WITH_MEDIA;
     /* A card beside links in the text always shows the first of them. */
-    if (card && first)
+    if (post->has_card && first)
         event_json_string(out, bytes_of(post->card_url));
     text_append_char(out, ']');
 }
@@ -63,7 +54,7 @@ static void put_subject(const struct world *world, const char *key, uint32_t k, 
     text_append_char(out, '"');
 }
 
-static void put_row(const struct world *world, const struct row *row, struct text *out)
+static void put_row(const struct world *world, const struct truth_row *row, struct text *out)
 {
     const struct world_event *event = world_event(world, row->k);
     bool is_post = row->collection == COLLECTION_POST;
@@ -83,27 +74,28 @@ static void put_row(const struct world *world, const struct row *row, struct tex
         text_append_string(out, ",\"text\":");
         event_json_string(out, bytes_make(post.text, post.text_len));
         put_links(&post, out);
-        if (post.embed == EMBED_RECORD || post.embed == EMBED_RECORD_WITH_MEDIA)
-            put_subject(world, "quote", post.subject, out);
+        if (post_quotes(&post.outline))
+            put_subject(world, "quote", post.outline.subject, out);
     } else {
         put_subject(world, "subject", event->subject, out);
     }
     text_append_string(out, "}\n");
 }
 
-static struct row *collect_rows(const struct world *world, const struct truth_scope *scope,
-                                size_t *count)
+struct truth_row *truth_rows(const struct world *world, const struct truth_scope *scope,
+                             size_t *count)
 {
     size_t found = 0, cap = 1024;
-    struct row *rows = memory_new(sizeof *rows * cap);
+    struct truth_row *rows = memory_new(sizeof *rows * cap);
     for (uint32_t k = 0; k < world_count(world); k++) {
         if (!belongs(world, scope, k))
             continue;
         if (found == cap)
             rows = memory_resize(rows, sizeof *rows * (cap *= 2));
-        rows[found] = (struct row){.did = world_account(world, world_event(world, k)->account)->did,
-                                   .collection = world_event(world, k)->collection,
-                                   .k = k};
+        rows[found] =
+            (struct truth_row){.did = world_account(world, world_event(world, k)->account)->did,
+                               .collection = world_event(world, k)->collection,
+                               .k = k};
         world_rkey(world, k, rows[found].rkey);
         found++;
     }
@@ -112,7 +104,7 @@ static struct row *collect_rows(const struct world *world, const struct truth_sc
     return rows;
 }
 
-static void hash_row(const struct world *world, const struct row *row, EVP_MD_CTX *hash)
+static void hash_row(const struct world *world, const struct truth_row *row, EVP_MD_CTX *hash)
 {
     struct text line = {0};
     char rev[TID_SIZE];
@@ -126,7 +118,7 @@ static void hash_row(const struct world *world, const struct row *row, EVP_MD_CT
 void truth_write(const struct world *world, const struct truth_scope *scope, struct text *out)
 {
     size_t count, posts = 0;
-    struct row *rows = collect_rows(world, scope, &count);
+    struct truth_row *rows = truth_rows(world, scope, &count);
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned digest_len = 0;
     EVP_MD_CTX *hash = EVP_MD_CTX_new();

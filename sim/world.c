@@ -20,6 +20,7 @@ struct world {
     struct world_event *events;
     uint32_t *previous; /* of the same account, by event */
     uint32_t count, cap;
+    int64_t skew_us;
 };
 
 struct world_options world_options_default(void)
@@ -32,6 +33,7 @@ struct world_options world_options_default(void)
         .start_us = 1767225600000000,
         .gap_us = 2100,
         .noise_percent = 60,
+        .web_base = "http://127.0.0.1:0",
     };
 }
 
@@ -94,6 +96,7 @@ struct world *world_new(const struct world_options *options)
         struct draw draw = draw_make(options->seed, i, SALT_DID);
         did_write(&draw, world->accounts[i].did);
         world->accounts[i].last = WORLD_NONE;
+        world->accounts[i].pinned = world->accounts[i].status_event = WORLD_NONE;
         index_did(world, i);
     }
     choose_follows(world);
@@ -149,13 +152,15 @@ static uint32_t pick_record(const struct world *world, struct draw *draw, unsign
     return WORLD_NONE;
 }
 
-static void create_record(struct world *world, struct draw *draw, struct world_event *event,
+static void create_record(const struct world *world, struct draw *draw, struct world_event *event,
                           unsigned collection)
 {
     event->kind = EVENT_CREATE;
     event->collection = (uint8_t)collection;
     event->account = pick_active(world, draw);
-    event->latest = world->count;
+    /* Whom account 0 follows is somebody else's decision. */
+    if (collection == COLLECTION_FOLLOW && event->account == 0)
+        event->collection = (uint8_t)(collection = COLLECTION_LIKE);
     if (collection == COLLECTION_FOLLOW)
         event->subject = draw_skewed(draw, world->options.accounts);
     else
@@ -166,7 +171,7 @@ static void create_record(struct world *world, struct draw *draw, struct world_e
 }
 
 /* Both need a living record; without one a post is made instead. */
-static void change_record(struct world *world, struct draw *draw, struct world_event *event,
+static void change_record(const struct world *world, struct draw *draw, struct world_event *event,
                           enum world_kind kind)
 {
     unsigned mask = 1u << COLLECTION_POST;
@@ -182,8 +187,6 @@ static void change_record(struct world *world, struct draw *draw, struct world_e
     event->collection = world->events[target].collection;
     event->account = world->events[target].account;
     event->subject = target;
-    world->events[target].gone = kind == EVENT_DELETE;
-    world->events[target].latest = world->count;
 }
 
 static enum account_status draw_status(struct draw *draw)
@@ -196,28 +199,33 @@ static enum account_status draw_status(struct draw *draw)
 }
 
 /* Half of these bring someone back; the world never loses more than an eighth of its people. */
-static void change_account(struct world *world, struct draw *draw, struct world_event *event)
+static void change_account(const struct world *world, struct draw *draw, struct world_event *event)
 {
     event->kind = EVENT_ACCOUNT;
     if (world->inactive_count > 0 && draw_below(draw, 2) == 0) {
-        uint32_t at = draw_below(draw, world->inactive_count);
-        event->account = world->inactive[at];
+        event->account = world->inactive[draw_below(draw, world->inactive_count)];
         event->subject = ACCOUNT_ACTIVE;
-        world->inactive[at] = world->inactive[--world->inactive_count];
-    } else {
-        event->account = pick_active(world, draw);
-        bool may = event->account != 0 &&
-                   world->inactive_count + world->deleted_count < world->options.accounts / 8;
-        event->subject = may ? draw_status(draw) : ACCOUNT_ACTIVE;
-        if (event->subject == ACCOUNT_DELETED)
-            world->deleted_count++;
-        else if (event->subject != ACCOUNT_ACTIVE)
-            world->inactive[world->inactive_count++] = event->account;
+        return;
     }
-    world->accounts[event->account].status = (uint8_t)event->subject;
+    event->account = pick_active(world, draw);
+    bool may = event->account != 0 &&
+               world->inactive_count + world->deleted_count < world->options.accounts / 8;
+    event->subject = may ? draw_status(draw) : ACCOUNT_ACTIVE;
 }
 
-static void draw_noise(struct world *world, struct draw *draw, struct world_event *event)
+/* One of the account's newest posts, or WORLD_NONE. */
+static uint32_t pick_own_post(const struct world *world, uint32_t account)
+{
+    uint32_t k = world->accounts[account].last;
+    for (int i = 0; i < TRIES_MAX && k != WORLD_NONE; i++, k = world->previous[k]) {
+        const struct world_event *event = &world->events[k];
+        if (event->kind == EVENT_CREATE && event->collection == COLLECTION_POST && !event->gone)
+            return k;
+    }
+    return WORLD_NONE;
+}
+
+static void draw_noise(const struct world *world, struct draw *draw, struct world_event *event)
 {
     uint32_t dice = draw_below(draw, 100);
     if (dice < 90) {
@@ -228,10 +236,11 @@ static void draw_noise(struct world *world, struct draw *draw, struct world_even
         event->kind = EVENT_UPDATE;
         event->collection = COLLECTION_PROFILE;
         event->account = pick_active(world, draw);
+        event->subject = dice == 97 ? WORLD_NONE : pick_own_post(world, event->account);
     }
 }
 
-static void draw_event(struct world *world, struct world_event *event)
+static void draw_event(const struct world *world, struct world_event *event)
 {
     struct draw draw = draw_make(world->options.seed, world->count, SALT_EVENT);
     if (draw_below(&draw, 100) < world->options.noise_percent) {
@@ -251,40 +260,129 @@ static void draw_event(struct world *world, struct world_event *event)
         event->kind = EVENT_IDENTITY;
         event->account = pick_active(world, &draw);
         /* Some say only "look again": the handle stays. */
-        if (draw_below(&draw, 3) != 0)
-            world->accounts[event->account].renamed++;
-        event->subject = world->accounts[event->account].renamed;
+        event->subject =
+            world->accounts[event->account].renamed + (draw_below(&draw, 3) != 0 ? 1 : 0);
     } else {
         change_account(world, &draw, event);
     }
 }
 
-void world_grow(struct world *world, uint32_t count)
+static void set_status(struct world *world, uint32_t account, unsigned status)
 {
-    assert(count < WORLD_NONE - world->count);
-    while (world->cap - world->count < count) {
+    unsigned before = world->accounts[account].status;
+    bool waited = before != ACCOUNT_ACTIVE && before != ACCOUNT_DELETED;
+    for (uint32_t i = 0; waited && i < world->inactive_count; i++)
+        if (world->inactive[i] == account)
+            world->inactive[i--] = world->inactive[--world->inactive_count];
+    if (status == ACCOUNT_DELETED)
+        world->deleted_count += before != ACCOUNT_DELETED;
+    else if (status != ACCOUNT_ACTIVE)
+        world->inactive[world->inactive_count++] = account;
+    world->accounts[account].status = (uint8_t)status;
+    if (status != before)
+        world->accounts[account].status_event = world->count;
+}
+
+/* What the event, which becomes the next one, changes in the world. */
+static void apply(struct world *world, struct world_event *event)
+{
+    struct world_account *account = &world->accounts[event->account];
+    if (event->kind == EVENT_CREATE) {
+        event->latest = world->count;
+    } else if (event->kind == EVENT_IDENTITY) {
+        account->renamed = event->subject;
+    } else if (event->kind == EVENT_ACCOUNT) {
+        set_status(world, event->account, event->subject);
+    } else if (event->collection == COLLECTION_PROFILE) {
+        account->pinned = event->subject;
+        event->latest = ++account->profiled;
+    } else {
+        world->events[event->subject].gone = event->kind == EVENT_DELETE;
+        world->events[event->subject].latest = world->count;
+    }
+}
+
+static void append(struct world *world, struct world_event event)
+{
+    if (world->count == world->cap) {
         world->cap = world->cap == 0 ? 1024 : world->cap * 2;
         world->events = memory_resize(world->events, sizeof *world->events * world->cap);
         world->previous = memory_resize(world->previous, sizeof *world->previous * world->cap);
     }
+    apply(world, &event);
+    world->events[world->count] = event;
+    world->previous[world->count] = world->accounts[event.account].last;
+    world->accounts[event.account].last = world->count;
+    world->count++;
+}
+
+struct world_event world_event_make(enum world_kind kind, enum world_collection collection,
+                                    uint32_t account)
+{
+    return (struct world_event){.kind = (uint8_t)kind,
+                                .collection = (uint8_t)collection,
+                                .account = account,
+                                .subject = WORLD_NONE,
+                                .link = WORLD_NONE,
+                                .shape = SHAPE_DRAWN};
+}
+
+void world_grow(struct world *world, uint32_t count)
+{
+    assert(count < WORLD_NONE - world->count);
     for (; count > 0; count--) {
         uint32_t k = world->count;
+        const struct world_event *before = k == 0 ? NULL : &world->events[k - 1];
         struct draw draw = draw_make(world->options.seed, k, SALT_TIME);
-        struct world_event event = {.time_us = world_time_of(world, k), .subject = WORLD_NONE};
+        struct world_event event = world_event_make(EVENT_CREATE, COLLECTION_POST, 0);
+        event.time_us = world_time_of(world, k);
         draw_next(&draw);
-        if (k > 0 && world->events[k - 1].tie < TIE_MAX &&
+        if (k > 0 && before->tie < TIE_MAX &&
             draw_below(&draw, 1000) < world->options.ties_permille) {
-            event.tie = (uint8_t)(world->events[k - 1].tie + 1);
-            event.time_us = world->events[k - 1].time_us;
-        } else if (k > 0 && event.time_us <= world->events[k - 1].time_us) {
-            event.time_us = world->events[k - 1].time_us + 1;
+            event.tie = (uint8_t)(before->tie + 1);
+            event.time_us = before->time_us;
+        } else if (k > 0 && event.time_us <= before->time_us) {
+            event.time_us = before->time_us + 1;
         }
         draw_event(world, &event);
-        world->events[k] = event;
-        world->previous[k] = world->accounts[event.account].last;
-        world->accounts[event.account].last = k;
-        world->count++;
+        append(world, event);
     }
+}
+
+uint32_t world_append(struct world *world, const struct world_event *event, int64_t at_us)
+{
+    struct world_event made = *event;
+    int64_t last_us = world->count == 0 ? 0 : world->events[world->count - 1].time_us;
+    made.time_us = at_us != 0 ? at_us : world_time_of(world, world->count);
+    if (made.time_us <= last_us)
+        made.time_us = last_us + 1;
+    append(world, made);
+    return world->count - 1;
+}
+
+uint32_t world_first_follow(const struct world *world, uint32_t account, uint32_t i)
+{
+    struct draw draw =
+        draw_make(world->options.seed, (uint64_t)account << 32 | i, SALT_FIRST_FOLLOWS);
+    return draw_skewed(&draw, world->options.accounts);
+}
+
+bool *world_follows(const struct world *world, uint32_t account)
+{
+    bool *follows = memory_new_zeroed(world->options.accounts, sizeof *follows);
+    for (uint32_t i = 1; account == 0 && i < world->options.accounts; i++)
+        follows[i] = world->accounts[i].followed;
+    if (account == 0)
+        return follows;
+    for (uint32_t i = 0; i < world->options.follows_each; i++)
+        follows[world_first_follow(world, account, i)] = true;
+    for (uint32_t k = world->accounts[account].last; k != WORLD_NONE; k = world->previous[k]) {
+        const struct world_event *event = &world->events[k];
+        if (event->kind == EVENT_CREATE && event->collection == COLLECTION_FOLLOW && !event->gone)
+            follows[event->subject] = true;
+    }
+    follows[account] = false;
+    return follows;
 }
 
 uint32_t world_count(const struct world *world)
@@ -320,6 +418,21 @@ uint32_t world_find_time(const struct world *world, int64_t us)
             high = middle;
     }
     return low;
+}
+
+void world_set_skew(struct world *world, int64_t skew_us)
+{
+    world->skew_us = skew_us;
+}
+
+int64_t world_shown_us(const struct world *world, uint32_t k)
+{
+    return world_event(world, k)->time_us + world->skew_us;
+}
+
+uint32_t world_find_shown(const struct world *world, int64_t us)
+{
+    return world_find_time(world, us - world->skew_us);
 }
 
 uint32_t world_previous(const struct world *world, uint32_t k)

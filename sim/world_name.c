@@ -65,12 +65,22 @@ uint32_t world_find_handle(const struct world *world, struct bytes handle)
     return bytes_equal_string(handle, current) ? (uint32_t)account : WORLD_NONE;
 }
 
-void world_display_name(const struct world *world, uint32_t account, char out[NAME_SIZE])
+void world_display_name(const struct world *world, uint32_t account, uint32_t profiled,
+                        char out[NAME_SIZE])
 {
     struct draw draw = draw_make(world_settings(world)->seed, account, SALT_NAME);
     const char *first = first_names[draw_below(&draw, sizeof first_names / sizeof first_names[0])];
     const char *last = last_names[draw_below(&draw, sizeof last_names / sizeof last_names[0])];
-    snprintf(out, NAME_SIZE, "%c%s %s", first[0] - 'a' + 'A', first + 1, last);
+    int len = snprintf(out, NAME_SIZE, "%c%s %s", first[0] - 'a' + 'A', first + 1, last);
+    if (profiled > 0)
+        snprintf(out + len, NAME_SIZE - (size_t)len, " (%u)", profiled);
+}
+
+void world_avatar(const struct world *world, uint32_t account, uint32_t profiled,
+                  char out[AVATAR_SIZE])
+{
+    snprintf(out, AVATAR_SIZE, "https://cdn.sky.example/avatar/%s@%u.jpeg",
+             world_account(world, account)->did, profiled);
 }
 
 static void write_tid(const struct world_event *event, int64_t before_us, char out[TID_SIZE])
@@ -101,4 +111,28 @@ void world_cid(const struct world *world, uint32_t k, char out[CID_SIZE])
 {
     struct draw draw = draw_make(world_settings(world)->seed, k, SALT_CID);
     cid_write(&draw, out);
+}
+
+uint32_t world_find_uri(const struct world *world, struct bytes uri)
+{
+    const size_t did_at = strlen("at://"), name_at = did_at + DID_SIZE;
+    if (!bytes_starts_with(uri, "at://") || uri.len < name_at + TID_SIZE)
+        return WORLD_NONE;
+    uint32_t account = world_find_did(world, bytes_make(uri.data + did_at, DID_SIZE - 1));
+    size_t rkey_at = uri.len - (TID_SIZE - 1);
+    struct bytes name = bytes_make(uri.data + name_at, rkey_at - 1 - name_at);
+    if (account == WORLD_NONE || uri.data[name_at - 1] != '/' || uri.data[rkey_at - 1] != '/')
+        return WORLD_NONE;
+    for (uint32_t k = world_account(world, account)->last; k != WORLD_NONE;
+         k = world_previous(world, k)) {
+        const struct world_event *event = world_event(world, k);
+        char rkey[TID_SIZE];
+        if (event->kind != EVENT_CREATE ||
+            !bytes_equal_string(name, world_collection_name(event->collection)))
+            continue;
+        world_rkey(world, k, rkey);
+        if (memcmp(rkey, uri.data + rkey_at, TID_SIZE - 1) == 0)
+            return k;
+    }
+    return WORLD_NONE;
 }

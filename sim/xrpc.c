@@ -2,6 +2,7 @@
 #include "sim/xrpc.h"
 #include "sim/event_json.h"
 #include "sim/query_string.h"
+#include "sim/xrpc_session.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,28 +10,49 @@
 #define PATH_PREFIX "/xrpc/"
 #define JSON_TYPE   "application/json; charset=utf-8"
 
+/* What a server says with this status when it has no other name for it. */
+static const char *usual_error(unsigned status)
+{
+    switch (status) {
+    case 400:
+        return "InvalidRequest";
+    case 401:
+        return "ExpiredToken";
+    case 403:
+        return "Forbidden";
+    case 404:
+        return "NotFound";
+    case 410:
+        return "Gone";
+    case 429:
+        return "RateLimitExceeded";
+    case 503:
+        return "ServiceUnavailable";
+    default:
+        return "InternalServerError";
+    }
+}
+
 static bool answer_fault(struct xrpc *call)
 {
     const struct fault *fault = fault_plan_fire(&call->sim->faults, FAULT_HTTP, call->method);
-    struct text headers = {0};
+    struct text headers = {0}, body = {0};
     if (fault == NULL)
         return false;
     if (fault->retry_after > 0)
         text_appendf(&headers, "Retry-After: %u\r\n", fault->retry_after);
+    text_appendf(&body, "{\"error\":\"%s\",\"message\":\"planned\"}",
+                 fault->error[0] != '\0' ? fault->error : usual_error(fault->status));
     if (fault->status == 0)
         http_drop(call->exchange);
     else if (fault->status == 200)
         http_reply(call->exchange, 200, "text/html", text_string(&headers),
                    bytes_of("<!doctype html><title>maintenance</title>"));
     else
-        http_reply(
-            call->exchange, (int)fault->status, JSON_TYPE, text_string(&headers),
-            bytes_of(fault->status == 401
-                         ? "{\"error\":\"ExpiredToken\",\"message\":\"Token has expired\"}"
-                     : fault->status == 429
-                         ? "{\"error\":\"RateLimitExceeded\",\"message\":\"Rate Limit Exceeded\"}"
-                         : "{\"error\":\"InternalServerError\",\"message\":\"planned\"}"));
+        http_reply(call->exchange, (int)fault->status, JSON_TYPE, text_string(&headers),
+                   text_bytes(&body));
     text_free(&headers);
+    text_free(&body);
     return true;
 }
 
@@ -42,14 +64,17 @@ bool xrpc_begin(struct xrpc *call, struct http_exchange *exchange, void *arg)
     size_t len = request->path.len - prefix;
     memcpy(call->method, request->path.data + prefix,
            len < sizeof call->method ? len : sizeof call->method - 1);
-    return !answer_fault(call);
+    return !answer_fault(call) && xrpc_session_admits(call);
 }
 
 void xrpc_finish(struct xrpc *call)
 {
     struct bytes body = text_bytes(&call->body);
+    const struct fault *stall = fault_plan_fire(&call->sim->faults, FAULT_HTTP_STALL, call->method);
     if (fault_plan_fire(&call->sim->faults, FAULT_HTTP_TRUNCATE, call->method) != NULL)
         body.len /= 2;
+    if (stall != NULL)
+        peer_stall(http_exchange_peer(call->exchange), stall->ms);
     http_reply(call->exchange, 200, JSON_TYPE, NULL, body);
     text_free(&call->body);
 }

@@ -19,7 +19,7 @@ struct xrpc {
     struct text body;
 };
 
-/* False when a fault has answered already. */
+/* False when a fault or a bad token has been answered already. */
 bool xrpc_begin(struct xrpc *call, struct http_exchange *exchange, void *arg);
 /* Sends the body as the answer. */
 void xrpc_finish(struct xrpc *call);

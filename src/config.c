@@ -46,6 +46,7 @@ void config_deinit(struct config *config)
         secret_clear(&config->providers[i].api_key);
         secret_clear(&config->providers[i].api_secret);
     }
+    secret_clear(&config->bluesky.app_password);
     while (config->memory != NULL) {
         struct config_memory *block = config->memory;
         config->memory = block->next;

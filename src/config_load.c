@@ -245,23 +245,27 @@ void config_read_environment(struct config *config, char *const *environment,
 
 /* ---- the end of loading ---- */
 
-static void read_secret(struct config_provider *provider, const struct setting *key,
-                        struct config_origin *of_key, const char *file,
-                        const struct config_origin *of_file, struct config_problems *problems)
+/* Reads the secret of row `number` from the file that the row after it names. */
+static void read_secret(const struct section *section, size_t number,
+                        struct config_problems *problems)
 {
-    struct secret *secret = (void *)((char *)provider + key->offset);
+    const struct setting *key = &section->settings[number];
+    struct config_origin *of_key = &section->origins[number];
+    const struct config_origin *of_file = of_key + 1;
+    struct secret *secret = (void *)((char *)section->base + key->offset);
+    const char *file;
+    memcpy(&file, (char *)section->base + key[1].offset, sizeof file);
     struct text content = {0}, must = {0};
     struct err err;
     if (file[0] == 0 || (secret_given(secret) && of_key->from > of_file->from))
         return;
     if (secret_given(secret) && of_key->from == of_file->from) {
-        config_problem(problems, *of_file, "providers.%s has both %s and %s_file; give one",
-                       provider->name, key->path, key->path);
+        config_problem(problems, *of_file, "both %s%s and %s%s_file are given; give one",
+                       section->prefix, key->path, section->prefix, key->path);
         return;
     }
     if (small_file_read(file, SECRET_BYTES_MAX, &content, &err) != RC_OK) {
-        config_problem(problems, *of_file, "providers.%s.%s_file: %s", provider->name, key->path,
-                       err.text);
+        config_problem(problems, *of_file, "%s%s_file: %s", section->prefix, key->path, err.text);
         return;
     }
     struct bytes value = bytes_make(text_string(&content), content.len);
@@ -271,13 +275,20 @@ static void read_secret(struct config_provider *provider, const struct setting *
         secret_set(secret, value);
         *of_key = *of_file;
     } else {
-        config_problem(problems, *of_file, "providers.%s.%s_file: what %s holds must be %s",
-                       provider->name, key->path, file, text_string(&must));
+        config_problem(problems, *of_file, "%s%s_file: what %s holds must be %s", section->prefix,
+                       key->path, file, text_string(&must));
     }
     if (content.data != NULL)
         explicit_bzero(content.data, content.len);
     text_free(&content);
     text_free(&must);
+}
+
+static void read_secrets(const struct section *section, struct config_problems *problems)
+{
+    for (size_t i = 0; i < section->count; i++)
+        if (section->settings[i].type == SETTING_SECRET)
+            read_secret(section, i, problems);
 }
 
 static struct config_origin origin_of(const struct config *config, const char *path)
@@ -288,19 +299,20 @@ static struct config_origin origin_of(const struct config *config, const char *p
 
 void config_finish(struct config *config, struct config_problems *problems)
 {
-    struct section keys = {.settings = config_provider_settings, .count = CONFIG_PROVIDER_KEYS};
+    struct text prefix = {0};
+    struct section settings = config_section(config);
+    read_secrets(&settings, problems);
     for (size_t i = 0; i < config->provider_count; i++) {
-        struct config_provider *provider = &config->providers[i];
-        const struct setting *key = section_find(&keys, bytes_of("api_key"));
-        const struct setting *secret = section_find(&keys, bytes_of("api_secret"));
-        struct config_origin *origins = provider->origins;
-        ptrdiff_t at_key = key - keys.settings, at_secret = secret - keys.settings;
-        /* A secret's file is the row after the secret's own. */
-        read_secret(provider, key, &origins[at_key], provider->api_key_file, &origins[at_key + 1],
-                    problems);
-        read_secret(provider, secret, &origins[at_secret], provider->api_secret_file,
-                    &origins[at_secret + 1], problems);
+        struct section section = config_provider_section(&config->providers[i], &prefix);
+        read_secrets(&section, problems);
     }
+    text_free(&prefix);
+    bool named = config->bluesky.identifier[0] != 0;
+    if (named != secret_given(&config->bluesky.app_password))
+        config_problem(
+            problems, origin_of(config, named ? "bluesky.identifier" : "bluesky.app_password"),
+            "bluesky.%s is given and bluesky.%s is not; a login needs both",
+            named ? "identifier" : "app_password", named ? "app_password" : "identifier");
     if (strcmp(config->serve.listen, config->serve.health_listen) == 0)
         config_problem(problems, origin_of(config, "serve.health_listen"),
                        "serve.health_listen is the same address as serve.listen; leave it empty, "

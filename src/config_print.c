@@ -30,21 +30,32 @@ static void print_value(const struct section *section, size_t i, const char *key
     print_origin(&section->origins[i], start, out);
 }
 
+/* A secret that was not given is left out, and so is one out of a file: the row after it, its
+ * file's, stands for it. */
+static bool hidden(const struct section *section, size_t i)
+{
+    return section->settings[i].type == SETTING_SECRET &&
+           (section->origins[i].from == CONFIG_DEFAULT ||
+            section->origins[i].from == section->origins[i + 1].from);
+}
+
 /* Rows of one block stand together, so a heading is due when the block changes. */
 static void print_section(const struct section *section, unsigned indent, struct text *out)
 {
-    struct bytes block = BYTES_ABSENT;
+    const char *previous = "";
     for (size_t i = 0; i < section->count; i++) {
-        const char *path = section->settings[i].path, *dot = strchr(path, '.');
-        if (dot == NULL) {
-            print_value(section, i, path, indent, out);
+        const char *path = section->settings[i].path, *at = path, *dot;
+        unsigned depth = indent;
+        bool same = true;
+        if (hidden(section, i))
             continue;
+        for (; (dot = strchr(at, '.')) != NULL; at = dot + 1, depth += 2) {
+            same = same && strncmp(previous, path, (size_t)(dot + 1 - path)) == 0;
+            if (!same)
+                text_appendf(out, "%*s%.*s:\n", (int)depth, "", (int)(dot - at), at);
         }
-        struct bytes now = bytes_make(path, (size_t)(dot - path));
-        if (!bytes_equal(block, now))
-            text_appendf(out, "%*s%.*s:\n", (int)indent, "", (int)now.len, now.data);
-        block = now;
-        print_value(section, i, dot + 1, indent + 2, out);
+        print_value(section, i, at, depth, out);
+        previous = path;
     }
 }
 
@@ -57,11 +68,8 @@ static void print_providers(const struct config *config, struct text *out)
         struct section section = config_provider_section(&config->providers[i], &prefix);
         text_appendf(out, "  %s:\n", config->providers[i].name);
         for (size_t k = 0; k < section.count; k++) {
-            /* A secret out of a file is shown by its file; empty ones are left out. */
-            bool secret = section.settings[k].type == SETTING_SECRET;
-            bool from_file = secret && section.origins[k].from == section.origins[k + 1].from;
             bool given = section.origins[k].from != CONFIG_DEFAULT;
-            if ((secret && (!given || from_file)) || (section.settings[k].empty_allowed && !given))
+            if (hidden(&section, k) || (section.settings[k].empty_allowed && !given))
                 continue;
             print_value(&section, k, section.settings[k].path, 4, out);
         }

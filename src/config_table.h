@@ -38,6 +38,7 @@ struct setting {
     const char *words;       /* SETTING_WORD, and lists of such: separated by spaces */
     setting_check_fn *check; /* of a text or of each entry; NULL: any */
     bool empty_allowed;      /* of a text */
+    bool single;             /* of a list: one entry may stand without brackets */
     bool url;                /* may carry a password or a key: shown masked */
     bool reloadable;         /* by SIGHUP */
     const char *sentence;

@@ -368,6 +368,13 @@ static void set_list(struct config *config, const struct section *section,
                      struct config_origin *kept, struct config_origin origin,
                      struct config_problems *problems)
 {
+    struct yaml_node one = *node, list = {.kind = YAML_LIST, .first = &one, .count = 1};
+    if (node->kind == YAML_TEXT && setting->single) {
+        one.next = NULL;
+        list.line = node->line;
+        list.column = node->column;
+        node = &list;
+    }
     if (node->kind != YAML_LIST) {
         config_problem(problems, place(origin, node), "%s%s is %s; it must be a list",
                        section->prefix, setting->path, yaml_node_kind(node));

@@ -3,6 +3,7 @@
 
 #include "config_load.h"
 #include "daemon_admin.h"
+#include "daemon_appview.h"
 #include "daemon_parts.h"
 #include "daemon_view.h"
 #include "serve/server.h"
@@ -48,6 +49,7 @@ struct daemon {
     struct text socket_path;
     struct latest *shown;
     struct metrics *metrics;
+    struct metric *latency; /* from the wire to the commit */
     int64_t started_us;
     struct timer stop_look, look, news_due;
     int64_t stop_by_us;
@@ -90,6 +92,12 @@ static void tell_metrics(void *arg, struct text *out)
     struct daemon_view view;
     latest_get(daemon->shown, &view);
     daemon_view_metrics(&view, clock_wall_us(), daemon->metrics);
+    metric_set(metrics_gauge(daemon->metrics, "tidemark_event_commit_p50_seconds",
+                             "Half of all events were committed within this time.", NULL, 0),
+               metric_quantile(daemon->latency, 0.5));
+    metric_set(metrics_gauge(daemon->metrics, "tidemark_event_commit_p99_seconds",
+                             "All but one in a hundred were committed within this time.", NULL, 0),
+               metric_quantile(daemon->latency, 0.99));
     metrics_print(daemon->metrics, out);
 }
 
@@ -268,13 +276,14 @@ static const struct reset_ops reset_ops = {.stop_source = stop_for_reset,
 
 /* ---- starting ---- */
 
-static void make_parts(struct daemon *daemon)
+static enum rc make_parts(struct daemon *daemon, struct err *err)
 {
     config_socket_path(daemon->config, &daemon->socket_path);
     struct bytes folder = text_bytes(&daemon->socket_path);
     folder.len -= strlen(strrchr(text_string(&daemon->socket_path), '/'));
     daemon->loop = loop_new();
-    daemon->network = network_new(daemon->loop, &(struct network_options){0});
+    struct network_options network = {.allow_private = daemon->config->fetch.allow_private};
+    daemon->network = network_new(daemon->loop, &network);
     daemon->pool = batch_pool_new(BATCHES_MAX, BATCH_BYTES);
     daemon->env = (struct part_env){.config = daemon->config,
                                     .loop = daemon->loop,
@@ -288,7 +297,11 @@ static void make_parts(struct daemon *daemon)
                                                .ask_arg = daemon},
                                     .tell = tell,
                                     .tell_arg = daemon};
-    parts_make(&daemon->parts, &daemon->env);
+    enum rc rc =
+        daemon_appview_make(daemon->config, daemon->env.runtime, &daemon->env.appview, err);
+    if (rc == RC_OK)
+        parts_make(&daemon->parts, &daemon->env);
+    return rc;
 }
 
 static enum rc open_store(struct daemon *daemon, struct err *err)
@@ -314,12 +327,12 @@ static enum rc open_store(struct daemon *daemon, struct err *err)
 static void start_writer(struct daemon *daemon)
 {
     daemon->metrics = metrics_new();
-    struct writer_options options = {
-        .batches_max = BATCHES_MAX * 2,
-        .latency_us = metrics_histogram(daemon->metrics, "tidemark_event_commit_seconds",
-                                        "From the wire to the commit.", 1e-6, NULL, 0),
-        .fatal = on_fatal,
-        .arg = daemon};
+    daemon->latency = metrics_histogram(daemon->metrics, "tidemark_event_commit_seconds",
+                                        "From the wire to the commit.", 1e-6, NULL, 0);
+    struct writer_options options = {.batches_max = BATCHES_MAX * 2,
+                                     .latency_us = daemon->latency,
+                                     .fatal = on_fatal,
+                                     .arg = daemon};
     daemon->writer = writer_start(daemon->store, daemon->position, &options);
     daemon->store = NULL;
     daemon->outbox = outbox_new(daemon->loop, daemon->writer, BATCHES_MAX);
@@ -365,10 +378,10 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
 static enum rc start(struct daemon *daemon, struct err *err)
 {
     enum rc rc = open_store(daemon, err);
-    if (rc == RC_OK) {
-        make_parts(daemon);
+    if (rc == RC_OK)
+        rc = make_parts(daemon, err);
+    if (rc == RC_OK)
         rc = parts_load(&daemon->parts, daemon->store, err);
-    }
     if (rc == RC_OK) {
         start_writer(daemon);
         rc = parts_open(&daemon->parts, err);
@@ -428,6 +441,7 @@ static void stop_all(struct daemon *daemon)
         lookup_free(daemon->lookup);
     if (daemon->reset != NULL)
         reset_free(daemon->reset);
+    appview_free(daemon->env.appview);
     if (daemon->network != NULL)
         network_free(daemon->network);
     parts_free(&daemon->parts);

@@ -5,6 +5,7 @@
 #include "daemon_dictionary.h"
 #include "daemon_follows.h"
 #include "daemon_providers.h"
+#include "daemon_uptime.h"
 #include "daemon_view.h"
 #include "ingest/gap.h"
 #include "source/jetstream.h"
@@ -39,6 +40,7 @@ struct firehose {
     struct source_tuning tuning;
     struct source *source;
     struct rate rate;
+    struct uptime uptime;
     bool stopping;
 };
 
@@ -118,7 +120,7 @@ static enum rc make_source(struct firehose *firehose, struct err *err)
     };
     enum rc rc = jetstream_new(&firehose->env->source, &options, &firehose->source, err);
     if (rc == RC_OK && options.only_followed)
-        follows_tell(&firehose->follows, firehose->source, firehose->workers);
+        follows_tell(&firehose->follows, firehose->source);
     return rc;
 }
 
@@ -167,6 +169,7 @@ static void look(struct part *part, int64_t now_us)
     struct source_view view = {0};
     firehose->source->ops->view(firehose->source, &view);
     measure(&firehose->rate, view.events, now_us);
+    uptime_tell(&firehose->uptime, view.state == SOURCE_LIVE, view.bytes, now_us);
     cursor_file_look(&firehose->cursor_file, view.committed_us, now_us);
     if (!firehose->stopping)
         daemon_providers_look(&firehose->providers, firehose->source->ops->name, &view,
@@ -181,6 +184,10 @@ static void show(struct part *part, struct daemon_view *view)
     view->has_source = true;
     view->source_name = firehose->source->ops->name;
     view->rate = firehose->rate.value;
+    view->connected_percent = uptime_percent(&firehose->uptime);
+    view->down_us = uptime_down_us(&firehose->uptime, clock_mono_us());
+    view->day_bytes = uptime_day_bytes(&firehose->uptime);
+    view->everybody = firehose->env->config->bluesky.actors.count == 0;
     firehose->source->ops->view(firehose->source, &view->source);
 }
 
@@ -267,12 +274,13 @@ static const struct part_ops firehose_ops = {
 
 struct part *firehose_part_new(const struct part_env *env)
 {
+    if (env->config->bluesky.mode == CONFIG_MODE_POLLING)
+        return NULL;
     struct firehose *firehose = memory_new_zeroed(1, sizeof *firehose);
     firehose->part.ops = &firehose_ops;
     firehose->env = env;
     firehose->rate.value = -1;
     gap_set_init(&firehose->gaps, "jetstream", "live", 0);
-    follows_init(&firehose->follows, env->config->store.url,
-                 env->runtime->ops->random(env->runtime));
+    follows_init(&firehose->follows, &env->source, env->runtime->ops->random(env->runtime));
     return &firehose->part;
 }

@@ -21,6 +21,7 @@
 #include "store/store.h"
 #include "sys/loop.h"
 
+struct appview;
 struct daemon_view;
 struct part_env;
 
@@ -63,6 +64,7 @@ struct part_env {
     struct runtime *runtime;
     struct bytes folder;      /* where files lie that are no rows */
     struct source_env source; /* for the sources it makes: batches, the writer, questions */
+    struct appview *appview;  /* shared; gone when parts are freed, with all that was asked */
     void (*tell)(void *arg, unsigned news);
     void *tell_arg;
 };

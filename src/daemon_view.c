@@ -6,13 +6,47 @@
 #include <string.h>
 
 #define DISCONNECTED_US_MAX INT64_C(300000000)
+#define SILENT_US_MAX       INT64_C(120000000)
+#define URGENT_US_MAX       INT64_C(600000000)
 #define STALE_US_MAX        INT64_C(10000000)
 #define SECOND_US           1000000.0
+
+static void judge_source(const struct daemon_view *view, bool live, struct health_view *out)
+{
+    const struct source_view *source = &view->source;
+    if (source->alerting)
+        health_degrade(out, "the firehose could not be reached %" PRIu32 " times in a row: %s",
+                       source->failures, source->trouble);
+    else if (source->state == SOURCE_STOPPED)
+        health_degrade(out, "the firehose is not followed any more: %s", source->trouble);
+    else if (view->down_us > DISCONNECTED_US_MAX)
+        health_degrade(out, "the firehose is disconnected for more than 5 minutes: %s",
+                       source->trouble);
+    else if (live && view->everybody && out->last_event_us_ago > SILENT_US_MAX)
+        health_degrade(out,
+                       "the firehose is connected and has sent nothing for %.0f s, though "
+                       "everybody's events are asked for",
+                       (double)out->last_event_us_ago / SECOND_US);
+}
+
+static void judge_store(const struct daemon_view *view, int64_t now_us, struct health_view *out)
+{
+    const struct stored_view *stored = &view->stored;
+    if (view->size_alert > 0 && stored->size > view->size_alert)
+        health_degrade(out, "the database has %.1f GB, more than store.size_alert_gb allows",
+                       (double)stored->size / 1e9);
+    if (stored->urgent_since_us >= 0 && now_us - stored->urgent_since_us > URGENT_US_MAX)
+        health_degrade(out, "the backfill of a gap or of a new follow has waited for %.0f minutes",
+                       (double)(now_us - stored->urgent_since_us) / SECOND_US / 60);
+}
 
 void daemon_view_health(const struct daemon_view *view, int64_t now_us, struct health_view *out)
 {
     const struct source_view *source = &view->source;
     bool live = view->has_source && source->state == SOURCE_LIVE;
+    out->follows_count = view->stored.follows;
+    out->backfill_queue_depth = view->stored.backfill_queue;
+    out->gaps_open = view->stored.gaps_open;
     out->websocket_connected = live;
     out->last_event_us_ago = source->last_event_us == 0 ? -1 : now_us - source->last_event_us;
     out->cursor_time_us = source->committed_us == 0 ? -1 : source->committed_us;
@@ -22,14 +56,9 @@ void daemon_view_health(const struct daemon_view *view, int64_t now_us, struct h
         memcpy(out->writer_trouble, view->writer.trouble, sizeof out->writer_trouble);
         health_degrade(out, "the store is not being written: %s", view->writer.trouble);
     }
-    if (view->has_source && source->alerting)
-        health_degrade(out, "the firehose could not be reached %" PRIu32 " times in a row: %s",
-                       source->failures, source->trouble);
-    else if (view->has_source && source->state == SOURCE_STOPPED)
-        health_degrade(out, "the firehose is not followed any more: %s", source->trouble);
-    else if (view->has_source && !live && out->last_event_us_ago > DISCONNECTED_US_MAX)
-        health_degrade(out, "the firehose is disconnected for more than 5 minutes: %s",
-                       source->trouble);
+    if (view->has_source)
+        judge_source(view, live, out);
+    judge_store(view, now_us, out);
     if (now_us - view->at_us > STALE_US_MAX)
         health_degrade(out, "the ingest loop has not turned for %.0f s",
                        (double)(now_us - view->at_us) / SECOND_US);
@@ -89,17 +118,98 @@ static void count(struct metrics *metrics, const char *name, const char *help, u
     metric_count(counter, value > shown ? value - shown : 0);
 }
 
+int64_t daemon_view_lag_us(const struct daemon_view *view, int64_t now_us)
+{
+    const struct source_view *source = &view->source;
+    if (source->committed_us == 0)
+        return 0;
+    bool idle = source->state == SOURCE_LIVE && source->received_us <= source->committed_us;
+    int64_t lag_us = (idle ? source->last_event_us : now_us) - source->committed_us;
+    return lag_us < 0 ? 0 : lag_us;
+}
+
+static void set_known(struct metrics *metrics, const char *name, const char *help, int64_t value)
+{
+    if (value >= 0)
+        set(metrics, name, help, (double)value);
+}
+
+static void show_stored(const struct daemon_view *view, int64_t now_us, struct metrics *metrics)
+{
+    const struct stored_view *stored = &view->stored;
+    set_known(metrics, "tidemark_store_bytes", "Size of the database.", stored->size);
+    set_known(metrics, "tidemark_gaps_open", "Intervals that are known to be missing.",
+              stored->gaps_open);
+    set_known(metrics, "tidemark_follows", "Accounts followed.", stored->follows);
+    set_known(metrics, "tidemark_backfill_queue_depth", "Accounts whose history is to be read.",
+              stored->backfill_queue);
+    set(metrics, "tidemark_backfill_urgent_age_seconds",
+        "Age of the oldest backfill for a gap or a new follow; 0 when there is none.",
+        stored->urgent_since_us < 0 ? 0 : (double)(now_us - stored->urgent_since_us) / SECOND_US);
+    set_known(metrics, "tidemark_owed", "Work that will be tried again.", stored->owed);
+    set_known(metrics, "tidemark_dead", "Work that was given up.", stored->dead);
+    set_known(metrics, "tidemark_quarantined", "Inputs that could not be used.",
+              stored->quarantined);
+}
+
+static void show_cards(const struct due_counts *cards, struct metrics *metrics)
+{
+    count(metrics, "tidemark_cards_total", "Links whose page was looked at.", cards->done);
+    count(metrics, "tidemark_card_failures_total", "Pages that could not be had when asked for.",
+          cards->failed);
+    count(metrics, "tidemark_cards_given_up_total", "Links that get no card.", cards->dead);
+    set(metrics, "tidemark_cards_under_way", "Pages being fetched or waiting for their host.",
+        (double)cards->running);
+}
+
+static void show_subjects(const struct due_counts *subjects, struct metrics *metrics)
+{
+    count(metrics, "tidemark_subjects_total", "Posts of others that were looked for.",
+          subjects->done);
+    count(metrics, "tidemark_subject_failures_total", "Times such a post could not be asked for.",
+          subjects->failed);
+}
+
+static void show_providers(const struct source_view *source, struct metrics *metrics)
+{
+    for (size_t i = 0; i < source->provider_count; i++) {
+        const struct source_provider *provider = &source->providers[i];
+        struct metric_label name = {"provider", provider->name};
+        metric_set(metrics_gauge(metrics, "tidemark_provider_usable",
+                                 "1 while the provider may be asked.", &name, 1),
+                   strcmp(provider->state, "open") != 0);
+        metric_set(metrics_gauge(metrics, "tidemark_provider_failures",
+                                 "Requests it failed since the start.", &name, 1),
+                   (double)provider->failures);
+    }
+}
+
+static void show_connection(const struct daemon_view *view, struct metrics *metrics)
+{
+    set(metrics, "tidemark_websocket_connected", "1 while the firehose is connected.",
+        view->source.state == SOURCE_LIVE);
+    set(metrics, "tidemark_websocket_uptime_percent",
+        "Share of the time since the start in which the firehose was connected.",
+        view->connected_percent);
+    set(metrics, "tidemark_events_per_second", "Events taken off the wire, of the last seconds.",
+        view->rate < 0 ? 0 : view->rate);
+    set(metrics, "tidemark_received_bytes_day", "Bytes of the firehose in the last 24 hours.",
+        (double)view->day_bytes);
+}
+
 void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct metrics *metrics)
 {
     const struct source_view *source = &view->source;
     const struct writer_state *writer = &view->writer;
-    int64_t lag_us = source->committed_us == 0 ? 0 : now_us - source->committed_us;
     set(metrics, "tidemark_uptime_seconds", "Time since the start.",
         (double)(now_us - view->started_us) / SECOND_US);
-    set(metrics, "tidemark_websocket_connected", "1 while the firehose is connected.",
-        source->state == SOURCE_LIVE);
-    set(metrics, "tidemark_cursor_lag_seconds", "Age of the committed cursor.",
-        (double)lag_us / SECOND_US);
+    show_connection(view, metrics);
+    show_stored(view, now_us, metrics);
+    show_providers(source, metrics);
+    show_cards(&view->cards, metrics);
+    show_subjects(&view->subjects, metrics);
+    set(metrics, "tidemark_cursor_lag_seconds", "How far the committed cursor is behind.",
+        (double)daemon_view_lag_us(view, now_us) / SECOND_US);
     set(metrics, "tidemark_writer_queue_depth", "Batches waiting for the writer.", view->queued);
     set(metrics, "tidemark_writer_in_trouble", "1 while the store cannot be written.",
         writer->in_trouble);
@@ -109,6 +219,8 @@ void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct 
     count(metrics, "tidemark_rejected_total", "Events put into quarantine.", source->rejected);
     count(metrics, "tidemark_filtered_total", "Events of accounts nobody follows here.",
           source->filtered);
+    count(metrics, "tidemark_time_ahead_total",
+          "Events of a time that had not come; stored, but the cursor stayed.", source->ahead);
     set(metrics, "tidemark_compressed", "1 while the firehose is compressed.", source->compressed);
     set(metrics, "tidemark_filter_accounts", "Accounts asked for; 0 when everybody's events are.",
         (double)source->follows);

@@ -11,22 +11,42 @@
 
 #include "query/status.h"
 #include "serve/health.h"
+#include "source/backfill.h"
+#include "source/due.h"
 #include "source/source.h"
 #include "store/writer.h"
 #include "sys/metrics.h"
+
+/* What lies in the store, as last counted; below 0: not known. */
+struct stored_view {
+    int64_t size; /* bytes */
+    int64_t gaps_open, follows, backfill_queue, owed, dead, quarantined;
+    int64_t urgent_since_us; /* wall time the oldest backfill for a gap or a new follow was asked
+                              * for */
+};
 
 struct daemon_view {
     int64_t at_us, started_us; /* wall time */
     bool has_source;
     const char *source_name; /* a constant */
     struct source_view source;
-    double rate; /* its events per second; below 0: not known yet */
+    double rate;              /* its events per second; below 0: not known yet */
+    double connected_percent; /* of the time since the start */
+    int64_t down_us;          /* how long it has not been connected; 0: it is */
+    uint64_t day_bytes;       /* that came in the last 24 hours */
+    bool everybody;           /* all accounts' events are asked for: silence is suspicious */
+    struct backfill_view backfill;
+    struct stored_view stored;
+    struct due_counts cards, subjects;
+    int64_t size_alert; /* bytes; 0: none */
     struct writer_state writer;
     unsigned queued;
 };
 
 void daemon_view_health(const struct daemon_view *view, int64_t now_us, struct health_view *out);
 void daemon_view_status(const struct daemon_view *view, int64_t now_us, struct status_live *out);
+/* How far the committed cursor is behind. A stream that brings nothing is not behind. */
+int64_t daemon_view_lag_us(const struct daemon_view *view, int64_t now_us);
 /* Brings the registry up to what the view says. */
 void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct metrics *metrics);
 

@@ -76,8 +76,14 @@ enum {
     LISTING_AT_US,
     LISTING_DEGREE,      /* 1: the owner is one of ours; 2: one whom ours follow; 0: the owner is
                           * no longer ours, the list goes */
-    LISTING_SOURCES_MIN, /* of the second degree: followed by so many of ours; 0: nobody is */
+    LISTING_SOURCES_MIN, /* of the second degree: followed by so many of ours; 0: nobody is; null:
+                          * as before */
     LISTING_SECOND_MAX,  /* and at most so many accounts of it */
+    LISTING_ENTRIES,     /* lines that were read: with fewer of them stored, nothing changes */
+    LISTING_ACTOR,       /* the owner as configured; null: second degree */
+    LISTING_ACTORS,      /* how many accounts are ours */
+    LISTING_SINCE_US,    /* how far back to read those that are new; null: do not */
+    LISTING_PRIORITY,    /* of that reading */
     LISTING_FIELDS
 };
 enum {
@@ -87,7 +93,7 @@ enum {
     BACKFILL_SINCE_US, /* read back to here */
     BACKFILL_SWEEP,    /* where an interrupted reading goes on, its own JSON */
     BACKFILL_ATTEMPTS,
-    BACKFILL_NEXT_US,
+    BACKFILL_NEXT_US, /* when to try next; of what is done: when the reading began */
     BACKFILL_AT_US,
     BACKFILL_REASON, /* of the last failure, or why it was asked for */
     BACKFILL_FIELDS
@@ -97,11 +103,14 @@ enum {
     POLL_CURSOR, /* the newest that was seen, ISO 8601; null: unchanged */
     POLL_AT_US,
     POLL_FETCHED, /* posts, to be added */
+    POLL_FORMER,  /* the handle it had before; null: the same */
     POLL_FIELDS
 };
 
-#define POST_OP_PUT       0
-#define POST_OP_DELETE    1
+#define RECORD_OP_PUT     0
+#define RECORD_OP_DELETE  1
+#define POST_OP_PUT       RECORD_OP_PUT
+#define POST_OP_DELETE    RECORD_OP_DELETE
 #define POST_KIND_POST    0
 #define POST_KIND_REPOST  1
 #define POST_KIND_SUBJECT 2 /* nobody's act of sharing: kept for the links others share with it */
@@ -113,7 +122,7 @@ enum {
 
 #define BACKFILL_OP_ASK  0 /* joins a request that is there: further back, the higher priority */
 #define BACKFILL_OP_MOVE 1 /* progress, or a failure to be tried again */
-#define BACKFILL_OP_DONE 2
+#define BACKFILL_OP_DONE 2 /* read back to `since_us`, to be rid of whatever asked no more */
 #define BACKFILL_OP_DROP 3 /* the account is gone, or nobody follows it any more */
 
 #define BACKFILL_FOR_GAP    0

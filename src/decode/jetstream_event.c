@@ -36,6 +36,11 @@ static bool fill_text(struct batch *batch, struct record **record, unsigned fiel
     return false;
 }
 
+static int64_t believed(int64_t time_us, const struct jetstream_terms *terms)
+{
+    return time_us <= terms->until_us ? time_us : terms->instead_us;
+}
+
 struct commit_names {
     struct bytes rev, operation, collection, rkey;
 };
@@ -59,8 +64,8 @@ static struct bytes read_cid(struct json commit)
     return cid.len > CID_MAX ? BYTES_ABSENT : cid;
 }
 
-static enum rc decode_commit(struct json commit, int64_t now_us, struct batch *batch,
-                             struct jetstream_event *event, struct err *err)
+static enum rc decode_commit(struct json commit, const struct jetstream_terms *terms,
+                             struct batch *batch, struct jetstream_event *event, struct err *err)
 {
     struct commit_names names;
     struct post_output out;
@@ -86,8 +91,8 @@ static enum rc decode_commit(struct json commit, int64_t now_us, struct batch *b
         .cid = read_cid(commit),
         .op = gone ? POST_OP_DELETE : POST_OP_PUT,
         .kind = repost ? POST_KIND_REPOST : POST_KIND_POST,
-        .shared_us = event->time_us,
-        .now_us = now_us,
+        .shared_us = believed(event->time_us, terms),
+        .now_us = terms->now_us,
         .body = body,
     };
     rc = post_record_add(&post, batch, &out);
@@ -97,7 +102,8 @@ static enum rc decode_commit(struct json commit, int64_t now_us, struct batch *b
 }
 
 static enum rc decode_account(struct json account, const struct jetstream_event *event,
-                              struct batch *batch, unsigned *added, struct err *err)
+                              const struct jetstream_terms *terms, struct batch *batch,
+                              unsigned *added, struct err *err)
 {
     bool active;
     if (!json_bool(json_get(account, "active"), &active))
@@ -108,13 +114,14 @@ static enum rc decode_account(struct json account, const struct jetstream_event 
     if (record == NULL)
         return RC_AGAIN;
     batch_set_int(record, ACCOUNT_ACTIVE, active);
-    batch_set_int(record, ACCOUNT_AT_US, event->time_us);
+    batch_set_int(record, ACCOUNT_AT_US, believed(event->time_us, terms));
     *added = 1;
     return RC_OK;
 }
 
 static enum rc decode_identity(struct json identity, const struct jetstream_event *event,
-                               struct batch *batch, unsigned *added)
+                               const struct jetstream_terms *terms, struct batch *batch,
+                               unsigned *added)
 {
     struct bytes handle = json_string_or_absent(json_get(identity, "handle"));
     if (handle.data == NULL || handle.len > HANDLE_MAX)
@@ -124,7 +131,7 @@ static enum rc decode_identity(struct json identity, const struct jetstream_even
     fill_text(batch, &record, IDENTITY_HANDLE, handle);
     if (record == NULL)
         return RC_AGAIN;
-    batch_set_int(record, IDENTITY_AT_US, event->time_us);
+    batch_set_int(record, IDENTITY_AT_US, believed(event->time_us, terms));
     *added = 1;
     return RC_OK;
 }
@@ -139,13 +146,13 @@ static enum rc read_did(struct json object, struct jetstream_event *event, struc
     return rc;
 }
 
-static bool is_wanted(const struct jetstream_wanted *wanted, const struct jetstream_event *event)
+static bool is_wanted(const struct jetstream_terms *terms, const struct jetstream_event *event)
 {
-    return wanted == NULL || wanted->wants == NULL || wanted->wants(wanted->arg, event->did);
+    return terms->wants == NULL || terms->wants(terms->arg, event->did);
 }
 
-static enum rc decode_v1(struct json root, int64_t now_us, const struct jetstream_wanted *wanted,
-                         struct batch *batch, struct jetstream_event *event, struct err *err)
+static enum rc decode_v1(struct json root, const struct jetstream_terms *terms, struct batch *batch,
+                         struct jetstream_event *event, struct err *err)
 {
     struct bytes kind;
     if (!json_i64(json_get(root, "time_us"), &event->time_us) || event->time_us <= 0)
@@ -154,14 +161,14 @@ static enum rc decode_v1(struct json root, int64_t now_us, const struct jetstrea
     if (rc != RC_OK)
         return rc;
     rc = want_string(root, "kind", 32, &kind, err);
-    if (rc != RC_OK || !is_wanted(wanted, event))
+    if (rc != RC_OK || !is_wanted(terms, event))
         return rc;
     if (bytes_equal_string(kind, "commit"))
-        return decode_commit(json_get(root, "commit"), now_us, batch, event, err);
+        return decode_commit(json_get(root, "commit"), terms, batch, event, err);
     if (bytes_equal_string(kind, "account"))
-        return decode_account(json_get(root, "account"), event, batch, &event->records, err);
+        return decode_account(json_get(root, "account"), event, terms, batch, &event->records, err);
     if (bytes_equal_string(kind, "identity"))
-        return decode_identity(json_get(root, "identity"), event, batch, &event->records);
+        return decode_identity(json_get(root, "identity"), event, terms, batch, &event->records);
     return RC_OK;
 }
 
@@ -183,9 +190,8 @@ static struct bytes kind_of(struct json payload)
     return bytes_make(mark + 1, type.len - (size_t)(mark + 1 - type.data));
 }
 
-static enum rc decode_payload(struct json payload, int64_t now_us,
-                              const struct jetstream_wanted *wanted, struct batch *batch,
-                              struct jetstream_event *event, struct err *err)
+static enum rc decode_payload(struct json payload, const struct jetstream_terms *terms,
+                              struct batch *batch, struct jetstream_event *event, struct err *err)
 {
     struct bytes kind = kind_of(payload), time;
     if (kind.data == NULL)
@@ -209,22 +215,23 @@ static enum rc decode_payload(struct json payload, int64_t now_us,
     if (!timestamp_parse(time, &event->time_us) || event->time_us <= 0)
         return err_set(err, RC_REJECT, "\"time\" is no time after 1970");
     rc = read_did(payload, event, err);
-    if (rc != RC_OK || !is_wanted(wanted, event))
+    if (rc != RC_OK || !is_wanted(terms, event))
         return rc;
     if (commit)
-        return decode_commit(payload, now_us, batch, event, err);
+        return decode_commit(payload, terms, batch, event, err);
     if (account)
-        return decode_account(json_get(payload, "account"), event, batch, &event->records, err);
+        return decode_account(json_get(payload, "account"), event, terms, batch, &event->records,
+                              err);
     if (identity)
-        return decode_identity(json_get(payload, "identity"), event, batch, &event->records);
+        return decode_identity(json_get(payload, "identity"), event, terms, batch, &event->records);
     return RC_OK;
 }
 
-enum rc jetstream_event_decode_wanted(struct json_doc *doc, struct bytes frame, int64_t now_us,
-                                      const struct jetstream_wanted *wanted, struct batch *batch,
-                                      struct jetstream_event *event, struct err *err)
+enum rc jetstream_event_decode_on(struct json_doc *doc, struct bytes frame,
+                                  const struct jetstream_terms *terms, struct batch *batch,
+                                  struct jetstream_event *event, struct err *err)
 {
-    assert(doc != NULL && batch != NULL && event != NULL);
+    assert(doc != NULL && terms != NULL && batch != NULL && event != NULL);
     struct json root;
     *event = (struct jetstream_event){0};
     enum rc rc = json_parse(doc, frame, &root, err);
@@ -233,9 +240,9 @@ enum rc jetstream_event_decode_wanted(struct json_doc *doc, struct bytes frame, 
     struct json type = json_get(root, "$type");
     struct bytes name = json_string_or_absent(type);
     if (json_type(type) == JSON_ABSENT)
-        return decode_v1(root, now_us, wanted, batch, event, err);
+        return decode_v1(root, terms, batch, event, err);
     if (bytes_equal_string(name, "message"))
-        return decode_payload(json_get(root, "payload"), now_us, wanted, batch, event, err);
+        return decode_payload(json_get(root, "payload"), terms, batch, event, err);
     event->message = bytes_equal_string(name, "error") ? JETSTREAM_ERROR : JETSTREAM_OTHER;
     take_word(json_get(root, "error"), event);
     return RC_OK;
@@ -244,5 +251,6 @@ enum rc jetstream_event_decode_wanted(struct json_doc *doc, struct bytes frame, 
 enum rc jetstream_event_decode(struct json_doc *doc, struct bytes frame, int64_t now_us,
                                struct batch *batch, struct jetstream_event *event, struct err *err)
 {
-    return jetstream_event_decode_wanted(doc, frame, now_us, NULL, batch, event, err);
+    struct jetstream_terms terms = {.now_us = now_us, .until_us = now_us, .instead_us = now_us};
+    return jetstream_event_decode_on(doc, frame, &terms, batch, event, err);
 }

@@ -33,10 +33,13 @@ struct jetstream_event {
     char word[JETSTREAM_WORD_MAX];
 };
 
-/* Whose events give records; NULL: everybody's. */
-struct jetstream_wanted {
-    bool (*wants)(const void *arg, struct bytes did);
+/* On what terms an event gives a record. An account's standing and its handle are ordered by the
+ * host's clock, so a time is kept as far as it is believed; a share's is never after `now_us`. */
+struct jetstream_terms {
+    bool (*wants)(const void *arg, struct bytes did); /* NULL: everybody's */
     const void *arg;
+    int64_t now_us;
+    int64_t until_us, instead_us; /* a time after `until_us` is taken for `instead_us` */
 };
 
 /* Parses `frame` (padded, see json_parse) and adds what it says to `batch`. Times in the future of
@@ -44,11 +47,9 @@ struct jetstream_wanted {
 must_check enum rc jetstream_event_decode(struct json_doc *doc, struct bytes frame, int64_t now_us,
                                           struct batch *batch, struct jetstream_event *event,
                                           struct err *err);
-/* The same, but an event of somebody else gives no record. */
-must_check enum rc jetstream_event_decode_wanted(struct json_doc *doc, struct bytes frame,
-                                                 int64_t now_us,
-                                                 const struct jetstream_wanted *wanted,
-                                                 struct batch *batch, struct jetstream_event *event,
-                                                 struct err *err);
+must_check enum rc jetstream_event_decode_on(struct json_doc *doc, struct bytes frame,
+                                             const struct jetstream_terms *terms,
+                                             struct batch *batch, struct jetstream_event *event,
+                                             struct err *err);
 
 #endif

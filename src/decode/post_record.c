@@ -43,7 +43,9 @@ static bool set_body(struct batch *batch, struct record *record, const struct po
         return batch_set_text(batch, record, POST_TEXT,
                               json_string_or_absent(json_get(post->body, "text")));
     }
-    struct bytes uri = json_string_or_absent(json_get(json_get(post->body, "subject"), "uri"));
+    struct bytes uri = post->subject;
+    if (uri.data == NULL)
+        uri = json_string_or_absent(json_get(json_get(post->body, "subject"), "uri"));
     struct bytes kept = arena_copy(&batch->arena, uri.len > SUBJECT_MAX ? BYTES_ABSENT : uri);
     set_subject(record, kept);
     return kept.data != NULL || uri.data == NULL || uri.len > SUBJECT_MAX;

@@ -18,13 +18,14 @@
 /* Everything is borrowed for the call. */
 struct post_input {
     struct bytes did, collection, rkey;
-    struct bytes rev;  /* absent: read from a feed, which does not tell */
-    struct bytes cid;  /* absent: not said */
-    int op, kind;      /* POST_OP_*, POST_KIND_* */
-    int64_t shared_us; /* the upstream's witness time ... */
-    int64_t now_us;    /* ... which is stored as this when it lies after it */
-    int64_t asof_seq;  /* counts only without a rev: commits known when the reading began */
-    struct json body;  /* what the account wrote; nobody looks at it in a delete */
+    struct bytes rev;     /* absent: read from a feed, which does not tell */
+    struct bytes cid;     /* absent: not said */
+    int op, kind;         /* POST_OP_*, POST_KIND_* */
+    int64_t shared_us;    /* the upstream's witness time ... */
+    int64_t now_us;       /* ... which is stored as this when it lies after it */
+    int64_t asof_seq;     /* counts only without a rev: commits known when the reading began */
+    struct json body;     /* what the account wrote; nobody looks at it in a delete */
+    struct bytes subject; /* of a repost whose body is not at hand: what it reposts */
 };
 
 struct post_output {

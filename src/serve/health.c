@@ -40,7 +40,11 @@ void health_print(const struct health_view *view, struct text *out)
     json_put_cstring(&writer, health_is_good(view) ? "healthy" : "degraded");
     json_key(&writer, "websocket_connected");
     json_put_bool(&writer, view->websocket_connected);
-    put_known(&writer, "last_event_seconds_ago", ago < 0 ? -1 : ago / 1000000);
+    json_key(&writer, "last_event_seconds_ago");
+    if (ago < 0)
+        json_put_null(&writer);
+    else
+        json_put_real(&writer, (double)(ago / 1000) / 1000);
     put_known(&writer, "cursor_time_us", view->cursor_time_us);
     put_known(&writer, "follows_count", view->follows_count);
     put_known(&writer, "backfill_queue_depth", view->backfill_queue_depth);

@@ -6,13 +6,34 @@
 
 #include <string.h>
 
-static void note_gap(struct jetstream *js, int64_t to_us)
+static void note_gap(struct jetstream *js, int64_t from_us, int64_t to_us, const char *reason)
 {
-    int64_t from_us = js->place.asked.from_us;
-    gap_note(&js->gaps, from_us, to_us);
+    gap_note(&js->gaps, from_us, to_us, reason);
     log_event(LOG_WARN, JETSTREAM_NAME, "gap",
               (struct log_field[]){log_string("host", jetstream_host_name(js)),
-                                   log_int("from_us", from_us), log_int("to_us", to_us), LOG_END});
+                                   log_int("from_us", from_us), log_int("to_us", to_us),
+                                   log_string("reason", reason), LOG_END});
+}
+
+static void note_ahead(struct jetstream *js, int64_t time_us, int64_t received_us)
+{
+    if (!js->ahead_told)
+        log_event(LOG_WARN, JETSTREAM_NAME, "time_ahead",
+                  (struct log_field[]){log_string("host", jetstream_host_name(js)),
+                                       log_int("time_us", time_us),
+                                       log_int("received_us", received_us),
+                                       log_string("next", "stored; the cursor stays"), LOG_END});
+    js->ahead_told = true;
+    js->ahead++;
+}
+
+static void note_success(struct jetstream *js)
+{
+    js->heard = true;
+    js->failures = 0;
+    jetstream_host_now(js)->asked_dictionary = false;
+    failover_succeeded(&js->stream, &js->pick, jetstream_mono(js) - js->dialled_us,
+                       jetstream_mono(js));
 }
 
 /* An event was understood: the place moves on, unless it shows that something else must be asked
@@ -21,7 +42,6 @@ static void move_on(struct jetstream *js, int64_t time_us, int64_t seq, int64_t 
                     int64_t *position)
 {
     int64_t behind_us = 0;
-    bool first = !js->place.asked.first_seen;
     enum jetstream_verdict verdict = jetstream_place_event(&js->place, jetstream_host_name(js),
                                                            time_us, seq, received_us, &behind_us);
     if (verdict == JETSTREAM_PLACE_BEHIND) {
@@ -33,15 +53,17 @@ static void move_on(struct jetstream *js, int64_t time_us, int64_t seq, int64_t 
         jetstream_connection_ask_again(js, "it began to count anew");
         return;
     }
-    *position = time_us;
+    *position = js->place.stand.time_us;
+    if (verdict == JETSTREAM_PLACE_AHEAD)
+        note_ahead(js, time_us, received_us);
     if (verdict == JETSTREAM_PLACE_GAP)
-        note_gap(js, time_us);
-    if (!first)
-        return;
-    js->failures = 0;
-    jetstream_host_now(js)->asked_dictionary = false;
-    failover_succeeded(&js->stream, &js->pick, jetstream_mono(js) - js->dialled_us,
-                       jetstream_mono(js));
+        note_gap(js, js->place.asked.from_us, js->place.asked.first_us,
+                 "older than the host's replay window");
+    int64_t from_us, to_us;
+    if (verdict != JETSTREAM_PLACE_AHEAD && jetstream_place_hole(&js->place, &from_us, &to_us))
+        note_gap(js, from_us, to_us, "a message was too large to be taken");
+    if (!js->heard)
+        note_success(js);
 }
 
 static void hear(struct jetstream *js, const struct jetstream_event *event)
@@ -71,9 +93,9 @@ static enum rc decode_json(struct jetstream *js, struct bytes json, int64_t rece
         move_on(js, peek.time_us, peek.seq, received_us, position);
         return RC_OK;
     }
-    struct jetstream_wanted wanted = {.wants = wants, .arg = &js->filter};
-    enum rc rc =
-        jetstream_event_decode_wanted(js->doc, json, received_us, &wanted, batch, &event, err);
+    struct jetstream_terms terms = {.wants = wants, .arg = &js->filter, .now_us = received_us};
+    jetstream_place_trust(&js->place, received_us, &terms.until_us, &terms.instead_us);
+    enum rc rc = jetstream_event_decode_on(js->doc, json, &terms, batch, &event, err);
     if (rc != RC_OK)
         return rc;
     if (event.message != JETSTREAM_EVENT) {
@@ -85,6 +107,13 @@ static enum rc decode_json(struct jetstream *js, struct bytes json, int64_t rece
     return RC_OK;
 }
 
+static enum rc skip(struct jetstream *js, const struct frame *frame, struct err *err)
+{
+    int64_t after_us = jetstream_place_skip(&js->place, frame->received_us);
+    return err_set(err, RC_REJECT, "a message of %llu bytes after %lld is over the %zu allowed",
+                   (unsigned long long)frame->skipped, (long long)after_us, js->frame_bytes_max);
+}
+
 enum rc jetstream_frames_decode(void *arg, const struct frame *frame, struct batch *batch,
                                 int64_t *position, struct err *err)
 {
@@ -93,7 +122,9 @@ enum rc jetstream_frames_decode(void *arg, const struct frame *frame, struct bat
     enum rc rc = RC_OK;
     if (js->asking_again)
         return RC_RETRY;
-    if (frame->binary)
+    if (frame->skipped > 0)
+        rc = skip(js, frame, err);
+    else if (frame->binary)
         rc = jetstream_packing_decode(&js->packing, frame->payload, &json, err);
     if (rc == RC_RETRY) {
         jetstream_packing_give_up(&js->packing, jetstream_host_now(js), err->text);

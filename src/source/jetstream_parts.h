@@ -17,7 +17,7 @@
 #include <assert.h>
 
 #define JETSTREAM_NAME            "jetstream"
-#define JETSTREAM_FRAME_BYTES_MAX ((size_t)2 << 20)
+#define JETSTREAM_FRAME_BYTES_MAX ((size_t)8 << 20)
 
 struct jetstream {
     struct source source;
@@ -27,6 +27,7 @@ struct jetstream {
     int64_t behind_us[JETSTREAM_ENDPOINTS_MAX];           /* what is known of their clocks */
     char **collections;
     size_t collection_count;
+    size_t frame_bytes_max; /* a larger one is gone past; it fits into the ring */
     uint32_t ping_ms, pong_ms_max, attempts_max;
     struct intake intake;
     struct json_doc *doc;
@@ -41,9 +42,11 @@ struct jetstream {
     struct timer again, tell;
     int64_t dialled_us; /* monotonic */
     bool asking_again;  /* what this connection still brings is asked for again */
+    bool heard;         /* an event came on this connection */
+    bool ahead_told;    /* that one of its events was of a time to come */
     struct err trouble;
     uint32_t failures;
-    uint64_t reconnects, filtered;
+    uint64_t reconnects, filtered, ahead;
 };
 
 static inline int64_t jetstream_wall(const struct jetstream *js)

@@ -9,6 +9,9 @@
 #define SKEW_US_MAX  (3600 * SECOND_US) /* what is further off is no clock: replay, or our own */
 #define DISORDER_US  (2 * SECOND_US)
 #define DISORDER_SEQ 1000
+#define CLOCK_US_MAX (24 * SKEW_US_MAX) /* how wrong our clock may be */
+#define TIME_US_MAX  (INT64_MAX - CLOCK_US_MAX)
+#define LEAD_US      DISORDER_US /* so much ahead of our clock is forgiven by the rewind */
 #define SEQ_END      INT64_C(1000000000000000) /* a cursor from here on is a time */
 #define QUIET_SHARE  24                        /* of the window: an hour of a day */
 #define TAIL_US      (2 * SECOND_US)
@@ -157,6 +160,51 @@ static bool misses_something(const struct jetstream_place *place, int64_t time_u
     return !asked->filtered && time_us > asked->stand_us + quiet_us;
 }
 
+/* The earliest of the run but its oldest, which the next event replaces; 0: it is too short. */
+static int64_t earliest_of_run(const struct jetstream_asked *asked)
+{
+    int64_t at_us = INT64_MAX;
+    if (asked->ahead_run + 1 < JETSTREAM_AHEAD_RUN)
+        return 0;
+    for (unsigned i = 0; i < JETSTREAM_AHEAD_RUN; i++)
+        if (i != asked->ahead_run % JETSTREAM_AHEAD_RUN && asked->ahead_us[i] < at_us)
+            at_us = asked->ahead_us[i];
+    return at_us;
+}
+
+/* Our own clock may be the wrong one, and a time that is not believed only orders what comes on one
+ * connection: so it is believed further than the stand follows it. */
+void jetstream_place_trust(const struct jetstream_place *place, int64_t received_us,
+                           int64_t *until_us, int64_t *instead_us)
+{
+    const struct jetstream_asked *asked = &place->asked;
+    int64_t run_us = earliest_of_run(asked);
+    *until_us = (run_us > received_us ? run_us : received_us) + CLOCK_US_MAX;
+    *instead_us = asked->time_max > 0   ? asked->time_max
+                  : asked->stand_us > 0 ? asked->stand_us
+                                        : received_us;
+}
+
+/* Up to where an event of this time moves the stand; 0: nowhere. */
+static int64_t believe(struct jetstream_place *place, int64_t time_us, int64_t received_us)
+{
+    struct jetstream_asked *asked = &place->asked;
+    int64_t until_us, instead_us, run_us = earliest_of_run(asked);
+    jetstream_place_trust(place, received_us, &until_us, &instead_us);
+    if (time_us > asked->time_max && time_us <= until_us)
+        asked->time_max = time_us;
+    if (time_us <= received_us + LEAD_US) {
+        asked->ahead_run = 0;
+        return time_us;
+    }
+    asked->ahead_us[asked->ahead_run++ % JETSTREAM_AHEAD_RUN] =
+        time_us < TIME_US_MAX ? time_us : TIME_US_MAX;
+    if (time_us <= place->stand.time_us)
+        return time_us;
+    int64_t at_us = time_us < run_us ? time_us : run_us;
+    return at_us <= received_us + SKEW_US_MAX ? at_us : 0;
+}
+
 static enum jetstream_verdict judge_first(struct jetstream_place *place, int64_t time_us,
                                           int64_t seq, int64_t *behind_us)
 {
@@ -222,20 +270,49 @@ enum jetstream_verdict jetstream_place_event(struct jetstream_place *place, cons
     assert(time_us > 0 && seq >= 0);
     enum jetstream_verdict verdict = JETSTREAM_PLACE_FINE;
     struct jetstream_asked *asked = &place->asked;
+    int64_t at_us = believe(place, time_us, received_us);
+    if (!asked->first_seen && (asked->first_us == 0 || time_us < asked->first_us))
+        asked->first_us = time_us;
+    if (at_us == 0 && !asked->first_seen && !asked->by_seq)
+        return JETSTREAM_PLACE_AHEAD; /* whether something is missing is not known yet */
     if (!asked->first_seen) {
-        verdict = judge_first(place, time_us, seq, behind_us);
+        verdict = judge_first(place, asked->first_us, seq, behind_us);
         if (!asked->first_seen)
             return verdict;
     }
-    if (place->crossing.open && !settle(&place->crossing, time_us, received_us, behind_us))
+    if (place->crossing.open && at_us > 0 &&
+        !settle(&place->crossing, at_us, received_us, behind_us))
         return JETSTREAM_PLACE_BEHIND;
     if (seq > asked->seq_max)
         asked->seq_max = seq;
-    if (time_us > place->stand.time_us)
-        move_stand(place, host, time_us, received_us);
+    if (at_us > 0)
+        asked->last_us = at_us;
+    if (at_us > place->stand.time_us)
+        move_stand(place, host, at_us, received_us);
     else if (strcmp(place->stand.host, host) == 0 && asked->seq_max > place->stand.seq)
         place->stand.seq = asked->seq_max;
-    return verdict;
+    return at_us == 0 ? JETSTREAM_PLACE_AHEAD : verdict;
+}
+
+int64_t jetstream_place_skip(struct jetstream_place *place, int64_t received_us)
+{
+    struct jetstream_asked *asked = &place->asked;
+    if (asked->hole_us == 0)
+        asked->hole_us = asked->last_us > 0   ? asked->last_us
+                         : asked->from_us > 0 ? asked->from_us
+                                              : received_us;
+    return asked->hole_us;
+}
+
+bool jetstream_place_hole(struct jetstream_place *place, int64_t *from_us, int64_t *to_us)
+{
+    struct jetstream_asked *asked = &place->asked;
+    if (asked->hole_us == 0)
+        return false;
+    *from_us = asked->hole_us;
+    *to_us = asked->last_us > asked->hole_us ? asked->last_us : asked->hole_us + 1;
+    asked->hole_us = 0;
+    return true;
 }
 
 /* ---- writing ---- */

@@ -17,6 +17,10 @@
  * because the server filters or because another host gave the position, our clock and the host's
  * replay window must tell. Silence of a filter is no gap.
  *
+ * An event may claim a time that has not come yet. One that stands alone with it moves nothing: the
+ * stand would skip all that happens until then. Only when one event after the other is ahead it is
+ * a clock that is, the host's or ours; then the stand follows the earliest of the latest few.
+ *
  * Owner: the source.  Pure: no I/O, no clock, no log. */
 #ifndef SOURCE_JETSTREAM_PLACE_H
 #define SOURCE_JETSTREAM_PLACE_H
@@ -29,6 +33,8 @@
 
 /* How far another host's position is rewound: further than two hosts' clocks are apart. */
 #define JETSTREAM_CROSS_REPLAY_US INT64_C(10000000)
+/* So many events in a row that are ahead of our clock are no mistake of one of them. */
+#define JETSTREAM_AHEAD_RUN 16
 
 struct jetstream_stand {
     char host[CURSOR_PROVIDER_MAX + 1]; /* empty: an operator said so */
@@ -49,6 +55,12 @@ struct jetstream_asked {
     int64_t from_us;  /* the time it stands for; 0: live */
     int64_t stand_us; /* where the stream stood */
     int64_t seq_max;  /* of its events */
+    int64_t time_max; /* of those whose time is believed */
+    int64_t first_us; /* the earliest up to the first of these */
+    int64_t last_us;  /* of the last of these */
+    int64_t hole_us;  /* after which time something was too large to be taken; 0: nowhere */
+    unsigned ahead_run;
+    int64_t ahead_us[JETSTREAM_AHEAD_RUN]; /* the latest times of the run */
 };
 
 /* A foreign stand was rewound; open until the clocks are compared. */
@@ -73,6 +85,7 @@ enum jetstream_verdict {
     JETSTREAM_PLACE_GAP,        /* from what was asked for to this event */
     JETSTREAM_PLACE_RENUMBERED, /* the host began to count anew: ask again, by time */
     JETSTREAM_PLACE_BEHIND,     /* the host's clock is behind: ask again, from further back */
+    JETSTREAM_PLACE_AHEAD,      /* the event's time is not believed: only its number counts */
 };
 
 void jetstream_place_init(struct jetstream_place *place, int64_t window_us);
@@ -86,11 +99,20 @@ must_check enum rc jetstream_place_resume(struct jetstream_place *place, struct 
 void jetstream_place_ask(struct jetstream_place *place, const struct jetstream_host *host,
                          const struct provider_proof *proof, int64_t behind_us, bool filtered,
                          int64_t now_us);
+/* How far the time of an event that comes now is believed, and what it is taken for beyond that. */
+void jetstream_place_trust(const struct jetstream_place *place, int64_t received_us,
+                           int64_t *until_us, int64_t *instead_us);
 /* An event of the host that was asked last; `received_us` is wall time. With a verdict to ask again
  * the stand has not moved; `behind_us` is set with JETSTREAM_PLACE_BEHIND. */
 enum jetstream_verdict jetstream_place_event(struct jetstream_place *place, const char *host,
                                              int64_t time_us, int64_t seq, int64_t received_us,
                                              int64_t *behind_us);
+/* A message came that was too large to be taken. Gives the time it comes after; what lies between
+ * that and the next event is missing. */
+int64_t jetstream_place_skip(struct jetstream_place *place, int64_t received_us);
+/* Whether the event that was taken last, and believed, ends such a hole, [from_us, to_us); it is
+ * told once. */
+bool jetstream_place_hole(struct jetstream_place *place, int64_t *from_us, int64_t *to_us);
 /* The host refused the cursor as too old. False: there is nothing else to ask for. */
 bool jetstream_place_too_old(struct jetstream_place *place);
 /* Adds the cursor row to a unit. RC_AGAIN: no room. */

@@ -55,6 +55,7 @@ struct source_view {
     int64_t last_event_us;                        /* wall time the last event came in */
     uint64_t events, records, rejected, reconnects, bytes;
     uint64_t filtered; /* events of accounts nobody asked for */
+    uint64_t ahead;    /* events whose time has not come: stored, but the cursor stays */
     bool compressed;   /* what comes now is */
     size_t follows;    /* accounts asked for; 0 when everybody's events are wanted */
     struct source_provider providers[SOURCE_PROVIDERS_MAX];

@@ -55,7 +55,7 @@ struct statement_group {
 
 extern const struct statement_group statements_accounts, statements_posts, statements_links,
     statements_cards, statements_shares, statements_follows, statements_backfill,
-    statements_content, statements_retention, statements_engine;
+    statements_content, statements_retention, statements_engine, statements_gap_sweep;
 
 size_t statement_count(void);
 /* In the order in which a commit runs them. */

@@ -30,12 +30,12 @@ static const struct statement statements[] = {
      "SELECT r.n, r.did, r.active, r.status, r.at_us {rows} WHERE true "
      "ON CONFLICT (did) DO UPDATE SET active = excluded.active, status = excluded.status, "
      "status_us = excluded.status_us "
-     "WHERE actors.status_us IS NULL OR excluded.status_us > actors.status_us"},
+     "WHERE actors.status_us IS NULL OR excluded.status_us >= actors.status_us"},
     {.kind = RECORD_IDENTITY, .sql =
      "INSERT INTO actors (id, did, handle, handle_us) "
      "SELECT r.n, r.did, r.handle, r.at_us {rows} WHERE true "
      "ON CONFLICT (did) DO UPDATE SET handle = excluded.handle, handle_us = excluded.handle_us "
-     "WHERE actors.handle_us IS NULL OR excluded.handle_us > actors.handle_us"},
+     "WHERE actors.handle_us IS NULL OR excluded.handle_us >= actors.handle_us"},
     {.kind = RECORD_PROFILE, .sql =
      "INSERT INTO actors (id, did, handle, handle_us, display_name, avatar, profile_us) "
      "SELECT r.n, r.did, r.handle, CASE WHEN r.handle IS NOT NULL THEN r.at_us END, "

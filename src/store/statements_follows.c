@@ -1,13 +1,112 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/statement.h"
 
+/* The lines of a list that stands since this commit, because all of them are there. */
+#define STANDING                                                                                   \
+    "listings l, follow_page p WHERE l.owner = r.owner AND l.listing = r.id AND p.owner = "        \
+    "r.owner "                                                                                     \
+    "AND p.listing = r.id "
+/* Whom we follow. */
+#define FIRST_DEGREE                                                                               \
+    "SELECT e.did FROM listings l JOIN follow_edge e ON e.owner = l.owner WHERE l.degree = 1 "
+/* Those whose lists made the second degree and who are not followed any more. */
+#define STRAY                                                                                      \
+    "SELECT l.owner FROM listings l WHERE l.degree = 2 AND (NOT EXISTS (SELECT 1 FROM circle c "   \
+    "WHERE c.did = l.owner AND c.degree = 1) OR EXISTS (SELECT 1 {rows} WHERE r.sources_min = "    \
+    "0)) "
+
 /* clang-format off */
 static const struct statement statements[] = {
+    /* ---- the pages of a list that is being read ---- */
     {.kind = RECORD_FOLLOW, .sql =
-     "INSERT INTO follow_page (owner, listing, did, handle, display_name, avatar) "
-     "SELECT r.owner, r.listing, r.did, r.handle, r.display_name, r.avatar {rows} WHERE true "
+     "DELETE FROM follow_page WHERE (owner, listing, did) IN "
+     "(SELECT p.owner, p.listing, p.did {rows with} follow_page p "
+     "WHERE p.owner = r.owner AND p.listing < r.listing)"},
+    {.kind = RECORD_FOLLOW, .sql =
+     "INSERT INTO follow_page (owner, listing, did, handle, display_name, avatar, n) "
+     "SELECT r.owner, r.listing, r.did, r.handle, r.display_name, r.avatar, r.n {rows} WHERE true "
      "ON CONFLICT (owner, listing, did) DO UPDATE SET handle = excluded.handle, "
      "display_name = excluded.display_name, avatar = excluded.avatar"},
+    /* ---- it is whole: it takes the place of the one before, or the owner is gone ---- */
+    {.kind = RECORD_LISTING, .each = true, .sql =
+     "INSERT INTO listings (owner, listing, degree, at_us, actor) "
+     "SELECT r.owner, r.id, r.degree, r.at_us, r.actor {rows} WHERE r.degree > 0 AND r.entries = "
+     "(SELECT count(*) FROM follow_page p WHERE p.owner = r.owner AND p.listing = r.id) "
+     "ON CONFLICT (owner) DO UPDATE SET listing = excluded.listing, degree = excluded.degree, "
+     "at_us = excluded.at_us, actor = excluded.actor WHERE excluded.listing > listings.listing"},
+    {.kind = RECORD_LISTING, .each = true, .sql =
+     "DELETE FROM listings WHERE owner IN (SELECT r.owner {rows} WHERE r.degree = 0)"},
+    {.kind = RECORD_LISTING, .each = true, .sql =
+     "DELETE FROM follow_edge WHERE owner IN (SELECT r.owner {rows} WHERE r.degree = 0)"},
+    {.kind = RECORD_LISTING, .each = true, .sql =
+     "DELETE FROM follow_edge WHERE (owner, did) IN (SELECT e.owner, e.did {rows with} "
+     "listings l, follow_edge e WHERE l.owner = r.owner AND l.listing = r.id "
+     "AND e.owner = r.owner AND NOT EXISTS (SELECT 1 FROM follow_page p "
+     "WHERE p.owner = r.owner AND p.listing = r.id AND p.did = e.did))"},
+    {.kind = RECORD_LISTING, .each = true, .sql =
+     "INSERT INTO follow_edge (owner, did, since_us) SELECT p.owner, p.did, r.at_us {rows with} "
+     STANDING "ON CONFLICT (owner, did) DO NOTHING"},
+    /* ---- what is known of those on it ---- */
+    {.kind = RECORD_LISTING, .each = true, .sql =
+     "INSERT INTO actors (id, did, handle, handle_us, display_name, avatar, profile_us) "
+     "SELECT p.n, p.did, p.handle, r.id, p.display_name, p.avatar, r.id {rows with} " STANDING
+     "AND r.degree = 1 ON CONFLICT (did) DO UPDATE SET "
+     "handle = CASE WHEN actors.handle_us > excluded.handle_us THEN actors.handle "
+     "ELSE excluded.handle END, "
+     "handle_us = CASE WHEN actors.handle_us > excluded.handle_us THEN actors.handle_us "
+     "ELSE excluded.handle_us END, "
+     "display_name = coalesce(excluded.display_name, actors.display_name), "
+     "avatar = coalesce(excluded.avatar, actors.avatar), profile_us = excluded.profile_us "
+     "WHERE actors.profile_us IS NULL OR excluded.profile_us > actors.profile_us"},
+    {.kind = RECORD_LISTING, .each = true, .sql =
+     "INSERT INTO backfill_queue (actor_did, priority, since_us, reason, next_us, queued_us, "
+     "asked_us) SELECT p.did, r.priority, r.since_us, 'newly followed', r.at_us, r.at_us, r.at_us "
+     "{rows with} " STANDING "AND r.degree = 1 AND r.since_us IS NOT NULL "
+     "AND NOT EXISTS (SELECT 1 FROM follows f WHERE f.did = p.did) "
+     "ON CONFLICT (actor_did) DO UPDATE SET "
+     "priority = CASE WHEN excluded.priority < backfill_queue.priority THEN excluded.priority "
+     "ELSE backfill_queue.priority END, "
+     "since_us = CASE WHEN excluded.since_us < backfill_queue.since_us THEN excluded.since_us "
+     "ELSE backfill_queue.since_us END"},
+    {.kind = RECORD_LISTING, .each = true, .sql =
+     "INSERT INTO follows (did, handle, display_name, added_at) "
+     "SELECT p.did, coalesce(a.handle, p.handle), p.display_name, {time r.at_us} "
+     "{rows with} actors a, " STANDING "AND a.did = p.did AND r.degree = 1 "
+     "ON CONFLICT (did) DO UPDATE SET handle = excluded.handle, "
+     "display_name = coalesce(excluded.display_name, follows.display_name)"},
+    {.kind = RECORD_LISTING, .each = true, .sql =
+     "DELETE FROM follow_page WHERE owner IN (SELECT r.owner {rows}) "
+     "AND listing <= (SELECT r.id {rows})"},
+    /* ---- whose sharing counts ---- */
+    {.kind = RECORD_LISTING, .each = true, .sql =
+     "DELETE FROM follows WHERE (did IN (SELECT c.did FROM circle c WHERE c.degree = 1) "
+     "OR EXISTS (SELECT 1 {rows} WHERE r.degree = 1 AND r.actors <= "
+     "(SELECT count(*) FROM listings l WHERE l.degree = 1))) "
+     "AND EXISTS (SELECT 1 {rows} WHERE r.degree < 2) AND did NOT IN (" FIRST_DEGREE ")"},
+    {.kind = RECORD_LISTING, .each = true, .sql =
+     "DELETE FROM circle WHERE degree = 1 AND EXISTS (SELECT 1 {rows} WHERE r.degree < 2) "
+     "AND did NOT IN (" FIRST_DEGREE ")"},
+    {.kind = RECORD_LISTING, .each = true, .sql =
+     "INSERT INTO circle (did, degree, sources) SELECT e.did, 1, count(*) "
+     "FROM listings l JOIN follow_edge e ON e.owner = l.owner WHERE l.degree = 1 "
+     "AND EXISTS (SELECT 1 {rows} WHERE r.degree < 2) GROUP BY e.did "
+     "ON CONFLICT (did) DO UPDATE SET degree = 1, sources = excluded.sources "
+     "WHERE circle.degree <> 1 OR circle.sources <> excluded.sources"},
+    {.kind = RECORD_LISTING, .each = true, .sql =
+     "DELETE FROM follow_edge WHERE owner IN (" STRAY ")"},
+    {.kind = RECORD_LISTING, .each = true, .sql =
+     "DELETE FROM listings WHERE owner IN (" STRAY ")"},
+    {.kind = RECORD_LISTING, .each = true, .sql =
+     "DELETE FROM circle WHERE degree = 2 "
+     "AND EXISTS (SELECT 1 {rows} WHERE r.sources_min IS NOT NULL)"},
+    {.kind = RECORD_LISTING, .each = true, .sql =
+     "INSERT INTO circle (did, degree, sources) SELECT s.did, 2, s.sources {rows with} "
+     "(SELECT e.did AS did, count(*) AS sources, "
+     "row_number() OVER (ORDER BY count(*) DESC, e.did) AS place "
+     "FROM listings l JOIN follow_edge e ON e.owner = l.owner WHERE l.degree = 2 "
+     "AND NOT EXISTS (SELECT 1 FROM circle c WHERE c.did = e.did) GROUP BY e.did) s "
+     "WHERE r.sources_min > 0 AND s.sources >= r.sources_min AND s.place <= r.second_max "
+     "ON CONFLICT (did) DO NOTHING"},
 };
 /* clang-format on */
 

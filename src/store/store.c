@@ -5,14 +5,30 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* NULL: not a store's address. */
+static const struct store_ops *find_ops(const char *url)
+{
+    if (strncmp(url, "sqlite:", 7) == 0)
+        return &store_sqlite_ops;
+    if (strncmp(url, "postgresql:", 11) == 0 || strncmp(url, "postgres:", 9) == 0)
+        return &store_postgres_ops;
+    return NULL;
+}
+
+const char *store_size_sql(const char *url)
+{
+    const struct store_ops *ops = find_ops(url);
+    assert(ops != NULL);
+    return ops->size_sql;
+}
+
 enum rc store_open(const char *url, enum store_mode mode, struct store **store, struct err *err)
 {
     assert(url != NULL && store != NULL);
+    const struct store_ops *ops = find_ops(url);
     *store = NULL;
-    if (strncmp(url, "sqlite:", 7) == 0)
-        return store_sqlite_ops.open(url, mode, store, err);
-    if (strncmp(url, "postgresql:", 11) == 0 || strncmp(url, "postgres:", 9) == 0)
-        return store_postgres_ops.open(url, mode, store, err);
+    if (ops != NULL)
+        return ops->open(url, mode, store, err);
     return err_set(err, RC_REJECT,
                    "store.url must begin with sqlite: or postgresql:// (got \"%.40s\")", url);
 }

@@ -42,6 +42,7 @@ struct store {
 struct store_ops {
     const char *name;
     const struct migration *migrations;
+    const char *size_sql; /* answers how many bytes it takes */
     enum rc (*open)(const char *url, enum store_mode mode, struct store **store, struct err *err);
     void (*close)(struct store *store);
     /* Runs a text of several statements in one transaction. */
@@ -60,6 +61,9 @@ struct store_ops {
     /* Whether somebody has the store open for writing; appends who it says it is. */
     enum rc (*writer)(struct store *store, bool *alive, struct text *holder, struct err *err);
 };
+
+/* What the database at this address is asked for how many bytes it takes; one number. */
+const char *store_size_sql(const char *url);
 
 extern const struct store_ops store_sqlite_ops, store_postgres_ops;
 

@@ -366,6 +366,7 @@ static enum rc refuse_backup(struct store *base, const char *path, struct err *e
 const struct store_ops store_postgres_ops = {
     .name = "postgres",
     .migrations = migrations_postgres,
+    .size_sql = "SELECT pg_database_size(current_database())",
     .open = open_postgres,
     .close = close_postgres,
     .script = run_script,

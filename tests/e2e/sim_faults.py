@@ -78,6 +78,29 @@ class Faults(unittest.TestCase):
         self.assertEqual(self.open().texts(len(expected)), expected)
         self.assertEqual(len(self.lost()), 500 - len(expected))
 
+    def test_a_host_may_leave_out_a_collection_until_told_otherwise(self):
+        self.sim.arm("name=omit&collection=app.bsky.feed.repost")
+        expected = [line for line in self.log if '"collection":"app.bsky.feed.repost"' not in line]
+        self.assertEqual(self.open().texts(len(expected)), expected)
+        left_out = 500 - len(expected)
+        self.assertEqual((self.sim.fired("omit"), len(self.lost())), (left_out, left_out))
+        self.assertEqual(self.sim.ask("DELETE", "/_sim/fault?name=omit")[0], 200)
+        self.assertEqual(self.open().texts(500), self.log)
+
+    def test_the_clock_of_a_host_may_be_off(self):
+        """Times on the wire and times taken as cursors are off by the same."""
+        for off in (-7000000, 3000):
+            self.sim.arm(f"name=skew&us={off}")
+            got = [json.loads(line) for line in self.open().texts(500)]
+            right = [json.loads(line) for line in self.log]
+            self.assertEqual([event.pop("time_us") - off for event in got],
+                             [event.pop("time_us") for event in right])
+            self.assertEqual(got, right)
+            at = json.loads(self.log[250])["time_us"] + off
+            self.assertEqual(len(self.open(f"?cursor={at}").texts(250)), 250)
+        self.assertEqual(self.sim.fired("skew"), 2 * 750)
+        self.assertEqual(self.sim.ask("POST", "/_sim/fault?name=skew&us=soon")[0], 400)
+
     def test_garbage_and_half_an_event_come_before_the_whole_one(self):
         self.sim.arm("name=garbage&after=2")
         self.sim.arm("name=truncate&after=3")

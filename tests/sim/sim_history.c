@@ -28,7 +28,8 @@ static void put_head(const struct sim_history *history, size_t at, int host, con
                      struct text *out)
 {
     text_appendf(out, "{\"did\":\"did:plc:sim%04u\",\"time_us\":%" PRId64 ",\"kind\":\"%s\",",
-                 history->events[at].did, sim_history_time(history, at, host), kind);
+                 history->events[at].did,
+                 sim_history_time(history, at, host) + history->events[at].lead_us, kind);
 }
 
 static void put_commit(const struct sim_history *history, size_t at, int host, struct text *out)
@@ -223,10 +224,18 @@ static void make_commit(struct sim_event *event, struct sim_swarm *swarm, bool *
                                                       : sim_between(swarm, 5000, 70000));
 }
 
+/* Months to years: beyond what a replay or a wrong clock of ours could make the present. */
+static int64_t choose_lead(struct sim_swarm *swarm)
+{
+    return sim_between(swarm, 60, 4000) * INT64_C(86400000000);
+}
+
 static void make_event(struct sim_event *event, struct sim_swarm *swarm, bool *alive)
 {
     unsigned dice = below(swarm, 100);
     event->did = below(swarm, SIM_DIDS);
+    if (sim_strikes(swarm, FAULT_TIME_AHEAD))
+        event->lead_us = choose_lead(swarm);
     if (sim_strikes(swarm, FAULT_GARBAGE_IN_LOG)) {
         event->kind = EVENT_GARBAGE;
         event->shape = below(swarm, GARBAGE_SHAPES);

@@ -3,7 +3,8 @@
  * sim_history.h - what happened upstream: one log of events, made from a seed.
  *
  * All hosts send the same log, each with its own clock: an event's `time_us` at a host is its true
- * time plus the host's skew. Every event can be told from what was stored of it: its revision, its
+ * time plus the host's skew. A few events claim, at every host, a time that has not come; they are
+ * kept where they happened. Every event can be told from what was stored of it: its revision, its
  * text, its status and its handle carry its number. Some entries are garbage: bytes that no decoder
  * may accept, sent again at every replay like everything else. */
 #ifndef TESTS_SIM_HISTORY_H
@@ -32,7 +33,8 @@ enum sim_kind {
 };
 
 struct sim_event {
-    int64_t at_us; /* true time, strictly increasing */
+    int64_t at_us;   /* true time, strictly increasing */
+    int64_t lead_us; /* of the time it claims */
     enum sim_kind kind;
     unsigned shape; /* of garbage, of noise; of a put: whether it is an update */
     unsigned did, rkey;

@@ -24,6 +24,7 @@ static const struct {
     [FAULT_BURST] = {"burst", 300000},
     [FAULT_HOST_SKEW] = {"host_skew", 1000000},
     [FAULT_RETENTION] = {"retention", 1000000},
+    [FAULT_TIME_AHEAD] = {"time_ahead", 20000},
     [FAULT_WALL_FORWARD] = {"wall_forward", 60000},
     [FAULT_WALL_BACK] = {"wall_back", 60000},
     [FAULT_STORE_BUSY] = {"store_busy", 60000},

@@ -54,11 +54,14 @@ static bool lies_in_gap(const struct sim_world *world, size_t at)
 }
 
 /* Status and handle are judged by the time a host saw them, so two that are closer together than
- * the hosts' clocks are apart may come out either way round. */
+ * the hosts' clocks are apart may come out either way round; so may two at the very beginning of a
+ * connection, of which the first claims a time to come. */
 static bool stands_for(const struct sim_world *world, size_t standing, size_t at)
 {
     const struct sim_event *events = world->history.events;
     int64_t slack_us = sim_has(&world->swarm, FAULT_HOST_SKEW) ? 2 * SIM_SKEW_US_MAX : 0;
+    if (sim_has(&world->swarm, FAULT_TIME_AHEAD))
+        slack_us += CROSS_US;
     return standing >= at || events[at].at_us - events[standing].at_us < slack_us;
 }
 
@@ -213,7 +216,9 @@ static void check_post(struct sim_world *world, size_t key, struct text *body)
     bool true_clocks = !sim_has(&world->swarm, FAULT_HOST_SKEW) &&
                        !sim_has(&world->swarm, FAULT_WALL_BACK) &&
                        !sim_has(&world->swarm, FAULT_WALL_FORWARD);
-    if (true_clocks && post->shared_us > event->at_us)
+    /* A time that is not believed becomes that of what came before it. */
+    bool before = event->lead_us > 0 && sim_has(&world->swarm, FAULT_REORDER);
+    if (true_clocks && post->shared_us > event->at_us + (before ? DISORDER_US : 0))
         sim_fail(world, "post %zu was shared later than it happened", key);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define SECOND_US      INT64_C(1000000)
+#define WALL_US_MAX    (12 * 3600 * SECOND_US) /* a clock that is further off is not looked at */
 #define DRAIN_US_MAX   (3 * 3600 * SECOND_US)
 #define DRAIN_STEP_MAX 2000000
 
@@ -175,7 +176,7 @@ static void change_weather(void *arg)
         return;
     if (sim_strikes(swarm, FAULT_WALL_FORWARD))
         world->wall_offset_us += sim_between(swarm, 1, 7200) * SECOND_US;
-    if (sim_strikes(swarm, FAULT_WALL_BACK))
+    if (world->wall_offset_us > -WALL_US_MAX && sim_strikes(swarm, FAULT_WALL_BACK))
         world->wall_offset_us -= sim_between(swarm, 1, 7200) * SECOND_US;
     if (sim_strikes(swarm, FAULT_STORE_STALL))
         world->stalled_until_us = world->now_us + sim_between(swarm, 1, 600) * SECOND_US;
@@ -264,6 +265,13 @@ static void drain(struct sim_world *world)
 {
     world->swarm.healed = true;
     sim_trace(world, "healed");
+    /* With a clock that is behind, one event alone shows nothing, and this upstream has no later
+     * ones: the clock is set, and the process begun anew. */
+    if (sim_has(&world->swarm, FAULT_WALL_BACK)) {
+        world->wall_offset_us = 0;
+        if (world->life != NULL)
+            end_life(world, true);
+    }
     int64_t tip_us = world->history.events[world->history.count - 1].at_us;
     int64_t by_us = (world->now_us > tip_us ? world->now_us : tip_us) + DRAIN_US_MAX;
     for (uint64_t i = 0; !sim_verdict_drained(world); i++)

@@ -38,6 +38,36 @@ static void providers_become_typed_entries(void **state)
            "t.yaml:1:16: providers.x is text; it must be a map of settings\n");
 }
 
+static void one_appview_needs_no_brackets_and_a_login_both_halves(void **state)
+{
+    (void)state;
+    struct text shown = {0};
+    struct loaded a = load("bluesky: {appview: http://one.example}\n");
+    expect_good(&a);
+    assert_int_equal(a.config.bluesky.appview.count, 1);
+    assert_string_equal(a.config.bluesky.appview.items[0], "http://one.example");
+    unload(&a);
+    a = load("bluesky:\n  appview: [http://one.example, http://two.example]\n"
+             "  identifier: me.example\n  app_password: " CANARY "\n"
+             "  second_degree: {enabled: true, sources_min: 2}\n");
+    expect_good(&a);
+    assert_int_equal(a.config.bluesky.appview.count, 2);
+    assert_true(a.config.bluesky.second_degree.enabled);
+    assert_int_equal(a.config.bluesky.second_degree.sources_min, 2);
+    assert_true(bytes_equal_string(secret_reveal(&a.config.bluesky.app_password), CANARY));
+    config_print(&a.config, &shown);
+    assert_null(strstr(text_string(&shown), CANARY));
+    assert_non_null(strstr(text_string(&shown), "  second_degree:\n    enabled: true"));
+    text_free(&shown);
+    unload(&a);
+    expect("bluesky: {appview: nowhere}\n",
+           "t.yaml:1:20: bluesky.appview has the entry \"nowhere\"; it must be an https:// or "
+           "http:// address with a host\n");
+    expect("bluesky: {identifier: me.example}\n",
+           "t.yaml:1:23: bluesky.identifier is given and bluesky.app_password is not; a login "
+           "needs both\n");
+}
+
 static void a_secret_comes_from_its_file(void **state)
 {
     (void)state;
@@ -60,7 +90,8 @@ static void a_secret_comes_from_its_file(void **state)
     text_clear(&yaml);
     text_appendf(&yaml, "providers:\n  kraken:\n    api_key: x\n    api_key_file: %s\n", path);
     expect(yaml.data,
-           "t.yaml:4:19: providers.kraken has both api_key and api_key_file; give one\n");
+           "t.yaml:4:19: both providers.kraken.api_key and providers.kraken.api_key_file "
+           "are given; give one\n");
     unlink(path);
     text_free(&yaml);
     expect("providers:\n  kraken:\n    api_secret_file: no/such/file\n",
@@ -211,6 +242,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(providers_become_typed_entries),
+        cmocka_unit_test(one_appview_needs_no_brackets_and_a_login_both_halves),
         cmocka_unit_test(a_secret_comes_from_its_file),
         cmocka_unit_test(no_secret_is_ever_printed),
         cmocka_unit_test(collections_become_typed_entries),

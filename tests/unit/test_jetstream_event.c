@@ -83,6 +83,22 @@ static void a_time_in_the_future_is_stored_as_now(void **state)
     assert_true(desk->event.time_us == INT64_C(1900000000000000));
 }
 
+static void an_account_of_the_future_does_not_pin_its_standing_or_its_handle(void **state)
+{
+    struct desk *desk = *state;
+    assert_int_equal(decode(desk, "{\"did\":\"did:plc:a\",\"time_us\":1900000000000000,"
+                                  "\"kind\":\"account\",\"account\":{\"active\":false}}"),
+                     RC_OK);
+    assert_true(desk->batch.first[RECORD_ACCOUNT]->fields[ACCOUNT_AT_US].i == NOW_US);
+    struct jetstream_terms terms = {.now_us = NOW_US, .until_us = NOW_US, .instead_us = 77};
+    char padded[512] = "{\"did\":\"did:plc:a\",\"time_us\":1900000000000000,"
+                       "\"kind\":\"identity\",\"identity\":{\"handle\":\"a.example\"}}";
+    assert_int_equal(jetstream_event_decode_on(desk->doc, bytes_of(padded), &terms, &desk->batch,
+                                               &desk->event, &desk->err),
+                     RC_OK);
+    assert_true(desk->batch.first[RECORD_IDENTITY]->fields[IDENTITY_AT_US].i == 77);
+}
+
 static void other_collections_and_kinds_pass_without_a_record(void **state)
 {
     struct desk *desk = *state;
@@ -233,6 +249,7 @@ int main(void)
         AT_DESK(a_post_becomes_a_record_with_its_witness_time),
         AT_DESK(a_delete_needs_no_record),
         AT_DESK(a_time_in_the_future_is_stored_as_now),
+        AT_DESK(an_account_of_the_future_does_not_pin_its_standing_or_its_handle),
         AT_DESK(other_collections_and_kinds_pass_without_a_record),
         AT_DESK(malformed_events_are_rejected_and_leave_the_batch_as_it_was),
         AT_DESK(a_full_batch_asks_for_another_one),

@@ -68,6 +68,12 @@ static enum jetstream_verdict take(struct desk *desk, const struct jetstream_hos
                                  &desk->behind_us);
 }
 
+static void take_ahead(struct desk *desk, int count, int64_t lead_us)
+{
+    for (int i = 0; i < count; i++)
+        take(desk, &desk->v1, T0 + lead_us + i * 1000, 0, T0 + i * 1000);
+}
+
 static void without_a_place_the_stream_begins_live(void **state)
 {
     struct desk *desk = *state;
@@ -244,9 +250,64 @@ static void a_clock_that_is_ahead_of_ours_is_rewound_by_as_much(void **state)
 {
     struct desk *desk = *state;
     ask(desk, &desk->v1, T0);
-    take(desk, &desk->v1, T0 + 60 * SECOND, 0, T0);
-    assert_true(ask(desk, &desk->other, T0) == T0 - 10 * SECOND);
+    take_ahead(desk, JETSTREAM_AHEAD_RUN, 60 * SECOND);
+    assert_true(desk->place.stand.time_us == T0 + 60 * SECOND);
+    assert_true(ask(desk, &desk->other, T0) < T0 - 9 * SECOND);
     assert_true(ask(desk, &desk->v1, T0) == T0 + 58 * SECOND);
+}
+
+static void an_event_alone_in_its_future_moves_nothing(void **state)
+{
+    struct desk *desk = *state;
+    ask(desk, &desk->v1, T0);
+    take(desk, &desk->v1, T0, 0, T0);
+    assert_int_equal(take(desk, &desk->v1, T0 + 9000 * HOUR, 0, T0), JETSTREAM_PLACE_AHEAD);
+    take_ahead(desk, JETSTREAM_AHEAD_RUN - 2, HOUR / 2);
+    assert_true(desk->place.stand.time_us == T0);
+    assert_int_equal(take(desk, &desk->v1, T0 + SECOND, 0, T0 + SECOND), JETSTREAM_PLACE_FINE);
+    assert_true(desk->place.stand.time_us == T0 + SECOND);
+    assert_true(ask(desk, &desk->v1, T0 + SECOND) == T0 - SECOND);
+    /* As the first of a connection it is no judge of what is missing. */
+    assert_int_equal(take(desk, &desk->v1, T0 + HOUR, 0, T0 + SECOND), JETSTREAM_PLACE_AHEAD);
+    assert_false(desk->place.asked.first_seen);
+    assert_int_equal(take(desk, &desk->v1, T0 - SECOND, 0, T0 + SECOND), JETSTREAM_PLACE_FINE);
+}
+
+static void a_clock_hours_ahead_moves_nothing_however_often_it_says_so(void **state)
+{
+    struct desk *desk = *state;
+    ask(desk, &desk->v1, T0);
+    take(desk, &desk->v1, T0, 0, T0);
+    take_ahead(desk, 10 * JETSTREAM_AHEAD_RUN, 2 * HOUR);
+    assert_true(desk->place.stand.time_us == T0);
+}
+
+static void a_number_goes_on_when_its_time_is_not_believed(void **state)
+{
+    struct desk *desk = *state;
+    ask(desk, &desk->v2, T0);
+    take(desk, &desk->v2, T0, 5000, T0);
+    assert_int_equal(take(desk, &desk->v2, T0 + 9000 * HOUR, 5001, T0), JETSTREAM_PLACE_AHEAD);
+    assert_true(desk->place.stand.time_us == T0 && desk->place.stand.seq == 5001);
+    assert_true(ask(desk, &desk->v2, T0 + SECOND) == 4001);
+    assert_int_equal(take(desk, &desk->v2, T0 + 9000 * HOUR, 5001, T0), JETSTREAM_PLACE_AHEAD);
+    assert_true(desk->place.asked.first_seen);
+    assert_true(ask(desk, &desk->other, T0 + SECOND) == T0 - 10 * SECOND);
+}
+
+static void a_time_not_believed_is_taken_for_that_of_the_stream(void **state)
+{
+    struct desk *desk = *state;
+    int64_t until_us, instead_us;
+    ask(desk, &desk->v1, T0);
+    jetstream_place_trust(&desk->place, T0, &until_us, &instead_us);
+    assert_true(until_us == T0 + 24 * HOUR && instead_us == T0);
+    take(desk, &desk->v1, T0 - HOUR, 0, T0);
+    jetstream_place_trust(&desk->place, T0, &until_us, &instead_us);
+    assert_true(until_us == T0 + 24 * HOUR && instead_us == T0 - HOUR);
+    take_ahead(desk, JETSTREAM_AHEAD_RUN - 1, 2 * HOUR);
+    jetstream_place_trust(&desk->place, T0, &until_us, &instead_us);
+    assert_true(until_us == T0 + 26 * HOUR); /* so many agree: it is a clock */
 }
 
 static void nothing_understood_yet_is_no_place_to_write(void **state)
@@ -275,6 +336,10 @@ int main(void)
         AT_DESK(a_host_whose_clock_is_behind_is_asked_from_further_back),
         AT_DESK(the_end_of_a_replay_shows_a_clock_that_is_behind),
         AT_DESK(a_clock_that_is_ahead_of_ours_is_rewound_by_as_much),
+        AT_DESK(an_event_alone_in_its_future_moves_nothing),
+        AT_DESK(a_clock_hours_ahead_moves_nothing_however_often_it_says_so),
+        AT_DESK(a_number_goes_on_when_its_time_is_not_believed),
+        AT_DESK(a_time_not_believed_is_taken_for_that_of_the_stream),
         AT_DESK(nothing_understood_yet_is_no_place_to_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

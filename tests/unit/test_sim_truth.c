@@ -223,7 +223,9 @@ static void truth_is_sorted_and_narrowed_as_asked(void **state)
     unsigned rows = 0;
     world_grow(world, 4000);
     truth_write(world, &(struct truth_scope){0}, &all);
-    truth_write(world, &(struct truth_scope){.followed_only = true}, &part);
+    bool *follows = world_follows(world, 0);
+    truth_write(world, &(struct truth_scope){.accounts = follows}, &part);
+    free(follows);
     struct bytes last = BYTES_ABSENT;
     for (const char *at = strchr(part.data, '\n') + 1; *at != '\0'; rows++) {
         const char *end = strchr(at, '\n') + 1;

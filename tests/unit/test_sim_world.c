@@ -119,7 +119,10 @@ static void a_facet_covers_the_link_that_is_shown(void **state)
             if (shown == 0)
                 continue;
             assert_true(link->end <= post.text_len && shown > 3);
-            assert_memory_equal(post.text + link->begin, strstr(link->url, "//") + 2, shown - 3);
+            /* In full, or without the scheme and with three dots for the rest. */
+            bool full = shown == strlen(link->url);
+            assert_memory_equal(post.text + link->begin,
+                                full ? link->url : strstr(link->url, "//") + 2, shown - 3);
             facets++;
         }
     }

@@ -89,17 +89,20 @@ CREATE TABLE providers (
     PRIMARY KEY (source, name)
 );
 
+-- An account has one row, however often it was asked for; `asked_us` is the last time that only a
+-- reading which begins later will do.
 CREATE TABLE backfill_queue (
-    id BIGINT PRIMARY KEY,
-    actor_did TEXT COLLATE "C" NOT NULL UNIQUE,
+    actor_did TEXT COLLATE "C" PRIMARY KEY,
     priority BIGINT NOT NULL,
     since_us BIGINT NOT NULL,
     sweep TEXT,
     reason TEXT,
     attempts BIGINT NOT NULL DEFAULT 0,
     next_us BIGINT NOT NULL,
-    queued_us BIGINT NOT NULL
+    queued_us BIGINT NOT NULL,
+    asked_us BIGINT NOT NULL
 );
+CREATE INDEX backfill_queue_next ON backfill_queue (priority, queued_us, actor_did);
 
 CREATE TABLE tombstones (
     collection TEXT COLLATE "C" NOT NULL,

@@ -28,6 +28,7 @@ CREATE TABLE follow_page (
     handle TEXT COLLATE "C" NOT NULL,
     display_name TEXT COLLATE "C",
     avatar TEXT COLLATE "C",
+    n BIGINT NOT NULL,
     PRIMARY KEY (owner, listing, did)
 );
 
@@ -43,7 +44,8 @@ CREATE TABLE listings (
     owner TEXT COLLATE "C" PRIMARY KEY,
     listing BIGINT NOT NULL,
     degree BIGINT NOT NULL,
-    at_us BIGINT NOT NULL
+    at_us BIGINT NOT NULL,
+    actor TEXT COLLATE "C" -- one of ours, as configured
 );
 
 -- Whose sharing counts: 1, whom we follow; 2, whom at least so many of those follow.

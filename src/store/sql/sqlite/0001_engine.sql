@@ -89,17 +89,20 @@ CREATE TABLE providers (
     PRIMARY KEY (source, name)
 ) WITHOUT ROWID;
 
+-- An account has one row, however often it was asked for; `asked_us` is the last time that only a
+-- reading which begins later will do.
 CREATE TABLE backfill_queue (
-    id INTEGER PRIMARY KEY,
-    actor_did TEXT NOT NULL UNIQUE,
+    actor_did TEXT PRIMARY KEY,
     priority INTEGER NOT NULL,
     since_us INTEGER NOT NULL,
     sweep TEXT,
     reason TEXT,
     attempts INTEGER NOT NULL DEFAULT 0,
     next_us INTEGER NOT NULL,
-    queued_us INTEGER NOT NULL
-);
+    queued_us INTEGER NOT NULL,
+    asked_us INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX backfill_queue_next ON backfill_queue (priority, queued_us, actor_did);
 
 CREATE TABLE tombstones (
     collection TEXT NOT NULL,

@@ -28,6 +28,7 @@ CREATE TABLE follow_page (
     handle TEXT NOT NULL,
     display_name TEXT,
     avatar TEXT,
+    n INTEGER NOT NULL,
     PRIMARY KEY (owner, listing, did)
 ) WITHOUT ROWID;
 
@@ -43,7 +44,8 @@ CREATE TABLE listings (
     owner TEXT PRIMARY KEY,
     listing INTEGER NOT NULL,
     degree INTEGER NOT NULL,
-    at_us INTEGER NOT NULL
+    at_us INTEGER NOT NULL,
+    actor TEXT -- one of ours, as configured
 ) WITHOUT ROWID;
 
 -- Whose sharing counts: 1, whom we follow; 2, whom at least so many of those follow.

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon_appview.h"
+
+#include "daemon_providers.h"
+#include "sys/clock.h"
+
+#include <stdlib.h>
+
+#define NAME     "appview"
+#define ASKS_MAX 1024
+
+struct appview_part {
+    struct part part;
+    const struct part_env *env;
+    struct daemon_providers providers;
+    bool stopping;
+};
+
+static struct appview_pace pace_of(const struct config *config)
+{
+    return (struct appview_pace){
+        .spacing_ms = (uint32_t)config->backfill.rate_limit_ms,
+        .flights_max = (uint32_t)config->backfill.max_concurrent,
+        .retries_max =
+            (uint32_t)(config->bluesky.mode == CONFIG_MODE_POLLING ? config->polling.max_retries
+                                                                   : config->backfill.max_retries),
+        .backoff_ms = (uint32_t)config->polling.retry_backoff_ms,
+    };
+}
+
+enum rc daemon_appview_make(const struct config *config, struct runtime *runtime,
+                            struct appview **appview, struct err *err)
+{
+    struct appview_options options = {.endpoints = config->bluesky.appview.items,
+                                      .endpoint_count = config->bluesky.appview.count,
+                                      .asks_max = ASKS_MAX,
+                                      .pace = pace_of(config)};
+    return appview_new(runtime, &options, appview, err);
+}
+
+static void look(struct part *part, int64_t now_us)
+{
+    struct appview_part *self = (struct appview_part *)part;
+    struct source_view view = {0};
+    struct appview_view work;
+    (void)now_us;
+    appview_look(self->env->appview, &work);
+    if (self->stopping || work.requests == 0)
+        return; /* of those nobody has asked there is nothing to tell */
+    appview_show(self->env->appview, &view);
+    daemon_providers_look(&self->providers, NAME, &view, clock_wall_us(), &self->env->source);
+}
+
+static void reload(struct part *part, const struct config *fresh)
+{
+    struct appview_pace pace = pace_of(fresh);
+    appview_tune(((struct appview_part *)part)->env->appview, &pace);
+}
+
+static void stop(struct part *part)
+{
+    ((struct appview_part *)part)->stopping = true;
+}
+
+static void free_part(struct part *part)
+{
+    free(part);
+}
+
+static const struct part_ops ops = {
+    .look = look, .reload = reload, .stop = stop, .free = free_part};
+
+struct part *appview_part_new(const struct part_env *env)
+{
+    struct appview_part *self = memory_new_zeroed(1, sizeof *self);
+    self->part.ops = &ops;
+    self->env = env;
+    return &self->part;
+}

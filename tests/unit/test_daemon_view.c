@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every number and every alarm that people see follows its cause, and goes when the cause goes. */
+#include "daemon_uptime.h"
+#include "daemon_view.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SECOND INT64_C(1000000)
+#define MINUTE (60 * SECOND)
+#define HOUR   (60 * MINUTE)
+#define NOW    (INT64_C(1794700000) * SECOND)
+
+/* A daemon that is well: connected, written, all counted. */
+static struct daemon_view well(void)
+{
+    struct daemon_view view = {.at_us = NOW,
+                               .started_us = NOW - HOUR,
+                               .has_source = true,
+                               .source_name = "jetstream",
+                               .rate = 480,
+                               .connected_percent = 100,
+                               .stored = {.size = 1000,
+                                          .gaps_open = 0,
+                                          .follows = 342,
+                                          .backfill_queue = 5,
+                                          .urgent_since_us = -1},
+                               .size_alert = 3 * INT64_C(1000000000)};
+    view.source.state = SOURCE_LIVE;
+    view.source.last_event_us = NOW - 2300000;
+    view.source.received_us = view.source.committed_us = NOW - 3 * SECOND;
+    return view;
+}
+
+static struct health_view judged(const struct daemon_view *view)
+{
+    struct health_view health = {0};
+    daemon_view_health(view, NOW, &health);
+    return health;
+}
+
+static bool complains(const struct daemon_view *view, const char *words)
+{
+    struct health_view health = judged(view);
+    for (size_t i = 0; i < health.reason_count; i++)
+        if (strstr(health.reasons[i], words) != NULL)
+            return true;
+    return false;
+}
+
+static double metric_of(const struct daemon_view *view, const char *name)
+{
+    struct metrics *metrics = metrics_new();
+    struct text out = {0};
+    char line[96];
+    double value = -1;
+    daemon_view_metrics(view, NOW, metrics);
+    metrics_print(metrics, &out);
+    snprintf(line, sizeof line, "\n%s ", name);
+    const char *at = strstr(text_string(&out), line);
+    if (at != NULL)
+        assert_int_equal(sscanf(at + strlen(line), "%lf", &value), 1);
+    text_free(&out);
+    metrics_free(metrics);
+    return value;
+}
+
+/* R001-113 R001-114 R001-115 R001-116 R001-117 R001-118 */
+static void health_shows_what_is(void **state)
+{
+    (void)state;
+    struct daemon_view view = well();
+    struct health_view health = judged(&view);
+    struct text out = {0};
+    assert_true(health_is_good(&health));
+    health_print(&health, &out);
+    assert_non_null(strstr(text_string(&out),
+                           "{\"status\":\"healthy\",\"websocket_connected\":true,"
+                           "\"last_event_seconds_ago\":2.3,"));
+    assert_non_null(strstr(text_string(&out), "\"follows_count\":342,\"backfill_queue_depth\":5,"));
+    assert_int_equal(health.cursor_time_us, NOW - 3 * SECOND);
+    view.source.state = SOURCE_WAITING;
+    view.stored.follows = 343;
+    view.stored.backfill_queue = 0;
+    health = judged(&view);
+    assert_false(health.websocket_connected);
+    assert_int_equal(health.follows_count, 343);
+    assert_int_equal(health.backfill_queue_depth, 0);
+    text_free(&out);
+}
+
+static void what_is_not_known_is_null(void **state)
+{
+    (void)state;
+    struct daemon_view view = well();
+    struct text out = {0};
+    view.source.last_event_us = view.source.committed_us = 0;
+    view.stored = (struct stored_view){-1, -1, -1, -1, -1, -1, -1, -1};
+    struct health_view health = judged(&view);
+    health_print(&health, &out);
+    assert_non_null(strstr(text_string(&out), "\"last_event_seconds_ago\":null,"
+                                              "\"cursor_time_us\":null,\"follows_count\":null,"
+                                              "\"backfill_queue_depth\":null,\"gaps_open\":null"));
+    assert_true(metric_of(&view, "tidemark_store_bytes") < 0);
+    text_free(&out);
+}
+
+/* R001-125 */
+static void a_connection_lost_for_more_than_five_minutes_is_an_alarm(void **state)
+{
+    (void)state;
+    struct daemon_view view = well();
+    view.source.state = SOURCE_WAITING;
+    view.down_us = 5 * MINUTE - SECOND;
+    assert_false(complains(&view, "disconnected"));
+    view.down_us = 5 * MINUTE + SECOND;
+    assert_true(complains(&view, "disconnected"));
+    view.source.state = SOURCE_LIVE;
+    view.down_us = 0;
+    assert_false(complains(&view, "disconnected"));
+}
+
+/* R001-126: a filter may be quiet, the whole network is not. */
+static void silence_is_an_alarm_only_where_everybody_is_followed(void **state)
+{
+    (void)state;
+    struct daemon_view view = well();
+    view.source.last_event_us = NOW - 2 * MINUTE - SECOND;
+    assert_false(complains(&view, "nothing"));
+    view.everybody = true;
+    assert_true(complains(&view, "nothing"));
+    view.source.last_event_us = NOW - 2 * MINUTE + SECOND;
+    assert_false(complains(&view, "nothing"));
+}
+
+/* R001-127: not how many wait, which a first start explains, but how long what is urgent does. */
+static void a_gap_that_waits_too_long_is_an_alarm(void **state)
+{
+    (void)state;
+    struct daemon_view view = well();
+    view.stored.backfill_queue = 342;
+    assert_false(complains(&view, "waited"));
+    view.stored.urgent_since_us = NOW - 10 * MINUTE - SECOND;
+    assert_true(complains(&view, "waited"));
+    view.stored.urgent_since_us = NOW - 10 * MINUTE + SECOND;
+    assert_false(complains(&view, "waited"));
+}
+
+/* R001-122 R001-128 */
+static void a_database_that_grew_too_large_is_an_alarm(void **state)
+{
+    (void)state;
+    struct daemon_view view = well();
+    view.stored.size = view.size_alert;
+    assert_false(complains(&view, "GB"));
+    view.stored.size = view.size_alert + 1;
+    assert_true(complains(&view, "GB"));
+    assert_true(metric_of(&view, "tidemark_store_bytes") == (double)view.stored.size);
+    view.size_alert = 0;
+    assert_false(complains(&view, "GB"));
+}
+
+/* R001-124 */
+static void the_lag_grows_with_what_is_owed_and_not_with_silence(void **state)
+{
+    (void)state;
+    struct daemon_view view = well();
+    view.source.last_event_us = NOW - HOUR;
+    view.source.received_us = view.source.committed_us = NOW - HOUR - SECOND;
+    assert_int_equal(daemon_view_lag_us(&view, NOW), SECOND); /* nobody writes at night */
+    view.source.state = SOURCE_WAITING;
+    assert_int_equal(daemon_view_lag_us(&view, NOW), HOUR + SECOND); /* who knows */
+    view.source.state = SOURCE_LIVE;
+    view.source.last_event_us = NOW;
+    view.source.committed_us = NOW - 90 * SECOND;
+    view.source.received_us = NOW;
+    assert_int_equal(daemon_view_lag_us(&view, NOW), 90 * SECOND); /* a writer that stalls */
+    view.source.received_us = view.source.committed_us = NOW - HOUR;
+    assert_int_equal(daemon_view_lag_us(&view, NOW), HOUR); /* a replay that catches up */
+    assert_true(metric_of(&view, "tidemark_cursor_lag_seconds") == 3600);
+}
+
+/* R001-120 R001-121 */
+static void metrics_say_what_health_says(void **state)
+{
+    (void)state;
+    struct daemon_view view = well();
+    assert_true(metric_of(&view, "tidemark_events_per_second") == 480);
+    assert_true(metric_of(&view, "tidemark_backfill_queue_depth") == 5);
+    assert_true(metric_of(&view, "tidemark_websocket_connected") == 1);
+    view.stored.urgent_since_us = NOW - MINUTE;
+    assert_true(metric_of(&view, "tidemark_backfill_urgent_age_seconds") == 60);
+}
+
+/* R001-119 */
+static void a_minute_down_in_a_hundred_is_ninety_nine_percent(void **state)
+{
+    (void)state;
+    struct uptime uptime = {0};
+    for (int minute = 0; minute <= 100; minute++)
+        uptime_tell(&uptime, minute != 40, 0, SECOND + minute * MINUTE);
+    assert_true(uptime_percent(&uptime) > 98.99 && uptime_percent(&uptime) < 99.01);
+    assert_int_equal(uptime_down_us(&uptime, 200 * MINUTE), 0);
+    uptime_tell(&uptime, false, 0, SECOND + 101 * MINUTE);
+    assert_int_equal(uptime_down_us(&uptime, SECOND + 103 * MINUTE), 2 * MINUTE);
+}
+
+static void a_days_bytes_are_those_of_24_hours(void **state)
+{
+    (void)state;
+    struct uptime uptime = {0};
+    uint64_t bytes = 0;
+    for (int hour = 0; hour < 60; hour++)
+        uptime_tell(&uptime, true, bytes += 100, SECOND + hour * HOUR);
+    assert_int_equal(uptime_day_bytes(&uptime), 2400);
+    uptime_tell(&uptime, true, 40, SECOND + 60 * HOUR); /* counted anew */
+    assert_int_equal(uptime_day_bytes(&uptime), 2340);
+    uptime_tell(&uptime, true, 40, SECOND + 90 * HOUR);
+    assert_int_equal(uptime_day_bytes(&uptime), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(health_shows_what_is),
+        cmocka_unit_test(what_is_not_known_is_null),
+        cmocka_unit_test(a_connection_lost_for_more_than_five_minutes_is_an_alarm),
+        cmocka_unit_test(silence_is_an_alarm_only_where_everybody_is_followed),
+        cmocka_unit_test(a_gap_that_waits_too_long_is_an_alarm),
+        cmocka_unit_test(a_database_that_grew_too_large_is_an_alarm),
+        cmocka_unit_test(the_lag_grows_with_what_is_owed_and_not_with_silence),
+        cmocka_unit_test(metrics_say_what_health_says),
+        cmocka_unit_test(a_minute_down_in_a_hundred_is_ninety_nine_percent),
+        cmocka_unit_test(a_days_bytes_are_those_of_24_hours),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
