@@ -54,32 +54,34 @@ void model_init(struct news_model *model)
     }
 }
 
-/* Of all that one commit says of one record, what stands; its time is the earliest of its like. */
-static const struct model_act *fold(const struct model_act *acts, size_t count, int key,
-                                    struct model_act *out)
+/* Of all that one commit says of one record, the delete and the put that stand; -1: none. A put
+ * ends at a delete that is not older, a delete has no effect on a newer put, and of puts the higher
+ * rev stands with the earliest time that it took over. */
+struct folded {
+    struct model_act delete, put;
+    bool has_delete, has_put;
+};
+
+static void fold_one(struct folded *folded, const struct model_act *act)
 {
-    const struct model_act *winner = NULL;
-    for (size_t i = 0; i < count; i++) {
-        if (acts[i].op > MODEL_DELETE || acts[i].key != key)
-            continue;
-        bool delete = acts[i].op == MODEL_DELETE;
-        if (winner == NULL) {
-            *out = acts[i];
-            winner = out;
-            continue;
-        }
-        int64_t at_us = out->at_us;
-        bool alike = delete == (out->op == MODEL_DELETE);
-        int64_t earliest = alike && acts[i].at_us < at_us ? acts[i].at_us : at_us;
-        if (acts[i].rev >= out->rev) {
-            *out = acts[i];
-            if (alike && at_us < out->at_us)
-                out->at_us = at_us;
-        } else {
-            out->at_us = earliest;
-        }
+    if (act->op == MODEL_DELETE) {
+        if (folded->has_put && folded->put.rev > act->rev)
+            return;
+        folded->has_put = false;
+        if (!folded->has_delete || act->rev > folded->delete.rev)
+            folded->delete = *act;
+        folded->has_delete = true;
+        return;
     }
-    return winner;
+    if (folded->has_delete && act->rev != MODEL_NO_REV && act->rev <= folded->delete.rev)
+        return;
+    if (folded->has_put && folded->put.rev != MODEL_NO_REV && act->rev <= folded->put.rev)
+        return;
+    int64_t at_us =
+        folded->has_put && folded->put.at_us < act->at_us ? folded->put.at_us : act->at_us;
+    folded->put = *act;
+    folded->put.at_us = at_us;
+    folded->has_put = true;
 }
 
 static bool accepts(const struct news_model *model, const struct model_act *act)
@@ -124,10 +126,11 @@ static void put(struct news_model *model, const struct model_act *act)
 static void delete (struct news_model *model, const struct model_act *act)
 {
     struct model_post *post = &model->posts[act->key];
+    if (post->stored && post->rev > act->rev)
+        return;
+    post->stored = false;
     if (act->rev > model->tombstones[act->key])
         model->tombstones[act->key] = act->rev;
-    if (post->stored && post->rev <= act->rev)
-        post->stored = false;
 }
 
 static int resolve(const struct news_model *model, int url)
@@ -216,7 +219,7 @@ static void note_times(struct news_model *model)
             model->last_us[url] = last[url];
 }
 
-/* The latest of a commit stands, the later among equals; it must be newer than what is known. */
+/* The latest of a commit stands, the later among equals; it must not be older than what is known. */
 static void judge_account(struct news_model *model, const struct model_act *acts, size_t count,
                           int actor)
 {
@@ -225,7 +228,7 @@ static void judge_account(struct news_model *model, const struct model_act *acts
         if (acts[i].op == MODEL_ACCOUNT && acts[i].actor == actor &&
             (latest == NULL || acts[i].at_us >= latest->at_us))
             latest = &acts[i];
-    if (latest == NULL || latest->at_us <= model->status_us[actor])
+    if (latest == NULL || latest->at_us < model->status_us[actor])
         return;
     model->active[actor] = latest->active;
     model->status_us[actor] = latest->at_us;
@@ -233,17 +236,18 @@ static void judge_account(struct news_model *model, const struct model_act *acts
 
 void model_apply(struct news_model *model, const struct model_act *acts, size_t count)
 {
-    struct model_act act;
     model->seq++;
     for (int actor = 0; actor < MODEL_ACTORS; actor++)
         judge_account(model, acts, count, actor);
     for (int key = 0; key < MODEL_KEYS; key++) {
-        if (fold(acts, count, key, &act) == NULL)
-            continue;
-        if (act.op == MODEL_DELETE)
-            delete (model, &act);
-        else
-            put(model, &act);
+        struct folded folded = {0};
+        for (size_t i = 0; i < count; i++)
+            if (acts[i].op <= MODEL_DELETE && acts[i].key == key)
+                fold_one(&folded, &acts[i]);
+        if (folded.has_delete)
+            delete (model, &folded.delete);
+        if (folded.has_put)
+            put(model, &folded.put);
     }
     merge(model, acts, count);
     note_times(model);
