@@ -5,6 +5,7 @@
 #include "daemon_backfill.h"
 #include "daemon_firehose.h"
 #include "daemon_gauges.h"
+#include "daemon_polling.h"
 
 #include <string.h>
 
@@ -13,6 +14,7 @@ static struct part *(*const makers[])(const struct part_env *env) = {
     firehose_part_new,
     appview_part_new,
     backfill_part_new,
+    polling_part_new,
     gauges_part_new,
 };
 #define MAKERS (sizeof makers / sizeof makers[0])

@@ -12,6 +12,7 @@
 #include "query/status.h"
 #include "serve/health.h"
 #include "source/backfill.h"
+#include "source/poller.h"
 #include "source/source.h"
 #include "store/writer.h"
 #include "sys/metrics.h"
@@ -35,6 +36,7 @@ struct daemon_view {
     uint64_t day_bytes;       /* that came in the last 24 hours */
     bool everybody;           /* all accounts' events are asked for: silence is suspicious */
     struct backfill_view backfill;
+    struct poller_view poller;
     struct stored_view stored;
     int64_t size_alert; /* bytes; 0: none */
     struct writer_state writer;
