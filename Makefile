@@ -75,8 +75,9 @@ test: ## all tests that need nothing but this repository and Debian packages
 	@tools/suite --variant $(VARIANT) all
 
 test-real: ## against servers nobody here wrote
-	@tools/setup build test
+	@tools/setup build test real
 	@$(MAKE) --no-print-directory variant
+	@tools/real-servers build/$(VARIANT)
 	@tools/suite --variant $(VARIANT) --long real
 
 bench: ## all benchmarks: a table and build/bench.json; ONLY="NAME..."

@@ -204,6 +204,15 @@ const struct setting config_settings[] = {
     {.path = "fetch.allow_private", .type = SETTING_BOOL,
      .offset = offsetof(struct config, fetch.allow_private), .initial = "false",
      .sentence = "Let addresses that strangers name lie in private networks; for tests only."},
+    {.path = "cards.enabled", .type = SETTING_BOOL,
+     .offset = offsetof(struct config, cards.enabled), .initial = "true",
+     .sentence = "Fetch title and picture of links that came without, and expand shortened ones."},
+    {.path = "cards.per_host_ms", .type = SETTING_INT,
+     .offset = offsetof(struct config, cards.per_host_ms), .initial = "1000", .min = 0,
+     .max = 3600000, .reloadable = true, .sentence = "Pause between two requests to one host."},
+    {.path = "cards.in_flight", .type = SETTING_INT,
+     .offset = offsetof(struct config, cards.in_flight), .initial = "8", .min = 1, .max = 64,
+     .reloadable = true, .sentence = "Pages fetched at the same time."},
 };
 
 const struct setting config_provider_settings[CONFIG_PROVIDER_KEYS] = {

@@ -152,6 +152,24 @@ static void show_stored(const struct daemon_view *view, int64_t now_us, struct m
               stored->quarantined);
 }
 
+static void show_cards(const struct due_counts *cards, struct metrics *metrics)
+{
+    count(metrics, "tidemark_cards_total", "Links whose page was looked at.", cards->done);
+    count(metrics, "tidemark_card_failures_total", "Pages that could not be had when asked for.",
+          cards->failed);
+    count(metrics, "tidemark_cards_given_up_total", "Links that get no card.", cards->dead);
+    set(metrics, "tidemark_cards_under_way", "Pages being fetched or waiting for their host.",
+        (double)cards->running);
+}
+
+static void show_subjects(const struct due_counts *subjects, struct metrics *metrics)
+{
+    count(metrics, "tidemark_subjects_total", "Posts of others that were looked for.",
+          subjects->done);
+    count(metrics, "tidemark_subject_failures_total", "Times such a post could not be asked for.",
+          subjects->failed);
+}
+
 static void show_providers(const struct source_view *source, struct metrics *metrics)
 {
     for (size_t i = 0; i < source->provider_count; i++) {
@@ -188,6 +206,8 @@ void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct 
     show_connection(view, metrics);
     show_stored(view, now_us, metrics);
     show_providers(source, metrics);
+    show_cards(&view->cards, metrics);
+    show_subjects(&view->subjects, metrics);
     set(metrics, "tidemark_cursor_lag_seconds", "How far the committed cursor is behind.",
         (double)daemon_view_lag_us(view, now_us) / SECOND_US);
     set(metrics, "tidemark_writer_queue_depth", "Batches waiting for the writer.", view->queued);

@@ -13,6 +13,7 @@
 #include "serve/health.h"
 #include "source/backfill.h"
 #include "source/poller.h"
+#include "source/due.h"
 #include "source/source.h"
 #include "store/writer.h"
 #include "sys/metrics.h"
@@ -38,6 +39,7 @@ struct daemon_view {
     struct backfill_view backfill;
     struct poller_view poller;
     struct stored_view stored;
+    struct due_counts cards, subjects;
     int64_t size_alert; /* bytes; 0: none */
     struct writer_state writer;
     unsigned queued;

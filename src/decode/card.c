@@ -355,17 +355,11 @@ void card_reader_finish(struct card_reader *reader, struct card *card)
     card->og_url = put_address(reader, base, og_urls, 1, &reader->out[5]);
 }
 
-static bool is_front_page(const struct url_identity *identity)
-{
-    const char *end = identity->normalized.data + identity->normalized.len;
-    return end == identity->host.data + identity->host.len + 1;
-}
-
 static bool believable(const struct url_identity *said, const struct url_identity *page)
 {
     return bytes_equal(said->domain, page->domain) &&
            (said->flags & (URL_NO_NEWS | URL_SHORTENER)) == 0 &&
-           (!is_front_page(said) || is_front_page(page));
+           (!url_identity_is_front_page(said) || url_identity_is_front_page(page));
 }
 
 bool card_identity(const struct card *card, const struct url_identity *page,

@@ -59,5 +59,7 @@ struct url_identity {
 
 /* RC_REJECT: no http or https address, too long, or wrapped too often. */
 must_check enum rc url_normalize(struct bytes input, struct url_identity *out, struct err *err);
+/* Names a site, no page of it. */
+bool url_identity_is_front_page(const struct url_identity *identity);
 
 #endif

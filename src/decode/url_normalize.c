@@ -172,3 +172,10 @@ enum rc url_normalize(struct bytes input, struct url_identity *out, struct err *
     out->flags |= mark(&fold);
     return RC_OK;
 }
+
+bool url_identity_is_front_page(const struct url_identity *identity)
+{
+    const char *end = identity->normalized.data + identity->normalized.len;
+    const char *host_end = identity->host.data + identity->host.len;
+    return memchr(host_end, '/', (size_t)(end - host_end)) == end - 1;
+}

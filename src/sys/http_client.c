@@ -45,6 +45,7 @@ struct http_call {
                                                 * went there */
     uint32_t connect_ms, total_ms, redirects_left, redirects_max;
     size_t body_bytes_max;
+    bool body_cut, was_cut;
     bool stranger;
     int64_t began_us; /* 0: not yet */
 
@@ -62,8 +63,13 @@ struct http_call {
 static size_t take_body(char *data, size_t size, size_t count, void *arg)
 {
     struct http_call *call = arg;
-    size_t len = size * count;
-    if (len > call->body_bytes_max - call->body.len) {
+    size_t len = size * count, left = call->body_bytes_max - call->body.len;
+    if (len > left && call->body_cut) {
+        text_append(&call->body, data, left);
+        call->was_cut = true;
+        return 0;
+    }
+    if (len > left) {
         call->rc = err_set(&call->err, RC_REJECT, "%s: the answer is over %zu bytes",
                            call->url.host, call->body_bytes_max);
         return 0;
@@ -187,7 +193,7 @@ static void fail_later(struct http_call *call)
 
 static void judge(struct http_call *call, CURLcode result)
 {
-    if (call->rc != RC_OK || result == CURLE_OK)
+    if (call->rc != RC_OK || result == CURLE_OK || call->was_cut)
         return;
     if (call->private_refused && !call->dialed)
         call->rc = err_set(&call->err, RC_REJECT, "%s: the address is not public", call->url.host);
@@ -321,7 +327,7 @@ static void start(struct http_call *call)
     CURL *easy = curl_driver_easy(call->client->ca_file);
     text_clear(&call->body);
     text_clear(&call->answer_headers);
-    call->dialed = call->private_refused = false;
+    call->dialed = call->private_refused = call->was_cut = false;
     curl_easy_setopt(easy, CURLOPT_URL, call->url.text);
     curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
     curl_easy_setopt(easy, CURLOPT_USERAGENT, "tidemark/" TIDEMARK_VERSION);
@@ -408,6 +414,7 @@ struct http_call *http_client_send(struct http_client *client, const struct http
     call->total_ms = request->total_ms_max == 0 ? TOTAL_MS_DEFAULT : request->total_ms_max;
     call->body_bytes_max =
         request->body_bytes_max == 0 ? BODY_BYTES_DEFAULT : request->body_bytes_max;
+    call->body_cut = request->body_cut;
     call->redirects_left = call->redirects_max = request->redirects_max;
     call->stranger = request->stranger;
     struct http_url_rules rules = {request->stranger, client->any_port};

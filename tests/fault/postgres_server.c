@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define ARGS_MAX    64
 #define WAIT_US_MAX 60000000
 
 static void fail(const char *what, const char *why)
@@ -65,7 +66,10 @@ static pid_t spawn(const struct server *server, const char *program, const char 
     dup2(in, 0);
     dup2(out, 1);
     dup2(out, 2);
-    execv(path, (char *const *)(uintptr_t)args);
+    char *words[ARGS_MAX + 1] = {path}; /* it looks for its companions where it itself lies */
+    for (size_t i = 1; args[i] != NULL && i < ARGS_MAX; i++)
+        words[i] = (char *)(uintptr_t)args[i];
+    execv(path, words);
     _exit(127);
 }
 

@@ -75,6 +75,7 @@ class Daemon:
         command = [program, "run", "-c", config]
         own = (f"store.url={home.url}", f"store.data_dir={home.folder}",
                "serve.listen=127.0.0.1:0", "serve.health_listen=",
+               "bluesky.appview=http://127.0.0.1:9", "cards.enabled=false",  # nobody but us
                f"jetstream.cursor_file={home.folder}/jetstream_cursor.txt")
         for setting in (*own, *settings):
             command += ["--set", setting]
@@ -106,6 +107,10 @@ class Daemon:
         self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(WAIT_S)
         assert code == 0, f"ended with {code}:\n{self.words()}"
+
+    def reload(self):
+        """What an operator does to have configuration and follows read again."""
+        self.process.send_signal(signal.SIGHUP)
 
     def ask_raw(self, method, path, body=None):
         connection = SocketConnection(self.socket)

@@ -350,6 +350,19 @@ static void a_gzip_bomb_is_cut_at_the_cap(void **state)
     text_free(&bomb);
 }
 
+static void a_beginning_is_enough_for_whoever_asks_for_one(void **state)
+{
+    struct bench *bench = *state;
+    struct text bomb = {0};
+    put_gzip_bomb(&bomb, 64 * 1024 * 1024);
+    put_encoded(bench, "gzip", &bomb);
+    fetch(bench, "/", (struct http_request){.body_bytes_max = 100, .body_cut = true});
+    assert_int_equal(bench->rc, RC_OK);
+    assert_int_equal(bench->status, 200);
+    assert_int_equal(bench->body.len, 100);
+    text_free(&bomb);
+}
+
 static void a_zstd_answer_is_decoded_up_to_the_cap(void **state)
 {
     struct bench *bench = *state;
@@ -385,6 +398,7 @@ int main(void)
         TEST(a_stranger_gets_no_connection_that_was_made_for_us),
         TEST(a_stranger_s_fetch_uses_no_proxy),
         TEST(a_gzip_bomb_is_cut_at_the_cap),
+        TEST(a_beginning_is_enough_for_whoever_asks_for_one),
         TEST(a_zstd_answer_is_decoded_up_to_the_cap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
