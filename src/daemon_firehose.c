@@ -100,6 +100,14 @@ static size_t list_collections(const struct config *config, const char *names[CO
     return count;
 }
 
+static bool counts(const struct config *config, const char *act)
+{
+    for (size_t i = 0; i < config->bluesky.collections.count; i++)
+        if (strcmp(config->bluesky.collections.items[i], act) == 0)
+            return true;
+    return false;
+}
+
 /* "" is how the configuration says "none". */
 static const char *or_none(const char *address)
 {
@@ -120,6 +128,8 @@ static enum rc make_source(struct firehose *firehose, struct err *err)
         .gaps = &firehose->gaps,
         .start_us = cursor_file_read(&firehose->cursor_file),
         .only_followed = config->bluesky.actors.count > 0,
+        .no_posts = !counts(config, "post"),
+        .no_reposts = !counts(config, "repost"),
         .compress = config->jetstream.compress,
         .dictionary_v1 = text_bytes(&firehose->dictionaries.v1),
         .dictionary_v2 = text_bytes(&firehose->dictionaries.v2),
