@@ -120,7 +120,7 @@ static enum rc make_source(struct firehose *firehose, struct err *err)
     };
     enum rc rc = jetstream_new(&firehose->env->source, &options, &firehose->source, err);
     if (rc == RC_OK && options.only_followed)
-        follows_tell(&firehose->follows, firehose->source, firehose->workers);
+        follows_tell(&firehose->follows, firehose->source);
     return rc;
 }
 
@@ -279,7 +279,6 @@ struct part *firehose_part_new(const struct part_env *env)
     firehose->env = env;
     firehose->rate.value = -1;
     gap_set_init(&firehose->gaps, "jetstream", "live", 0);
-    follows_init(&firehose->follows, env->config->store.url,
-                 env->runtime->ops->random(env->runtime));
+    follows_init(&firehose->follows, &env->source, env->runtime->ops->random(env->runtime));
     return &firehose->part;
 }

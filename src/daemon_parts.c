@@ -3,6 +3,7 @@
 
 #include "daemon_appview.h"
 #include "daemon_cards.h"
+#include "daemon_circle.h"
 #include "daemon_firehose.h"
 #include "daemon_gauges.h"
 #include "daemon_subjects.h"
@@ -11,7 +12,8 @@
 
 /* Each answers NULL when the configuration does not ask for it. */
 static struct part *(*const makers[])(const struct part_env *env) = {
-    firehose_part_new, appview_part_new, gauges_part_new, cards_part_new, subjects_part_new,
+    firehose_part_new, appview_part_new, circle_part_new,
+    gauges_part_new,   cards_part_new,   subjects_part_new,
 };
 #define MAKERS (sizeof makers / sizeof makers[0])
 _Static_assert(MAKERS <= PARTS_MAX, "there is room for every part");

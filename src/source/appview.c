@@ -404,8 +404,8 @@ static enum rc add_endpoint(struct appview *appview, const char *endpoint, struc
     name[len] = '\0';
     struct provider_spec spec = {.name = name,
                                  .priority = appview->group.count,
-                                 .open_failures = appview->pace.retries_max +
-                                                  1, /* one question does not open it alone */
+                                 .open_failures =
+                                     appview->pace.retries_max + PROVIDER_OPEN_FAILURES,
                                  .limits = limits_of(&appview->pace)};
     int number;
     enum rc rc = failover_add(&appview->group, &spec, mono(appview), &number, err);

@@ -13,11 +13,12 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "support"))
 
+import atproto_history  # noqa: E402
 import atproto_live  # noqa: E402
 from atproto_case import EXECUTED, Pages, RealNetwork  # noqa: E402
 from atproto_network import Network  # noqa: E402
 
-MODULES = (atproto_live,)
+MODULES = (atproto_live, atproto_history)
 
 
 def main():

@@ -11,6 +11,7 @@ import stored_news
 from chronicle import difference
 from daemon_client import Daemon, Home, wait_until
 
+PATIENCE_S = 40
 EXECUTED = {"sqlite": 0, "postgres": 0}
 
 
@@ -57,13 +58,14 @@ class RealNetwork(unittest.TestCase):
     program = network = pages = None  # set before the tests run
     maxDiff = 4000
 
-    def daemon(self, home, *more):
+    def daemon(self, home, *more, actors=(), config="/dev/null"):
         settings = (f"jetstream.endpoint={self.network.bridge}/subscribe",
                     "jetstream.fallback_endpoint=", "jetstream.compress=false",
                     "jetstream.reconnect_delay_seconds=1",
                     "jetstream.wanted_collections=[app.bsky.feed.post, app.bsky.feed.repost]",
-                    f"bluesky.appview={self.network.appview}", "fetch.allow_private=true", *more)
-        return Daemon(self.program, home, settings)
+                    f"bluesky.appview={self.network.appview}", "fetch.allow_private=true",
+                    f"bluesky.actors=[{', '.join(who.handle for who in actors)}]", *more)
+        return Daemon(self.program, home, settings, config=config)
 
     def connected(self, daemon):
         return daemon.wait_for(lambda health: health["websocket_connected"], "the firehose")
@@ -86,16 +88,17 @@ class RealNetwork(unittest.TestCase):
                 ("totals", difference(stored_news.totals(daemon.home), book.totals(people))),
             ) if found}
         try:
-            wait_until(lambda: not daemon.ended() and not differing(), "the store", 20)
+            wait_until(lambda: not daemon.ended() and not differing(), "the store", PATIENCE_S)
         except AssertionError:
             self.fail(f"{differing()}\n{daemon.words()}")
         self.assertEqual(daemon.walk("quarantine"), [])
 
-    def wait_for_rows(self, home, sql, expected):
-        def sorted_rows(found):
-            return sorted(found, key=repr)
+    def wait_for_rows(self, daemon, sql, expected):
+        """Waits until a SELECT gives these rows, in any order."""
+        def found():
+            return sorted(stored_news.rows(daemon.home, sql), key=repr)
+        expected = sorted(expected, key=repr)
         try:
-            wait_until(lambda: sorted_rows(stored_news.rows(home, sql)) == sorted_rows(expected),
-                       sql, 20)
+            wait_until(lambda: not daemon.ended() and found() == expected, sql, PATIENCE_S)
         except AssertionError:
-            self.assertEqual(sorted_rows(stored_news.rows(home, sql)), sorted_rows(expected))
+            self.assertEqual(found(), expected, daemon.words())

@@ -57,7 +57,7 @@ class Live(RealNetwork):
             book.remove(dan)
             ada.change_handle(ada.handle.split(".")[0] + "-renamed")
             self.check(daemon, book, people)
-            self.wait_for_rows(home, "SELECT did, handle FROM actors WHERE active = 1",
+            self.wait_for_rows(daemon, "SELECT did, handle FROM actors WHERE active = 1",
                                [{"did": who.did, "handle": who.handle} for who in (ada, bob, cyd)])
             daemon.stop()
 

@@ -24,6 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SCRIPTS = ("network.mjs", "jetstream_bridge.mjs")
 ADMIN = "Basic " + base64.b64encode(b"admin:admin-pass").decode()
 POST, REPOST = "app.bsky.feed.post", "app.bsky.feed.repost"
+FOLLOW = "app.bsky.graph.follow"
 
 
 class Refused(Exception):
@@ -110,7 +111,14 @@ class Account:
                   {"repo": self.did, "collection": collection, "rkey": rkey})
 
     def follow(self, other):
-        return self.create("app.bsky.graph.follow", {"subject": other.did})["uri"]
+        return self.create(FOLLOW, {"subject": other.did})["uri"]
+
+    def follow_all(self, others):
+        """Follows many in one commit."""
+        self.call("com.atproto.repo.applyWrites", {"repo": self.did, "writes": [
+            {"$type": "com.atproto.repo.applyWrites#create", "collection": FOLLOW,
+             "value": {"$type": FOLLOW, "createdAt": now(), "subject": other.did}}
+            for other in others]})
 
     def profile(self, name, **more):
         self.name = name
