@@ -274,6 +274,8 @@ static const struct part_ops firehose_ops = {
 
 struct part *firehose_part_new(const struct part_env *env)
 {
+    if (env->config->bluesky.mode == CONFIG_MODE_POLLING)
+        return NULL;
     struct firehose *firehose = memory_new_zeroed(1, sizeof *firehose);
     firehose->part.ops = &firehose_ops;
     firehose->env = env;

@@ -107,8 +107,10 @@ enum {
     POLL_FIELDS
 };
 
-#define POST_OP_PUT       0
-#define POST_OP_DELETE    1
+#define RECORD_OP_PUT     0
+#define RECORD_OP_DELETE  1
+#define POST_OP_PUT       RECORD_OP_PUT
+#define POST_OP_DELETE    RECORD_OP_DELETE
 #define POST_KIND_POST    0
 #define POST_KIND_REPOST  1
 #define POST_KIND_SUBJECT 2 /* nobody's act of sharing: kept for the links others share with it */

@@ -6,7 +6,7 @@
 #include <assert.h>
 
 #define DICTIONARY_BYTES_MAX ((size_t)4 << 20)
-#define DECODED_BYTES_MAX    ((size_t)2 << 20)
+#define DECODED_BYTES_MAX    ((size_t)8 << 20)
 #define FETCH_MS_MAX         10000
 
 static struct zstd_decoder *make(struct bytes dictionary, const char *which)

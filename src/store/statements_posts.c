@@ -32,7 +32,8 @@ static const struct statement statements[] = {
      "INSERT INTO tombstones (collection, key, rev, n, seq, at_us) "
      "SELECT 'posts', " POST_KEY ", r.rev, "
      "(SELECT p.n FROM actors a, post p WHERE " POST_OF_RECORD "), {seq}, r.shared_us "
-     "{rows} WHERE true "
+     "{rows} WHERE NOT EXISTS (SELECT 1 FROM actors a, post p WHERE " POST_OF_RECORD
+     " AND p.rev > r.rev) "
      "ON CONFLICT (collection, key) DO UPDATE SET rev = excluded.rev, "
      "n = coalesce(excluded.n, tombstones.n), seq = excluded.seq, at_us = excluded.at_us "
      "WHERE excluded.rev > tombstones.rev"},
