@@ -24,7 +24,7 @@ sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "e2e"
 from daemon_client import Daemon, Home, wait_until  # noqa: E402
 from sim_client import Simulator, lines  # noqa: E402
 from truth_compare import (WIRES, begin_before_everything, difference,  # noqa: E402
-                           last_wanted_us, stored_posts, true_posts)
+                           differences, last_wanted_us, stored_posts, true_posts)
 
 LONG = "TIDEMARK_LONG" in os.environ
 KILLS = int(os.environ.get("KILLS", "1000" if LONG else "200"))
@@ -150,7 +150,9 @@ class Cell:
     def settings(self):
         scheme = "wss" if self.fault.name == "tls" else "ws"
         chosen = [f"jetstream.endpoint={scheme}://127.0.0.1:{self.sim.port}{WIRES[self.wire]}",
-                  "jetstream.fallback_endpoint=", "jetstream.reconnect_delay_seconds=1"]
+                  "jetstream.fallback_endpoint=", "jetstream.reconnect_delay_seconds=1",
+                  f"bluesky.appview=http://127.0.0.1:{self.sim.control_port}",
+                  "cards.enabled=false"]
         compress = self.fault.compress
         if compress is None:
             compress = self.chance.random() < 0.5
@@ -240,12 +242,22 @@ class Cell:
         return {uri: row for uri, row in rows.items()
                 if uri not in uris and uri.split("/")[2] not in dids}
 
+    def judge_links(self, daemon):
+        if self.fault.lossy:
+            return
+        what = ["links", "post_links"]
+        if self.fault.name != "skew":  # its shares have other times
+            what.append("shares")
+        found = differences(daemon, self.sim, what)
+        assert not found, f"the store differs: {found}"
+
     def judge(self, daemon):
         stored, truth = stored_posts(daemon), self.expected()
         if self.fault.lossy:
             stored, truth = self.without_what_was_lost(stored), self.without_what_was_lost(truth)
         found = difference(stored, truth)
         assert not found, f"the store differs: {found}"
+        self.judge_links(daemon)
         assert self.has_fired(), "the fault did not happen"
         open_gaps = [gap for gap in daemon.walk("gaps") if gap["closedAt"] is None]
         assert not open_gaps, f"gaps that nothing explains: {open_gaps}"
