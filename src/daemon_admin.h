@@ -3,7 +3,7 @@
  * daemon_admin.h - what an operator may ask of the running program, on its socket only.
  *
  *   POST /api/admin/reset   {source, stream?}   forgets a position; answered when that is durable
- *   POST /api/admin/backfill {actor, hours?}    has a history read; answered when it is in the queue
+ *   POST /api/admin/backfill {actor, hours?}    has a history read; answered when queued
  *   POST /api/admin/backup  {path}              copies the store to a new file of the daemon's host
  *   POST /api/admin/verify  {}                  compares the store with its own rules
  *

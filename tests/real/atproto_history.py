@@ -4,9 +4,9 @@ real AppView."""
 
 import datetime
 
-import stored_news
 from atproto_case import RealNetwork, on_both_stores
-from chronicle import Chronicle
+from atproto_network import POST
+from chronicle import Chronicle, reference
 
 
 def ago(**time):
@@ -69,4 +69,88 @@ class Follows(RealNetwork):
             book.post(bob, "nobody hears me", {"hears": self.story("unheard")})
             book.post(ada, "a story", {"story": self.story("heard")})
             self.check(daemon, book, [ada])
+            daemon.stop()
+
+
+class Histories(RealNetwork):
+    def followed(self, people):
+        """Somebody who follows these people."""
+        me = self.network.account("me")
+        me.follow_all(people)
+        return me
+
+    def write_history(self, book, ada, bob, eve):
+        """A day's worth of everything that people do; eve is a stranger."""
+        hers = book.post(eve, "mine", {"mine": self.story("eve")}, createdAt=ago(hours=21))
+        posts = [book.post(ada, f"post {number}, a story", {"story": self.story(number % 7)},
+                           createdAt=ago(hours=20, minutes=-number)) for number in range(57)]
+        at_once = ago(hours=3)
+        for number in range(3):
+            book.post(bob, f"tie {number}", {"tie": self.story("tie")}, createdAt=at_once)
+        book.post(bob, "an answer", createdAt=ago(hours=2),
+                  reply={"root": reference(posts[0]), "parent": reference(posts[0])})
+        book.post(bob, "a card", card=(self.story("card"), "The card"), createdAt=ago(hours=2))
+        book.post(ada, "what she says", quote=hers, createdAt=ago(hours=1))
+        book.post(ada, "all of it", card=(self.story("media"), "M"), quote=hers,
+                  createdAt=ago(minutes=59))
+        book.repost(bob, hers)
+        book.repost(bob, posts[3])
+        book.repost(ada, book.post(bob, "to be shared", {"shared": self.story("shared")},
+                                   createdAt=ago(minutes=58)))
+        book.edit(ada, posts[5], "edited, a tale", {"tale": self.story("tale")})
+        book.delete(ada, posts[6])
+        ada.profile("Ada", pinnedPost=reference(posts[1]))
+        return posts
+
+    @on_both_stores
+    def test_what_was_posted_before_the_start_is_read_behind_the_firehose(self, home):
+        """R001-34 R001-49 R001-54 R001-61 R001-69"""
+        book = Chronicle()
+        ada, bob, eve, zoe = self.people("ada", "bob", "eve", "zoe")
+        people = [ada, bob, zoe]
+        me = self.followed(people)
+        posts = self.write_history(book, ada, bob, eve)
+        self.network.settle()
+        with self.daemon(home, actors=(me,)) as daemon:
+            self.check(daemon, book, people)
+            self.wait_for_rows(daemon, "SELECT did FROM follows WHERE backfill_completed",
+                               [{"did": who.did} for who in people])
+            book.edit(ada, posts[7], "edited live", {"live": self.story("live")})
+            book.delete(ada, posts[8])
+            book.post(zoe, "my first words", {"first": self.story(1)})
+            book.deactivate(bob)
+            self.check(daemon, book, people)
+            book.activate(bob)
+            self.check(daemon, book, people)
+            daemon.stop()
+        with self.daemon(home, actors=(me,)) as daemon:
+            book.delete(ada, posts[9])
+            self.check(daemon, book, people)
+            daemon.stop()
+
+    @on_both_stores
+    def test_who_is_followed_later_brings_a_history(self, home):
+        """R001-05 R001-49"""
+        book = Chronicle()
+        ada, bob = self.people("ada", "bob")
+        me = self.followed([ada])
+        for who in (ada, bob):
+            book.post(who, "an old story", {"story": self.story("old")}, createdAt=ago(hours=9))
+        self.network.settle()
+        with self.daemon(home, actors=(me,)) as daemon:
+            self.check(daemon, book, [ada])
+            book.post(bob, "not heard yet", {"heard": self.story("bob")})
+            book.post(ada, "a marker")
+            self.check(daemon, book, [ada])
+            edge = me.follow(bob)
+            self.network.settle()
+            daemon.reload()
+            self.check(daemon, book, [ada, bob])
+            me.delete(edge)
+            self.network.settle()
+            daemon.reload()
+            self.wait_for_rows(daemon, "SELECT did FROM follows", [{"did": ada.did}])
+            bob.create(POST, {"text": "to be heard by nobody"})
+            book.post(ada, "another marker")
+            self.check(daemon, book, [ada, bob])
             daemon.stop()

@@ -32,8 +32,13 @@ def posts(daemon):
     assert not uris or max(uris.values()) == 1, uris.most_common(1)
     subjects = {row["uri"]: row["subject"] for row in rows(
         daemon.home, "SELECT uri, subject FROM posts")}
-    return {row["uri"]: Row(row["kind"], row["text"], to_us(row["createdAt"]), subjects[row["uri"]])
+    return {row["uri"]: Row(row["kind"], row["text"], created_us(row), subjects.get(row["uri"]))
             for row in found if row["active"]}
+
+
+def created_us(row):
+    """Of a repost nobody knows it who read it in a feed."""
+    return to_us(row["createdAt"]) if row["kind"] == "post" else None
 
 
 def post_links(home):
