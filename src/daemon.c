@@ -282,7 +282,9 @@ static enum rc make_parts(struct daemon *daemon, struct err *err)
     struct bytes folder = text_bytes(&daemon->socket_path);
     folder.len -= strlen(strrchr(text_string(&daemon->socket_path), '/'));
     daemon->loop = loop_new();
-    struct network_options network = {.allow_private = daemon->config->fetch.allow_private};
+    const char *ca_file = daemon->config->fetch.ca_file;
+    struct network_options network = {.ca_file = ca_file[0] == '\0' ? NULL : ca_file,
+                                      .allow_private = daemon->config->fetch.allow_private};
     daemon->network = network_new(daemon->loop, &network);
     daemon->pool = batch_pool_new(BATCHES_MAX, BATCH_BYTES);
     daemon->env = (struct part_env){.config = daemon->config,

@@ -406,6 +406,7 @@ static enum rc add_endpoint(struct appview *appview, const char *endpoint, struc
                                  .priority = appview->group.count,
                                  .open_failures =
                                      appview->pace.retries_max + PROVIDER_OPEN_FAILURES,
+                                 .open_us_max = OUTAGE_US_MAX,
                                  .limits = limits_of(&appview->pace)};
     int number;
     enum rc rc = failover_add(&appview->group, &spec, mono(appview), &number, err);
