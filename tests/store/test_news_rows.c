@@ -309,5 +309,5 @@ int main(void)
         ON_STORE(pages_that_turn_out_to_be_one_become_one_link),
         ON_STORE(names_follow_the_account),
     };
-    return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }
