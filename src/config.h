@@ -78,6 +78,7 @@ struct config {
     } content;
     struct {
         bool allow_private;
+        const char *ca_file;
     } fetch;
     struct {
         bool enabled;

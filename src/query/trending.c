@@ -79,11 +79,11 @@ static enum rc read_chunk(struct walk *walk, size_t size, struct err *err)
 
 static struct trending_link *find_link(struct walk *walk, int64_t id)
 {
-    for (size_t i = 0; i < walk->chunk_count; i++)
-        if (walk->chunk[i].id == id)
-            return &walk->chunk[i];
-    assert(false);
-    return NULL;
+    size_t i = 0;
+    while (i < walk->chunk_count && walk->chunk[i].id != id)
+        i++;
+    assert(i < walk->chunk_count);
+    return &walk->chunk[i];
 }
 
 /* What one person's share is worth after so many steps. */

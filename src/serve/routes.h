@@ -2,7 +2,9 @@
  *
  * routes.h - which function answers which path.
  *
- * One table, searched in order, exact paths but for one part that a route leaves open. Thread: the serving loop. */
+ * One table, searched in order, exact paths but for one part that a route leaves open.
+ *
+ * Thread: the serving loop. */
 #ifndef SERVE_ROUTES_H
 #define SERVE_ROUTES_H
 

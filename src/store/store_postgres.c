@@ -310,7 +310,7 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
         rc = send_query(store, sql, params, param_count, err);
     if (rc != RC_OK)
         return rc;
-    bool wanted = true;
+    bool wanted = true, cancelled = false;
     for (PGresult *result; (result = postgres_next(store)) != NULL; PQclear(result)) {
         if (wanted && PQresultStatus(result) == PGRES_SINGLE_TUPLE) {
             int count = PQnfields(result);
@@ -318,8 +318,12 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
             for (int i = 0; i < count; i++)
                 columns[i] = read_value(result, 0, i);
             wanted = fn(arg, columns, (size_t)count);
-            if (!wanted)
+            cancelled = !wanted && !postgres_answers_soon(store);
+            if (cancelled)
                 postgres_cancel(store);
+        } else if (!wanted && !cancelled && PQresultStatus(result) == PGRES_SINGLE_TUPLE) {
+            cancelled = true;
+            postgres_cancel(store);
         } else if (wanted && !postgres_succeeded(result)) {
             rc = fail_query(store, result, err);
         }

@@ -79,6 +79,7 @@ class RealNetwork(unittest.TestCase):
     def check(self, daemon, book, people):
         """Waits until the store holds what the chronicle says, and says what differs if not."""
         self.network.settle()
+        daemon.wait_for(lambda health: True, "the daemon")
 
         def differing():
             return {name: found for name, found in (

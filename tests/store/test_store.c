@@ -21,6 +21,7 @@ static void rows_and_cursor_commit_together(void **state)
     assert_int_equal(number(bench, "SELECT count(*) FROM posts WHERE seq = "
                                    "(SELECT commit_seq FROM engine)"),
                      2);
+    /* R001-43 */
     assert_int_equal(number(bench, "SELECT cursor_time_us FROM jetstream_state"), 101);
     assert_string_equal(word(bench, "SELECT uri FROM posts WHERE text = 'hello'"),
                         "at://did:plc:a/app.bsky.feed.post/1");
