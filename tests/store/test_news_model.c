@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define ACTS        100000
-#define LOOK_EVERY  10
+#define LOOK_EVERY  20
 #define VERSIONS    8    /* that are about at a time; even ones are put, odd ones deleted */
 #define VERSION_AGE 2000 /* acts until the oldest of them is history */
 
