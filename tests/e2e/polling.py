@@ -10,13 +10,13 @@ import sys
 from types import SimpleNamespace
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "crash")]
+sys.path.append(os.path.join(HERE, "..", "support"))
 
 from daemon_client import wait_until  # noqa: E402
 from fake_appview import FakeAppView, now_us  # noqa: E402
 from feed_bench import FeedBench, HOUR, MINUTE, main, values  # noqa: E402
 from sim_client import Simulator, lines  # noqa: E402
-from skeleton import to_us  # noqa: E402
+from truth_compare import to_us  # noqa: E402
 
 
 def tagged(daemon, tag):
@@ -347,7 +347,7 @@ class Polling(FeedBench):
         self.assertEqual(set(wanted) - set(stored), set(), "missing")
         known = {record["uri"] for record in records}
         self.assertEqual({uri for uri in set(stored) - known
-                          if stored[uri]["actor_did"] not in inactive}, set(), "too many")
+                          if stored[uri]["actorDid"] not in inactive}, set(), "too many")
         for uri, record in wanted.items():
             if record["kind"] == "post":
                 self.assertEqual(stored[uri]["text"], record["text"].replace("\0", "\ufffd"))
