@@ -219,7 +219,7 @@ static void note_times(struct news_model *model)
             model->last_us[url] = last[url];
 }
 
-/* The latest of a commit stands, the later among equals; it must not be older than what is known. */
+/* The latest of a commit stands, the later among equals; never one older than what is known. */
 static void judge_account(struct news_model *model, const struct model_act *acts, size_t count,
                           int actor)
 {
