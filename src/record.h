@@ -29,11 +29,11 @@ struct record_kind {
     const char *const *field_names;
     const enum field_type *field_types;
     uint8_t field_count;
-    uint8_t key_count;    /* the first `key_count` fields are the identity; 0: never folded */
-    int8_t version_field; /* of two with one identity the higher wins, the later among equals; -1:
-                           * the later one */
-    int8_t earliest_field, op_field; /* a time that stays at its earliest while `op_field` is the
-                                      * same; -1: none */
+    uint8_t key_count;     /* the first `key_count` fields are the identity; 0: never folded */
+    int8_t version_field;  /* of two with one identity the higher wins; -1: the later one */
+    int8_t earliest_field; /* a time that stays at its earliest; -1: none */
+    int8_t op_field;       /* whether it is put or deleted; -1: there is no delete */
+    bool latest_of_equals; /* of two of one version the later one wins, else the first */
 };
 
 extern const struct record_kind record_kinds[RECORD_ID_COUNT];

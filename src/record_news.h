@@ -30,7 +30,7 @@ enum {
     LINK_COLLECTION,
     LINK_RKEY,
     LINK_URL, /* the identity */
-    LINK_REV, /* of the post that carries it; null as the post's */
+    LINK_REV, /* of the post that carries it, and part of the identity; null as the post's */
     LINK_READER_URL,
     LINK_DOMAIN,
     LINK_FLAGS, /* those of the identity */
@@ -107,8 +107,10 @@ enum {
     POLL_FIELDS
 };
 
-#define POST_OP_PUT       0
-#define POST_OP_DELETE    1
+#define RECORD_OP_PUT     0
+#define RECORD_OP_DELETE  1
+#define POST_OP_PUT       RECORD_OP_PUT
+#define POST_OP_DELETE    RECORD_OP_DELETE
 #define POST_KIND_POST    0
 #define POST_KIND_REPOST  1
 #define POST_KIND_SUBJECT 2 /* nobody's act of sharing: kept for the links others share with it */

@@ -271,9 +271,9 @@ bool gap_load_row(void *arg, const struct field *columns, size_t count)
     return true;
 }
 
-void gap_note(struct gap_set *set, int64_t from_us, int64_t to_us)
+void gap_note(struct gap_set *set, int64_t from_us, int64_t to_us, const char *reason)
 {
-    assert(set->noted_count <= GAP_NOTED_MAX && from_us < to_us);
+    assert(set->noted_count <= GAP_NOTED_MAX && from_us < to_us && reason != NULL);
     if (set->noted_count == GAP_NOTED_MAX) {
         set->noted_count--;
         if (from_us > set->noted[set->noted_count].from_us)
@@ -283,17 +283,18 @@ void gap_note(struct gap_set *set, int64_t from_us, int64_t to_us)
     }
     set->noted[set->noted_count].from_us = from_us;
     set->noted[set->noted_count].to_us = to_us;
+    set->noted[set->noted_count].reason = reason;
     set->noted_count++;
     assert(set->noted_count <= GAP_NOTED_MAX);
 }
 
-enum rc gap_open_noted(struct gap_set *set, struct batch *batch, const char *reason, int64_t now_us)
+enum rc gap_open_noted(struct gap_set *set, struct batch *batch, int64_t now_us)
 {
-    assert(set->open != NULL && reason != NULL);
+    assert(set->open != NULL && set->noted_count <= GAP_NOTED_MAX);
     for (; set->noted_count > 0; set->noted_count--) {
         size_t last = set->noted_count - 1;
-        enum rc rc =
-            gap_open(set, batch, set->noted[last].from_us, set->noted[last].to_us, reason, now_us);
+        enum rc rc = gap_open(set, batch, set->noted[last].from_us, set->noted[last].to_us,
+                              set->noted[last].reason, now_us);
         if (rc != RC_OK)
             return rc;
     }

@@ -36,6 +36,7 @@ struct gap_set {
     bool unsure; /* a batch was lost: read the table again */
     struct {
         int64_t from_us, to_us;
+        const char *reason;
     } noted[GAP_NOTED_MAX]; /* found, to be opened in the unit whose cursor passes them */
     size_t noted_count;
 };
@@ -58,11 +59,11 @@ bool gap_load_row(void *set, const struct field *columns, size_t count);
 must_check enum rc gap_open(struct gap_set *set, struct batch *batch, int64_t from_us,
                             int64_t to_us, const char *reason, int64_t now_us);
 /* Notes a gap that was found; it is opened in the unit whose cursor passes it, so that both are
- * committed together (I2). When too many wait, the last ones become one wide gap. */
-void gap_note(struct gap_set *set, int64_t from_us, int64_t to_us);
+ * committed together (I2). When too many wait, the last ones become one wide gap. `reason` must
+ * outlive the set. */
+void gap_note(struct gap_set *set, int64_t from_us, int64_t to_us, const char *reason);
 /* Opens every noted one. RC_AGAIN: the batch is full; what was opened stays opened. */
-must_check enum rc gap_open_noted(struct gap_set *set, struct batch *batch, const char *reason,
-                                  int64_t now_us);
+must_check enum rc gap_open_noted(struct gap_set *set, struct batch *batch, int64_t now_us);
 /* What lies in [from_us, to_us) is there now. RC_AGAIN: the batch is full, or a gap would fall in
  * two and there is no room for both; nothing has changed, and the gap stays open. */
 must_check enum rc gap_close(struct gap_set *set, struct batch *batch, int64_t from_us,

@@ -53,17 +53,27 @@ void intake_resume(struct intake *intake, int64_t position)
     check(intake);
 }
 
+static enum rc push(struct intake *intake, struct frame *frame)
+{
+    assert(frame->payload.data != NULL && frame->received_us == 0);
+    frame->received_us = intake->runtime->ops->wall_us(intake->runtime);
+    enum rc rc =
+        intake->stopping || intake->failed ? RC_AGAIN : frame_ring_push(intake->ring, frame);
+    intake->refused |= rc != RC_OK;
+    intake->bytes += frame->payload.len + frame->skipped;
+    intake->last_event_us = frame->received_us;
+    return rc;
+}
+
 enum rc intake_take(struct intake *intake, struct bytes payload, bool binary)
 {
-    assert(payload.data != NULL);
-    int64_t now_us = intake->runtime->ops->wall_us(intake->runtime);
-    struct frame frame = {.payload = payload, .binary = binary, .received_us = now_us};
-    enum rc rc =
-        intake->stopping || intake->failed ? RC_AGAIN : frame_ring_push(intake->ring, &frame);
-    intake->refused |= rc != RC_OK;
-    intake->bytes += payload.len;
-    intake->last_event_us = now_us;
-    return rc;
+    return push(intake, &(struct frame){.payload = payload, .binary = binary});
+}
+
+enum rc intake_take_skipped(struct intake *intake, uint64_t bytes)
+{
+    assert(bytes > 0);
+    return push(intake, &(struct frame){.payload = bytes_of(""), .skipped = bytes});
 }
 
 void intake_forget(struct intake *intake)
@@ -149,8 +159,11 @@ static enum rc fill_batch(struct intake *intake, const struct frame *frame, int6
     if (rc == RC_AGAIN && before == 0)
         rc = err_set(&err, RC_REJECT, "event does not fit into an empty batch");
     assert(rc == RC_OK || batch->record_count == before);
-    if (rc == RC_REJECT && quarantine_add(&intake->quarantine, batch, intake->provider,
-                                          frame->payload, err.text, frame->received_us) != RC_OK)
+    assert(frame->skipped == 0 || rc != RC_OK);
+    struct bytes raw = frame->skipped > 0 ? bytes_of(err.text) : frame->payload;
+    uint64_t size = frame->skipped > 0 ? frame->skipped : raw.len;
+    if (rc == RC_REJECT && quarantine_add(&intake->quarantine, batch, intake->provider, raw, size,
+                                          err.text, frame->received_us) != RC_OK)
         rc = RC_AGAIN;
     batch->arena.size += CURSOR_ROOM;
     return rc;

@@ -28,8 +28,9 @@
 
 struct intake_ops {
     /* One frame into `batch`. RC_OK: `position` is the event's. RC_AGAIN: the batch is full.
-     * RC_REJECT: unusable. RC_RETRY: it has to be sent again: it and all that waits behind it is
-     * forgotten, and the source sees to it that it comes again. */
+     * RC_REJECT: unusable; of a frame that was skipped the sentence is kept. RC_RETRY: it has to
+     * be sent again: it and all that waits behind it is forgotten, and the source sees to it that
+     * it comes again. */
     enum rc (*decode)(void *arg, const struct frame *frame, struct batch *batch, int64_t *position,
                       struct err *err);
     /* Adds the cursor row that stands at `position`; RC_AGAIN when it does not fit. */
@@ -70,6 +71,8 @@ void intake_deinit(struct intake *intake);
 void intake_resume(struct intake *intake, int64_t position);
 /* Takes a frame; RC_AGAIN when the ring is full. */
 must_check enum rc intake_take(struct intake *intake, struct bytes payload, bool binary);
+/* In the place of a frame that was too large to be taken. */
+must_check enum rc intake_take_skipped(struct intake *intake, uint64_t bytes);
 /* Whether it is worth connecting; if not, `relieved` is called once it is. */
 bool intake_has_room(struct intake *intake);
 /* Forgets the frames that were not decoded yet: they will come again. */

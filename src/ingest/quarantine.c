@@ -40,7 +40,7 @@ static bool fill(struct batch *batch, struct record *row, const struct quarantin
 }
 
 enum rc quarantine_add(struct quarantine *quarantine, struct batch *batch, const char *provider,
-                       struct bytes raw, const char *reason, int64_t now_us)
+                       struct bytes raw, uint64_t size, const char *reason, int64_t now_us)
 {
     assert(quarantine->source != NULL && batch != NULL);
     bool keep = may_keep(quarantine, raw, now_us);
@@ -51,7 +51,7 @@ enum rc quarantine_add(struct quarantine *quarantine, struct batch *batch, const
         batch_drop_last(batch, row);
         return RC_AGAIN;
     }
-    batch_set_int(row, QUARANTINE_SIZE, (int64_t)raw.len);
+    batch_set_int(row, QUARANTINE_SIZE, (int64_t)size);
     batch_set_int(row, QUARANTINE_AT_US, now_us);
     quarantine->bytes_left -= keep ? (int64_t)raw.len : 0;
     quarantine->rows++;

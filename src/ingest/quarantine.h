@@ -23,9 +23,10 @@ struct quarantine {
 };
 
 void quarantine_init(struct quarantine *quarantine, const char *source);
-/* Adds a row to `batch`; RC_AGAIN when the batch is full. */
+/* Adds a row to `batch`; `size` is that of the input, of which `raw` may be only a note. RC_AGAIN:
+ * the batch is full. */
 must_check enum rc quarantine_add(struct quarantine *quarantine, struct batch *batch,
-                                  const char *provider, struct bytes raw, const char *reason,
-                                  int64_t now_us);
+                                  const char *provider, struct bytes raw, uint64_t size,
+                                  const char *reason, int64_t now_us);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/uuid.h"
 #include "serve/routes.h"
+#include "serve/visitor.h"
 #include "sys/fd_watch.h"
 
 #include <microhttpd.h>
@@ -24,7 +25,7 @@ struct listener {
 /* ---- headers ---- */
 
 struct framing {
-    unsigned lengths, codings;
+    unsigned lengths, codings, hosts;
     bool unknown_coding, huge, bad_name;
 };
 
@@ -43,6 +44,7 @@ static enum MHD_Result look_at_header(void *arg, enum MHD_ValueKind kind, const 
     uint64_t length;
     (void)kind;
     framing->bad_name |= !is_token(name);
+    framing->hosts += strcasecmp(name, "host") == 0;
     if (strcasecmp(name, "content-length") == 0) {
         framing->lengths++;
         if (value == NULL || !bytes_to_u64(bytes_of(value), &length))
@@ -62,6 +64,8 @@ static void check_framing(struct request *request)
     MHD_get_connection_values(request->connection, MHD_HEADER_KIND, look_at_header, &framing);
     if (framing.bad_name)
         request_refuse(request, REFUSAL_BAD_REQUEST, "a header's name has letters it may not have");
+    else if (framing.hosts > 1)
+        request_refuse(request, REFUSAL_BAD_REQUEST, "more than one Host");
     else if (framing.lengths > 1)
         request_refuse(request, REFUSAL_BAD_REQUEST, "more than one Content-Length, or no number");
     else if (framing.codings > 1 || framing.unknown_coding)
@@ -74,10 +78,29 @@ static void check_framing(struct request *request)
         request_refuse(request, REFUSAL_TOO_LARGE, "a body may have %d bytes", LISTENER_BODY_MAX);
 }
 
+static const char *header(struct request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+/* A client that sends no Host is no browser. */
+static void check_visitor(struct request *request, const char *method)
+{
+    const char *host = header(request, "Host");
+    bool reads = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+    if (host != NULL && !visitor_means_loopback(host))
+        request_refuse(request, REFUSAL_FORBIDDEN,
+                       "the Host header names %.80s, and this address is loopback: use localhost "
+                       "or 127.0.0.1; a proxy has to send one of these",
+                       host);
+    else if (!reads &&
+             !visitor_may_write(host, header(request, "Origin"), header(request, "Sec-Fetch-Site")))
+        request_refuse(request, REFUSAL_FORBIDDEN, "a page of another origin may not do this");
+}
+
 static void read_session(struct request *request)
 {
-    const char *value =
-        MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, "Tidemark-Session");
+    const char *value = header(request, "Tidemark-Session");
     if (value != NULL && !uuid_parse(bytes_of(value), request->session))
         request_refuse(request, REFUSAL_BAD_REQUEST, "Tidemark-Session has 32 hexadecimal digits");
 }
@@ -122,6 +145,8 @@ static struct request *begin_request(struct listener *listener, struct MHD_Conne
     request->from = listener->options.kind;
     check_framing(request);
     request->close = request->answered;
+    if (!request->answered && listener->options.local)
+        check_visitor(request, method);
     if (!request->answered)
         read_session(request);
     if (!request->answered)

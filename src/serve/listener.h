@@ -5,7 +5,8 @@
  * Bytes become requests and answers become bytes; what a request means is decided elsewhere. A
  * request whose length can be read in two ways (two Content-Length, one beside a Transfer-Encoding,
  * any coding but chunked) is refused and its connection closed, for a proxy in front might read it
- * the other way. Headers have to fit the connection's memory, bodies LISTENER_BODY_MAX.
+ * the other way. What a stranger's page made a browser send to a loopback address is refused.
+ * Headers have to fit the connection's memory, bodies LISTENER_BODY_MAX.
  *
  * Always holds: a request that waits is suspended and costs no thread; the listener is freed only
  * when none waits.
@@ -23,7 +24,8 @@
 
 struct listener_options {
     enum listener_kind kind;
-    int fd; /* listening; the listener takes it over */
+    int fd;     /* listening; the listener takes it over */
+    bool local; /* a loopback address: only who means it is heard */
     struct loop *loop;
     struct service *service;
     unsigned connections_max, idle_s_max;

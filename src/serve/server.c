@@ -168,12 +168,14 @@ static void serve(void *arg)
     end_serving(server);
 }
 
-static enum rc add_listener(struct server *server, enum listener_kind kind, int fd, struct err *err)
+static enum rc add_listener(struct server *server, enum listener_kind kind, int fd, bool local,
+                            struct err *err)
 {
     const struct server_options *options = &server->options;
     const struct listener_options wanted = {
         .kind = kind,
         .fd = fd,
+        .local = local,
         .loop = server->loop,
         .service = &server->service,
         .connections_max = or_default(options->connections_max, CONNECTIONS_DEFAULT),
@@ -215,7 +217,8 @@ static enum rc listen_everywhere(struct server *server, struct err *err)
         rc = i == LISTENER_SOCKET ? listen_socket_unix(addresses[i], &fd, err)
                                   : listen_socket_tcp(addresses[i], &fd, &server->ports[i], err);
         if (rc == RC_OK)
-            rc = add_listener(server, (enum listener_kind)i, fd, err);
+            rc = add_listener(server, (enum listener_kind)i, fd,
+                              i != LISTENER_SOCKET && !listen_socket_is_remote(addresses[i]), err);
     }
     return rc;
 }

@@ -100,7 +100,7 @@ static enum rc quarantine_item(struct feed_sweep *sweep, struct json value, cons
     struct text raw = {0};
     json_print(value, &raw);
     enum rc rc = quarantine_add(sweep->env->quarantine, sweep->batch, sweep->provider,
-                                text_bytes(&raw), why->text, now_us);
+                                text_bytes(&raw), raw.len, why->text, now_us);
     text_free(&raw);
     return rc;
 }

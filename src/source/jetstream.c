@@ -7,10 +7,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define RING_BYTES      ((size_t)16 << 20)
-#define WINDOW_US       INT64_C(86400000000)
-#define STREAM_NAME     "live"
-#define GAP_REASON_TEXT "older than the host\'s replay window"
+#define RING_BYTES  ((size_t)16 << 20)
+#define WINDOW_US   INT64_C(86400000000)
+#define STREAM_NAME "live"
 
 static struct jetstream *of(struct source *source)
 {
@@ -23,7 +22,7 @@ static enum rc add_cursor(void *arg, int64_t position, struct batch *batch)
 {
     struct jetstream *js = arg;
     assert(position == js->place.stand.time_us);
-    enum rc rc = gap_open_noted(&js->gaps, batch, GAP_REASON_TEXT, jetstream_wall(js));
+    enum rc rc = gap_open_noted(&js->gaps, batch, jetstream_wall(js));
     if (rc == RC_OK)
         rc = jetstream_place_write(&js->place, js->doc, jetstream_wall(js), batch);
     return rc;
@@ -224,6 +223,9 @@ enum rc jetstream_new(const struct source_env *env, const struct jetstream_optio
         gap_set_copy(&js->gaps, options->gaps);
     js->again = (struct timer){.fn = jetstream_connection_dial, .arg = js};
     js->tell = (struct timer){.fn = jetstream_connection_tell_filter, .arg = js};
+    size_t ring_bytes = options->ring_bytes == 0 ? RING_BYTES : options->ring_bytes;
+    js->frame_bytes_max =
+        ring_bytes / 2 < JETSTREAM_FRAME_BYTES_MAX ? ring_bytes / 2 : JETSTREAM_FRAME_BYTES_MAX;
     js->doc = json_doc_new(JETSTREAM_FRAME_BYTES_MAX, JSON_DEPTH_MAX);
     jetstream_place_init(&js->place, options->window_us == 0 ? WINDOW_US : options->window_us);
     jetstream_filter_init(&js->filter, !options->only_followed,
@@ -232,8 +234,7 @@ enum rc jetstream_new(const struct source_env *env, const struct jetstream_optio
                            options->dictionary_v2);
     js->packing.keep = options->keep_dictionary;
     js->packing.keep_arg = options->keep_arg;
-    intake_init(&js->intake, &intake_ops, js, env->runtime, env->pool, JETSTREAM_NAME,
-                options->ring_bytes == 0 ? RING_BYTES : options->ring_bytes);
+    intake_init(&js->intake, &intake_ops, js, env->runtime, env->pool, JETSTREAM_NAME, ring_bytes);
     enum rc rc = set_up(js, options, err);
     if (rc != RC_OK) {
         free_jetstream(&js->source);

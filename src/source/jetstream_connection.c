@@ -64,12 +64,9 @@ static void on_opened(void *arg)
         jetstream_connection_tell_filter(js);
 }
 
-static void on_message(void *arg, bool binary, struct bytes payload)
+static void after_taking(struct jetstream *js, enum rc rc)
 {
-    struct jetstream *js = arg;
-    if (js->state != SOURCE_LIVE)
-        return;
-    if (intake_take(&js->intake, payload, binary) != RC_OK) {
+    if (rc != RC_OK) {
         /* Nothing after a refused frame may be taken, or the cursor would pass it: what follows is
          * asked for again once there is room. */
         js->state = SOURCE_WAITING;
@@ -77,6 +74,20 @@ static void on_message(void *arg, bool binary, struct bytes payload)
         jetstream_connection_close(js, "the store is not keeping up");
     }
     intake_pump(&js->intake);
+}
+
+static void on_message(void *arg, bool binary, struct bytes payload)
+{
+    struct jetstream *js = arg;
+    if (js->state == SOURCE_LIVE)
+        after_taking(js, intake_take(&js->intake, payload, binary));
+}
+
+static void on_too_large(void *arg, uint64_t bytes)
+{
+    struct jetstream *js = arg;
+    if (js->state == SOURCE_LIVE)
+        after_taking(js, intake_take_skipped(&js->intake, bytes));
 }
 
 static void note_failure(struct jetstream *js, int status, bool opened)
@@ -150,7 +161,7 @@ static void on_closed(void *arg, int status, struct bytes body, const struct err
 }
 
 static const struct ws_events ws_events = {
-    .opened = on_opened, .message = on_message, .closed = on_closed};
+    .opened = on_opened, .message = on_message, .closed = on_closed, .too_large = on_too_large};
 
 static void connect_to_host(void *arg)
 {
@@ -174,7 +185,7 @@ static void connect_to_host(void *arg)
     struct ws_request request = {.url = text_string(&url),
                                  .headers = &protocol,
                                  .header_count = v2 ? 1 : 0,
-                                 .message_bytes_max = JETSTREAM_FRAME_BYTES_MAX,
+                                 .message_bytes_max = js->frame_bytes_max,
                                  .ping_ms = js->ping_ms,
                                  .pong_ms_max = js->pong_ms_max};
     js->ws = js->env.runtime->ops->ws_open(js->env.runtime, &request, &ws_events, js);

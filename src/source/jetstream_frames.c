@@ -6,13 +6,13 @@
 
 #include <string.h>
 
-static void note_gap(struct jetstream *js)
+static void note_gap(struct jetstream *js, int64_t from_us, int64_t to_us, const char *reason)
 {
-    int64_t from_us = js->place.asked.from_us, to_us = js->place.asked.first_us;
-    gap_note(&js->gaps, from_us, to_us);
+    gap_note(&js->gaps, from_us, to_us, reason);
     log_event(LOG_WARN, JETSTREAM_NAME, "gap",
               (struct log_field[]){log_string("host", jetstream_host_name(js)),
-                                   log_int("from_us", from_us), log_int("to_us", to_us), LOG_END});
+                                   log_int("from_us", from_us), log_int("to_us", to_us),
+                                   log_string("reason", reason), LOG_END});
 }
 
 static void note_ahead(struct jetstream *js, int64_t time_us, int64_t received_us)
@@ -57,7 +57,11 @@ static void move_on(struct jetstream *js, int64_t time_us, int64_t seq, int64_t 
     if (verdict == JETSTREAM_PLACE_AHEAD)
         note_ahead(js, time_us, received_us);
     if (verdict == JETSTREAM_PLACE_GAP)
-        note_gap(js);
+        note_gap(js, js->place.asked.from_us, js->place.asked.first_us,
+                 "older than the host's replay window");
+    int64_t from_us, to_us;
+    if (verdict != JETSTREAM_PLACE_AHEAD && jetstream_place_hole(&js->place, &from_us, &to_us))
+        note_gap(js, from_us, to_us, "a message was too large to be taken");
     if (!js->heard)
         note_success(js);
 }
@@ -108,6 +112,13 @@ static enum rc decode_json(struct jetstream *js, struct bytes json, int64_t rece
     return RC_OK;
 }
 
+static enum rc skip(struct jetstream *js, const struct frame *frame, struct err *err)
+{
+    int64_t after_us = jetstream_place_skip(&js->place, frame->received_us);
+    return err_set(err, RC_REJECT, "a message of %llu bytes after %lld is over the %zu allowed",
+                   (unsigned long long)frame->skipped, (long long)after_us, js->frame_bytes_max);
+}
+
 enum rc jetstream_frames_decode(void *arg, const struct frame *frame, struct batch *batch,
                                 int64_t *position, struct err *err)
 {
@@ -116,7 +127,9 @@ enum rc jetstream_frames_decode(void *arg, const struct frame *frame, struct bat
     enum rc rc = RC_OK;
     if (js->asking_again)
         return RC_RETRY;
-    if (frame->binary)
+    if (frame->skipped > 0)
+        rc = skip(js, frame, err);
+    else if (frame->binary)
         rc = jetstream_packing_decode(&js->packing, frame->payload, &json, err);
     if (rc == RC_RETRY) {
         jetstream_packing_give_up(&js->packing, jetstream_host_now(js), err->text);

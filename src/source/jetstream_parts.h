@@ -17,7 +17,7 @@
 #include <assert.h>
 
 #define JETSTREAM_NAME            "jetstream"
-#define JETSTREAM_FRAME_BYTES_MAX ((size_t)2 << 20)
+#define JETSTREAM_FRAME_BYTES_MAX ((size_t)8 << 20)
 
 struct jetstream {
     struct source source;
@@ -27,6 +27,7 @@ struct jetstream {
     int64_t behind_us[JETSTREAM_ENDPOINTS_MAX];           /* what is known of their clocks */
     char **collections;
     size_t collection_count;
+    size_t frame_bytes_max; /* a larger one is gone past; it fits into the ring */
     uint32_t ping_ms, pong_ms_max, attempts_max;
     struct intake intake;
     struct json_doc *doc;

@@ -285,11 +285,34 @@ enum jetstream_verdict jetstream_place_event(struct jetstream_place *place, cons
         return JETSTREAM_PLACE_BEHIND;
     if (seq > asked->seq_max)
         asked->seq_max = seq;
+    if (at_us > 0)
+        asked->last_us = at_us;
     if (at_us > place->stand.time_us)
         move_stand(place, host, at_us, received_us);
     else if (strcmp(place->stand.host, host) == 0 && asked->seq_max > place->stand.seq)
         place->stand.seq = asked->seq_max;
     return at_us == 0 ? JETSTREAM_PLACE_AHEAD : verdict;
+}
+
+int64_t jetstream_place_skip(struct jetstream_place *place, int64_t received_us)
+{
+    struct jetstream_asked *asked = &place->asked;
+    if (asked->hole_us == 0)
+        asked->hole_us = asked->last_us > 0   ? asked->last_us
+                         : asked->from_us > 0 ? asked->from_us
+                                              : received_us;
+    return asked->hole_us;
+}
+
+bool jetstream_place_hole(struct jetstream_place *place, int64_t *from_us, int64_t *to_us)
+{
+    struct jetstream_asked *asked = &place->asked;
+    if (asked->hole_us == 0)
+        return false;
+    *from_us = asked->hole_us;
+    *to_us = asked->last_us > asked->hole_us ? asked->last_us : asked->hole_us + 1;
+    asked->hole_us = 0;
+    return true;
 }
 
 /* ---- writing ---- */

@@ -57,6 +57,8 @@ struct jetstream_asked {
     int64_t seq_max;  /* of its events */
     int64_t time_max; /* of those whose time is believed */
     int64_t first_us; /* the earliest up to the first of these */
+    int64_t last_us;  /* of the last of these */
+    int64_t hole_us;  /* after which time something was too large to be taken; 0: nowhere */
     unsigned ahead_run;
     int64_t ahead_us[JETSTREAM_AHEAD_RUN]; /* the latest times of the run */
 };
@@ -105,6 +107,12 @@ void jetstream_place_trust(const struct jetstream_place *place, int64_t received
 enum jetstream_verdict jetstream_place_event(struct jetstream_place *place, const char *host,
                                              int64_t time_us, int64_t seq, int64_t received_us,
                                              int64_t *behind_us);
+/* A message came that was too large to be taken. Gives the time it comes after; what lies between
+ * that and the next event is missing. */
+int64_t jetstream_place_skip(struct jetstream_place *place, int64_t received_us);
+/* Whether the event that was taken last, and believed, ends such a hole, [from_us, to_us); it is
+ * told once. */
+bool jetstream_place_hole(struct jetstream_place *place, int64_t *from_us, int64_t *to_us);
 /* The host refused the cursor as too old. False: there is nothing else to ask for. */
 bool jetstream_place_too_old(struct jetstream_place *place);
 /* Adds the cursor row to a unit. RC_AGAIN: no room. */

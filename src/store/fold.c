@@ -53,27 +53,33 @@ static bool same_key(const struct record *a, const struct record *b)
     return true;
 }
 
+/* How the versions compare; one that is absent is lower than any. */
+static int compare_versions(const struct record *a, const struct record *b)
+{
+    const struct field *x = &a->fields[record_kinds[a->kind].version_field];
+    const struct field *y = &b->fields[record_kinds[b->kind].version_field];
+    if (x->null || y->null)
+        return (int)y->null - (int)x->null;
+    if (x->type == FIELD_INT)
+        return (x->i > y->i) - (x->i < y->i);
+    return bytes_compare(x->b, y->b);
+}
+
 /* Whether `later`, which came after `earlier`, stands for both. */
 static bool supersedes(const struct record *later, const struct record *earlier)
 {
-    int version = record_kinds[later->kind].version_field;
-    if (version < 0)
+    const struct record_kind *kind = &record_kinds[later->kind];
+    if (kind->version_field < 0 || earlier->fields[kind->version_field].null)
         return true;
-    const struct field *new = &later->fields[version], *old = &earlier->fields[version];
-    if (new->null || old->null)
-        return old->null;
-    if (new->type == FIELD_INT)
-        return new->i >= old->i;
-    return bytes_compare(new->b, old->b) >= 0;
+    int order = compare_versions(later, earlier);
+    return order > 0 || (order == 0 && kind->latest_of_equals);
 }
 
-/* An edit keeps the time of the first sighting; a delete has no past to keep. */
+/* An edit keeps the time of the first sighting. */
 static void keep_earliest(struct record *winner, const struct record *loser)
 {
     const struct record_kind *kind = &record_kinds[winner->kind];
     if (kind->earliest_field < 0)
-        return;
-    if (winner->fields[kind->op_field].i != loser->fields[kind->op_field].i)
         return;
     struct field *kept = &winner->fields[kind->earliest_field];
     const struct field *other = &loser->fields[kind->earliest_field];
@@ -81,22 +87,57 @@ static void keep_earliest(struct record *winner, const struct record *loser)
         kept->i = other->i;
 }
 
+static bool is_delete(const struct record *record)
+{
+    int op = record_kinds[record->kind].op_field;
+    return op >= 0 && record->fields[op].i == RECORD_OP_DELETE;
+}
+
+/* The slot of what was met with this identity, of puts or of deletes; empty when none was. */
+static struct record **find(const struct fold *fold, const struct record *record, bool deleted)
+{
+    size_t at = hash_key(record) & fold->mask;
+    while (fold->slots[at] != NULL &&
+           !(same_key(fold->slots[at], record) && is_delete(fold->slots[at]) == deleted))
+        at = (at + 1) & fold->mask;
+    return &fold->slots[at];
+}
+
+/* A put is for nothing after a delete that is not older, and a delete ends every put that is not
+ * newer: true when `record` is of no effect. */
+static bool cancels_out(const struct fold *fold, struct record *record)
+{
+    if (record_kinds[record->kind].op_field < 0)
+        return false;
+    struct record *other = *find(fold, record, !is_delete(record));
+    if (other == NULL || other->folded)
+        return false;
+    if (!is_delete(record))
+        return !record->fields[record_kinds[record->kind].version_field].null &&
+               compare_versions(record, other) <= 0;
+    if (compare_versions(other, record) > 0)
+        return true;
+    other->folded = true;
+    return false;
+}
+
 void fold_record(struct fold *fold, struct record *record)
 {
     assert(!record->folded);
     if (record_kinds[record->kind].key_count == 0)
         return;
-    size_t at = hash_key(record) & fold->mask;
-    while (fold->slots[at] != NULL && !same_key(fold->slots[at], record))
-        at = (at + 1) & fold->mask;
-    struct record *known = fold->slots[at];
-    if (known == NULL) {
-        fold->slots[at] = record;
+    if (cancels_out(fold, record)) {
+        record->folded = true;
         return;
     }
-    struct record *winner = supersedes(record, known) ? record : known;
-    struct record *loser = winner == record ? known : record;
-    keep_earliest(winner, loser);
-    loser->folded = true;
-    fold->slots[at] = winner;
+    struct record **slot = find(fold, record, is_delete(record)), *known = *slot;
+    if (known != NULL && !known->folded && !supersedes(record, known)) {
+        record->folded = true;
+        return;
+    }
+    if (known != NULL && !known->folded && !is_delete(record))
+        keep_earliest(record, known);
+    if (known != NULL)
+        known->folded = true;
+    *slot = record;
 }

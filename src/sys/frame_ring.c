@@ -13,7 +13,7 @@
 struct head {
     uint64_t len;
     int64_t received_us;
-    uint64_t binary;
+    uint64_t binary, skipped;
     uint64_t span; /* bytes of the ring this frame takes, head and padding included */
 };
 
@@ -76,7 +76,7 @@ enum rc frame_ring_push(struct frame_ring *ring, const struct frame *frame)
     size_t span = span_of(payload.len);
     if (span > ring->size - ring->used || !make_room(ring, span))
         return RC_AGAIN;
-    struct head head = {payload.len, frame->received_us, frame->binary, span};
+    struct head head = {payload.len, frame->received_us, frame->binary, frame->skipped, span};
     char *at = ring->block + ring->write;
     memcpy(at, &head, sizeof head);
     memcpy(at + sizeof head, payload.data, payload.len);
@@ -112,7 +112,8 @@ bool frame_ring_front(struct frame_ring *ring, struct frame *frame)
     memcpy(&head, at, sizeof head);
     *frame = (struct frame){.payload = bytes_make(at + sizeof head, head.len),
                             .binary = head.binary != 0,
-                            .received_us = head.received_us};
+                            .received_us = head.received_us,
+                            .skipped = head.skipped};
     return true;
 }
 

@@ -19,6 +19,7 @@ struct frame {
     struct bytes payload;
     bool binary;
     int64_t received_us; /* wall time it came off the wire */
+    uint64_t skipped;    /* bytes of a message too large to be held, in its place; 0: it is here */
 };
 
 struct frame_ring *frame_ring_new(size_t size);

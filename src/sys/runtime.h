@@ -63,7 +63,7 @@ struct ws_request {
     const struct http_header *headers;
     size_t header_count;
     uint32_t connect_ms_max;  /* 0: 10 s */
-    size_t message_bytes_max; /* 0: 4 MiB; a larger message closes the connection */
+    size_t message_bytes_max; /* 0: 4 MiB */
     uint32_t ping_ms,
         pong_ms_max; /* liveness: ping every `ping_ms` (0: 30 s), dead when no pong and
                                     * no data came for `pong_ms_max` after it (0: 10 s) */
@@ -77,6 +77,9 @@ struct ws_events {
     /* `status` is the HTTP status of a refused upgrade or the websocket close code, 0 if neither;
      * `body` the first bytes of a refusal's body. */
     void (*closed)(void *arg, int status, struct bytes body, const struct err *why);
+    /* A message over the limit came in its place, and its bytes are gone. NULL: it closes the
+     * connection. */
+    void (*too_large)(void *arg, uint64_t bytes);
 };
 
 struct ws;

@@ -43,13 +43,11 @@ struct ws {
     enum ws_state state;
     struct ws_events events;
     void *arg;
-
     struct curl_task task;
     char curl_error[CURL_ERROR_SIZE];
     uv_poll_t poll;
     bool polled;
     int poll_events;
-
     struct ws_upgrade upgrade;
     struct text http_url, answer, body;
     struct ws_codec *codec;
@@ -237,7 +235,9 @@ static void on_event(struct ws *ws, enum ws_event event, struct bytes payload)
         on_close_frame(ws, payload);
         break;
     case WS_EVENT_TOO_LARGE:
-        if (ws->state == WS_OPEN)
+        if (ws->state == WS_OPEN && ws->events.too_large != NULL)
+            ws->events.too_large(ws->arg, ws_codec_message_len(ws->codec));
+        else if (ws->state == WS_OPEN)
             begin_close(ws, CODE_TOO_LARGE, "message too large");
         break;
     case WS_EVENT_PROTOCOL:
@@ -260,7 +260,7 @@ static void decode(struct ws *ws, struct bytes input)
     while (ws->state != WS_OVER && event != WS_EVENT_NONE) {
         struct bytes payload;
         event = ws_codec_next(ws->codec, &input, &payload, &err);
-        if (err.text[0] != '\0')
+        if (err.text[0] != '\0' && (event != WS_EVENT_TOO_LARGE || ws->events.too_large == NULL))
             blame(ws, "%s", err.text);
         on_event(ws, event, payload);
     }

@@ -9,6 +9,7 @@
 #include <wslay/wslay.h>
 
 #define CONTROL_MAX 125
+#define SKIP_FACTOR 64   /* so many times the largest message is no message any more */
 #define CODE_NONE   1005 /* RFC 6455, 7.1.5: a close frame without a code */
 
 struct ws_codec {
@@ -20,6 +21,7 @@ struct ws_codec {
 
     struct text message;
     size_t message_bytes_max;
+    uint64_t message_len;
     uint8_t message_opcode;
     bool message_open; /* its last frame is still to come */
     bool frame_open;   /* its header was seen, bytes of it are to come */
@@ -116,15 +118,15 @@ static enum ws_event begin_frame(struct ws_codec *codec, const struct wslay_fram
     }
     if (!continued) {
         codec->message_opcode = frame->opcode;
+        codec->message_len = 0;
         text_clear(&codec->message);
     }
     codec->message_open = frame->fin == 0;
-    if (!codec->discarding &&
-        frame->payload_length > codec->message_bytes_max - codec->message.len) {
-        codec->discarding = true;
-        err_set(err, RC_RETRY, "a message is over %zu bytes", codec->message_bytes_max);
-        return WS_EVENT_TOO_LARGE;
-    }
+    uint64_t most = (uint64_t)codec->message_bytes_max * SKIP_FACTOR;
+    if (frame->payload_length > most - codec->message_len)
+        return break_off(codec, err, "a message has no end");
+    codec->message_len += frame->payload_length;
+    codec->discarding = codec->message_len > codec->message_bytes_max;
     return WS_EVENT_NONE;
 }
 
@@ -140,9 +142,9 @@ static void keep_part(struct ws_codec *codec, const struct wslay_frame_iocb *fra
     }
 }
 
-/* WS_EVENT_NONE: the message goes on, or is not wanted. */
+/* WS_EVENT_NONE: the message goes on. */
 static enum ws_event end_frame(struct ws_codec *codec, const struct wslay_frame_iocb *frame,
-                               struct bytes *payload)
+                               struct bytes *payload, struct err *err)
 {
     codec->frame_open = false;
     if (wslay_is_ctrl_frame(frame->opcode)) {
@@ -152,8 +154,13 @@ static enum ws_event end_frame(struct ws_codec *codec, const struct wslay_frame_
                : frame->opcode == WSLAY_PING           ? WS_EVENT_PING
                                                        : WS_EVENT_PONG;
     }
-    if (codec->message_open || codec->discarding)
+    if (codec->message_open)
         return WS_EVENT_NONE;
+    if (codec->discarding) {
+        codec->discarding = false;
+        err_set(err, RC_REJECT, "a message is over %zu bytes", codec->message_bytes_max);
+        return WS_EVENT_TOO_LARGE;
+    }
     memset(text_reserve(&codec->message, ARENA_PAD), 0, ARENA_PAD);
     *payload = text_bytes(&codec->message);
     return codec->message_opcode == WSLAY_TEXT_FRAME ? WS_EVENT_TEXT : WS_EVENT_BINARY;
@@ -177,13 +184,16 @@ enum ws_event ws_codec_next(struct ws_codec *codec, struct bytes *input, struct 
         if (codec->failed)
             break;
         keep_part(codec, &frame);
-        if (codec->frame_left == 0) {
-            enum ws_event ended = end_frame(codec, &frame, payload);
-            event = event == WS_EVENT_NONE ? ended : event;
-        }
+        if (codec->frame_left == 0)
+            event = end_frame(codec, &frame, payload, err);
     }
     codec->input = NULL;
     return event;
+}
+
+uint64_t ws_codec_message_len(const struct ws_codec *codec)
+{
+    return codec->message_len;
 }
 
 /* ---- frames out ---- */

@@ -4,8 +4,9 @@
  *
  * Always holds: at most `message_bytes_max` bytes of one message are kept, in one buffer that is
  * used again; payloads handed out live until the next call and are followed by ARENA_PAD readable
- * bytes. After a protocol error nothing more is decoded; after a message that is too large, only
- * control frames are. Text is not checked for UTF-8: its reader does that.
+ * bytes. After a protocol error nothing more is decoded. A message that is too large is read to its
+ * end and forgotten, up to a multiple of that bound. Text is not checked for UTF-8: its reader does
+ * that.
  *
  * Owner: one connection.  Touches no socket. */
 #ifndef SYS_WS_CODEC_H
@@ -21,7 +22,7 @@ enum ws_event {
     WS_EVENT_PING,
     WS_EVENT_PONG,
     WS_EVENT_CLOSE,
-    WS_EVENT_TOO_LARGE,
+    WS_EVENT_TOO_LARGE, /* it has ended; what follows is decoded as ever */
     WS_EVENT_PROTOCOL,
 };
 
@@ -38,6 +39,9 @@ void ws_codec_free(struct ws_codec *codec);
 /* Takes from `input` and moves it on; call until WS_EVENT_NONE. */
 enum ws_event ws_codec_next(struct ws_codec *codec, struct bytes *input, struct bytes *payload,
                             struct err *err);
+
+/* Bytes of the message that came last, kept or not. */
+uint64_t ws_codec_message_len(const struct ws_codec *codec);
 
 /* Appends one masked frame. A control frame holds at most 125 bytes. */
 void ws_codec_write(struct ws_codec *codec, enum ws_opcode opcode, struct bytes payload,

@@ -533,6 +533,11 @@ class Cli(unittest.TestCase):
                 self.assertEqual(self.failing(home, 0), {})
         self.both_stores(run)
 
+    @staticmethod
+    def events_counted(daemon):
+        status = daemon.ask("GET", "/api/status")[1]
+        return next(s["events"] for s in status["sources"] if s["source"] == "jetstream")
+
     def test_reset_of_a_running_source_makes_it_begin_anew(self):
         def run(home):
             with Simulator(self.sim_program, "--events", "1500", *PAST) as sim:
@@ -545,7 +550,9 @@ class Cli(unittest.TestCase):
                     self.assertEqual(len(self.connections(daemon)), 1)
                     for count in (2, 3):
                         sim.step(300)  # it is taking events in while it is reset
+                        counted = self.events_counted(daemon)
                         self.tell(home, "reset", "jetstream")
+                        self.assertGreaterEqual(self.events_counted(daemon), counted)
                         wait_until(lambda: len(self.connections(daemon)) == count, "a connection")
                         self.assertEqual(len(set(self.connections(daemon))), 1)
                         self.follow_to_the_end(daemon, sim)

@@ -45,12 +45,13 @@ static void apply_post(struct sim_world *world, const struct record *record, int
     if (key == SIM_KEYS || !sim_number_after(bytes_at(record, POST_REV), "3sim", &rev))
         sim_fail(world, "a post nobody sent is stored");
     struct sim_post *post = &world->db.posts[key];
-    if (post->known && post->seq == seq)
+    int64_t op = record->fields[POST_OP].i;
+    if (post->seq[op] == seq || post->seq[POST_OP_PUT] == seq)
         sim_fail(world, "I3: one commit holds post %zu twice", key);
-    post->seq = seq;
+    post->seq[op] = seq;
     if (post->known && post->rev >= rev)
         return;
-    bool gone = record->fields[POST_OP].i == POST_OP_DELETE;
+    bool gone = op == POST_OP_DELETE;
     bool repost = record->fields[POST_KIND].i == POST_KIND_REPOST;
     struct bytes body = bytes_at(record, repost ? POST_SUBJECT : POST_TEXT);
     *post = (struct sim_post){.known = true,
@@ -59,7 +60,7 @@ static void apply_post(struct sim_world *world, const struct record *record, int
                               .body_hash = gone ? 0 : sim_hash(body),
                               .kind = record->fields[POST_KIND].i,
                               .shared_us = record->fields[POST_SHARED_US].i,
-                              .seq = seq};
+                              .seq = {post->seq[0], post->seq[1]}};
 }
 
 static struct sim_actor *actor_of(struct sim_world *world, struct bytes did)

@@ -65,7 +65,8 @@ void http_peer_say(struct http_peer *peer, const char *words)
 void http_peer_ask(struct http_peer *peer, const char *path, const char *body)
 {
     struct text out = {0};
-    text_appendf(&out, "%s %s HTTP/1.1\r\nHost: test\r\n", body == NULL ? "GET" : "POST", path);
+    text_appendf(&out, "%s %s HTTP/1.1\r\nHost: localhost\r\n", body == NULL ? "GET" : "POST",
+                 path);
     if (body != NULL)
         text_appendf(&out, "Content-Type: application/json\r\nContent-Length: %zu\r\n",
                      strlen(body));

@@ -20,7 +20,10 @@ static void fill(char *to, size_t len, uint64_t number)
 
 static enum rc push(struct frame_ring *ring, struct bytes payload, bool binary, int64_t number)
 {
-    struct frame frame = {payload, binary, number};
+    struct frame frame = {.payload = payload,
+                          .binary = binary,
+                          .received_us = number,
+                          .skipped = (uint64_t)number * 3};
     return frame_ring_push(ring, &frame);
 }
 
@@ -50,6 +53,7 @@ static void frames_come_out_whole_and_in_order(void **state)
             assert_int_equal(frame.payload.len, lengths[popped]);
             assert_memory_equal(frame.payload.data, expected, frame.payload.len);
             assert_int_equal(frame.received_us, popped);
+            assert_int_equal(frame.skipped, popped * 3);
             frame_ring_pop(ring);
             popped++;
         }

@@ -338,6 +338,47 @@ static void after_an_event_of_the_future_the_stream_is_asked_where_it_stood(void
     }
 }
 
+/* What the batches that were handed over say, as one text. */
+static void take_rows(struct desk *desk, enum record_id kind, struct text *out)
+{
+    for (size_t i = 0; i < desk->handed_count; i++)
+        for (struct record *row = desk->handed[i]->first[kind]; row != NULL; row = row->next)
+            record_print(row, out);
+}
+
+static void what_is_too_large_is_gone_past_and_leaves_a_note_and_a_gap(void **state)
+{
+    (void)state;
+    struct desk desk;
+    struct text notes = {0}, gaps = {0};
+    begin(&desk, &(struct jetstream_options){.endpoints = {"ws://h/subscribe"}});
+    start(&desk);
+    opened(&desk);
+    message(&desk, event_at(T0, 0));
+    desk.events->too_large(desk.events_arg, 9000000);
+    take_rows(&desk, RECORD_QUARANTINE, &notes);
+    take_rows(&desk, RECORD_GAP, &gaps);
+    assert_non_null(strstr(text_string(&notes),
+                           "a message of 9000000 bytes after 1790000000000000 is over the"));
+    assert_non_null(strstr(text_string(&notes), "\"size\":9000000"));
+    assert_int_equal(gaps.len, 0); /* where it ends is not known yet: the cursor stays before it */
+    commit_all(&desk);
+    desk.mono_us += 2000000;
+    char next[256] = {0};
+    snprintf(next, sizeof next, "%s", event_at(T0 + 500, 0));
+    desk.events->message(desk.events_arg, false, bytes_make(next, strlen(next)));
+    take_rows(&desk, RECORD_GAP, &gaps);
+    assert_non_null(strstr(text_string(&gaps), "\"from_us\":1790000000000000"));
+    assert_non_null(strstr(text_string(&gaps), "\"to_us\":1790000000000500"));
+    assert_non_null(strstr(text_string(&gaps), "too large"));
+    commit_all(&desk);
+    assert_int_equal(desk.dials, 1);
+    assert_false(desk.closed);
+    finish(&desk);
+    text_free(&notes);
+    text_free(&gaps);
+}
+
 /* R001-08 R001-13 */
 static void who_is_followed_is_told_on_the_open_connection(void **state)
 {
@@ -405,6 +446,7 @@ int main(void)
         cmocka_unit_test(a_host_without_the_second_wire_is_remembered),
         cmocka_unit_test(a_cursor_too_old_is_asked_exactly_and_then_by_time),
         cmocka_unit_test(after_an_event_of_the_future_the_stream_is_asked_where_it_stood),
+        cmocka_unit_test(what_is_too_large_is_gone_past_and_leaves_a_note_and_a_gap),
         cmocka_unit_test(who_is_followed_is_told_on_the_open_connection),
         cmocka_unit_test(the_second_wire_is_never_sent_a_message),
     };

@@ -133,10 +133,11 @@ static void a_wrong_command_is_refused_with_its_code_and_status(void **state)
 static int post_as(struct bench *bench, const char *session, const char *path, const char *body)
 {
     struct text out = {0};
-    text_appendf(&out,
-                 "POST %s HTTP/1.1\r\nHost: x\r\nTidemark-Session: %s\r\nContent-Length: %zu\r\n"
-                 "\r\n%s",
-                 path, session, strlen(body), body);
+    text_appendf(
+        &out,
+        "POST %s HTTP/1.1\r\nHost: localhost\r\nTidemark-Session: %s\r\nContent-Length: %zu\r\n"
+        "\r\n%s",
+        path, session, strlen(body), body);
     int status = bench_say(bench, text_string(&out));
     text_free(&out);
     return status;

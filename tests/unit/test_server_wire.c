@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#define POST_OPEN "POST /api/data/query-open HTTP/1.1\r\nHost: x\r\n"
+#define POST_OPEN "POST /api/data/query-open HTTP/1.1\r\nHost: localhost\r\n"
 
 /* A length that two readers could read in two ways ends the connection. */
 static void a_request_of_doubtful_length_is_refused_and_its_connection_closed(void **state)
@@ -29,11 +29,11 @@ static void a_request_of_doubtful_length_is_refused_and_its_connection_closed(vo
         POST_OPEN "Content-Length: 2 2\r\n\r\n{}",
         POST_OPEN "Content-Length: 99999999999999999999\r\n\r\n{}",
         "POST /api/data/query-open HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}", /* no Host */
-        "POST /api/data/query-open HTTP/1.1\r\nHost: x\r\nContent-Length : 2\r\n\r\n{}",
+        "POST /api/data/query-open HTTP/1.1\r\nHost: localhost\r\nContent-Length : 2\r\n\r\n{}",
         "GET /health HTTP/1.1\r\nHost : x\r\n\r\n",
-        "GET /health HTTP/1.1\r\nHost: x\r\nTransfer-Encoding\t: chunked\r\n\r\n0\r\n\r\n",
-        "GET /health HTTP/1.1\r\nHost: x\r\nX y: z\r\n\r\n",
-        "GET /health extra HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /health HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding\t: chunked\r\n\r\n0\r\n\r\n",
+        "GET /health HTTP/1.1\r\nHost: localhost\r\nX y: z\r\n\r\n",
+        "GET /health extra HTTP/1.1\r\nHost: localhost\r\n\r\n",
     };
     struct bench *bench = *state;
     for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
@@ -52,7 +52,7 @@ static void a_long_header_is_refused(void **state)
 {
     struct bench *bench = *state;
     struct text request = {0};
-    text_append_string(&request, "GET /health HTTP/1.1\r\nHost: x\r\nX: ");
+    text_append_string(&request, "GET /health HTTP/1.1\r\nHost: localhost\r\nX: ");
     for (int i = 0; i < 100000; i++)
         text_append_char(&request, 'x');
     text_append_string(&request, "\r\n\r\n");
@@ -119,12 +119,12 @@ static void pipelined_requests_are_answered_in_order(void **state)
 {
     struct bench *bench = *state;
     const int wanted[] = {200, 404, 200, 405, 200};
-    http_peer_say(&bench->peer, "GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
-                                "GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n"
-                                "POST /api/data/query-open HTTP/1.1\r\nHost: x\r\n"
+    http_peer_say(&bench->peer, "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                                "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                                "POST /api/data/query-open HTTP/1.1\r\nHost: localhost\r\n"
                                 "Content-Length: 22\r\n\r\n{\"collection\":\"posts\"}"
-                                "DELETE /health HTTP/1.1\r\nHost: x\r\n\r\n"
-                                "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+                                "DELETE /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                                "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
     for (size_t i = 0; i < 5; i++) {
         http_peer_read(&bench->peer, &bench->answer, false);
         assert_int_equal(bench->answer.status, wanted[i]);
@@ -138,8 +138,9 @@ static void a_slow_client_is_heard_and_keeps_nobody_waiting(void **state)
     struct bench *bench = *state;
     struct http_peer slow;
     struct http_answer answer = {0};
-    const char *request = "POST /api/data/query-open HTTP/1.1\r\nHost: x\r\nContent-Length: 22\r\n"
-                          "\r\n{\"collection\":\"posts\"}";
+    const char *request =
+        "POST /api/data/query-open HTTP/1.1\r\nHost: localhost\r\nContent-Length: 22\r\n"
+        "\r\n{\"collection\":\"posts\"}";
     http_peer_connect(&slow, server_port(bench->server, LISTENER_MAIN));
     for (const char *at = request; *at != '\0'; at++) {
         http_peer_send(&slow, at, 1);
@@ -157,7 +158,7 @@ static void head_is_answered_without_a_body(void **state)
     struct bench *bench = *state;
     for (int i = 0; i < 2; i++) {
         bench->sick = i == 1;
-        http_peer_say(&bench->peer, "HEAD /health HTTP/1.1\r\nHost: x\r\n\r\n");
+        http_peer_say(&bench->peer, "HEAD /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
         http_peer_read(&bench->peer, &bench->answer, true);
         assert_int_equal(bench->answer.status, i == 0 ? 200 : 503);
         assert_true(bench_head_says(bench, "\r\nContent-Length: "));
@@ -176,7 +177,10 @@ static void other_paths_and_methods_are_refused_by_name(void **state)
     assert_int_equal(bench_post(bench, "/health", "{}"), 405);
     assert_true(bench_head_says(bench, "\r\nAllow: GET, HEAD\r\n"));
     assert_int_equal(
-        bench_say(bench, "OPTIONS /health HTTP/1.1\r\nHost: x\r\nOrigin: http://e\r\n\r\n"), 405);
+        bench_say(
+            bench,
+            "OPTIONS /health HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n\r\n"),
+        405);
     assert_false(bench_head_says(bench, "Access-Control"));
 }
 
@@ -218,6 +222,83 @@ static void connections_are_bounded_and_come_back(void **state)
     http_answer_free(&answer);
 }
 
+/* A name of a stranger that was made to point here, and his page's posts. */
+static void a_request_that_means_another_host_is_refused(void **state)
+{
+    static const struct {
+        const char *host;
+        int status;
+    } cases[] = {
+        {"localhost", 200},
+        {"LOCALHOST:9", 200},
+        {"127.0.0.1:8080", 200},
+        {"127.9.8.7", 200},
+        {"[::1]:80", 200},
+        {"[::1]", 200},
+        {"evil.example", 403},
+        {"evil.example:80", 403},
+        {"localhost.evil.example", 403},
+        {"127.0.0.1.evil", 403},
+        {"192.168.1.2", 403},
+        {"[::2]", 403},
+        {"localhost:80:80", 403},
+        {"localhost:x", 403},
+        {"[::1", 403},
+        {"[::1]evil", 403},
+        {"0.0.0.0", 403},
+        {"127.0.0.1@evil", 403},
+        {"2130706433", 403},
+        {"", 403},
+    };
+    struct bench *bench = *state;
+    char request[256];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        snprintf(request, sizeof request, "GET /health HTTP/1.1\r\nHost: %s\r\n\r\n",
+                 cases[i].host);
+        if (bench_say(bench, request) != cases[i].status)
+            fail_msg("%d for the host %s", bench->answer.status, cases[i].host);
+        if (cases[i].status == 403)
+            assert_true(bench_says(bench, "\"code\":\"FORBIDDEN\",\"error\":\"the Host header"));
+    }
+    assert_int_equal(bench_say(bench, "GET /health HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"),
+                     200);
+    bench_reconnect(bench);
+    assert_int_equal(bench_say(bench, "GET /health HTTP/1.1\r\nHost: localhost\r\n"
+                                      "Host: evil.example\r\n\r\n"),
+                     400);
+}
+
+static void a_page_of_another_origin_may_read_but_not_post(void **state)
+{
+    static const struct {
+        const char *headers;
+        int status;
+    } cases[] = {
+        {"", 200},
+        {"Origin: http://localhost:8080\r\n", 200},
+        {"Origin: https://LOCALHOST:8080\r\n", 200},
+        {"Origin: https://news.example\r\nSec-Fetch-Site: same-origin\r\n", 200},
+        {"Origin: http://localhost:3000\r\n", 403},
+        {"Origin: http://localhost\r\n", 403},
+        {"Origin: http://evil.example\r\nSec-Fetch-Site: cross-site\r\n", 403},
+        {"Origin: null\r\n", 403},
+        {"Origin: localhost:8080\r\n", 403},
+    };
+    struct bench *bench = *state;
+    char request[512];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        snprintf(request, sizeof request,
+                 "POST /api/data/query-open HTTP/1.1\r\nHost: localhost:8080\r\n%s"
+                 "Content-Length: 22\r\n\r\n{\"collection\":\"posts\"}",
+                 cases[i].headers);
+        if (bench_say(bench, request) != cases[i].status)
+            fail_msg("%d for %s", bench->answer.status, cases[i].headers);
+        snprintf(request, sizeof request, "GET /health HTTP/1.1\r\nHost: localhost:8080\r\n%s\r\n",
+                 cases[i].headers);
+        assert_int_equal(bench_say(bench, request), 200);
+    }
+}
+
 int main(void)
 {
 #define SERVER(test) cmocka_unit_test_setup_teardown(test, bench_set_up, bench_tear_down)
@@ -230,6 +311,8 @@ int main(void)
         SERVER(a_slow_client_is_heard_and_keeps_nobody_waiting),
         SERVER(head_is_answered_without_a_body),
         SERVER(other_paths_and_methods_are_refused_by_name),
+        SERVER(a_request_that_means_another_host_is_refused),
+        SERVER(a_page_of_another_origin_may_read_but_not_post),
         SERVER(a_silent_connection_is_closed),
         SERVER(connections_are_bounded_and_come_back),
     };

@@ -32,6 +32,7 @@ struct bench {
     struct ws *ws;
     struct text hello; /* sent when open */
     struct text log;   /* "t:payload;" or "b:payload;" of each message */
+    bool patient;      /* a message over the limit does not end it */
     bool quiet;        /* count messages only */
     size_t messages, message_bytes;
     uint64_t sum;
@@ -83,13 +84,23 @@ static void on_closed(void *arg, int status, struct bytes body, const struct err
     loop_stop(bench->loop);
 }
 
-static const struct ws_events events = {on_opened, on_message, on_closed};
+static void on_too_large(void *arg, uint64_t bytes)
+{
+    struct bench *bench = arg;
+    text_appendf(&bench->log, "large:%llu;", (unsigned long long)bytes);
+}
+
+static const struct ws_events events = {
+    .opened = on_opened, .message = on_message, .closed = on_closed};
+static const struct ws_events patient_events = {
+    .opened = on_opened, .message = on_message, .closed = on_closed, .too_large = on_too_large};
 
 static void open_url(struct bench *bench, const char *url, struct ws_request request)
 {
     request.url = url;
     bench->inside = true;
-    bench->ws = bench->runtime->ops->ws_open(bench->runtime, &request, &events, bench);
+    bench->ws = bench->runtime->ops->ws_open(bench->runtime, &request,
+                                             bench->patient ? &patient_events : &events, bench);
     bench->inside = false;
 }
 
@@ -369,6 +380,33 @@ static void a_message_over_the_limit_closes_with_1009(void **state)
     assert_string_equal(text_string(&bench->heard), "8:\x03\xf1message too large;");
 }
 
+static void a_message_over_the_limit_can_be_gone_past(void **state)
+{
+    struct bench *bench = *state;
+    bench->patient = true;
+    ws_script_put(&bench->at_once, true, 1, bytes_of("before"));
+    ws_script_put(&bench->at_once, false, 1, bytes_of("0123456789"));
+    ws_script_put(&bench->at_once, true, 9, bytes_of("p"));
+    ws_script_put(&bench->at_once, false, 0, bytes_of("0123456789"));
+    ws_script_put(&bench->at_once, true, 0, bytes_of("0123456"));
+    ws_script_put(&bench->at_once, true, 1, bytes_of("after"));
+    ws_script_put(&bench->at_once, true, 8, bytes_of("\x03\xe8"));
+    converse(bench, (struct ws_request){.message_bytes_max = 16});
+    assert_string_equal(text_string(&bench->log), "t:before;large:27;t:after;");
+    assert_int_equal(bench->status, 1000);
+}
+
+static void a_message_without_end_closes_the_connection(void **state)
+{
+    struct bench *bench = *state;
+    bench->patient = true;
+    for (int i = 0; i < 70; i++)
+        ws_script_put(&bench->at_once, false, i == 0 ? 1 : 0, bytes_of("0123456789abcdef"));
+    converse(bench, (struct ws_request){.message_bytes_max = 16});
+    assert_int_equal(bench->status, 1002);
+    assert_says(bench, "no end");
+}
+
 static void a_message_at_the_limit_is_delivered(void **state)
 {
     struct bench *bench = *state;
@@ -487,6 +525,8 @@ int main(void)
         TEST(a_silent_peer_is_declared_dead),
         TEST(a_peer_that_only_pongs_is_alive),
         TEST(a_message_over_the_limit_closes_with_1009),
+        TEST(a_message_over_the_limit_can_be_gone_past),
+        TEST(a_message_without_end_closes_the_connection),
         TEST(a_message_at_the_limit_is_delivered),
         TEST(protocol_errors_close_with_1002),
         TEST(a_reset_connection_is_told_without_a_code),

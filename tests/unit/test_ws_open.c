@@ -101,7 +101,8 @@ static int finish(void **state)
 
 static void open_url(struct bench *bench, const char *url, struct ws_request request)
 {
-    static const struct ws_events events = {on_opened, on_message, on_closed};
+    static const struct ws_events events = {
+        .opened = on_opened, .message = on_message, .closed = on_closed};
     request.url = url;
     bench->inside = true;
     bench->ws = bench->runtime->ops->ws_open(bench->runtime, &request, &events, bench);

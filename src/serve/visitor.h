@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * visitor.h - whether a request that came to a loopback address was meant for it.
+ *
+ * A page on the internet can make a browser talk to this machine: under a name of its own that it
+ * points here, or by posting across origins. The first is told by the Host header, which then names
+ * no loopback address; the second by the Origin header, which then is not the page of that host.
+ * Programs that are no browsers send what they like, and are not meant.
+ *
+ * Pure: no I/O. */
+#ifndef SERVE_VISITOR_H
+#define SERVE_VISITOR_H
+
+#include <stdbool.h>
+
+/* Whether `host` (the header's value) is localhost, 127.0.0.0/8 or [::1], with any port or none. */
+bool visitor_means_loopback(const char *host);
+/* Whether a page of `origin` may change something at `host`. `site` is the Sec-Fetch-Site header,
+ * by which a browser says so itself when a proxy has changed the host. NULL: it was not sent. */
+bool visitor_may_write(const char *host, const char *origin, const char *site);
+
+#endif
