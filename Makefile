@@ -30,7 +30,7 @@ groups_fuzz  := check
 # fails and says so. What a line says here is what `make help` prints.
 PROOFS := sim crash fault e2e model mutants soak
 about_sim     := the real code on a simulated clock, network and store, from seeds
-about_crash   := the real program, killed at named points, on both stores
+about_crash   := the real program, killed at named points and under every fault; KILLS, SECONDS
 about_fault   := every store call, socket call and allocation fails once in turn
 about_e2e     := the public surface only
 about_model   := the Spin model of watermark, commit, crash and fencing
@@ -75,8 +75,9 @@ test: ## all tests that need nothing but this repository and Debian packages
 	@tools/suite --variant $(VARIANT) all
 
 test-real: ## against servers nobody here wrote
-	@tools/setup build test
+	@tools/setup build test real
 	@$(MAKE) --no-print-directory variant
+	@tools/real-servers build/$(VARIANT)
 	@tools/suite --variant $(VARIANT) --long real
 
 bench: ## all benchmarks: a table and build/bench.json; ONLY="NAME..."

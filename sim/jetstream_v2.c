@@ -4,6 +4,7 @@
 #include "sim/sim.h"
 #include "sim/stream_filter.h"
 #include "sim/subscriber.h"
+#include "sim/xrpc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -209,9 +210,15 @@ void jetstream_v2_dictionary(struct http_exchange *exchange, void *arg)
         http_reply_text(exchange, 404, "404 page not found\n");
         return;
     }
+    struct xrpc call;
+    if (!xrpc_begin(&call, exchange, arg))
+        return;
     struct dictionary *dictionary = sim_dictionary(sim, WIRE_V2, false);
+    struct bytes body = dictionary_bytes(dictionary);
     unsigned id = dictionary_id(dictionary);
     struct text headers = {0};
+    if (fault_plan_fire(&sim->faults, FAULT_HTTP_TRUNCATE, call.method) != NULL)
+        body.len /= 2;
     if (query_get_u64(http_exchange_request(exchange)->query, "id", id) != id) {
         text_appendf(&headers, "unknown dictionary; the current one is %u", id);
         reply_error(exchange, 404, "DictionaryNotFound", text_string(&headers));
@@ -220,8 +227,7 @@ void jetstream_v2_dictionary(struct http_exchange *exchange, void *arg)
                      "ETag: \"zstd-dict-%u\"\r\nX-Zstd-Dictionary-Id: %u\r\n"
                      "Cache-Control: public, max-age=31536000, immutable\r\n",
                      id, id);
-        http_reply(exchange, 200, "application/octet-stream", text_string(&headers),
-                   dictionary_bytes(dictionary));
+        http_reply(exchange, 200, "application/octet-stream", text_string(&headers), body);
     }
     text_free(&headers);
 }

@@ -345,6 +345,10 @@ int main(int argc, char **argv)
         save_certificate(&sim, settings.tls_save);
     sim_address(&sim, address);
     puts(address);
+    if (sim.plain != NULL) {
+        sim_plain_address(&sim, address);
+        puts(address);
+    }
     fflush(stdout);
     uv_run(&loop, UV_RUN_DEFAULT);
     sim_stop(&sim);

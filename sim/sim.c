@@ -127,12 +127,20 @@ void sim_address(const struct sim *sim, char out[64])
              http_server_port(sim->http));
 }
 
+void sim_plain_address(const struct sim *sim, char out[64])
+{
+    snprintf(out, 64, "http://127.0.0.1:%u", http_server_port(sim->plain));
+}
+
 static enum rc listen_for_clients(struct sim *sim, struct err *err)
 {
     const struct sim_options *options = &sim->options;
     enum rc rc = http_server_start(&sim->http, sim->loop, options->port, sim->routes, sim, err);
     if (rc == RC_OK && options->tls)
         rc = tls_keys_new(options->tls_cert_file, options->tls_key_file, &sim->keys, err);
+    /* A handshake that fails must not fail whoever steers the simulation. */
+    if (rc == RC_OK && options->tls)
+        rc = http_server_start(&sim->plain, sim->loop, 0, sim->routes, sim, err);
     if (rc != RC_OK)
         return rc;
     if (options->tls)
@@ -170,6 +178,8 @@ void sim_stop(struct sim *sim)
 {
     uv_close((uv_handle_t *)&sim->timer, NULL);
     http_server_stop(sim->http);
+    if (sim->plain != NULL)
+        http_server_stop(sim->plain);
     for (struct subscriber *at = sim->subscribers; at != NULL; at = at->list_next) {
         at->ended = true;
         peer_reset(ws_peer(at->ws));
@@ -180,6 +190,8 @@ void sim_deinit(struct sim *sim)
 {
     assert(sim->subscribers == NULL);
     http_server_free(sim->http);
+    if (sim->plain != NULL)
+        http_server_free(sim->plain);
     for (int i = 0; i < 4; i++)
         dictionary_free(sim->dictionaries[i / 2][i % 2]);
     world_free(sim->world);

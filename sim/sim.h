@@ -51,6 +51,7 @@ struct sim {
     struct world *world;
     struct fault_plan faults;
     struct http_server *http;
+    struct http_server *plain; /* beside one that speaks TLS; else NULL */
     struct http_route *routes;
     struct tls_keys *keys;                 /* NULL: plain */
     struct dictionary *dictionaries[2][2]; /* by wire, right and wrong; made when first needed */
@@ -70,6 +71,8 @@ must_check enum rc sim_start(struct sim *sim, uv_loop_t *loop, const struct sim_
                              struct err *err);
 /* "http://127.0.0.1:PORT", or https. */
 void sim_address(const struct sim *sim, char out[64]);
+/* The same without TLS, where there is one. */
+void sim_plain_address(const struct sim *sim, char out[64]);
 /* Ends everything; sim_deinit follows when the loop ran dry. */
 void sim_stop(struct sim *sim);
 void sim_deinit(struct sim *sim);

@@ -74,6 +74,7 @@ struct config {
     } content;
     struct {
         bool allow_private;
+        const char *ca_file;
     } fetch;
     struct {
         bool enabled;

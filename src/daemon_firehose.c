@@ -100,6 +100,14 @@ static size_t list_collections(const struct config *config, const char *names[CO
     return count;
 }
 
+static bool counts(const struct config *config, const char *act)
+{
+    for (size_t i = 0; i < config->bluesky.collections.count; i++)
+        if (strcmp(config->bluesky.collections.items[i], act) == 0)
+            return true;
+    return false;
+}
+
 /* "" is how the configuration says "none". */
 static const char *or_none(const char *address)
 {
@@ -120,6 +128,8 @@ static enum rc make_source(struct firehose *firehose, struct err *err)
         .gaps = &firehose->gaps,
         .start_us = cursor_file_read(&firehose->cursor_file),
         .only_followed = config->bluesky.actors.count > 0,
+        .no_posts = !counts(config, "post"),
+        .no_reposts = !counts(config, "repost"),
         .compress = config->jetstream.compress,
         .dictionary_v1 = text_bytes(&firehose->dictionaries.v1),
         .dictionary_v2 = text_bytes(&firehose->dictionaries.v2),
@@ -128,7 +138,7 @@ static enum rc make_source(struct firehose *firehose, struct err *err)
     };
     enum rc rc = jetstream_new(&firehose->env->source, &options, &firehose->source, err);
     if (rc == RC_OK && options.only_followed)
-        follows_tell(&firehose->follows, firehose->source, firehose->workers);
+        follows_tell(&firehose->follows, firehose->source);
     return rc;
 }
 
@@ -306,12 +316,13 @@ static const struct part_ops firehose_ops = {
 
 struct part *firehose_part_new(const struct part_env *env)
 {
+    if (env->config->bluesky.mode == CONFIG_MODE_POLLING)
+        return NULL;
     struct firehose *firehose = memory_new_zeroed(1, sizeof *firehose);
     firehose->part.ops = &firehose_ops;
     firehose->env = env;
     firehose->rate.value = -1;
     gap_set_init(&firehose->gaps, "jetstream", "live", 0);
-    follows_init(&firehose->follows, env->config->store.url,
-                 env->runtime->ops->random(env->runtime));
+    follows_init(&firehose->follows, &env->source, env->runtime->ops->random(env->runtime));
     return &firehose->part;
 }

@@ -6,6 +6,8 @@
  * Without an account in `bluesky.actors` everybody's events are wanted; with one, those of the
  * accounts the store says are followed.
  *
+ * There is none in polling mode.
+ *
  * Owner: the daemon.  Thread: the ingest loop. */
 #ifndef DAEMON_FIREHOSE_H
 #define DAEMON_FIREHOSE_H

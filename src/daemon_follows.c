@@ -5,14 +5,10 @@
 #include "sys/log.h"
 
 #include <assert.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
-static struct follows *of(struct worker_job *job)
-{
-    return (struct follows *)(void *)((char *)job - offsetof(struct follows, job));
-}
+/* The table of follows may hold more than the lists gave, before the first of them stands. */
+static const char all_sql[] = "SELECT did FROM circle UNION SELECT did FROM follows";
 
 static bool take_did(void *arg, const struct field *columns, size_t count)
 {
@@ -20,22 +16,6 @@ static bool take_did(void *arg, const struct field *columns, size_t count)
     if (!columns[0].null && columns[0].b.len > 0)
         id_set_add(arg, columns[0].b);
     return true;
-}
-
-static enum rc read_list(struct store *store, struct id_set *into, struct err *err)
-{
-    return store_query(store, "SELECT did FROM follows", NULL, 0, take_did, into, err);
-}
-
-static void run(struct worker_job *job, unsigned thread)
-{
-    struct follows *follows = of(job);
-    struct store *store = NULL;
-    (void)thread;
-    follows->rc = store_open(follows->store_url, STORE_READ, &store, &follows->err);
-    if (follows->rc == RC_OK)
-        follows->rc = read_list(store, &follows->read, &follows->err);
-    store_close(store);
 }
 
 /* Every id of `from` that is not in `than`, as runs of bytes into `memory`. */
@@ -57,60 +37,70 @@ static size_t find_more(const struct id_set *from, const struct id_set *than, st
     return count;
 }
 
-static void done(struct worker_job *job)
+/* `read` takes the place of what is known. */
+static void change(struct follows *follows, const struct id_set *read)
 {
-    struct follows *follows = of(job);
     struct text memory[2] = {{0}, {0}};
     struct bytes *added = NULL, *removed = NULL;
-    follows->reading = false;
-    if (follows->rc != RC_OK) {
-        log_event(LOG_WARN, "follows", "not_read",
-                  (struct log_field[]){log_string("reason", follows->err.text), LOG_END});
-        id_set_clear(&follows->read);
-        return;
-    }
-    size_t more = find_more(&follows->read, &follows->known, &memory[0], &added);
-    size_t less = find_more(&follows->known, &follows->read, &memory[1], &removed);
-    jetstream_change_follows(follows->source, added, more, removed, less);
-    log_event(
-        LOG_INFO, "follows", "read",
-        (struct log_field[]){log_int("added", (int64_t)more), log_int("removed", (int64_t)less),
-                             log_int("count", (int64_t)id_set_count(&follows->read)), LOG_END});
+    size_t more = find_more(read, &follows->known, &memory[0], &added);
+    size_t less = find_more(&follows->known, read, &memory[1], &removed);
+    if (follows->source != NULL)
+        jetstream_change_follows(follows->source, added, more, removed, less);
+    log_event(LOG_INFO, "follows", "read",
+              (struct log_field[]){log_int("added", (int64_t)more),
+                                   log_int("removed", (int64_t)less),
+                                   log_int("count", (int64_t)id_set_count(read)), LOG_END});
     id_set_deinit(&follows->known);
-    follows->known = follows->read;
-    id_set_init(&follows->read, follows->known.seed);
+    follows->known = *read;
     free(added);
     free(removed);
     text_free(&memory[0]);
     text_free(&memory[1]);
 }
 
-void follows_init(struct follows *follows, const char *store_url, uint64_t seed)
+static void on_answer(void *arg, const struct lookup_answer *answer)
 {
-    *follows = (struct follows){.store_url = store_url, .job = {.run = run, .done = done}};
+    struct follows *follows = arg;
+    struct id_set read;
+    follows->asking = false;
+    if (answer->rc != RC_OK) {
+        log_event(LOG_WARN, "follows", "not_read",
+                  (struct log_field[]){log_string("reason", answer->err.text), LOG_END});
+        return;
+    }
+    id_set_init(&read, follows->known.seed);
+    for (size_t i = 0; i < answer->rows; i++)
+        (void)take_did(&read, &answer->fields[i], 1);
+    change(follows, &read);
+    if (follows->again)
+        follows_refresh(follows);
+}
+
+void follows_init(struct follows *follows, const struct source_env *env, uint64_t seed)
+{
+    *follows = (struct follows){.env = env};
     id_set_init(&follows->known, seed);
-    id_set_init(&follows->read, seed);
 }
 
 void follows_deinit(struct follows *follows)
 {
-    assert(!follows->reading);
+    assert(!follows->asking);
     id_set_deinit(&follows->known);
-    id_set_deinit(&follows->read);
 }
 
 enum rc follows_load(struct follows *follows, struct store *store, struct err *err)
 {
-    return read_list(store, &follows->known, err);
+    return store_query(store, all_sql, NULL, 0, take_did, &follows->known, err);
 }
 
-void follows_tell(struct follows *follows, struct source *source, struct worker_pool *workers)
+void follows_tell(struct follows *follows, struct source *source)
 {
     struct text memory = {0};
     struct bytes *all;
+    struct id_set none;
+    id_set_init(&none, 0);
     follows->source = source;
-    follows->workers = workers;
-    size_t count = find_more(&follows->known, &follows->read, &memory, &all);
+    size_t count = find_more(&follows->known, &none, &memory, &all);
     jetstream_change_follows(source, all, count, NULL, 0);
     free(all);
     text_free(&memory);
@@ -118,6 +108,14 @@ void follows_tell(struct follows *follows, struct source *source, struct worker_
 
 void follows_refresh(struct follows *follows)
 {
-    if (!follows->reading && follows->source != NULL)
-        follows->reading = worker_submit(follows->workers, &follows->job) == RC_OK;
+    const struct source_env *env = follows->env;
+    if (follows->source == NULL)
+        return;
+    follows->again = follows->asking;
+    if (!follows->asking)
+        follows->asking = env->ask(env->ask_arg, all_sql, NULL, 0, on_answer, follows) == RC_OK;
+    if (!follows->asking)
+        log_event(LOG_WARN, "follows", "not_read",
+                  (struct log_field[]){
+                      log_string("reason", "too many questions wait for the store"), LOG_END});
 }

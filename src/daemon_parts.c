@@ -2,17 +2,29 @@
 #include "daemon_parts.h"
 
 #include "daemon_appview.h"
+#include "daemon_backfill.h"
 #include "daemon_cards.h"
+#include "daemon_circle.h"
 #include "daemon_firehose.h"
 #include "daemon_gauges.h"
+#include "daemon_polling.h"
 #include "daemon_subjects.h"
 
 #include <string.h>
 
+/* clang-format off */
 /* Each answers NULL when the configuration does not ask for it. */
 static struct part *(*const makers[])(const struct part_env *env) = {
-    firehose_part_new, appview_part_new, gauges_part_new, cards_part_new, subjects_part_new,
+    firehose_part_new,
+    appview_part_new,
+    circle_part_new,
+    backfill_part_new,
+    polling_part_new,
+    subjects_part_new,
+    cards_part_new,
+    gauges_part_new,
 };
+/* clang-format on */
 #define MAKERS (sizeof makers / sizeof makers[0])
 _Static_assert(MAKERS <= PARTS_MAX, "there is room for every part");
 

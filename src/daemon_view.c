@@ -217,8 +217,10 @@ void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct 
     count(metrics, "tidemark_event_bytes_total", "Bytes of these events.", source->bytes);
     count(metrics, "tidemark_records_total", "Records decoded from them.", source->records);
     count(metrics, "tidemark_rejected_total", "Events put into quarantine.", source->rejected);
-    count(metrics, "tidemark_filtered_total", "Events of accounts nobody follows here.",
-          source->filtered);
+    count(metrics, "tidemark_addresses_left_out_total", "Addresses in posts that became no link.",
+          source->left_out);
+    count(metrics, "tidemark_filtered_total",
+          "Events of accounts and collections nobody asked for.", source->filtered);
     count(metrics, "tidemark_time_ahead_total",
           "Events of a time that had not come; stored, but the cursor stayed.", source->ahead);
     set(metrics, "tidemark_compressed", "1 while the firehose is compressed.", source->compressed);

@@ -11,7 +11,10 @@
 
 #include "query/status.h"
 #include "serve/health.h"
+#include "source/backfill.h"
 #include "source/due.h"
+#include "source/poller.h"
+#include "source/source.h"
 #include "store/writer.h"
 #include "sys/metrics.h"
 
@@ -33,6 +36,8 @@ struct daemon_view {
     int64_t down_us;          /* how long it has not been connected; 0: it is */
     uint64_t day_bytes;       /* that came in the last 24 hours */
     bool everybody;           /* all accounts' events are asked for: silence is suspicious */
+    struct backfill_view backfill;
+    struct poller_view poller;
     struct stored_view stored;
     struct due_counts cards, subjects;
     int64_t size_alert; /* bytes; 0: none */

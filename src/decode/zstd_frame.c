@@ -95,7 +95,8 @@ enum rc zstd_decoder_decode(struct zstd_decoder *decoder, struct bytes frame, st
             return RC_OK;
         }
         if (ZSTD_getErrorCode(len) != ZSTD_error_dstSize_tooSmall)
-            return err_set(err, RC_REJECT, "a zstd frame is damaged: %s", ZSTD_getErrorName(len));
+            return err_set(err, RC_RETRY, "a zstd frame or the dictionary %u is damaged: %s",
+                           decoder->id, ZSTD_getErrorName(len));
         if (decoder->out_size == decoder->bytes_max)
             return err_set(err, RC_REJECT, "a zstd frame holds more than %zu bytes",
                            decoder->bytes_max);

@@ -22,8 +22,9 @@ must_check enum rc zstd_decoder_new(struct bytes dictionary, size_t decoded_byte
 void zstd_decoder_free(struct zstd_decoder *decoder); /* NULL is allowed */
 /* The number frames name this dictionary by; never 0. */
 uint32_t zstd_decoder_id(const struct zstd_decoder *decoder);
-/* `out` is borrowed until the next call. RC_REJECT: no zstd frame, a damaged one, more than one, or
- * one that holds too much. RC_RETRY: it was made with another dictionary, or without one. */
+/* `out` is borrowed until the next call. RC_REJECT: no whole zstd frame, more than one, or one that
+ * holds too much. RC_RETRY: this dictionary does not open it: it was made with another one or with
+ * none, or one of the two is damaged, and which one cannot be told. */
 must_check enum rc zstd_decoder_decode(struct zstd_decoder *decoder, struct bytes frame,
                                        struct bytes *out, struct err *err);
 

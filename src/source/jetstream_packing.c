@@ -133,11 +133,22 @@ void jetstream_packing_unknown(struct jetstream_packing *packing, struct jetstre
     packing->v2 = packing->current = NULL;
 }
 
+/* One that may be damaged is not for the next run either. */
+static void forget(struct jetstream_packing *packing)
+{
+    zstd_decoder_free(packing->v2);
+    packing->v2 = packing->current = NULL;
+    if (packing->keep != NULL)
+        packing->keep(packing->keep_arg, bytes_of(""));
+}
+
 void jetstream_packing_give_up(struct jetstream_packing *packing, struct jetstream_host *host,
                                const char *reason)
 {
     assert(packing->wanted);
     host->plain = true;
+    if (packing->current != NULL && packing->current == packing->v2)
+        forget(packing);
     warn(host, reason);
 }
 

@@ -15,7 +15,7 @@
 #include "source/jetstream_host.h"
 #include "sys/runtime.h"
 
-/* Keeps a fetched dictionary for the next run; borrowed for the call. */
+/* Keeps a fetched dictionary for the next run; borrowed for the call. Empty: keep none. */
 typedef void jetstream_keep_fn(void *arg, struct bytes dictionary);
 
 struct jetstream_packing {
@@ -48,7 +48,7 @@ void jetstream_packing_unknown(struct jetstream_packing *packing, struct jetstre
 /* No more compression at this host. */
 void jetstream_packing_give_up(struct jetstream_packing *packing, struct jetstream_host *host,
                                const char *reason);
-/* RC_RETRY: another dictionary; give up and have the message sent again. */
+/* RC_RETRY: the dictionary does not open it; give up and have the message sent again. */
 must_check enum rc jetstream_packing_decode(struct jetstream_packing *packing, struct bytes frame,
                                             struct bytes *out, struct err *err);
 

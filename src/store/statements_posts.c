@@ -21,6 +21,12 @@
     "AND excluded.cid IS DISTINCT FROM post.cid "                                                  \
     "AND (post.rev IS NULL OR post.seq <= excluded.asof_seq))"
 
+/* An older version that came late: it is not stored, but it was witnessed first. */
+#define WITNESSED_EARLIER                                                                          \
+    POST_OF_RECORD " AND r.rev < p.rev AND r.shared_us < p.shared_us AND NOT EXISTS "              \
+                   "(SELECT 1 FROM tombstones t WHERE t.collection = 'posts' "                     \
+                   "AND t.key = " POST_KEY " AND t.rev >= r.rev)"
+
 static const struct condition put = {POST_OP, POST_OP_PUT}, removal = {POST_OP, POST_OP_DELETE};
 
 /* clang-format off */
@@ -50,13 +56,22 @@ static const struct statement statements[] = {
     {.kind = RECORD_POST, .only = &removal, .sql =
      "DELETE FROM post WHERE n IN (SELECT p.n {rows with} actors a, post p WHERE " REMOVABLE ")"},
     {.kind = RECORD_POST, .only = &put, .sql =
+     "INSERT INTO touched_shares (link_id, actor) SELECT l.link_id, l.actor "
+     "{rows with} actors a CROSS JOIN post p CROSS JOIN post_links l "
+     "WHERE " WITNESSED_EARLIER " AND l.post_id = p.n AND l.actor IS NOT NULL "
+     "ON CONFLICT (link_id, actor) DO NOTHING"},
+    {.kind = RECORD_POST, .only = &put, .sql =
+     "UPDATE post SET shared_us = x.shared_us FROM (SELECT p.n AS n, r.shared_us AS shared_us "
+     "{rows with} actors a CROSS JOIN post p WHERE " WITNESSED_EARLIER ") x WHERE post.n = x.n"},
+    {.kind = RECORD_POST, .only = &put, .sql =
      "INSERT INTO post (n, seq, actor, collection, rkey, kind, rev, shared_us, created_us, body, "
      "subject, cid, asof_seq, lent) "
      "SELECT r.n, {seq}, a.id, r.collection, r.rkey, r.kind, r.rev, r.shared_us, r.created_us, "
      "r.body, r.subject, r.cid, CASE WHEN r.rev IS NULL THEN coalesce(r.asof_seq, 0) END, "
      "a.active {rows with} actors a "
      "WHERE a.did = r.did AND NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.collection = 'posts' "
-     "AND t.key = " POST_KEY " AND (r.rev IS NULL OR t.rev >= r.rev)) "
+     "AND t.key = " POST_KEY " AND (t.rev >= r.rev OR (r.rev IS NULL AND NOT EXISTS "
+     "(SELECT 1 FROM post p WHERE " POST_OF_RECORD " AND p.rev > t.rev)))) "
      "ON CONFLICT (actor, collection, rkey) DO UPDATE SET seq = excluded.seq, "
      "rev = coalesce(excluded.rev, post.rev), kind = excluded.kind, "
      "created_us = excluded.created_us, body = excluded.body, subject = excluded.subject, "
@@ -66,14 +81,14 @@ static const struct statement statements[] = {
     {.after = 1U << RECORD_POST, .sql =
      "INSERT INTO touched_posts (n, subject_n, own) SELECT p.n, NULL, 1 FROM post p "
      "WHERE " REWRITTEN " ON CONFLICT (n) DO UPDATE SET own = 1"},
-    {.kind = RECORD_POST, .only = &put, .sql =
+    {.kind = RECORD_POST, .only = &put, .has = POST_SUBJECT, .sql =
      "INSERT INTO touched_posts (n, subject_n, own) SELECT p.n, s.n, 0 "
      "{rows with} actors a CROSS JOIN post p LEFT JOIN actors b ON b.did = r.subject_did "
      "LEFT JOIN post s ON s.actor = b.id AND s.collection = r.subject_collection "
-     "AND s.rkey = r.subject_rkey WHERE r.subject IS NOT NULL AND " POST_OF_RECORD
+     "AND s.rkey = r.subject_rkey WHERE " POST_OF_RECORD
      " AND p.seq = {seq} ON CONFLICT (n) DO UPDATE SET subject_n = excluded.subject_n"},
     /* A subject that nobody has told us of is fetched, unless it is known to be gone. */
-    {.kind = RECORD_POST, .only = &put, .sql =
+    {.kind = RECORD_POST, .only = &put, .has = POST_SUBJECT, .sql =
      "INSERT INTO owed (id, source, stream, item, state, reason, next_us, since_us, seq) "
      "SELECT r.n, 'appview', 'posts', r.subject, 'owed', 'reposted or quoted, not yet read', "
      "r.shared_us, r.shared_us, {seq} {rows with} actors a CROSS JOIN post p "

@@ -87,8 +87,9 @@ static enum rc refuse_second(struct store_postgres *store, struct err *err)
 }
 
 /* The writer's statements start from the few rows of one commit and find everything else by its
- * key. A server that guesses otherwise, from what a table held when it looked, would read whole
- * tables; and what it thinks of such plans' cost would have them compiled. */
+ * key, in the order in which they name their tables. A server that guesses otherwise, from what a
+ * table held when it looked, would read whole tables; and what it thinks of such plans' cost would
+ * have them compiled. */
 #define PLAN_BY_INDEX                                                                              \
     "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = "  \
     "off"

@@ -4,8 +4,6 @@ again and again, and read page by page. What is stored must equal what was sent.
 
   skeleton.py TIDEMARK TIDEMARK_SIM"""
 
-import datetime
-import json
 import os
 import random
 import sys
@@ -16,9 +14,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "e2e")]
 
 from daemon_client import Daemon, Home, WAIT_S, wait_until  # noqa: E402
-from sim_client import Simulator, lines  # noqa: E402
+from sim_client import Simulator  # noqa: E402
+from truth_compare import (COLLECTIONS, begin_before_everything, difference,  # noqa: E402
+                           last_wanted_us)
+from truth_compare import stored_posts as stored_in, true_posts as truth_of  # noqa: E402
 
-COLLECTIONS = ("app.bsky.feed.post", "app.bsky.feed.repost")
+NO_DIFFERENCE = {}
 # The world begins two hours ago, so that no event of a test lies in the future.
 PAST = ("--start-us", str(int((time.time() - 7200) * 1000000)))
 LONG = "TIDEMARK_LONG" in os.environ
@@ -27,60 +28,11 @@ SEED = int(os.environ.get("TIDEMARK_SEED", "20251115"))
 EXECUTED = {"sqlite": 0, "postgres": 0}
 
 
-def to_us(text):
-    """ISO 8601 to microseconds, by other code than the product's."""
-    if text is None:
-        return None
-    moment = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
-    since = moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
-    return (since.days * 86400 + since.seconds) * 1000000 + since.microseconds
-
-
 def settings(sim, *more):
     return (f"jetstream.endpoint=ws://127.0.0.1:{sim.port}/subscribe",
             "jetstream.fallback_endpoint=",
             f"jetstream.wanted_collections=[{', '.join(COLLECTIONS)}]",
             "jetstream.reconnect_delay_seconds=1", *more)
-
-
-def last_wanted_us(sim):
-    """The time of the last event a client with our filter is sent."""
-    for line in reversed(sim.events()):
-        event = json.loads(line)
-        if event["kind"] != "commit" or event["commit"]["collection"] in COLLECTIONS:
-            return event["time_us"]
-    return None
-
-
-def begin_before_everything(home, sim):
-    """An operator's cursor file: start at the first event."""
-    with open(os.path.join(home.folder, "jetstream_cursor.txt"), "w", encoding="utf-8") as file:
-        file.write(f"{sim.stats()['first_time_us'] - 1}\n")
-
-
-def truth_of(sim):
-    rows = [json.loads(line) for line in lines(sim.get("/_sim/truth"))[1:]]
-    return {row["uri"]: (row["rev"], row["kind"], row.get("text"), row["time_us"],
-                         to_us(row["createdAt"])) for row in rows}
-
-
-def stored_in(daemon):
-    rows = daemon.walk("posts")
-    found = {row["uri"]: (row["rev"], row["kind"], row["text"], to_us(row["sharedAt"]),
-                          to_us(row["createdAt"])) for row in rows if row["active"]}
-    assert len({row["uri"] for row in rows}) == len(rows), "a row came twice"
-    return found
-
-
-def difference(stored, truth):
-    """What differs, in a size people can read."""
-    return {"missing": [(uri, truth[uri]) for uri in truth if uri not in stored][:3],
-            "too many": [(uri, stored[uri]) for uri in stored if uri not in truth][:3],
-            "not equal": [(uri, stored[uri], truth[uri]) for uri in truth
-                          if uri in stored and stored[uri] != truth[uri]][:3]}
-
-
-NO_DIFFERENCE = {"missing": [], "too many": [], "not equal": []}
 
 
 class Skeleton(unittest.TestCase):

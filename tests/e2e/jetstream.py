@@ -21,7 +21,8 @@ sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "cras
 from daemon_client import Daemon, Home, SocketConnection, wait_until  # noqa: E402
 from sim_client import Simulator, lines  # noqa: E402
 from skeleton import (NO_DIFFERENCE, PAST, begin_before_everything, difference,  # noqa: E402
-                      last_wanted_us, stored_in, to_us, truth_of)
+                      last_wanted_us, stored_in, truth_of)
+from truth_compare import to_us  # noqa: E402
 
 V2_PATH = "/xrpc/network.bsky.jetstream.subscribeEvents"
 WIRES = {"v1": "/subscribe", "v2": V2_PATH}

@@ -20,7 +20,10 @@ class Simulator:
     def __init__(self, program, *options):
         self.process = subprocess.Popen([program, *options], stdout=subprocess.PIPE, text=True)
         self.address = self.process.stdout.readline().strip()
-        self.port = int(self.address.rsplit(":", 1)[1])
+        self.port = self.control_port = int(self.address.rsplit(":", 1)[1])
+        if self.address.startswith("https:"):  # the second line is the same without TLS
+            plain = self.process.stdout.readline().strip()
+            self.control_port = int(plain.rsplit(":", 1)[1])
 
     def __enter__(self):
         return self
@@ -32,7 +35,7 @@ class Simulator:
         assert code == 0, f"tidemark-sim ended with {code}"
 
     def ask(self, method, path):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT_S)
+        connection = http.client.HTTPConnection("127.0.0.1", self.control_port, timeout=WAIT_S)
         connection.request(method, path)
         answer = connection.getresponse()
         body = answer.read()

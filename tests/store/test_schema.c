@@ -36,6 +36,7 @@ static void the_tables_of_the_seed_documents_have_their_columns_and_defaults(voi
                                    "AND NOT backfill_completed AND display_name IS NULL "
                                    "AND last_seen_at IS NULL"),
                      1);
+    /* R001-43: there is one row only */
     assert_int_equal(
         bench->store->ops->script(bench->store,
                                   "INSERT INTO jetstream_state (id, cursor_time_us) VALUES (2, 5)",

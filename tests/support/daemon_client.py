@@ -108,6 +108,10 @@ class Daemon:
         code = self.process.wait(WAIT_S)
         assert code == 0, f"ended with {code}:\n{self.words()}"
 
+    def reload(self):
+        """What an operator does to have configuration and follows read again."""
+        self.process.send_signal(signal.SIGHUP)
+
     def ask_raw(self, method, path, body=None):
         connection = SocketConnection(self.socket)
         try:

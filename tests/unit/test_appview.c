@@ -4,36 +4,19 @@
  * were asked, and when. */
 #include "source/appview.h"
 
-#include "ingest/retry.h"
+#include "http_desk.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#define T0        INT64_C(1790000000000000)
-#define MS        INT64_C(1000)
-#define SENT_MAX  64
+#define T0        DESK_T0
+#define MS        DESK_MS
 #define PROFILE   "app.bsky.actor.getProfile"
 #define TURN_DOWN "{\"error\":\"InvalidRequest\",\"message\":\"Profile not found\"}"
 
-struct sent {
-    char url[512];
-    http_done_fn *done; /* NULL: over */
-    void *arg;
-    bool cancelled;
-};
-
 struct desk {
-    struct runtime runtime; /* first: the runtime is the desk */
-    int64_t mono_us;
-    struct timer_heap timers;
+    struct http_desk http; /* first: the machine */
     struct appview *appview;
-    struct sent sent[SENT_MAX];
-    size_t sent_count;
     /* what the callers heard */
     struct appview_answer last;
     char word[64]; /* of the last answer's body */
@@ -46,72 +29,17 @@ struct asker {
     char letter;
 };
 
-static int64_t wall_us(struct runtime *runtime)
-{
-    return T0 + ((struct desk *)runtime)->mono_us;
-}
-
-static int64_t mono_us(struct runtime *runtime)
-{
-    return ((struct desk *)runtime)->mono_us;
-}
-
-static uint64_t chance(struct runtime *runtime)
-{
-    (void)runtime;
-    return RETRY_CENTRE;
-}
-
-static void arm(struct runtime *runtime, struct timer *timer, int64_t delay_us)
-{
-    struct desk *desk = (struct desk *)runtime;
-    timer_heap_arm(&desk->timers, timer, desk->mono_us + delay_us);
-}
-
-static void disarm(struct runtime *runtime, struct timer *timer)
-{
-    timer_heap_disarm(&((struct desk *)runtime)->timers, timer);
-}
-
-static struct http_call *http_send(struct runtime *runtime, const struct http_request *request,
-                                   http_done_fn *done, void *arg)
-{
-    struct desk *desk = (struct desk *)runtime;
-    assert_true(desk->sent_count < SENT_MAX);
-    struct sent *sent = &desk->sent[desk->sent_count++];
-    snprintf(sent->url, sizeof sent->url, "%s", request->url);
-    sent->done = done;
-    sent->arg = arg;
-    return (struct http_call *)(void *)sent;
-}
-
-static void http_cancel(struct runtime *runtime, struct http_call *call)
-{
-    struct sent *sent = (struct sent *)(void *)call;
-    (void)runtime;
-    assert_non_null(sent->done);
-    sent->done = NULL;
-    sent->cancelled = true;
-}
-
-static const struct runtime_ops ops = {.wall_us = wall_us,
-                                       .mono_us = mono_us,
-                                       .random = chance,
-                                       .timer_arm = arm,
-                                       .timer_disarm = disarm,
-                                       .http_send = http_send,
-                                       .http_cancel = http_cancel};
-
 static void begin(struct desk *desk, const char *const *endpoints, size_t count,
                   struct appview_pace pace)
 {
     struct err err;
-    *desk = (struct desk){.runtime = {.ops = &ops}};
+    *desk = (struct desk){0};
+    http_desk_init(&desk->http);
     if (pace.backoff_ms == 0)
         pace.backoff_ms = 1000;
     struct appview_options options = {
         .endpoints = endpoints, .endpoint_count = count, .asks_max = 8, .pace = pace};
-    assert_int_equal(appview_new(&desk->runtime, &options, &desk->appview, &err), RC_OK);
+    assert_int_equal(appview_new(&desk->http.runtime, &options, &desk->appview, &err), RC_OK);
 }
 
 static void begin_one(struct desk *desk, struct appview_pace pace)
@@ -122,22 +50,12 @@ static void begin_one(struct desk *desk, struct appview_pace pace)
 static void finish(struct desk *desk)
 {
     appview_free(desk->appview);
-    for (size_t i = 0; i < desk->sent_count; i++)
-        assert_null(desk->sent[i].done);
-    assert_int_equal(desk->timers.count, 0);
-    timer_heap_deinit(&desk->timers);
+    http_desk_deinit(&desk->http);
 }
 
 static void pass(struct desk *desk, int64_t us)
 {
-    struct timer *timer;
-    int64_t until_us = desk->mono_us + us, due_us;
-    while (timer_heap_next(&desk->timers, &due_us) && due_us <= until_us) {
-        desk->mono_us = due_us > desk->mono_us ? due_us : desk->mono_us;
-        timer = timer_heap_pop(&desk->timers, desk->mono_us);
-        timer->fn(timer->arg);
-    }
-    desk->mono_us = until_us;
+    http_desk_pass(&desk->http, us);
 }
 
 static void heard(void *arg, const struct appview_answer *answer)
@@ -159,23 +77,9 @@ static struct appview_call *ask(struct asker *asker, const char *actor, int prio
     return appview_ask(asker->desk->appview, &request, heard, asker);
 }
 
-static void answer_with(struct sent *sent, struct http_response response, const char *body)
-{
-    char padded[1024] = {0};
-    assert_true(strlen(body) < sizeof padded - ARENA_PAD);
-    memcpy(padded, body, strlen(body));
-    response.body = bytes_make(padded, strlen(body));
-    http_done_fn *done = sent->done;
-    assert_non_null(done);
-    sent->done = NULL;
-    done(sent->arg, &response);
-}
-
 static void answer(struct desk *desk, size_t number, int status, const char *body)
 {
-    assert_true(number < desk->sent_count);
-    answer_with(&desk->sent[number], (struct http_response){.status = status, .retry_after_ms = -1},
-                body);
+    http_desk_answer(&desk->http, number, status, body);
 }
 
 static void parameters_are_escaped_and_the_answer_is_read(void **state)
@@ -188,9 +92,9 @@ static void parameters_are_escaped_and_the_answer_is_read(void **state)
                                      {"cursor", bytes_of("a b&c=/\xc3\xa9")}};
     struct appview_request request = {.method = PROFILE, .params = params, .param_count = 2};
     assert_non_null(appview_ask(desk.appview, &request, heard, &asker));
-    assert_string_equal(desk.sent[0].url, "http://a:1/xrpc/" PROFILE
-                                          "?actor=did:plc:ab&cursor=a%20b%26c%3D%2F%C3%A9");
-    desk.mono_us = 7 * MS;
+    assert_string_equal(desk.http.sent[0].url, "http://a:1/xrpc/" PROFILE
+                                               "?actor=did:plc:ab&cursor=a%20b%26c%3D%2F%C3%A9");
+    desk.http.mono_us = 7 * MS;
     answer(&desk, 0, 200, "{\"word\":\"yes\"}");
     assert_int_equal(desk.last.rc, RC_OK);
     assert_string_equal(desk.word, "yes");
@@ -212,7 +116,7 @@ static void refusals_by_status_are_for_good(void **state)
         ask(&asker, "a", 0);
         answer(&desk, 0, statuses[i], "");
         assert_int_equal(desk.last.rc, RC_REJECT);
-        assert_int_equal(desk.sent_count, 1);
+        assert_int_equal(desk.http.sent_count, 1);
         finish(&desk);
     }
 }
@@ -229,7 +133,7 @@ static void an_error_with_a_name_is_an_answer_and_one_without_is_not(void **stat
     assert_int_equal(desk.last.status, 400);
     assert_string_equal(desk.last.error, "InvalidRequest");
     assert_string_equal(desk.last.err.text, "400 InvalidRequest: Profile not found");
-    assert_int_equal(desk.sent_count, 1);
+    assert_int_equal(desk.http.sent_count, 1);
     ask(&asker, "a", 0);
     answer(&desk, 1, 403, "<html>no robots</html>");
     assert_int_equal(desk.answers, 1); /* something in between said it: it is asked again */
@@ -263,13 +167,13 @@ static void what_is_no_answer_is_asked_again_and_given_up_in_the_end(void **stat
         begin_one(&desk, (struct appview_pace){.retries_max = 1});
         struct asker asker = {&desk, 'x'};
         ask(&asker, "a", 0);
-        answer_with(&desk.sent[0], response, bad[i].body);
+        http_desk_answer_with(&desk.http, 0, response, bad[i].body);
         pass(&desk, 999 * MS);
-        assert_int_equal(desk.sent_count, 1);
+        assert_int_equal(desk.http.sent_count, 1);
         pass(&desk, 1 * MS);
-        assert_int_equal(desk.sent_count, 2);
+        assert_int_equal(desk.http.sent_count, 2);
         assert_int_equal(desk.answers, 0);
-        answer_with(&desk.sent[1], response, bad[i].body);
+        http_desk_answer_with(&desk.http, 1, response, bad[i].body);
         assert_int_equal(desk.answers, 1);
         assert_int_equal(desk.last.rc, RC_RETRY); /* never a verdict about the account */
         finish(&desk);
@@ -283,13 +187,14 @@ static void a_server_that_asks_for_a_pause_gets_it_from_everybody(void **state)
     begin_one(&desk, (struct appview_pace){.retries_max = 3});
     struct asker asker = {&desk, 'x'};
     ask(&asker, "a", 0);
-    answer_with(&desk.sent[0], (struct http_response){.status = 429, .retry_after_ms = 30000},
-                "{\"error\":\"RateLimitExceeded\"}");
+    http_desk_answer_with(&desk.http, 0,
+                          (struct http_response){.status = 429, .retry_after_ms = 30000},
+                          "{\"error\":\"RateLimitExceeded\"}");
     ask(&asker, "b", 0);
     pass(&desk, 29999 * MS);
-    assert_int_equal(desk.sent_count, 1);
+    assert_int_equal(desk.http.sent_count, 1);
     pass(&desk, 1 * MS);
-    assert_int_equal(desk.sent_count, 3);
+    assert_int_equal(desk.http.sent_count, 3);
     answer(&desk, 1, 200, "{}");
     answer(&desk, 2, 200, "{}");
     assert_int_equal(desk.answers, 2);
@@ -306,18 +211,18 @@ static void a_budget_that_the_server_tells_is_kept(void **state)
     snprintf(headers, sizeof headers, "ratelimit-remaining: 1\r\nratelimit-reset: %lld\r\n",
              (long long)(T0 / 1000000 + 60));
     ask(&asker, "a", 0);
-    answer_with(
-        &desk.sent[0],
+    http_desk_answer_with(
+        &desk.http, 0,
         (struct http_response){.status = 200, .retry_after_ms = -1, .headers = bytes_of(headers)},
         "{}");
     ask(&asker, "b", 0);
     ask(&asker, "c", 0);
-    assert_int_equal(desk.sent_count, 2);
+    assert_int_equal(desk.http.sent_count, 2);
     answer(&desk, 1, 200, "{}");
     pass(&desk, 59999 * MS);
-    assert_int_equal(desk.sent_count, 2);
+    assert_int_equal(desk.http.sent_count, 2);
     pass(&desk, 1 * MS);
-    assert_int_equal(desk.sent_count, 3);
+    assert_int_equal(desk.http.sent_count, 3);
     finish(&desk);
 }
 
@@ -333,9 +238,9 @@ static void attempts_are_one_two_and_four_seconds_apart(void **state)
     for (size_t i = 0; i < 3; i++) {
         answer(&desk, i, 500, "API error: 400");
         pass(&desk, waits_ms[i] * MS - 1);
-        assert_int_equal(desk.sent_count, i + 1);
+        assert_int_equal(desk.http.sent_count, i + 1);
         pass(&desk, 1);
-        assert_int_equal(desk.sent_count, i + 2);
+        assert_int_equal(desk.http.sent_count, i + 2);
     }
     answer(&desk, 3, 500, "API error: 400");
     assert_int_equal(desk.answers, 1);
@@ -357,10 +262,10 @@ static void nobody_waits_longer_than_a_minute_for_servers_that_are_down(void **s
     pass(&desk, 10000 * MS);
     ask(&asker, "b", 0);
     pass(&desk, 19999 * MS);
-    assert_int_equal(desk.sent_count, 4);
+    assert_int_equal(desk.http.sent_count, 4);
     ask(&asker, "c", 0);
     pass(&desk, 1 * MS); /* one of them is the probe */
-    assert_int_equal(desk.sent_count, 5);
+    assert_int_equal(desk.http.sent_count, 5);
     answer(&desk, 4, 502, ""); /* open again, for a minute */
     assert_int_equal(desk.answers, 5);
     pass(&desk, 59998 * MS);
@@ -380,17 +285,17 @@ static void requests_keep_their_distance_and_their_number(void **state)
     struct asker asker = {&desk, 'x'};
     for (int i = 0; i < 4; i++)
         ask(&asker, "a", 0);
-    assert_int_equal(desk.sent_count, 1);
+    assert_int_equal(desk.http.sent_count, 1);
     pass(&desk, 99 * MS);
-    assert_int_equal(desk.sent_count, 1);
+    assert_int_equal(desk.http.sent_count, 1);
     pass(&desk, 1 * MS);
-    assert_int_equal(desk.sent_count, 2);
+    assert_int_equal(desk.http.sent_count, 2);
     pass(&desk, 500 * MS);
-    assert_int_equal(desk.sent_count, 2); /* two places */
+    assert_int_equal(desk.http.sent_count, 2); /* two places */
     answer(&desk, 0, 200, "{}");
-    assert_int_equal(desk.sent_count, 3);
+    assert_int_equal(desk.http.sent_count, 3);
     appview_tune(desk.appview, &(struct appview_pace){.flights_max = 3, .backoff_ms = 1});
-    assert_int_equal(desk.sent_count, 4);
+    assert_int_equal(desk.http.sent_count, 4);
     finish(&desk);
 }
 
@@ -419,13 +324,13 @@ static void another_appview_answers_when_one_fails(void **state)
     struct asker asker = {&desk, 'x'};
     ask(&asker, "x", 0);
     answer(&desk, 0, 502, "");
-    assert_int_equal(desk.sent_count, 2); /* at once: somebody else is there */
-    assert_non_null(strstr(desk.sent[1].url, "http://b/"));
+    assert_int_equal(desk.http.sent_count, 2); /* at once: somebody else is there */
+    assert_non_null(strstr(desk.http.sent[1].url, "http://b/"));
     answer(&desk, 1, 200, "{}");
     assert_int_equal(desk.last.rc, RC_OK);
     assert_string_equal(desk.last.provider, "b");
     ask(&asker, "y", 0);
-    assert_non_null(strstr(desk.sent[2].url, "http://b/")); /* it stays where it works */
+    assert_non_null(strstr(desk.http.sent[2].url, "http://b/")); /* it stays where it works */
     answer(&desk, 2, 502, "");
     appview_show(desk.appview, &view);
     assert_int_equal(view.provider_count, 2);
@@ -445,10 +350,10 @@ static void the_queue_has_an_end_and_cancelled_questions_leave_it(void **state)
         assert_non_null(calls[i] = ask(&asker, "x", 0));
     assert_null(ask(&asker, "x", 0));
     appview_cancel(desk.appview, calls[7]);
-    assert_int_equal(desk.sent_count, 1);
+    assert_int_equal(desk.http.sent_count, 1);
     appview_cancel(desk.appview, calls[0]);
-    assert_true(desk.sent[0].cancelled);
-    assert_int_equal(desk.sent_count, 2); /* its place is free */
+    assert_true(desk.http.sent[0].cancelled);
+    assert_int_equal(desk.http.sent_count, 2); /* its place is free */
     appview_look(desk.appview, &view);
     assert_int_equal(view.waiting, 5);
     assert_int_equal(view.under_way, 1);
@@ -460,13 +365,14 @@ static void an_address_that_is_none_is_refused(void **state)
 {
     (void)state;
     static const char *const bad[] = {"ftp://a", "http://", "https://user:pw@host", "a.example"};
-    struct desk desk = {.runtime = {.ops = &ops}};
+    struct desk desk = {0};
+    http_desk_init(&desk.http);
     struct appview_options options = {
         .endpoint_count = 1, .asks_max = 1, .pace = {.backoff_ms = 1}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct err err;
         options.endpoints = &bad[i];
-        assert_int_equal(appview_new(&desk.runtime, &options, &desk.appview, &err), RC_REJECT);
+        assert_int_equal(appview_new(&desk.http.runtime, &options, &desk.appview, &err), RC_REJECT);
         assert_null(strstr(err.text, "pw"));
     }
 }

@@ -116,6 +116,7 @@ static void settings_beside_the_seeds_have_their_defaults(void **state)
     assert_string_equal(c->content.event, "any");
     assert_int_equal(c->content.concurrency, 20);
     assert_false(c->fetch.allow_private);
+    assert_string_equal(c->fetch.ca_file, "");
     assert_true(c->cards.enabled);
     assert_int_equal(c->cards.per_host_ms, 1000);
     assert_int_equal(c->cards.in_flight, 8);

@@ -135,7 +135,7 @@ static void a_frame_that_holds_too_much_is_refused_whatever_it_says_of_its_size(
     text_free(&bomb);
 }
 
-static void another_dictionary_or_none_is_told_from_damage(void **state)
+static void what_was_made_with_another_dictionary_is_asked_for_again(void **state)
 {
     struct desk *desk = *state;
     struct text line = {0};
@@ -180,6 +180,29 @@ static void a_damaged_or_cut_frame_is_refused_and_the_next_one_is_not(void **sta
     text_free(&damaged);
 }
 
+/* Half of a dictionary looks like one. What it does not open has to be sent again in plain. */
+static void half_a_dictionary_never_passes_for_damaged_messages(void **state)
+{
+    struct desk *desk = *state;
+    struct zstd_decoder *half;
+    struct bytes out;
+    unsigned again = 0;
+    assert_int_equal(zstd_decoder_new(bytes_make(desk->dictionaries[0], desk->lens[0] / 2),
+                                      BYTES_MAX, &half, &desk->err),
+                     RC_OK);
+    for (unsigned i = 0; i < 50; i++) {
+        struct text line = {0};
+        put_sample(&line, i * 7 + 70000);
+        enum rc rc =
+            zstd_decoder_decode(half, pack(desk, text_bytes(&line), 0, true), &out, &desk->err);
+        assert_true(rc == RC_RETRY || (rc == RC_OK && bytes_equal(out, text_bytes(&line))));
+        again += rc == RC_RETRY;
+        text_free(&line);
+    }
+    assert_true(again > 0);
+    zstd_decoder_free(half);
+}
+
 static void what_is_no_dictionary_is_refused(void **state)
 {
     struct desk *desk = *state;
@@ -199,8 +222,9 @@ int main(void)
         cmocka_unit_test(a_frame_comes_out_as_it_went_in_with_its_size_told_or_not),
         cmocka_unit_test(a_frame_larger_than_any_before_makes_the_buffer_grow),
         cmocka_unit_test(a_frame_that_holds_too_much_is_refused_whatever_it_says_of_its_size),
-        cmocka_unit_test(another_dictionary_or_none_is_told_from_damage),
+        cmocka_unit_test(what_was_made_with_another_dictionary_is_asked_for_again),
         cmocka_unit_test(a_damaged_or_cut_frame_is_refused_and_the_next_one_is_not),
+        cmocka_unit_test(half_a_dictionary_never_passes_for_damaged_messages),
         cmocka_unit_test(what_is_no_dictionary_is_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Links through the real program: out of posts, onto pages, merged into one; posts of others that
+were shared; on both stores. What is stored must equal what the simulator knows by other code.
+
+  links.py TIDEMARK TIDEMARK_SIM"""
+
+import json
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import unittest
+import urllib.parse
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "crash")]
+
+from daemon_client import Daemon, Home, wait_until  # noqa: E402
+from jetstream import follow_sql, run_sql  # noqa: E402
+from sim_client import Simulator, lines  # noqa: E402
+from skeleton import PAST, begin_before_everything, last_wanted_us  # noqa: E402
+
+EXECUTED = {"sqlite": 0, "postgres": 0}
+SEED = int(os.environ.get("TIDEMARK_SEED", "20251115"))
+KILLS = 40 if "TIDEMARK_LONG" in os.environ else 8
+# Pages that never say anything about themselves, or not at their first asking.
+SILENT = {"pdf", "picture", "latecard", "bomb", "slow", "silent", "cut", "loop", "chain", "inward",
+          "status404", "status410", "status429", "status500", "status503", "image"}
+
+
+def ask_store(home, sql):
+    """What an operator sees in the database's own shell: rows of texts."""
+    if home.kind == "sqlite":
+        store = sqlite3.connect(home.url[7:], timeout=60)
+        rows = store.execute(sql).fetchall()
+        store.close()
+        return [[None if value is None else str(value) for value in row] for row in rows]
+    answer = subprocess.run(["psql", "-qXAt", "-F", "\x1f", "-P", "null=\x1e", "-c", sql, home.url],
+                            check=True, text=True, capture_output=True).stdout
+    return [[None if value == "\x1e" else value for value in line.split("\x1f")]
+            for line in answer.split("\n") if line]
+
+
+def nothing_untried(home, source):
+    return ask_store(home, "SELECT count(*) FROM owed WHERE state = 'owed' AND attempts = 0 "
+                           f"AND source = '{source}'") == [["0"]]
+
+
+def truth(sim, what, scope=""):
+    return [json.loads(line) for line in lines(sim.get(f"/_sim/truth?what={what}{scope}"))[1:]]
+
+
+def settings(sim, *more):
+    return (f"jetstream.endpoint=ws://127.0.0.1:{sim.port}/subscribe",
+            "jetstream.fallback_endpoint=", "jetstream.compress=false",
+            "jetstream.reconnect_delay_seconds=1", f"bluesky.appview=http://127.0.0.1:{sim.port}",
+            "cards.enabled=true", "cards.per_host_ms=5", "cards.in_flight=16",
+            "fetch.allow_private=true", *more)
+
+
+def page_requests(sim):
+    rows = [json.loads(line) for line in lines(sim.get("/_sim/requests"))]
+    return [row for row in rows if row["path"].startswith(("/web/", "/s/"))]
+
+
+class Links(unittest.TestCase):
+    program = sim_program = None
+    maxDiff = 4000
+
+    def both_stores(self, run):
+        for kind in ("sqlite", "postgres"):
+            with self.subTest(store=kind), Home(kind) as home:
+                run(home)
+            EXECUTED[kind] += 1
+
+    def simulator(self, *options, events=1500):
+        return Simulator(self.sim_program, "--events", str(events), "--links", "400", *PAST,
+                         "--gap-us", "1000", "--slow-page-ms", "1500", *options)
+
+    def wait_for_end(self, daemon, home, sim, source="cards"):
+        """Everything was read, and all that is owed to it was tried."""
+        end = last_wanted_us(sim)
+        daemon.wait_for(lambda health: (health["cursor_time_us"] or 0) >= end, "the last event")
+        wait_until(lambda: nothing_untried(home, source), "all that is owed to be tried")
+
+    def check_shares(self, home, sim, scope="", merged=None):
+        """Who shares what, through which post: exactly, but for what nobody can know. `merged`
+        says which link an address turned out to be."""
+        merged = merged or {}
+        want = truth(sim, "post_links", scope)
+        name = lambda row: (row["uri"], merged.get(row["url"], row["url"]))
+        fluid = {name(row) for row in want if row.get("fluid")}
+        firm = {}
+        for row in want:
+            if not row.get("fluid"):  # the first of the alphabet is the post's own
+                firm[name(row)] = min(row["via"], firm.get(name(row), row["via"]))
+        rows = ask_store(home, "SELECT p.uri, l.normalized_url, x.via FROM post_links x "
+                               "JOIN posts p ON p.id = x.post_id JOIN links l ON l.id = x.link_id "
+                               "WHERE p.active <> 0")
+        unsure = self.unsure(sim)
+        fluid |= {(uri, url) for uri, url, _ in rows if url in unsure}
+        fluid |= {key for key in firm if key[1] in unsure}
+        have = {(uri, url): via for uri, url, via in rows if (uri, url) not in fluid}
+        firm = {key: via for key, via in firm.items() if key not in fluid}
+        self.assertEqual({"missing": sorted(set(firm) - set(have))[:3],
+                          "too many": sorted(set(have) - set(firm))[:3],
+                          "via": [(key, have[key], firm[key]) for key in firm
+                                  if key in have and have[key] != firm[key]][:3]},
+                         {"missing": [], "too many": [], "via": []})
+        self.check_counts(home, want, merged, unsure)
+        return len(firm)
+
+    def check_counts(self, home, want, merged, unsure):
+        """How often each person shared each link, as far as it is certain."""
+        have = {(url, did): int(posts) for url, did, posts in ask_store(
+            home, "SELECT l.normalized_url, a.did, s.n_posts FROM shares s "
+                  "JOIN links l ON l.id = s.link_id JOIN actors a ON a.id = s.actor")}
+        posts, unclear = {}, set()
+        for row in want:
+            key = (merged.get(row["url"], row["url"]), row["uri"].split("/")[2])
+            posts.setdefault(key, set()).add(row["uri"])
+            if row.get("fluid") or key[0] in unsure:
+                unclear.add(key)
+        wrong = {key: (have.get(key), len(uris)) for key, uris in posts.items()
+                 if key not in unclear and have.get(key) != len(uris)}
+        self.assertEqual(wrong, {})
+
+    def found_out(self, sim):
+        """What each link is, as far as its page was asked for: posts that bring a card leave
+        nothing to ask."""
+        asked = {row["path"] for row in page_requests(sim)}
+        page = lambda url: url.split(str(sim.port))[-1]
+        own = lambda url: page(url) in asked and page(url).replace("/web/", "/s/") not in asked
+        short = lambda url: page(url) in asked and page(url).startswith("/s/")
+        return {row["url"]: row["merged"] for row in truth(sim, "links")
+                if own(row["url"]) or short(row["url"])}
+
+    def unsure(self, sim):
+        """Links whose page was asked for, perhaps only because another led there."""
+        asked = {row["path"] for row in page_requests(sim)}
+        rows = [row for row in truth(sim, "links")
+                if row["url"].split(str(sim.port))[-1].replace("/web/", "/s/") in asked
+                and "/web/" in row["url"] and row["url"] != row["merged"]]
+        return {row["url"] for row in rows} | {row["merged"] for row in rows}
+
+    def check_cards(self, home, sim):
+        """Every page that says something about itself gave its link a card, in its own words
+        unless a post had brought others."""
+        rows = ask_store(home, "SELECT normalized_url, title, description, image_url FROM links")
+        stored = {row[0]: row[1:] for row in rows}
+        pages = [row for row in truth(sim, "links") if row["news"] and "title" in row]
+        missing = [row["url"] for row in pages if row.get("kind") not in SILENT
+                   and stored.get(row["url"], stored.get(row["merged"], [None]))[0] is None]
+        self.assertEqual(missing, [])
+        words = {row["merged"]: [row["title"], row.get("description"), row.get("image")]
+                 for row in pages}
+        own = {url: card for url, card in stored.items()
+               if card[0] is not None and card[0].startswith("Page ")}
+        other = {url: card for url, card in own.items() if card != words.get(url, card)}
+        self.assertEqual(other, {})
+        return len(own)
+
+    def act(self, sim, **what):
+        status, body = sim.ask("POST", "/_sim/act?" + urllib.parse.urlencode(what))
+        self.assertEqual(status, 200, body)
+        return json.loads(body)
+
+    def share_again(self, daemon, home, sim, url):
+        """One more post with the same link; waits until it is stored."""
+        number, spelling = next(
+            (n, page["spellings"].index(url)) for n in range(400)
+            for page in [json.loads(sim.get(f"/_sim/link?n={n}"))] if url in page["spellings"])
+        did = json.loads(lines(sim.get("/_sim/accounts"))[-1])["did"]
+        self.act(sim, do="post", did=did, shape="link", link=number, spelling=spelling)
+        self.wait_for_end(daemon, home, sim)
+
+    def test_pages_fill_cards_and_merge_links(self):
+        """R001-18 R001-19 R001-20 R001-32"""
+        def run(home):
+            with self.simulator("--web-links", "100") as sim:
+                begin_before_everything(home, sim)
+                with Daemon(self.program, home, settings(sim)) as daemon:
+                    self.wait_for_end(daemon, home, sim)
+                    merged = self.found_out(sim)
+                    self.assertGreater(sum(url != to for url, to in merged.items()), 5)
+                    self.assertGreater(self.check_shares(home, sim, merged=merged), 100)
+                    self.assertGreater(self.check_cards(home, sim), 20)
+                    # The hostile ones are known, with their reason.
+                    dead = ask_store(home, "SELECT item, reason FROM owed WHERE state = 'dead' "
+                                           "AND source = 'cards'")
+                    kinds = {item.split("/")[4]: reason for item, reason in dead}
+                    self.assertLessEqual(set(kinds), SILENT)
+                    self.assertIn("404", kinds["status404"])
+                    self.assertIn("redirects", kinds["loop"])
+                    # A short address that was found out is not asked again.
+                    short = next(url for url, to in merged.items() if "/s/" in url and url != to)
+                    self.share_again(daemon, home, sim, short)
+                    self.check_shares(home, sim, merged=self.found_out(sim))
+                    asked = [row["path"] for row in page_requests(sim)]
+                    self.assertEqual(asked.count(short.split(str(sim.port))[1]), 1)
+                    daemon.stop()
+        self.both_stores(run)
+
+    def test_strangers_do_not_reach_private_addresses(self):
+        def run(home):
+            with self.simulator("--web-links", "100", events=300) as sim:
+                begin_before_everything(home, sim)
+                with Daemon(self.program, home,
+                            settings(sim, "fetch.allow_private=false")) as daemon:
+                    self.wait_for_end(daemon, home, sim)
+                    dead = ask_store(home, "SELECT reason FROM owed WHERE source = 'cards'")
+                    self.assertGreater(len(dead), 10)
+                    for reason, in dead:
+                        self.assertRegex(reason, "not public|port")
+                    self.assertEqual(page_requests(sim), [])
+                    daemon.stop()
+        self.both_stores(run)
+
+    def test_a_host_is_asked_at_its_pace(self):
+        def run(home):
+            with self.simulator("--web-links", "100", events=120) as sim:
+                begin_before_everything(home, sim)
+                with Daemon(self.program, home,
+                            settings(sim, "cards.per_host_ms=100")) as daemon:
+                    self.wait_for_end(daemon, home, sim)
+                    times = [row["at_us"] for row in page_requests(sim)]
+                    self.assertGreater(len(times), 10)
+                    # Of any eleven requests the last left our side a second after the first.
+                    for i in range(len(times) - 10):
+                        self.assertGreater(times[i + 10] - times[i], 500000)
+                    daemon.stop()
+        self.both_stores(run)
+
+    def test_edits_and_deletes_move_the_counts(self):
+        """R001-21 R001-22 R001-23 R001-25"""
+        def run(home):
+            with self.simulator("--accounts", "20", events=20) as sim:
+                people = [json.loads(line)["did"] for line in lines(sim.get("/_sim/accounts"))]
+                url = [json.loads(sim.get(f"/_sim/link?n={n}"))["url"] for n in (390, 391)]
+
+                def counts():
+                    rows = dict(ask_store(home, "SELECT normalized_url, share_count_total "
+                                                "FROM links"))
+                    posts = ask_store(home, "SELECT count(*) FROM posts")[0][0]
+                    return rows.get(url[0], "0"), rows.get(url[1], "0"), int(posts)
+                begin_before_everything(home, sim)
+                with Daemon(self.program, home, settings(sim, "cards.enabled=false")) as daemon:
+                    self.wait_for_end(daemon, home, sim, "nobody")
+                    base = counts()[2]
+
+                    def expect(first, second, posts):
+                        self.wait_for_end(daemon, home, sim, "nobody")
+                        self.assertEqual(counts(), (first, second, base + posts))
+                    mine, other = (self.act(sim, do="post", did=did, shape="link", link=390,
+                                            spelling=0)["uri"] for did in people[5:7])
+                    expect("2", "0", 2)
+                    self.act(sim, do="edit", uri=mine, link=391, spelling=0)
+                    expect("1", "1", 2)
+                    self.act(sim, do="edit", uri=mine, link=390, spelling=1)
+                    expect("2", "0", 2)
+                    self.act(sim, do="delete", uri=mine)
+                    expect("1", "0", 1)
+                    self.check_shares(home, sim)
+                    daemon.kill()
+                # What was seen before and comes again changes nothing.
+                begin_before_everything(home, sim)
+                run_sql(home, ["DELETE FROM cursors", "DELETE FROM jetstream_state"])
+                with Daemon(self.program, home, settings(sim, "cards.enabled=false")) as daemon:
+                    expect_end = last_wanted_us(sim)
+                    daemon.wait_for(lambda health: health["cursor_time_us"] == expect_end, "it")
+                    self.assertEqual(counts(), ("1", "0", base + 1))
+                    daemon.stop()
+                # R001-24: by hand, in the database's own shell
+                run_sql(home, (["PRAGMA foreign_keys = ON"] if home.kind == "sqlite" else []) +
+                        [f"DELETE FROM posts WHERE uri = '{other}'"])
+                self.assertEqual(ask_store(home, "SELECT count(*) FROM post_links WHERE post_id "
+                                                 "NOT IN (SELECT n FROM post)"), [["0"]])
+        self.both_stores(run)
+
+    def test_killed_at_random_nothing_is_lost(self):
+        """R001-42: nothing lost and nothing counted twice"""
+        def run(home):
+            chance = random.Random(SEED)
+            with self.simulator("--web-links", "100", events=500) as sim:
+                begin_before_everything(home, sim)
+                for i in range(KILLS):
+                    with Daemon(self.program, home, settings(sim)) as daemon:
+                        goal = len(page_requests(sim)) + chance.randrange(1, 8)
+                        wait_until(lambda: len(page_requests(sim)) >= goal or
+                                   (i > 2 and nothing_untried(home, "cards")), "pages")
+                        daemon.kill()
+                    sim.step(chance.randrange(10, 60))
+                with Daemon(self.program, home, settings(sim)) as daemon:
+                    self.wait_for_end(daemon, home, sim)
+                    self.check_shares(home, sim, merged=self.found_out(sim))
+                    self.check_cards(home, sim)
+                    daemon.stop()
+        self.both_stores(run)
+
+    def test_posts_of_others_lend_their_links(self):
+        """R001-20: reposts and quotes of people nobody here follows"""
+        def run(home):
+            with self.simulator("--accounts", "60", "--follows", "20", events=4000) as sim:
+                begin_before_everything(home, sim)
+                accounts = [json.loads(line) for line in lines(sim.get("/_sim/accounts"))]
+                chosen = settings(sim, "cards.enabled=false",
+                                  f"bluesky.actors=[{accounts[0]['did']}]")
+                with Daemon(self.program, home, chosen) as daemon:
+                    daemon.wait_for(lambda health: health["websocket_connected"], "a line")
+                    daemon.stop()
+                run_sql(home, follow_sql([row["did"] for row in accounts if row["followed"]]))
+                with Daemon(self.program, home, chosen) as daemon:
+                    self.wait_for_end(daemon, home, sim, "appview")
+                    self.assertGreater(self.check_shares(home, sim, "&follows=1"), 100)
+                    counts = dict(ask_store(home, "SELECT kind, count(*) FROM post GROUP BY kind"))
+                    self.assertGreater(int(counts["2"]), 10)
+                    # By 25: far fewer questions than posts.
+                    asked = sim.stats()["requests"]["GET /xrpc/app.bsky.feed.getPosts"]
+                    self.assertLess(asked, int(counts["2"]))
+                    daemon.stop()
+        self.both_stores(run)
+
+
+if __name__ == "__main__":
+    Links.program, Links.sim_program = sys.argv[1:3]
+    result = unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2, exit=False).result
+    for name, count in EXECUTED.items():
+        print(f"store={name} tests={count}")
+    sys.exit(0 if result.wasSuccessful() else 1)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every test against the real network stands on: the network, the pages people link to, a
+daemon that follows them, and the comparison of its store with the chronicle."""
+
+import functools
+import http.server
+import threading
+import unittest
+
+import stored_news
+from chronicle import difference
+from daemon_client import Daemon, Home, wait_until
+
+PATIENCE_S = 40
+EXECUTED = {"sqlite": 0, "postgres": 0}
+
+
+class Pages(http.server.ThreadingHTTPServer):
+    """The web pages that people link to: every address has a title of its own."""
+
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            page = f"<html><head><title>Page {self.path}</title></head></html>".encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(page)))
+            self.end_headers()
+            self.wfile.write(page)
+
+        def log_message(self, *_):
+            pass
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), self.Answer)
+        self.thread = threading.Thread(target=self.serve_forever, daemon=True)
+        self.thread.start()
+
+    def address(self, path):
+        return f"http://127.0.0.1:{self.server_port}/{path}"
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.thread.join()
+        self.server_close()
+
+
+def on_both_stores(test):
+    @functools.wraps(test)
+    def run(self):
+        for kind in ("sqlite", "postgres"):
+            with self.subTest(store=kind), Home(kind) as home:
+                test(self, home)
+            EXECUTED[kind] += 1
+    return run
+
+
+class RealNetwork(unittest.TestCase):
+    program = network = pages = None  # set before the tests run
+    maxDiff = 4000
+
+    def daemon(self, home, *more, actors=(), config="/dev/null"):
+        settings = (f"jetstream.endpoint={self.network.bridge}/subscribe",
+                    "jetstream.fallback_endpoint=", "jetstream.compress=false",
+                    "jetstream.reconnect_delay_seconds=1",
+                    "jetstream.wanted_collections=[app.bsky.feed.post, app.bsky.feed.repost]",
+                    f"bluesky.appview={self.network.appview}", "fetch.allow_private=true",
+                    f"bluesky.actors=[{', '.join(who.handle for who in actors)}]", *more)
+        return Daemon(self.program, home, settings, config=config)
+
+    def connected(self, daemon):
+        return daemon.wait_for(lambda health: health["websocket_connected"], "the firehose")
+
+    def people(self, *names):
+        return [self.network.account(name) for name in names]
+
+    def story(self, path):
+        return self.pages.address(path)
+
+    def check(self, daemon, book, people):
+        """Waits until the store holds what the chronicle says, and says what differs if not."""
+        self.network.settle()
+        daemon.wait_for(lambda health: True, "the daemon")
+
+        def differing():
+            return {name: found for name, found in (
+                ("posts", difference(stored_news.posts(daemon), book.posts(people))),
+                ("links", difference(stored_news.post_links(daemon.home), book.post_links(people))),
+                ("shares", difference(stored_news.shares(daemon.home), book.shares(people))),
+                ("totals", difference(stored_news.totals(daemon.home), book.totals(people))),
+            ) if found}
+        try:
+            wait_until(lambda: not daemon.ended() and not differing(), "the store", PATIENCE_S)
+        except AssertionError:
+            self.fail(f"{differing()}\n{daemon.words()}")
+        self.assertEqual(daemon.walk("quarantine"), [])
+
+    def wait_for_rows(self, daemon, sql, expected):
+        """Waits until a SELECT gives these rows, in any order."""
+        def found():
+            return sorted(stored_news.rows(daemon.home, sql), key=repr)
+        expected = sorted(expected, key=repr)
+        try:
+            wait_until(lambda: not daemon.ended() and found() == expected, sql, PATIENCE_S)
+        except AssertionError:
+            self.assertEqual(found(), expected, daemon.words())

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The store against what is true: what a daemon has stored, what tidemark-sim says it should have,
+and what differs, in a size people can read. On both stores, by the names people query by hand."""
+
+import csv
+import datetime
+import io
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "e2e"))
+
+from sim_client import lines  # noqa: E402
+
+WIRES = {"v1": "/subscribe", "v2": "/xrpc/network.bsky.jetstream.subscribeEvents"}
+COLLECTIONS = ("app.bsky.feed.post", "app.bsky.feed.repost")
+SHOWN_MAX = 3
+
+
+def to_us(text):
+    """ISO 8601 to microseconds, by other code than the product's."""
+    if text is None:
+        return None
+    moment = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+    since = moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+    return (since.days * 86400 + since.seconds) * 1000000 + since.microseconds
+
+
+def begin_before_everything(home, sim):
+    """An operator's cursor file: start at the first event."""
+    with open(os.path.join(home.folder, "jetstream_cursor.txt"), "w", encoding="utf-8") as file:
+        file.write(f"{sim.stats()['first_time_us'] - 1}\n")
+
+
+def last_wanted_us(sim):
+    """The time of the last event that a client of posts and reposts is sent."""
+    end = sim.stats()["events"]
+    step = 200
+    for begin in range(max(0, end - step), -step, -step):
+        for line in reversed(sim.events(max(0, begin), step)):
+            event = json.loads(line)
+            if event["kind"] != "commit" or event["commit"]["collection"] in COLLECTIONS:
+                return event["time_us"]
+    return None
+
+
+def sql(home, question):
+    """The rows of a question to the database itself, as lists of texts; NULL is ''."""
+    if home.kind == "sqlite":
+        store = sqlite3.connect(f"file:{home.url[7:]}?mode=ro", uri=True, timeout=60)
+        try:
+            return [["" if cell is None else str(cell) for cell in row]
+                    for row in store.execute(question)]
+        finally:
+            store.close()
+    answer = subprocess.run(["psql", "-qX", "--csv", "-t", "-v", "ON_ERROR_STOP=1", "-c", question,
+                             home.url], check=True, text=True, capture_output=True).stdout
+    return list(csv.reader(io.StringIO(answer, newline="")))
+
+
+# ---- what is true ------------------------------------------------------------------------------
+
+def truth(sim, what, scope=""):
+    return [json.loads(line) for line in lines(sim.get(f"/_sim/truth?what={what}{scope}"))[1:]]
+
+
+def true_posts(sim, scope=""):
+    return {row["uri"]: (row["rev"], row["kind"], row.get("text"), row["time_us"],
+                         to_us(row["createdAt"])) for row in truth(sim, "posts", scope)}
+
+
+def firm_and_fluid(rows, key, value):
+    """What must be stored as it is, and the keys of what may be stored or not."""
+    firm = {key(row): value(row) for row in rows if "fluid" not in row}
+    return firm, {key(row) for row in rows if "fluid" in row}
+
+
+def true_post_links(sim, scope=""):
+    return firm_and_fluid(truth(sim, "post_links", scope), lambda row: (row["uri"], row["url"]),
+                          lambda row: row["via"])
+
+
+def true_shares(sim, scope=""):
+    return firm_and_fluid(truth(sim, "shares", scope), lambda row: (row["url"], row["did"]),
+                          lambda row: (row["n_posts"], row["last_us"]))
+
+
+def true_links(sim, scope=""):
+    return firm_and_fluid(truth(sim, "links", scope), lambda row: row["url"], lambda row: True)
+
+
+def true_follows(sim, actor=None):
+    return {row["did"] for row in truth(sim, "follows", f"&actor={actor}" if actor else "")}
+
+
+# ---- what is stored ----------------------------------------------------------------------------
+
+def stored_posts(daemon):
+    """The posts and reposts of active accounts; a row that comes twice is an error."""
+    rows = daemon.walk("posts")
+    assert len({row["uri"] for row in rows}) == len(rows), "a row came twice"
+    return {row["uri"]: (row["rev"], row["kind"], row["text"], to_us(row["sharedAt"]),
+                         to_us(row["createdAt"])) for row in rows if row["active"]}
+
+
+ACTIVE = "(SELECT did FROM actors WHERE active = 1)"
+
+
+def stored_post_links(home):
+    rows = sql(home, "SELECT p.uri, l.normalized_url, x.via FROM post_links x "
+               "JOIN posts p ON p.id = x.post_id JOIN links l ON l.id = x.link_id "
+               f"WHERE p.actor_did IN {ACTIVE}")
+    found = {(uri, url): via for uri, url, via in rows}
+    assert len(found) == len(rows), "a link of a post came twice"
+    return found
+
+
+def stored_shares(home):
+    rows = sql(home, "SELECT l.normalized_url, a.did, s.n_posts, s.last_us FROM shares s "
+               "JOIN links l ON l.id = s.link_id JOIN actors a ON a.id = s.actor "
+               f"WHERE a.did IN {ACTIVE}")
+    found = {(url, did): (int(posts), int(last)) for url, did, posts, last in rows}
+    assert len(found) == len(rows), "a share came twice"
+    return found
+
+
+def stored_links(home):
+    """Links that somebody active shares; one that nobody shares any more may stay for a while."""
+    return {row[0]: True for row in sql(
+        home, "SELECT DISTINCT l.normalized_url FROM links l "
+        "JOIN post_links x ON x.link_id = l.id JOIN posts p ON p.id = x.post_id "
+        f"WHERE p.actor_did IN {ACTIVE}")}
+
+
+def stored_follows(home, owner):
+    return {row[0] for row in sql(home, f"SELECT did FROM follow_edge WHERE owner = '{owner}'")}
+
+
+# ---- what differs ------------------------------------------------------------------------------
+
+def difference(stored, expected, fluid=frozenset()):
+    """{} when they are equal but for what is fluid."""
+    kinds = {
+        "missing": [(key, expected[key]) for key in expected if key not in stored],
+        "too many": [(key, stored[key]) for key in stored
+                     if key not in expected and key not in fluid],
+        "not equal": [(key, stored[key], expected[key]) for key in expected
+                      if key in stored and stored[key] != expected[key] and key not in fluid]}
+    return {kind: (len(found), found[:SHOWN_MAX]) for kind, found in kinds.items() if found}
+
+
+def differences(daemon, sim, what=("posts",), scope=""):
+    """{} when the store of the running daemon holds exactly what is true. What there is to compare:
+    posts, links, post_links, shares."""
+    home, found = daemon.home, {}
+    for name in what:
+        if name == "posts":
+            found[name] = difference(stored_posts(daemon), true_posts(sim, scope))
+        elif name == "links":
+            found[name] = difference(stored_links(home), *true_links(sim, scope))
+        elif name == "post_links":
+            found[name] = difference(stored_post_links(home), *true_post_links(sim, scope))
+        elif name == "shares":
+            found[name] = difference(stored_shares(home), *true_shares(sim, scope))
+        else:
+            raise ValueError(name)
+    return {name: each for name, each in found.items() if each}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http_desk.h"
+
+#include "base/arena.h"
+#include "ingest/retry.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t wall_us(struct runtime *runtime)
+{
+    return DESK_T0 + ((struct http_desk *)runtime)->mono_us;
+}
+
+static int64_t mono_us(struct runtime *runtime)
+{
+    return ((struct http_desk *)runtime)->mono_us;
+}
+
+static uint64_t chance(struct runtime *runtime)
+{
+    (void)runtime;
+    return RETRY_CENTRE;
+}
+
+static void arm(struct runtime *runtime, struct timer *timer, int64_t delay_us)
+{
+    struct http_desk *desk = (struct http_desk *)runtime;
+    timer_heap_arm(&desk->timers, timer, desk->mono_us + delay_us);
+}
+
+static void disarm(struct runtime *runtime, struct timer *timer)
+{
+    timer_heap_disarm(&((struct http_desk *)runtime)->timers, timer);
+}
+
+static struct http_call *http_send(struct runtime *runtime, const struct http_request *request,
+                                   http_done_fn *done, void *arg)
+{
+    struct http_desk *desk = (struct http_desk *)runtime;
+    assert_true(desk->sent_count < DESK_SENT_MAX);
+    struct desk_request *sent = &desk->sent[desk->sent_count++];
+    *sent = (struct desk_request){.done = done, .arg = arg};
+    snprintf(sent->method, sizeof sent->method, "%s",
+             request->method == NULL ? "GET" : request->method);
+    snprintf(sent->url, sizeof sent->url, "%s", request->url);
+    snprintf(sent->body, sizeof sent->body, "%.*s", (int)request->body.len,
+             request->body.len > 0 ? request->body.data : "");
+    for (size_t i = 0; i < request->header_count; i++)
+        if (strcmp(request->headers[i].name, "Authorization") == 0)
+            snprintf(sent->bearer, sizeof sent->bearer, "%s", request->headers[i].value);
+    return (struct http_call *)(void *)sent;
+}
+
+static void http_cancel(struct runtime *runtime, struct http_call *call)
+{
+    struct desk_request *sent = (struct desk_request *)(void *)call;
+    (void)runtime;
+    assert_non_null(sent->done);
+    sent->done = NULL;
+    sent->cancelled = true;
+}
+
+static const struct runtime_ops ops = {.wall_us = wall_us,
+                                       .mono_us = mono_us,
+                                       .random = chance,
+                                       .timer_arm = arm,
+                                       .timer_disarm = disarm,
+                                       .http_send = http_send,
+                                       .http_cancel = http_cancel};
+
+void http_desk_init(struct http_desk *desk)
+{
+    *desk = (struct http_desk){.runtime = {.ops = &ops}};
+}
+
+void http_desk_deinit(struct http_desk *desk)
+{
+    for (size_t i = 0; i < desk->sent_count; i++)
+        assert_null(desk->sent[i].done);
+    assert_int_equal(desk->timers.count, 0);
+    timer_heap_deinit(&desk->timers);
+}
+
+void http_desk_pass(struct http_desk *desk, int64_t us)
+{
+    int64_t until_us = desk->mono_us + us, due_us;
+    while (timer_heap_next(&desk->timers, &due_us) && due_us <= until_us) {
+        desk->mono_us = due_us > desk->mono_us ? due_us : desk->mono_us;
+        struct timer *timer = timer_heap_pop(&desk->timers, desk->mono_us);
+        timer->fn(timer->arg);
+    }
+    desk->mono_us = until_us;
+}
+
+void http_desk_answer(struct http_desk *desk, size_t number, int status, const char *body)
+{
+    http_desk_answer_with(desk, number,
+                          (struct http_response){.status = status, .retry_after_ms = -1}, body);
+}
+
+void http_desk_answer_with(struct http_desk *desk, size_t number, struct http_response response,
+                           const char *body)
+{
+    assert_true(number < desk->sent_count);
+    struct desk_request *sent = &desk->sent[number];
+    http_done_fn *done = sent->done;
+    char *padded = calloc(1, strlen(body) + ARENA_PAD);
+    memcpy(padded, body, strlen(body));
+    response.body = bytes_make(padded, strlen(body));
+    assert_non_null(done);
+    sent->done = NULL;
+    done(sent->arg, &response);
+    free(padded);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * http_desk.h - a machine on which a test answers every request itself, and lets time pass. */
+#ifndef TESTS_UNIT_HTTP_DESK_H
+#define TESTS_UNIT_HTTP_DESK_H
+
+#include "sys/runtime.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define DESK_T0       INT64_C(1790000000000000) /* wall time when a desk begins */
+#define DESK_SENT_MAX 128
+#define DESK_MS       INT64_C(1000)
+
+struct desk_request {
+    char method[8], url[2048], bearer[256], body[512];
+    http_done_fn *done; /* NULL: over */
+    void *arg;
+    bool cancelled;
+};
+
+struct http_desk {
+    struct runtime runtime; /* first: the runtime is the desk */
+    int64_t mono_us;
+    struct timer_heap timers;
+    struct desk_request sent[DESK_SENT_MAX];
+    size_t sent_count;
+};
+
+void http_desk_init(struct http_desk *desk);
+/* Every request was answered or cancelled, every timer disarmed. */
+void http_desk_deinit(struct http_desk *desk);
+/* Lets time pass, firing timers on the way. */
+void http_desk_pass(struct http_desk *desk, int64_t us);
+void http_desk_answer(struct http_desk *desk, size_t number, int status, const char *body);
+void http_desk_answer_with(struct http_desk *desk, size_t number, struct http_response response,
+                           const char *body);
+
+#endif
