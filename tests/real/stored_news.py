@@ -2,6 +2,7 @@
 """What a Tidemark store holds, read by its own database's means and over its public interface."""
 
 import collections
+import contextlib
 import json
 import sqlite3
 import subprocess
@@ -23,6 +24,17 @@ def rows(home, sql):
          f"SELECT coalesce(json_agg(answer), '[]') FROM ({sql}) answer", home.url],
         check=True, text=True, capture_output=True).stdout
     return json.loads(answer)
+
+
+def change(home, *statements):
+    """Changes a store that no daemon has open."""
+    if home.kind == "sqlite":
+        with contextlib.closing(sqlite3.connect(home.url[7:], timeout=60)) as store, store:
+            for statement in statements:
+                store.execute(statement)
+    else:
+        subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", home.url], check=True, text=True,
+                       input=";\n".join(statements) + ";\n")
 
 
 def posts(daemon):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Random histories in random commits, on both stores, against a model that counts from scratch. */
-#include "../unit/chance.h"
+#include "chance.h"
 #include "news_bench.h"
 #include "news_model.h"
 #include "store/verification.h"

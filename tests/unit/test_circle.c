@@ -329,9 +329,10 @@ static void of_those_missing_only_the_deactivated_stay(void **state)
     store(&desk);
     assert_string_equal(desk.words,
                         "did:plc:away did:plc:down did:plc:known did:plc:away deactivated "
-                        "did:plc:back did:plc:down takendown did:plc:me ");
+                        "did:plc:back did:plc:down takendown did:plc:gone deleted "
+                        "did:plc:dead deleted did:plc:me ");
     assert_int_equal(desk.entries, 4); /* with the one on the list */
-    assert_int_equal(desk.accounts, 3);
+    assert_int_equal(desk.accounts, 5);
     finish(&desk);
 }
 
