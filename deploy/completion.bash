@@ -47,7 +47,7 @@ gaps owed quarantine"
         if [ "$before" = reset ]; then choices="jetstream $choices"; fi
         if [ "$before" = jetstream ]; then choices="live $choices"; fi
         ;;
-    migrate-follows) choices="--rollback --help" ;;
+    migrate-follows) choices="--rollback --truncate --json -c --set --help" ;;
     config) choices="check print docs -c --help" ;;
     connector)
         case $before in
