@@ -224,6 +224,34 @@ class Backfill(FeedBench):
                 self.assertEqual(wanted - set(stored), set())
         self.both_stores(run)
 
+    def test_a_page_larger_than_a_batch_and_items_nobody_can_read(self):
+        """R001-34: all of it is stored, what is malformed with its bytes and the reason."""
+        def run(home):
+            with FakeAppView() as view:
+                self.migrate(home)
+                account, now = view.account(), now_us()
+                for k in range(100):
+                    links = " ".join(f"https://l{i}.example/{k}" for i in range(24))
+                    account.post(now - HOUR - k * 1000, text=f"{k} {links}")
+                bad = [{"post": {"uri": "at://did:plc:x/app.bsky.feed.post/1"}}, 7,
+                       {"post": account.show(account.items[0]), "reason": {"$type": "new"}}]
+                for raw in bad:
+                    item = account.post(now - HOUR - 500)
+                    item["raw"] = raw
+                    account.serial += 1
+                self.follow(home, view)
+                self.run_sql(home, queue_sql(view, 2, now - 24 * HOUR))
+                with self.daemon(home, view, "backfill.posts_per_page=100") as daemon:
+                    self.wait_for_queue(daemon, 0)
+                    self.assertEqual(len(self.stored(daemon)), 100)
+                    quarantine = daemon.walk("quarantine")
+                    daemon.stop()
+                self.assertEqual(len(quarantine), 3)
+                self.assertEqual({row["source"] for row in quarantine}, {"feed"})
+                self.assertEqual(self.select(home, "SELECT count(*) FROM post_links"), "2400")
+                self.assertEqual(len(view.asked()), 2)
+        self.both_stores(run)
+
     def test_an_account_that_is_gone_leaves_the_queue_and_is_looked_for_again(self):
         """R001-28"""
         def run(home):
