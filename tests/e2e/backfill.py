@@ -22,7 +22,7 @@ from truth_compare import begin_before_everything, to_us  # noqa: E402
 
 class Backfill(FeedBench):
     def test_a_cold_start_asks_for_no_page_more_than_it_needs(self):
-        """R000-04 R000-08 R001-54 R001-61 R001-103"""
+        """R000-04 R000-08 R001-54 R001-61 R001-103 R001-132"""
         def run(home):
             with FakeAppView() as view:
                 self.migrate(home)
@@ -48,6 +48,7 @@ class Backfill(FeedBench):
                     daemon.stop()
                 self.assertEqual(self.select(home, "SELECT count(*) FROM follows "
                                                    "WHERE NOT backfill_completed"), "0")
+                self.assertEqual(self.select(home, "SELECT count(*) FROM poll_state"), "0")
         self.both_stores(run)
 
     def test_the_most_urgent_goes_first_and_nobody_twice(self):
