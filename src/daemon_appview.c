@@ -31,7 +31,11 @@ static struct appview_pace pace_of(const struct config *config)
 enum rc daemon_appview_make(const struct config *config, struct runtime *runtime,
                             struct appview **appview, struct err *err)
 {
-    struct appview_options options = {.endpoints = config->bluesky.appview.items,
+    struct appview_account account = {.pds = config->bluesky.pds,
+                                      .identifier = config->bluesky.identifier,
+                                      .password = secret_reveal(&config->bluesky.app_password)};
+    struct appview_options options = {.account = account.password.len > 0 ? &account : NULL,
+                                      .endpoints = config->bluesky.appview.items,
                                       .endpoint_count = config->bluesky.appview.count,
                                       .asks_max = ASKS_MAX,
                                       .pace = pace_of(config)};

@@ -18,6 +18,7 @@ static const struct command commands[] = {
     {"quarantine", cmd_quarantine, "input that could not be used"},
     {"providers", cmd_providers, "how each upstream fares"},
     {"handles", cmd_handles, "open queries"},
+    {"backfill", cmd_backfill, "have the history of an account read"},
     {"reset", cmd_reset, "forget where a source stands"},
     {"verify", cmd_verify, "compare the store with its own rules"},
     {"backup", cmd_backup, "copy the store while it is in use"},

@@ -5,6 +5,7 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
+int cmd_backfill(int argc, char **argv);
 int cmd_backup(int argc, char **argv);
 int cmd_config(int argc, char **argv);
 int cmd_gaps(int argc, char **argv);

@@ -62,12 +62,14 @@ static const struct statement statements[] = {
      "(SELECT l.id FROM links l WHERE l.normalized_url = r.url)), 'post', "
      "CASE WHEN p.kind < 2 THEN p.actor END {rows with} actors a CROSS JOIN post p "
      "WHERE " CARRIER " ON CONFLICT (post_id, link_id) DO NOTHING"},
+    /* Whether a subject lends its links is its own state, not its author's: that one may already
+     * have changed again before the slice that would have told this post. */
     {.after = STATEMENT_AFTER_NEWS, .sql =
      "INSERT INTO post_links (post_id, link_id, via, actor) SELECT d.n, l.link_id, "
      "CASE d.kind WHEN 1 THEN 'repost' ELSE 'quote' END, d.actor "
-     "FROM touched_posts t CROSS JOIN post d CROSS JOIN post s CROSS JOIN actors a "
+     "FROM touched_posts t CROSS JOIN post d CROSS JOIN post s "
      "CROSS JOIN post_links l WHERE d.n = t.n AND d.kind < 2 AND s.n = t.subject_n "
-     "AND d.subject IS NOT NULL AND a.id = s.actor AND a.active = 1 AND l.post_id = s.n "
+     "AND d.subject IS NOT NULL AND s.lent = 1 AND l.post_id = s.n "
      "AND l.via = 'post' ON CONFLICT (post_id, link_id) DO NOTHING"},
     {.kind = RECORD_LINK, .sql =
      "INSERT INTO owed (id, source, stream, item, state, reason, next_us, since_us, seq) "

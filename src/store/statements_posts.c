@@ -21,6 +21,12 @@
     "AND excluded.cid IS DISTINCT FROM post.cid "                                                  \
     "AND (post.rev IS NULL OR post.seq <= excluded.asof_seq))"
 
+/* An older version that came late: it is not stored, but it was witnessed first. */
+#define WITNESSED_EARLIER                                                                          \
+    POST_OF_RECORD " AND r.rev < p.rev AND r.shared_us < p.shared_us AND NOT EXISTS "              \
+                   "(SELECT 1 FROM tombstones t WHERE t.collection = 'posts' "                     \
+                   "AND t.key = " POST_KEY " AND t.rev >= r.rev)"
+
 static const struct condition put = {POST_OP, POST_OP_PUT}, removal = {POST_OP, POST_OP_DELETE};
 
 /* clang-format off */
@@ -49,6 +55,14 @@ static const struct statement statements[] = {
      "WHERE " REMOVABLE " AND d.subject = 'at://' || " POST_KEY " ON CONFLICT (n) DO NOTHING"},
     {.kind = RECORD_POST, .only = &removal, .sql =
      "DELETE FROM post WHERE n IN (SELECT p.n {rows with} actors a, post p WHERE " REMOVABLE ")"},
+    {.kind = RECORD_POST, .only = &put, .sql =
+     "INSERT INTO touched_shares (link_id, actor) SELECT l.link_id, l.actor "
+     "{rows with} actors a CROSS JOIN post p CROSS JOIN post_links l "
+     "WHERE " WITNESSED_EARLIER " AND l.post_id = p.n AND l.actor IS NOT NULL "
+     "ON CONFLICT (link_id, actor) DO NOTHING"},
+    {.kind = RECORD_POST, .only = &put, .sql =
+     "UPDATE post SET shared_us = x.shared_us FROM (SELECT p.n AS n, r.shared_us AS shared_us "
+     "{rows with} actors a CROSS JOIN post p WHERE " WITNESSED_EARLIER ") x WHERE post.n = x.n"},
     {.kind = RECORD_POST, .only = &put, .sql =
      "INSERT INTO post (n, seq, actor, collection, rkey, kind, rev, shared_us, created_us, body, "
      "subject, cid, asof_seq, lent) "

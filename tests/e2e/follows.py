@@ -272,6 +272,40 @@ class Follows(unittest.TestCase):
                     daemon.stop()
         self.both_stores(run)
 
+    def test_a_login_is_kept_alive_and_kept_secret(self):
+        """R000-25"""
+        def run(home):
+            password = "canary-pass-word-12"
+            secret = os.path.join(home.folder, "password")
+            with open(secret, "w", encoding="utf-8") as file:
+                file.write(password + "\n")
+            with self.simulator("--require-auth", "--password", password,
+                                "--token-seconds", "61") as sim:
+                me = accounts(sim)[0]["handle"]
+                with self.daemon(home, sim, [me], "bluesky.appview=http://127.0.0.1:9",
+                                 f"bluesky.pds=http://127.0.0.1:{sim.port}",
+                                 f"bluesky.identifier={me}",
+                                 f"bluesky.app_password_file={secret}") as daemon:
+                    first = listed(sim)
+                    self.wait_for_follows(home, sim, first)
+                    self.assertEqual(sim.stats()["sessions_created"], 1)
+
+                    def renewed():
+                        self.refresh(daemon)
+                        return sim.stats()["sessions_refreshed"] > 0
+                    wait_until(renewed, "a renewal before the end")
+                    sim.arm(f"name=http&status=400&error=ExpiredToken&collection={GET_FOLLOWS}")
+                    gone = sorted(first)[0]
+                    follow(sim, gone, "DELETE")
+                    self.refresh(daemon)
+                    self.wait_for_follows(home, sim, first - {gone})
+                    self.assertEqual(sim.fired("http"), 1)
+                    self.assertEqual(sim.stats()["sessions_created"], 1)
+                    daemon.stop()
+                    self.assertNotIn(password, daemon.words())
+                    self.assertNotIn("eyJ", daemon.words())
+        self.both_stores(run)
+
     def test_those_whom_enough_follows_follow_count_as_second_degree(self):
         def run(home):
             with Simulator(self.sim_program, "--accounts", "40", "--follows", "5", "--events",

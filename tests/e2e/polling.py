@@ -4,15 +4,19 @@ stores.
 
   polling.py TIDEMARK TIDEMARK_SIM"""
 
+import json
 import os
 import sys
+from types import SimpleNamespace
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.append(os.path.join(HERE, "..", "support"))
+sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "crash")]
 
 from daemon_client import wait_until  # noqa: E402
 from fake_appview import FakeAppView, now_us  # noqa: E402
-from feed_bench import FeedBench, HOUR, MINUTE, main  # noqa: E402
+from feed_bench import FeedBench, HOUR, MINUTE, main, values  # noqa: E402
+from sim_client import Simulator, lines  # noqa: E402
+from skeleton import to_us  # noqa: E402
 
 
 def tagged(daemon, tag):
@@ -305,6 +309,48 @@ class Polling(FeedBench):
                     self.assertIn(there["uri"], stored)
                 self.assertEqual(stored[posts[5]["uri"]]["text"], "now it says something else")
         self.both_stores(run)
+
+    def test_polling_alone_stores_what_the_world_holds(self):
+        """R000-19 R001-34 R001-88"""
+        def run(home):
+            with Simulator(self.sim_program, "--events", "6000", "--start-us", "now", "--gap-us",
+                           "4000000", "--accounts", "60", "--follows", "30") as sim:
+                view = SimpleNamespace(address=sim.address)
+                self.migrate(home)
+                accounts = [json.loads(line) for line in lines(sim.get("/_sim/accounts"))]
+                followed = [account for account in accounts if account["followed"]]
+                rows = [(account["did"], account["handle"]) for account in followed]
+                self.run_sql(home, [f"INSERT INTO follows (did, handle) VALUES {values(rows)}"])
+                self.cycle(home, view)
+                self.assert_truth(home, view, sim)
+                sim.step(900)
+                self.cycle(home, view)
+                self.assert_truth(home, view, sim)
+        self.both_stores(run)
+
+    def assert_truth(self, home, view, sim):
+        """All but what an AppView does not show: what was backdated by more than it is asked for,
+        and reposts of what is gone."""
+        records = [json.loads(line) for line in lines(sim.get("/_sim/truth?follows=1"))[1:]]
+        everybody = {json.loads(line)["uri"] for line in lines(sim.get("/_sim/truth"))[1:]}
+        day = now_us() - 24 * HOUR
+        with self.daemon(home, view) as daemon:
+            daemon.wait_for(lambda health: health["status"], "an answer")
+            stored = self.stored(daemon)
+            daemon.stop()
+        inactive = {json.loads(line)["did"] for line in lines(sim.get("/_sim/accounts"))
+                    if json.loads(line)["status"] != "active"}
+        wanted = {record["uri"]: record for record in records
+                  if to_us(record["createdAt"]) >= day
+                  and (record["kind"] == "post" or record["subject"] in everybody)}
+        self.assertGreater(len(wanted), 500)
+        self.assertEqual(set(wanted) - set(stored), set(), "missing")
+        known = {record["uri"] for record in records}
+        self.assertEqual({uri for uri in set(stored) - known
+                          if stored[uri]["actor_did"] not in inactive}, set(), "too many")
+        for uri, record in wanted.items():
+            if record["kind"] == "post":
+                self.assertEqual(stored[uri]["text"], record["text"].replace("\0", "\ufffd"))
 
 
 if __name__ == "__main__":

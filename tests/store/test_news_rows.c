@@ -138,6 +138,52 @@ static void sharing_twice_counts_once_until_both_are_gone(void **state)
     assert_int_equal(number(bench, "SELECT last_us FROM shares"), 100);
 }
 
+/* The firehose may bring an edit before what it edits; the time of the sharing is the first. */
+static void an_older_version_that_comes_late_still_tells_when_it_was_shared(void **state)
+{
+    struct bench *bench = *state;
+    struct news_post edit = by_a;
+    edit.rev = "r2";
+    edit.shared_us = 300;
+    post_with_link(bench, edit, URL);
+    assert_ok(write_batch(bench));
+    post_with_link(bench, by_a, TWO);
+    assert_ok(write_batch(bench));
+    assert_string_equal(word(bench, "SELECT rev FROM post"), "r2");
+    assert_int_equal(number(bench, "SELECT shared_us FROM post"), 100);
+    assert_int_equal(number(bench, "SELECT last_us FROM shares"), 100);
+    assert_int_equal(number(bench, "SELECT count(*) FROM post_links"), 1);
+    /* What was deleted in between is another post. */
+    edit.op = POST_OP_DELETE;
+    edit.rev = "r3";
+    news_add_post(bench, edit);
+    assert_ok(write_batch(bench));
+    edit.op = POST_OP_PUT;
+    edit.rev = "r4";
+    edit.shared_us = 500;
+    post_with_link(bench, edit, URL);
+    assert_ok(write_batch(bench));
+    post_with_link(bench, by_a, URL);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT shared_us FROM post"), 500);
+}
+
+/* The author is back before the slice that would have taken the link from those who repeat it. */
+static void an_author_who_comes_back_at_once_lends_to_all(void **state)
+{
+    struct bench *bench = *state;
+    post_with_link(bench, by_a, URL);
+    assert_ok(write_batch(bench));
+    /* As if more posts than a slice takes were before this one. */
+    run_script(bench, "UPDATE actors SET active = 0");
+    news_add_post(bench, reposted_by_b);
+    assert_ok(write_batch(bench));
+    run_script(bench, "UPDATE actors SET active = 1");
+    news_add_post(bench, (struct news_post){.did = C, .rkey = "3", .rev = "r1", .shared_us = 60});
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM post_links WHERE via = 'repost'"), 1);
+}
+
 static void links_join_only_the_version_that_carries_them(void **state)
 {
     struct bench *bench = *state;
@@ -353,6 +399,8 @@ int main(void)
         ON_STORE(edits_and_deletes_of_the_subject_reach_those_who_shared_it),
         ON_STORE(own_links_beat_inherited_ones),
         ON_STORE(sharing_twice_counts_once_until_both_are_gone),
+        ON_STORE(an_older_version_that_comes_late_still_tells_when_it_was_shared),
+        ON_STORE(an_author_who_comes_back_at_once_lends_to_all),
         ON_STORE(links_join_only_the_version_that_carries_them),
         ON_STORE(a_feed_row_corrects_only_what_is_older_than_its_reading),
         ON_STORE(an_account_that_goes_takes_its_shares_along_and_brings_them_back),
@@ -362,5 +410,5 @@ int main(void)
         ON_STORE(names_follow_the_account),
         ON_STORE(verification_counts_shares_anew),
     };
-    return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

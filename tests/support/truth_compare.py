@@ -129,10 +129,11 @@ def stored_shares(home):
 
 
 def stored_links(home):
-    """Links that somebody shares; a link that nobody shares any more may stay for a while."""
+    """Links that somebody active shares; one that nobody shares any more may stay for a while."""
     return {row[0]: True for row in sql(
-        home, "SELECT l.normalized_url FROM links l "
-        "WHERE EXISTS (SELECT 1 FROM post_links x WHERE x.link_id = l.id)")}
+        home, "SELECT DISTINCT l.normalized_url FROM links l "
+        "JOIN post_links x ON x.link_id = l.id JOIN posts p ON p.id = x.post_id "
+        f"WHERE p.actor_did IN {ACTIVE}")}
 
 
 def stored_follows(home, owner):

@@ -214,6 +214,12 @@ static void a_list_is_read_page_by_page_and_then_stands(void **state)
     circle_refresh(desk.circle); /* an operator does not wait */
     http_desk_pass(&desk.http, 0);
     assert_int_equal(desk.http.sent_count, 4);
+    circle_refresh(desk.circle); /* ... and may have changed the list that is being read */
+    answer(&desk, 200, "{\"follows\":[]}");
+    rows(&desk, 0, 0, NULL);
+    store(&desk);
+    http_desk_pass(&desk.http, 0);
+    assert_int_equal(desk.http.sent_count, 5);
     finish(&desk);
 }
 
