@@ -16,6 +16,8 @@
 #define CHAIN_HOPS     12u
 #define HTML           "text/html; charset=utf-8"
 #define PRIVATE_ORIGIN "http://10.0.0.1"
+/* Nobody's, and on this machine: a client that follows it leaves nothing outside. */
+#define INWARD_ORIGIN "http://127.0.0.9:9"
 
 enum charset { CHARSET_UTF8, CHARSET_LATIN1, CHARSET_UTF16 };
 
@@ -378,7 +380,7 @@ static void reply_chain(struct visit *visit)
 
 static void reply_inward(struct visit *visit)
 {
-    redirect(visit, 302, PRIVATE_ORIGIN "/inside");
+    redirect(visit, 302, INWARD_ORIGIN "/inside");
 }
 
 static void reply_status(struct visit *visit)

@@ -43,6 +43,7 @@ struct daemon {
     struct parts parts;
     unsigned news; /* not yet told */
     struct reset *reset;
+    struct backfill_ask *backfill_ask;
     struct admin admin;
     struct server *server;
     struct server_options server_options;
@@ -340,6 +341,7 @@ static void start_writer(struct daemon *daemon)
     daemon->outbox = outbox_new(daemon->loop, daemon->writer, BATCHES_MAX);
     daemon->lookup = lookup_new(daemon->loop, daemon->config->store.url, ASKS_MAX);
     daemon->reset = reset_new(daemon->loop, daemon->pool, &reset_ops, daemon);
+    daemon->backfill_ask = backfill_ask_new(&daemon->env);
     daemon->stop_look = (struct timer){.fn = look_stopped, .arg = daemon};
     daemon->look = (struct timer){.fn = look, .arg = daemon};
     daemon->news_due = (struct timer){.fn = pass_news, .arg = daemon};
@@ -360,11 +362,13 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
                                      .health_listen = or_none(config->serve.health_listen),
                                      .socket_path = text_string(&daemon->socket_path),
                                      .store_url = config->store.url,
+                                     .config = config,
                                      .health = tell_health,
                                      .metrics = tell_metrics,
                                      .status = tell_status,
                                      .arg = daemon};
     daemon->admin.reset = daemon->reset;
+    daemon->admin.backfill = daemon->backfill_ask;
     admin_add_routes(&daemon->admin, &options);
     daemon->server_options = options;
     enum rc rc = server_start(&daemon->server_options, &daemon->server, err);
@@ -430,8 +434,10 @@ static void free_loop(struct daemon *daemon)
 
 static void stop_all(struct daemon *daemon)
 {
-    if (daemon->reset != NULL)
+    if (daemon->reset != NULL) {
         reset_abandon(daemon->reset);
+        backfill_ask_abandon(daemon->backfill_ask);
+    }
     if (daemon->server != NULL)
         server_stop(daemon->server);
     if (daemon->writer != NULL)
@@ -441,8 +447,10 @@ static void stop_all(struct daemon *daemon)
         outbox_free(daemon->outbox);
     if (daemon->lookup != NULL)
         lookup_free(daemon->lookup);
-    if (daemon->reset != NULL)
+    if (daemon->reset != NULL) {
         reset_free(daemon->reset);
+        backfill_ask_free(daemon->backfill_ask);
+    }
     appview_free(daemon->env.appview);
     if (daemon->network != NULL)
         network_free(daemon->network);

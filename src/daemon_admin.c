@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "ingest/cursor.h"
 #include "serve/request.h"
+#include "source/backfill_request.h"
 #include "store/verification.h"
 
 #include <assert.h>
@@ -11,13 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RESET_WAIT_US INT64_C(30000000)
-#define CURSOR_BYTES  65536
+#define ERRAND_WAIT_US INT64_C(30000000)
+#define CURSOR_BYTES   65536
 
 struct admin_call {
     struct admin *admin; /* NULL: it was not begun */
     char source[RESET_NAME_MAX + 1], stream[RESET_NAME_MAX + 1];
     char path[PATH_MAX];
+    char actor[AT_DID_MAX + 1], did[AT_DID_MAX + 1];
+    int64_t hours;
     int64_t cursors;
     struct verification verification;
     /* What came of it; a failure of the store itself is the job's. */
@@ -110,7 +113,7 @@ static enum rc work_reset(struct request *request, struct store *store, struct e
     }
     if (rc == RC_OK)
         call->outcome =
-            reset_ask(call->admin->reset, call->source, stream, RESET_WAIT_US, &call->why);
+            reset_ask(call->admin->reset, call->source, stream, ERRAND_WAIT_US, &call->why);
     return rc;
 }
 
@@ -123,6 +126,50 @@ static void finish_reset(struct request *request)
     request_begin_json(request, &writer);
     json_key(&writer, "cursors");
     json_put_i64(&writer, call->cursors);
+    request_send_json(request, &writer);
+}
+
+/* ---- backfill ---- */
+
+static void begin_backfill(struct request *request)
+{
+    struct json root;
+    struct admin_call *call = begin_call(request, &root);
+    if (call == NULL)
+        return;
+    call->hours = BACKFILL_HOURS;
+    bool has = json_type(json_get(root, "hours")) != JSON_ABSENT;
+    if (!take_name(json_get(root, "actor"), call->actor, sizeof call->actor) ||
+        (has && !json_i64(json_get(root, "hours"), &call->hours)) || call->hours < 1 ||
+        call->hours > BACKFILL_HOURS_MAX)
+        request_refuse(request, REFUSAL_BAD_REQUEST,
+                       "backfill takes an actor, and perhaps hours, 1 to %d", BACKFILL_HOURS_MAX);
+    else
+        take_turn(request);
+}
+
+static enum rc work_backfill(struct request *request, struct store *store, struct err *err)
+{
+    struct admin_call *call = request->data;
+    struct text did = {0};
+    enum rc rc = backfill_request_find(store, call->actor, &did, err);
+    if (rc == RC_OK || rc == RC_REJECT)
+        call->outcome =
+            backfill_ask_run(call->admin->backfill, did.len > 0 ? text_string(&did) : call->actor,
+                             call->hours, ERRAND_WAIT_US, call->did, &call->why);
+    text_free(&did);
+    return rc == RC_REJECT ? RC_OK : rc;
+}
+
+static void finish_backfill(struct request *request)
+{
+    struct admin_call *call = request->data;
+    struct json_writer writer;
+    if (!end_call(request))
+        return;
+    request_begin_json(request, &writer);
+    json_key(&writer, "did");
+    json_put_cstring(&writer, call->did);
     request_send_json(request, &writer);
 }
 
@@ -193,6 +240,12 @@ static void finish_verify(struct request *request)
 void admin_add_routes(struct admin *admin, struct server_options *options)
 {
     static const struct route routes[] = {
+        {.method = "POST",
+         .path = "/api/admin/backfill",
+         .listeners = ON_SOCKET,
+         .begin = begin_backfill,
+         .work = work_backfill,
+         .finish = finish_backfill},
         {.method = "POST",
          .path = "/api/admin/reset",
          .listeners = ON_SOCKET,

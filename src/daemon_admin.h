@@ -3,6 +3,7 @@
  * daemon_admin.h - what an operator may ask of the running program, on its socket only.
  *
  *   POST /api/admin/reset   {source, stream?}   forgets a position; answered when that is durable
+ *   POST /api/admin/backfill {actor, hours?}    has a history read; answered when queued
  *   POST /api/admin/backup  {path}              copies the store to a new file of the daemon's host
  *   POST /api/admin/verify  {}                  compares the store with its own rules
  *
@@ -12,11 +13,13 @@
 #ifndef DAEMON_ADMIN_H
 #define DAEMON_ADMIN_H
 
+#include "daemon_backfill_ask.h"
 #include "daemon_reset.h"
 #include "serve/server.h"
 
 struct admin {
     struct reset *reset;
+    struct backfill_ask *backfill;
     bool busy;
 };
 

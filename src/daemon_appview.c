@@ -16,14 +16,17 @@ struct appview_part {
     bool stopping;
 };
 
+/* Histories are asked for one request after the other. A poller is as many askers as may be under
+ * way, each with that pause between its own requests. */
 static struct appview_pace pace_of(const struct config *config)
 {
+    bool polling = config->bluesky.mode == CONFIG_MODE_POLLING;
+    int64_t askers = polling ? config->backfill.max_concurrent : 1;
     return (struct appview_pace){
-        .spacing_ms = (uint32_t)config->backfill.rate_limit_ms,
+        .spacing_ms = (uint32_t)(config->backfill.rate_limit_ms / askers),
         .flights_max = (uint32_t)config->backfill.max_concurrent,
         .retries_max =
-            (uint32_t)(config->bluesky.mode == CONFIG_MODE_POLLING ? config->polling.max_retries
-                                                                   : config->backfill.max_retries),
+            (uint32_t)(polling ? config->polling.max_retries : config->backfill.max_retries),
         .backoff_ms = (uint32_t)config->polling.retry_backoff_ms,
     };
 }
@@ -31,7 +34,11 @@ static struct appview_pace pace_of(const struct config *config)
 enum rc daemon_appview_make(const struct config *config, struct runtime *runtime,
                             struct appview **appview, struct err *err)
 {
-    struct appview_options options = {.endpoints = config->bluesky.appview.items,
+    struct appview_account account = {.pds = config->bluesky.pds,
+                                      .identifier = config->bluesky.identifier,
+                                      .password = secret_reveal(&config->bluesky.app_password)};
+    struct appview_options options = {.account = account.password.len > 0 ? &account : NULL,
+                                      .endpoints = config->bluesky.appview.items,
                                       .endpoint_count = config->bluesky.appview.count,
                                       .asks_max = ASKS_MAX,
                                       .pace = pace_of(config)};

@@ -39,6 +39,7 @@ struct firehose {
     struct daemon_providers providers;
     struct source_tuning tuning;
     struct source *source;
+    struct source_view before; /* what sources counted that were made anew since */
     struct rate rate;
     struct uptime uptime;
     bool stopping;
@@ -54,18 +55,25 @@ static bool take_text(void *arg, const struct field *columns, size_t count)
     return true;
 }
 
-static enum rc load(struct part *part, struct store *store, struct err *err)
+/* Where the stream stands and what of it is missing. */
+static enum rc load_place(struct firehose *firehose, struct store *store, struct err *err)
 {
-    struct firehose *firehose = (struct firehose *)part;
     struct field params[GAP_LOAD_PARAMS];
+    text_clear(&firehose->cursor);
     enum rc rc = store_query(
         store, "SELECT state FROM cursors WHERE source = 'jetstream' AND stream = 'live'", NULL, 0,
         take_text, &firehose->cursor, err);
     if (rc != RC_OK)
         return rc;
     gap_load_begin(&firehose->gaps, params);
-    rc = store_query(store, gap_load_sql, params, GAP_LOAD_PARAMS, gap_load_row, &firehose->gaps,
-                     err);
+    return store_query(store, gap_load_sql, params, GAP_LOAD_PARAMS, gap_load_row, &firehose->gaps,
+                       err);
+}
+
+static enum rc load(struct part *part, struct store *store, struct err *err)
+{
+    struct firehose *firehose = (struct firehose *)part;
+    enum rc rc = load_place(firehose, store, err);
     if (rc == RC_OK && firehose->env->config->bluesky.actors.count > 0)
         rc = follows_load(&firehose->follows, store, err);
     return rc;
@@ -92,6 +100,14 @@ static size_t list_collections(const struct config *config, const char *names[CO
     return count;
 }
 
+static bool counts(const struct config *config, const char *act)
+{
+    for (size_t i = 0; i < config->bluesky.collections.count; i++)
+        if (strcmp(config->bluesky.collections.items[i], act) == 0)
+            return true;
+    return false;
+}
+
 /* "" is how the configuration says "none". */
 static const char *or_none(const char *address)
 {
@@ -108,10 +124,12 @@ static enum rc make_source(struct firehose *firehose, struct err *err)
         .max_reconnect_attempts = firehose->tuning.max_reconnect_attempts,
         .collections = collections,
         .collection_count = list_collections(config, collections),
-        .cursor_state = text_bytes(&firehose->cursor),
+        .cursor_state = firehose->cursor.len > 0 ? text_bytes(&firehose->cursor) : BYTES_ABSENT,
         .gaps = &firehose->gaps,
         .start_us = cursor_file_read(&firehose->cursor_file),
         .only_followed = config->bluesky.actors.count > 0,
+        .no_posts = !counts(config, "post"),
+        .no_reposts = !counts(config, "repost"),
         .compress = config->jetstream.compress,
         .dictionary_v1 = text_bytes(&firehose->dictionaries.v1),
         .dictionary_v2 = text_bytes(&firehose->dictionaries.v2),
@@ -153,6 +171,20 @@ static void start(struct part *part)
 
 /* ---- while it runs ---- */
 
+/* A source counts from its own beginning; people see what was counted since the start. */
+static void view_source(const struct firehose *firehose, struct source_view *view)
+{
+    const struct source_view *before = &firehose->before;
+    firehose->source->ops->view(firehose->source, view);
+    view->events += before->events;
+    view->records += before->records;
+    view->rejected += before->rejected;
+    view->reconnects += before->reconnects;
+    view->bytes += before->bytes;
+    view->filtered += before->filtered;
+    view->ahead += before->ahead;
+}
+
 static void measure(struct rate *rate, uint64_t events, int64_t now_us)
 {
     if (now_us - rate->since_us < RATE_US)
@@ -167,7 +199,7 @@ static void look(struct part *part, int64_t now_us)
 {
     struct firehose *firehose = (struct firehose *)part;
     struct source_view view = {0};
-    firehose->source->ops->view(firehose->source, &view);
+    view_source(firehose, &view);
     measure(&firehose->rate, view.events, now_us);
     uptime_tell(&firehose->uptime, view.state == SOURCE_LIVE, view.bytes, now_us);
     cursor_file_look(&firehose->cursor_file, view.committed_us, now_us);
@@ -188,7 +220,7 @@ static void show(struct part *part, struct daemon_view *view)
     view->down_us = uptime_down_us(&firehose->uptime, clock_mono_us());
     view->day_bytes = uptime_day_bytes(&firehose->uptime);
     view->everybody = firehose->env->config->bluesky.actors.count == 0;
-    firehose->source->ops->view(firehose->source, &view->source);
+    view_source(firehose, &view->source);
 }
 
 static void heed(struct part *part, unsigned news)
@@ -225,13 +257,23 @@ static bool stopped(const struct part *part)
 static enum rc restart(struct part *part, struct err *err)
 {
     struct firehose *firehose = (struct firehose *)part;
+    struct source_view counted = {0};
+    struct store *store = NULL;
+    view_source(firehose, &counted);
+    firehose->before = counted;
     firehose->source->ops->free(firehose->source);
     firehose->source = NULL;
     firehose->stopping = false;
     firehose->rate = (struct rate){.value = -1};
-    text_free(&firehose->cursor);
     cursor_file_forget(&firehose->cursor_file);
-    enum rc rc = make_source(firehose, err);
+    /* Nothing is followed now, so the loop may wait for the store. */
+    enum rc rc = store_open(firehose->env->config->store.url, STORE_READ, &store, err);
+    if (rc == RC_OK)
+        rc = load_place(firehose, store, err);
+    if (store != NULL)
+        store_close(store);
+    if (rc == RC_OK)
+        rc = make_source(firehose, err);
     if (rc == RC_OK)
         start(part);
     return rc;

@@ -7,6 +7,7 @@
 #include "daemon_circle.h"
 #include "daemon_firehose.h"
 #include "daemon_gauges.h"
+#include "daemon_polling.h"
 #include "daemon_subjects.h"
 
 #include <string.h>
@@ -18,6 +19,7 @@ static struct part *(*const makers[])(const struct part_env *env) = {
     appview_part_new,
     circle_part_new,
     backfill_part_new,
+    polling_part_new,
     subjects_part_new,
     cards_part_new,
     gauges_part_new,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon_reset.h"
 
+#include "daemon_errand.h"
 #include "sys/log.h"
-#include "sys/thread_queue.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -15,26 +15,14 @@ struct reset {
     struct batch_pool *pool;
     const struct reset_ops *ops;
     void *arg;
-    struct queue *idle; /* holds the reset itself while none is under way: who pops it may ask */
-    struct queue *outcomes;
+    struct errand errand;
     struct timer look;
     char source[RESET_NAME_MAX + 1], stream[RESET_NAME_MAX + 1]; /* stream "": all */
-    enum rc outcome;
-    bool abandoned;
 };
 
 static const char *or_none(const char *name)
 {
     return *name == '\0' ? NULL : name;
-}
-
-/* The outcome is for the one who asked; when that one has left, it makes room for the next. */
-static void finish(struct reset *reset, enum rc rc)
-{
-    reset->outcome = rc;
-    enum rc pushed = queue_push(reset->outcomes, reset);
-    if (pushed != RC_OK) /* closed: nobody waits any more */
-        assert(reset->abandoned);
 }
 
 static void answered(void *arg, struct batch *batch, enum rc rc)
@@ -46,10 +34,11 @@ static void answered(void *arg, struct batch *batch, enum rc rc)
                   (struct log_field[]){
                       log_string("source", reset->source),
                       log_string("stream", *reset->stream == '\0' ? "*" : reset->stream), LOG_END});
-        if (!reset->abandoned)
+        if (!reset->errand.abandoned)
             reset->ops->restart_source(reset->arg, reset->source);
     }
-    finish(reset, rc);
+    reset->errand.why = (struct err){"the store did not take the reset"};
+    errand_finish(&reset->errand, rc == RC_OK ? RC_OK : RC_RETRY);
 }
 
 static void look_later(struct reset *reset)
@@ -93,61 +82,32 @@ struct reset *reset_new(struct loop *loop, struct batch_pool *pool, const struct
     reset->pool = pool;
     reset->ops = ops;
     reset->arg = arg;
-    reset->idle = queue_new(1);
-    reset->outcomes = queue_new(1);
+    errand_init(&reset->errand, loop, "reset", begin, reset);
     reset->look = (struct timer){.fn = look, .arg = reset};
-    enum rc rc = queue_push(reset->idle, reset);
-    assert(rc == RC_OK);
     return reset;
 }
 
 void reset_abandon(struct reset *reset)
 {
     struct runtime *runtime = loop_runtime(reset->loop);
-    reset->abandoned = true;
     runtime->ops->timer_disarm(runtime, &reset->look);
-    queue_close(reset->idle);
-    queue_close(reset->outcomes);
+    errand_abandon(&reset->errand);
 }
 
 void reset_free(struct reset *reset)
 {
-    queue_pop(reset->idle, 0);
-    queue_pop(reset->outcomes, 0);
-    queue_free(reset->idle);
-    queue_free(reset->outcomes);
+    errand_deinit(&reset->errand);
     free(reset);
-}
-
-/* One that nobody waited for any more may have ended meanwhile. */
-static bool take_turn(struct reset *reset)
-{
-    return queue_pop(reset->idle, 0) != NULL || queue_pop(reset->outcomes, 0) != NULL;
 }
 
 enum rc reset_ask(struct reset *reset, const char *source, const char *stream, int64_t wait_us,
                   struct err *err)
 {
     assert(source != NULL && *source != '\0');
-    if (!take_turn(reset))
-        return err_set(err, RC_AGAIN, "another reset is under way");
+    enum rc rc = errand_take(&reset->errand, err);
+    if (rc != RC_OK)
+        return rc;
     snprintf(reset->source, sizeof reset->source, "%s", source);
     snprintf(reset->stream, sizeof reset->stream, "%s", stream == NULL ? "" : stream);
-    enum rc rc = loop_post(reset->loop, begin, reset);
-    if (rc != RC_OK) {
-        rc = queue_push(reset->idle, reset);
-        assert(rc == RC_OK); /* there was room: we took it from there */
-        return err_set(err, RC_AGAIN, "the daemon has no time for it");
-    }
-    if (queue_pop(reset->outcomes, wait_us) == NULL)
-        return err_set(err, RC_RETRY,
-                       queue_is_closed(reset->outcomes)
-                           ? "the daemon is stopping: the reset may or may not be made"
-                           : "the store is not being written now: the reset is made once it is");
-    rc = reset->outcome == RC_OK ? RC_OK
-                                 : err_set(err, RC_RETRY, "the store did not take the reset");
-    enum rc pushed = queue_push(reset->idle, reset);
-    if (pushed != RC_OK)
-        assert(queue_is_closed(reset->idle));
-    return rc;
+    return errand_run(&reset->errand, wait_us, err);
 }

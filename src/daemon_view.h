@@ -13,6 +13,7 @@
 #include "serve/health.h"
 #include "source/backfill.h"
 #include "source/due.h"
+#include "source/poller.h"
 #include "source/source.h"
 #include "store/writer.h"
 #include "sys/metrics.h"
@@ -36,6 +37,7 @@ struct daemon_view {
     uint64_t day_bytes;       /* that came in the last 24 hours */
     bool everybody;           /* all accounts' events are asked for: silence is suspicious */
     struct backfill_view backfill;
+    struct poller_view poller;
     struct stored_view stored;
     struct due_counts cards, subjects;
     int64_t size_alert; /* bytes; 0: none */

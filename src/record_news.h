@@ -30,7 +30,7 @@ enum {
     LINK_COLLECTION,
     LINK_RKEY,
     LINK_URL, /* the identity */
-    LINK_REV, /* of the post that carries it; null as the post's */
+    LINK_REV, /* of the post that carries it, and part of the identity; null as the post's */
     LINK_READER_URL,
     LINK_DOMAIN,
     LINK_FLAGS, /* those of the identity */

@@ -3,10 +3,7 @@
 
 #include "base/json_write.h"
 #include "cli/target.h"
-#include "store/commit.h"
 #include "store/reset_record.h"
-#include "sys/batch_pool.h"
-#include "sys/clock.h"
 #include "sys/small_file.h"
 
 #include <inttypes.h>
@@ -14,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BATCH_BYTES     16384
 #define CURSOR_FILE_MAX 64
 
 static const char usage[] =
@@ -53,24 +49,10 @@ static enum rc ask_daemon(struct target *target, const struct wanted *wanted, in
     return rc;
 }
 
-static enum rc write_reset(struct target *target, const struct wanted *wanted, struct err *err)
+static bool fill(void *arg, struct batch *batch)
 {
-    struct store_position position;
-    enum rc rc = target_claim(target, &position, err);
-    if (rc != RC_OK)
-        return rc;
-    struct batch_pool *pool = batch_pool_new(1, BATCH_BYTES);
-    struct commit *commit = commit_new();
-    struct batch *batch = batch_take(pool);
-    bool fits =
-        reset_record_add(batch, wanted->source, wanted->stream) && commit_add(commit, batch);
-    rc = fits ? commit_write(commit, target->store, &position, clock_wall_us(), err)
-              : err_set(err, RC_REJECT, "the names are too long");
-    commit_take_batches(commit);
-    batch_give_back(batch);
-    commit_free(commit);
-    batch_pool_free(pool);
-    return rc;
+    const struct wanted *wanted = arg;
+    return reset_record_add(batch, wanted->source, wanted->stream);
 }
 
 /* The firehose's cursor file is read when the store knows no position: what the last run left there
@@ -89,7 +71,7 @@ static void forget_file(const struct config *config, int64_t position)
     text_free(&content);
 }
 
-static enum rc reset_store(struct target *target, const struct wanted *wanted, int64_t *cursors,
+static enum rc reset_store(struct target *target, struct wanted *wanted, int64_t *cursors,
                            struct err *err)
 {
     int64_t position = 0;
@@ -99,7 +81,7 @@ static enum rc reset_store(struct target *target, const struct wanted *wanted, i
         rc = store_query_int(target->store, "SELECT min(cursor_time_us) FROM jetstream_state", 0,
                              &position, err);
     if (rc == RC_OK)
-        rc = write_reset(target, wanted, err);
+        rc = target_write(target, fill, wanted, err);
     if (rc == RC_OK && firehose)
         forget_file(&target->settings.config, position);
     return rc;

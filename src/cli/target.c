@@ -3,12 +3,16 @@
 
 #include "cli/socket_client.h"
 #include "query/status.h"
+#include "store/commit.h"
+#include "sys/batch_pool.h"
 #include "sys/clock.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#define BATCH_BYTES 16384
 
 bool target_begin(struct target *target, const struct target_words *words, int argc, char **argv,
                   int *first, int *code)
@@ -98,6 +102,26 @@ enum rc target_claim(struct target *target, struct store_position *position, str
         host[0] = '\0';
     snprintf(holder, sizeof holder, "command, pid %ld on %s", (long)getpid(), host);
     return store_claim(target->store, holder, NULL, clock_wall_us(), position, err);
+}
+
+enum rc target_write(struct target *target, bool (*fill)(void *arg, struct batch *batch), void *arg,
+                     struct err *err)
+{
+    struct store_position position;
+    enum rc rc = target_claim(target, &position, err);
+    if (rc != RC_OK)
+        return rc;
+    struct batch_pool *pool = batch_pool_new(1, BATCH_BYTES);
+    struct commit *commit = commit_new();
+    struct batch *batch = batch_take(pool);
+    rc = fill(arg, batch) && commit_add(commit, batch)
+             ? commit_write(commit, target->store, &position, clock_wall_us(), err)
+             : err_set(err, RC_REJECT, "the names are too long");
+    commit_take_batches(commit);
+    batch_give_back(batch);
+    commit_free(commit);
+    batch_pool_free(pool);
+    return rc;
 }
 
 static enum rc take_refusal(struct target *target, const struct socket_answer *answer,

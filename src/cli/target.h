@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "cli/settings.h"
+#include "record_batch.h"
 #include "store/store.h"
 
 #define TARGET_SECONDS      60
@@ -45,6 +46,9 @@ must_check enum rc target_open(struct target *target, struct err *err);
  * daemon. */
 must_check enum rc target_claim(struct target *target, struct store_position *position,
                                 struct err *err);
+/* The same, and commits what `fill` puts into a batch; false: it does not fit. */
+must_check enum rc target_write(struct target *target, bool (*fill)(void *arg, struct batch *batch),
+                                void *arg, struct err *err);
 /* Only when a daemon is to be asked. RC_OK: `reply` is what it answered with status 200, or with
  * any status when `status` is given. RC_REJECT: it refused; the sentence is its own. */
 must_check enum rc target_ask(struct target *target, const char *method, const char *path,

@@ -73,7 +73,9 @@ static enum rc decode_commit(struct json commit, const struct jetstream_terms *t
     if (rc != RC_OK)
         return rc;
     bool repost = bytes_equal_string(names.collection, AT_REPOST);
-    if (!repost && !bytes_equal_string(names.collection, AT_POST))
+    bool post = bytes_equal_string(names.collection, AT_POST);
+    event->unwanted = repost ? terms->no_reposts : !post || terms->no_posts;
+    if (event->unwanted)
         return RC_OK;
     bool gone = bytes_equal_string(names.operation, "delete");
     struct json body = json_get(commit, "record");
@@ -83,7 +85,7 @@ static enum rc decode_commit(struct json commit, const struct jetstream_terms *t
     if (!gone && json_type(body) != JSON_OBJECT)
         return err_set(err, RC_REJECT, "a %.*s carries no record", (int)names.operation.len,
                        names.operation.data);
-    struct post_input post = {
+    struct post_input input = {
         .did = event->did,
         .collection = names.collection,
         .rkey = names.rkey,
@@ -95,7 +97,7 @@ static enum rc decode_commit(struct json commit, const struct jetstream_terms *t
         .now_us = terms->now_us,
         .body = body,
     };
-    rc = post_record_add(&post, batch, &out);
+    rc = post_record_add(&input, batch, &out);
     event->records = out.records;
     event->left_out = out.left_out;
     return rc;
@@ -146,9 +148,10 @@ static enum rc read_did(struct json object, struct jetstream_event *event, struc
     return rc;
 }
 
-static bool is_wanted(const struct jetstream_terms *terms, const struct jetstream_event *event)
+static bool is_wanted(const struct jetstream_terms *terms, struct jetstream_event *event)
 {
-    return terms->wants == NULL || terms->wants(terms->arg, event->did);
+    event->unwanted = terms->wants != NULL && !terms->wants(terms->arg, event->did);
+    return !event->unwanted;
 }
 
 static enum rc decode_v1(struct json root, const struct jetstream_terms *terms, struct batch *batch,

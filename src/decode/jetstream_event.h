@@ -30,6 +30,7 @@ struct jetstream_event {
     struct bytes did;  /* borrowed from the parsed document; absent when it is no event */
     unsigned records;  /* added to the batch: 0, 1, or a post with its links */
     unsigned left_out; /* addresses of a post that became no link */
+    bool unwanted;     /* well-formed, of an account or a collection nobody asked for */
     char word[JETSTREAM_WORD_MAX];
 };
 
@@ -38,6 +39,7 @@ struct jetstream_event {
 struct jetstream_terms {
     bool (*wants)(const void *arg, struct bytes did); /* NULL: everybody's */
     const void *arg;
+    bool no_posts, no_reposts; /* left out, whatever the server sends */
     int64_t now_us;
     int64_t until_us, instead_us; /* a time after `until_us` is taken for `instead_us` */
 };

@@ -32,6 +32,7 @@ void provider_init(struct provider *provider, const struct provider_spec *spec, 
         .priority = spec->priority,
         .disabled = spec->disabled,
         .open_failures = spec->open_failures > 0 ? spec->open_failures : PROVIDER_OPEN_FAILURES,
+        .open_us_max = spec->open_us_max > 0 ? spec->open_us_max : PROVIDER_OPEN_US_MAX,
         .health = PROVIDER_HEALTH_FULL,
         .latency_us = -1,
         .succeeded_us = INT64_MIN,
@@ -160,10 +161,10 @@ static void open_circuit(struct provider *provider, bool longer, int64_t now_us)
     assert(now_us <= INT64_MAX - PROVIDER_OPEN_US_MAX);
     if (!provider->open)
         provider->open_us = PROVIDER_OPEN_US_MIN;
-    else if (longer && provider->open_us < PROVIDER_OPEN_US_MAX / 2)
+    else if (longer && provider->open_us < provider->open_us_max / 2)
         provider->open_us *= 2;
     else if (longer)
-        provider->open_us = PROVIDER_OPEN_US_MAX;
+        provider->open_us = provider->open_us_max;
     provider->open = true;
     provider->open_until_us = now_us + provider->open_us;
     int64_t paused_us = bucket_closed_until(&provider->bucket, now_us);

@@ -44,6 +44,7 @@ struct provider_spec {
     int32_t priority; /* lower is preferred */
     bool disabled;
     uint32_t open_failures; /* in a row that open the circuit; 0: PROVIDER_OPEN_FAILURES */
+    int64_t open_us_max;    /* for so long; 0: PROVIDER_OPEN_US_MAX */
     struct bucket_limits limits;
 };
 
@@ -62,6 +63,7 @@ struct provider {
     int32_t priority;
     bool disabled;
     uint32_t open_failures;
+    int64_t open_us_max;
     struct bucket bucket;
 
     uint64_t successes, failures, limited; /* limited: answers of class rate-limited */

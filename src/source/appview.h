@@ -7,7 +7,8 @@
  * of equal urgency in the order they came. An answer is JSON, or it is none: a page in place of it,
  * a cut-off one and silence are failures of the provider, after which the question is asked again,
  * at once elsewhere, later where it was asked before. An error that the server calls by name is an
- * answer, except where it speaks of credentials, of pace or of itself.
+ * answer, except where it speaks of credentials, of pace or of itself. With a login its own server
+ * is one of those asked, the first; the others are asked without it.
  *
  * Always holds: every question is answered exactly once unless it is cancelled, never from inside
  * the call that asked; no host is asked faster than its pace, whoever asks (I6).
@@ -38,8 +39,16 @@ struct appview_pace {
     uint32_t backoff_ms;  /* before the first of them; at least 1 */
 };
 
+/* A login. Its server is asked first, and passes on what it does not know itself. */
+struct appview_account {
+    const char *pds; /* "https://host" */
+    const char *identifier;
+    struct bytes password;
+};
+
 struct appview_options {
-    const char *const *endpoints; /* "https://host", by preference */
+    const struct appview_account *account; /* NULL: none */
+    const char *const *endpoints;          /* "https://host", by preference */
     size_t endpoint_count;
     size_t asks_max; /* questions waiting and under way together */
     struct appview_pace pace;

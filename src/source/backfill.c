@@ -146,7 +146,7 @@ static const char pick_sql[] =
     "LEFT JOIN cursors c ON c.source = 'feed' AND c.stream = q.actor_did "
     "LEFT JOIN actors a ON a.did = q.actor_did LEFT JOIN follows f ON f.did = q.actor_did "
     "LEFT JOIN poll_state p ON p.user_handle = f.handle WHERE q.next_us <= ?1 "
-    "AND (?3 = 0 OR q.priority = 3 OR q.sweep IS NOT NULL) "
+    "AND (?3 = 0 OR q.priority = 3 OR (q.sweep IS NULL AND c.stream IS NOT NULL)) "
     "ORDER BY q.priority, q.queued_us, q.actor_did LIMIT ?2";
 
 static bool is_running(const struct backfill *backfill, struct bytes did)

@@ -24,7 +24,7 @@ struct backfill_settings {
     uint32_t running_max; /* at most BACKFILL_RUNNING_MAX */
     int64_t lookback_us;  /* of those who are newly followed */
     bool follows;         /* whether these are read at all */
-    bool only_asked; /* only what a person asked for, and what others began: somebody else polls */
+    bool only_asked;      /* a poller reads everybody: only what goes further back is left to do */
 };
 
 struct backfill_view {

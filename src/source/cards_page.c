@@ -4,7 +4,7 @@
 #include "decode/card.h"
 #include "decode/url_identity.h"
 
-#include <assert.h>
+#define PIECE_BYTES ((size_t)16 << 10)
 
 static void set(struct text *text, struct bytes value)
 {
@@ -105,6 +105,16 @@ static bool add(struct batch *batch, struct bytes url, const struct cards_way *w
     return bytes_equal(same->normalized, url) || set_same(batch, record, same);
 }
 
+/* Piece by piece: the head of a page is usually enough, and the loop has other things to do. */
+static void feed(struct card_reader *reader, struct bytes body)
+{
+    bool more = true;
+    for (size_t at = 0, len; at < body.len && more; at += len) {
+        len = body.len - at < PIECE_BYTES ? body.len - at : PIECE_BYTES;
+        more = card_reader_feed(reader, bytes_make(body.data + at, len));
+    }
+}
+
 static void read_page(const struct cards_way *way, const struct http_response *response,
                       struct card_reader **reader, struct card *card)
 {
@@ -113,7 +123,7 @@ static void read_page(const struct cards_way *way, const struct http_response *r
     if (!card_reads(type) || !speaks_for_link(way))
         return;
     *reader = card_reader_new(text_bytes(&way->address), type);
-    card_reader_feed(*reader, response->body);
+    feed(*reader, response->body);
     card_reader_finish(*reader, card);
 }
 

@@ -93,7 +93,8 @@ static void note_failure(struct circle *circle, struct ours *ours, const char *r
     uint64_t random = circle->env->runtime->ops->random(circle->env->runtime);
     struct retry_decision next =
         retry_failed(&ours->retry, RETRY_TRANSIENT, -1, now_us, random, NULL);
-    ours->due_us = next.at_us;
+    if (ours->due_us == NEVER)
+        ours->due_us = next.at_us;
     (void)err_set(&ours->trouble, RC_RETRY, "%s: %s", ours->name, reason);
     log_event(LOG_WARN, NAME, "not_listed",
               (struct log_field[]){
@@ -107,7 +108,8 @@ static void note_success(struct circle *circle, struct ours *ours)
 {
     retry_succeeded(&ours->retry);
     ours->trouble.text[0] = '\0';
-    ours->due_us = mono(circle) + circle->options.tuning.refresh_us;
+    if (ours->due_us == NEVER)
+        ours->due_us = mono(circle) + circle->options.tuning.refresh_us;
     ours->listed = true;
 }
 
@@ -152,6 +154,7 @@ static void read_list(struct circle *circle, struct ours *ours)
     };
     circle->busy = true;
     circle->reading = ours;
+    ours->due_us = NEVER; /* unless somebody asks for it meanwhile */
     follow_list_start(&circle->list, &order);
 }
 
@@ -183,10 +186,12 @@ static void on_profiles(void *arg, const struct appview_answer *answer)
         if (!ours->asked)
             continue;
         ours->asked = false;
-        if (answer->rc != RC_OK)
-            note_failure(circle, ours, answer->err.text);
-        else if (!take_profile(ours, json_get(answer->root, "profiles")))
-            note_failure(circle, ours, "the AppView knows nobody of this name");
+        if (answer->rc == RC_OK && take_profile(ours, json_get(answer->root, "profiles")))
+            continue; /* its list is due */
+        ours->due_us = NEVER;
+        note_failure(circle, ours,
+                     answer->rc == RC_OK ? "the AppView knows nobody of this name"
+                                         : answer->err.text);
     }
     rest(circle);
 }
@@ -329,6 +334,15 @@ static struct ours *find_due(struct circle *circle, int64_t now_us, int64_t *at_
     return best;
 }
 
+/* Before that, whoever is on another's list may be on one of ours. */
+static bool all_listed(const struct circle *circle)
+{
+    for (size_t i = 0; i < circle->count; i++)
+        if (!circle->ours[i].listed)
+            return false;
+    return true;
+}
+
 static void step(void *arg)
 {
     struct circle *circle = arg;
@@ -337,7 +351,7 @@ static void step(void *arg)
         return;
     struct ours *due = find_due(circle, now_us, &at_us);
     bool second = circle->options.second_degree && circle->second_due_us <= now_us;
-    if (id_set_count(&circle->strays) > 0)
+    if (id_set_count(&circle->strays) > 0 && all_listed(circle))
         remove_strays(circle);
     else if (circle->second_refused)
         write_refused(circle);

@@ -121,12 +121,29 @@ void feed_record_read(struct json_doc *doc, struct bytes state, struct feed_reco
     *out = (struct feed_record){0};
     if (state.len == 0 || cursor_state_from_json(&read, doc, state, &ignored) != RC_OK)
         return;
+    struct json custom;
     out->initialised = read.completion == CURSOR_COMPLETE;
+    if (read.custom[0] != '\0' &&
+        json_parse_copy(doc, bytes_of(read.custom), &custom, &ignored) == RC_OK)
+        (void)take_text(custom, "handle", out->handle, sizeof out->handle);
     out->total = read.total_fetched;
     if (read.high_water.kind != CURSOR_TIMESTAMP)
         return;
     out->mark.us = read.high_water.number;
     keep_uri(out->mark.uri, bytes_of(read.last_transaction_id));
+}
+
+static void write_handle(const char *handle, char *out, size_t size)
+{
+    struct text json = {0};
+    struct json_writer writer;
+    json_writer_init(&writer, &json);
+    json_begin_object(&writer);
+    put_text(&writer, "handle", handle);
+    json_end_object(&writer);
+    assert(json.len < size); /* a handle is short */
+    memcpy(out, json.data, json.len + 1);
+    text_free(&json);
 }
 
 enum rc feed_record_add(const struct feed_record *record, struct json_doc *doc, struct bytes did,
@@ -144,6 +161,8 @@ enum rc feed_record_add(const struct feed_record *record, struct json_doc *doc, 
     memcpy(state.last_transaction_id, record->mark.uri, strlen(record->mark.uri) + 1);
     if (record->mark.us > 0)
         state.high_water = state.primary;
+    if (record->handle[0] != '\0')
+        write_handle(record->handle, state.custom, sizeof state.custom);
     enum rc rc = cursor_state_to_json(&state, doc, &json, &err);
     assert(rc == RC_OK); /* made of nothing but a time and an address that were read as JSON */
     struct record *row = batch_add(batch, RECORD_CURSOR);

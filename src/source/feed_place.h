@@ -17,7 +17,8 @@
 #include "decode/feed_page.h"
 #include "ingest/cursor.h"
 
-#define FEED_URI_MAX CURSOR_ID_MAX
+#define FEED_URI_MAX    CURSOR_ID_MAX
+#define FEED_HANDLE_MAX 253
 
 struct feed_mark {
     int64_t us;                 /* when the server saw it; 0: nothing was seen */
@@ -62,7 +63,8 @@ bool feed_place_read(struct json value, struct feed_place *out);
 struct feed_record {
     bool initialised; /* it was read once, perhaps it is empty */
     struct feed_mark mark;
-    int64_t total; /* items ever counted as new */
+    int64_t total;                    /* items ever counted as new */
+    char handle[FEED_HANDLE_MAX + 1]; /* under which it was polled; "": it was not */
 };
 
 /* The stored state, read; a state that cannot be read is none: the feed is read anew. */

@@ -24,8 +24,6 @@
 #include "source/feed_place.h"
 #include "source/source.h"
 
-#define SWEEP_HANDLE_MAX 253
-
 struct sweep_order {
     struct bytes did, handle; /* copied; handle absent: not known */
     struct feed_mark mark;    /* all below is stored */

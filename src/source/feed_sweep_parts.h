@@ -25,7 +25,7 @@ struct feed_sweep {
     const struct feed_sweep_ops *ops;
     void *arg;
     struct sweep_order order;
-    char did[AT_DID_MAX + 1], handle[SWEEP_HANDLE_MAX + 1];
+    char did[AT_DID_MAX + 1], handle[FEED_HANDLE_MAX + 1];
     int64_t bound_us;
     bool active, stopping;
     bool resumed; /* the token is of an earlier run and was not answered yet */

@@ -181,15 +181,18 @@ static bool add_standing(struct batch *batch, struct bytes did, bool active, con
     return whole;
 }
 
-/* One who is away stays on the list. */
+/* One who is away stays on the list; one who is gone leaves it, and what was shared with it. */
 static bool add_absent(struct follow_list *list, const struct absent_account *account,
                        struct batch *batch)
 {
-    static const char *const status[] = {
-        [ABSENT_DEACTIVATED] = "deactivated", [ABSENT_TAKEN_DOWN] = "takendown"};
+    static const char *const status[] = {[ABSENT_GONE] = "deleted",
+                                         [ABSENT_DEACTIVATED] = "deactivated",
+                                         [ABSENT_TAKEN_DOWN] = "takendown",
+                                         [ABSENT_RETURNED] = NULL};
     struct batch_mark mark = batch_mark(batch);
-    if (account->fate == ABSENT_RETURNED)
-        return add_standing(batch, account->actor.did, true, NULL, list->id);
+    if (account->fate == ABSENT_GONE || account->fate == ABSENT_RETURNED)
+        return add_standing(batch, account->actor.did, account->fate == ABSENT_RETURNED,
+                            status[account->fate], list->id);
     bool whole = add_line(list, &account->actor, batch);
     if (whole && account->fate != ABSENT_AWAY)
         whole = add_standing(batch, account->actor.did, false, status[account->fate], list->id);
@@ -231,7 +234,7 @@ static void write_end(struct follow_list *list, struct batch *batch)
     const struct follow_absent *absent = &list->absent;
     for (; list->kept < absent->count; list->kept++) {
         const struct absent_account *account = &absent->accounts[list->kept];
-        if (account->fate >= ABSENT_AWAY && !add_absent(list, account, batch))
+        if (account->fate >= ABSENT_GONE && !add_absent(list, account, batch))
             break;
     }
     if (list->kept == absent->count && add_listing(list, batch))

@@ -114,6 +114,7 @@ static void view(const struct source *source, struct source_view *out)
         .reconnects = js->reconnects,
         .bytes = js->intake.bytes,
         .filtered = js->filtered,
+        .left_out = js->left_out,
         .ahead = js->ahead,
         .compressed = js->state == SOURCE_LIVE && js->packing.current != NULL,
         .follows = js->filter.everybody ? 0 : id_set_count(&js->filter.wanted)};
@@ -194,6 +195,8 @@ static enum rc set_up(struct jetstream *js, const struct jetstream_options *opti
     js->collections = memory_new_zeroed(options->collection_count + 1, sizeof *js->collections);
     for (size_t i = 0; i < options->collection_count; i++)
         js->collections[js->collection_count++] = memory_copy_string(options->collections[i]);
+    js->no_posts = options->no_posts;
+    js->no_reposts = options->no_reposts;
     jetstream_place_begin(&js->place, options->start_us);
     if (options->cursor_state.data != NULL) {
         enum rc rc = jetstream_place_resume(&js->place, js->doc, options->cursor_state, err);

@@ -37,6 +37,7 @@ struct jetstream_options {
     const struct gap_set *gaps; /* the open ones, as stored; NULL: none */
     int64_t start_us;           /* where to begin when none is stored; 0: live */
     bool only_followed;         /* false: everybody's events are wanted */
+    bool no_posts, no_reposts;  /* do not count as sharing, whatever a server sends */
     bool compress;
     struct bytes dictionary_v1, dictionary_v2; /* absent: none; the second from an earlier run */
     jetstream_keep_fn *keep_dictionary;        /* may be NULL */

@@ -93,7 +93,11 @@ static enum rc decode_json(struct jetstream *js, struct bytes json, int64_t rece
         move_on(js, peek.time_us, peek.seq, received_us, position);
         return RC_OK;
     }
-    struct jetstream_terms terms = {.wants = wants, .arg = &js->filter, .now_us = received_us};
+    struct jetstream_terms terms = {.wants = wants,
+                                    .arg = &js->filter,
+                                    .no_posts = js->no_posts,
+                                    .no_reposts = js->no_reposts,
+                                    .now_us = received_us};
     jetstream_place_trust(&js->place, received_us, &terms.until_us, &terms.instead_us);
     enum rc rc = jetstream_event_decode_on(js->doc, json, &terms, batch, &event, err);
     if (rc != RC_OK)
@@ -102,7 +106,8 @@ static enum rc decode_json(struct jetstream *js, struct bytes json, int64_t rece
         hear(js, &event);
         return RC_OK;
     }
-    js->filtered += !jetstream_filter_wants(&js->filter, event.did);
+    js->filtered += event.unwanted;
+    js->left_out += event.left_out;
     move_on(js, event.time_us, event.seq, received_us, position);
     return RC_OK;
 }

@@ -46,7 +46,8 @@ struct jetstream {
     bool ahead_told;    /* that one of its events was of a time to come */
     struct err trouble;
     uint32_t failures;
-    uint64_t reconnects, filtered, ahead;
+    bool no_posts, no_reposts;
+    uint64_t reconnects, filtered, ahead, left_out;
 };
 
 static inline int64_t jetstream_wall(const struct jetstream *js)

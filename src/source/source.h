@@ -54,7 +54,8 @@ struct source_view {
     int64_t received_us, staged_us, committed_us; /* positions (I1), 0: none */
     int64_t last_event_us;                        /* wall time the last event came in */
     uint64_t events, records, rejected, reconnects, bytes;
-    uint64_t filtered; /* events of accounts nobody asked for */
+    uint64_t filtered; /* events of accounts and collections nobody asked for */
+    uint64_t left_out; /* addresses in posts that became no link */
     uint64_t ahead;    /* events whose time has not come: stored, but the cursor stays */
     bool compressed;   /* what comes now is */
     size_t follows;    /* accounts asked for; 0 when everybody's events are wanted */

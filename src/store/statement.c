@@ -35,6 +35,8 @@ const struct statement *statement_at(size_t which)
 
 static bool concerns(const struct statement *statement, const struct record *record)
 {
+    if (statement->has != 0 && record->fields[statement->has].null)
+        return false;
     if (statement->only == NULL)
         return true;
     const struct field *field = &record->fields[statement->only->field];

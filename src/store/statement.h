@@ -42,6 +42,7 @@ struct condition {
 struct statement {
     enum record_id kind;
     const struct condition *only; /* NULL: every record of the kind */
+    uint8_t has;                  /* only records in which this field is not null; 0: all */
     bool each;                    /* record by record: later ones must see what earlier ones did */
     uint32_t after;               /* a bit per kind; 0: it is about the records of `kind` */
     const char *sql;

@@ -23,7 +23,7 @@
 static const struct statement statements[] = {
     {.kind = RECORD_ACCOUNT, .sql =
      "INSERT INTO standing (actor) SELECT a.id {rows with} actors a WHERE a.did = r.did "
-     "AND a.active <> r.active AND (a.status_us IS NULL OR r.at_us > a.status_us) "
+     "AND a.active <> r.active AND (a.status_us IS NULL OR r.at_us >= a.status_us) "
      "ON CONFLICT (actor) DO NOTHING"},
     {.kind = RECORD_ACCOUNT, .sql =
      "INSERT INTO actors (id, did, active, status, status_us) "

@@ -26,7 +26,7 @@ static const struct statement statements[] = {
     {.kind = RECORD_BACKFILL, .only = &ask, .each = true, .sql =
      "INSERT INTO backfill_queue (actor_did, priority, since_us, sweep, reason, next_us, "
      "queued_us, asked_us) SELECT r.did, r.priority, r.since_us, r.sweep, r.reason, "
-     "coalesce(r.next_us, r.at_us), r.at_us, r.at_us {rows} WHERE true "
+     "coalesce(r.next_us, r.at_us), r.at_us, 0 {rows} WHERE true "
      "ON CONFLICT (actor_did) DO UPDATE SET " LESSER("priority") ", " LESSER("since_us") ", "
      LESSER("next_us") ", reason = excluded.reason"},
     {.kind = RECORD_BACKFILL, .only = &move, .each = true, .sql =

@@ -72,7 +72,8 @@ static const struct statement statements[] = {
      "r.body, r.subject, r.cid, CASE WHEN r.rev IS NULL THEN coalesce(r.asof_seq, 0) END, "
      "a.active {rows with} actors a "
      "WHERE a.did = r.did AND NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.collection = 'posts' "
-     "AND t.key = " POST_KEY " AND (r.rev IS NULL OR t.rev >= r.rev)) "
+     "AND t.key = " POST_KEY " AND (t.rev >= r.rev OR (r.rev IS NULL AND NOT EXISTS "
+     "(SELECT 1 FROM post p WHERE " POST_OF_RECORD " AND p.rev > t.rev)))) "
      "ON CONFLICT (actor, collection, rkey) DO UPDATE SET seq = excluded.seq, "
      "rev = coalesce(excluded.rev, post.rev), kind = excluded.kind, "
      "created_us = excluded.created_us, body = excluded.body, subject = excluded.subject, "
@@ -82,14 +83,14 @@ static const struct statement statements[] = {
     {.after = 1U << RECORD_POST, .sql =
      "INSERT INTO touched_posts (n, subject_n, own) SELECT p.n, NULL, 1 FROM post p "
      "WHERE " REWRITTEN " ON CONFLICT (n) DO UPDATE SET own = 1"},
-    {.kind = RECORD_POST, .only = &put, .sql =
+    {.kind = RECORD_POST, .only = &put, .has = POST_SUBJECT, .sql =
      "INSERT INTO touched_posts (n, subject_n, own) SELECT p.n, s.n, 0 "
      "{rows with} actors a CROSS JOIN post p LEFT JOIN actors b ON b.did = r.subject_did "
      "LEFT JOIN post s ON s.actor = b.id AND s.collection = r.subject_collection "
-     "AND s.rkey = r.subject_rkey WHERE r.subject IS NOT NULL AND " POST_OF_RECORD
+     "AND s.rkey = r.subject_rkey WHERE " POST_OF_RECORD
      " AND p.seq = {seq} ON CONFLICT (n) DO UPDATE SET subject_n = excluded.subject_n"},
     /* A subject that nobody has told us of is fetched, unless it is known to be gone. */
-    {.kind = RECORD_POST, .only = &put, .sql =
+    {.kind = RECORD_POST, .only = &put, .has = POST_SUBJECT, .sql =
      "INSERT INTO owed (id, source, stream, item, state, reason, next_us, since_us, seq) "
      "SELECT r.n, 'appview', 'posts', r.subject, 'owed', 'reposted or quoted, not yet read', "
      "r.shared_us, r.shared_us, {seq} {rows with} actors a CROSS JOIN post p "

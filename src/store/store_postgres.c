@@ -87,8 +87,9 @@ static enum rc refuse_second(struct store_postgres *store, struct err *err)
 }
 
 /* The writer's statements start from the few rows of one commit and find everything else by its
- * key. A server that guesses otherwise, from what a table held when it looked, would read whole
- * tables; and what it thinks of such plans' cost would have them compiled. */
+ * key, in the order in which they name their tables. A server that guesses otherwise, from what a
+ * table held when it looked, would read whole tables; and what it thinks of such plans' cost would
+ * have them compiled. */
 #define PLAN_BY_INDEX                                                                              \
     "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = "  \
     "off"
@@ -309,7 +310,7 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
         rc = send_query(store, sql, params, param_count, err);
     if (rc != RC_OK)
         return rc;
-    bool wanted = true;
+    bool wanted = true, cancelled = false;
     for (PGresult *result; (result = postgres_next(store)) != NULL; PQclear(result)) {
         if (wanted && PQresultStatus(result) == PGRES_SINGLE_TUPLE) {
             int count = PQnfields(result);
@@ -317,8 +318,12 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
             for (int i = 0; i < count; i++)
                 columns[i] = read_value(result, 0, i);
             wanted = fn(arg, columns, (size_t)count);
-            if (!wanted)
+            cancelled = !wanted && !postgres_answers_soon(store);
+            if (cancelled)
                 postgres_cancel(store);
+        } else if (!wanted && !cancelled && PQresultStatus(result) == PGRES_SINGLE_TUPLE) {
+            cancelled = true;
+            postgres_cancel(store);
         } else if (wanted && !postgres_succeeded(result)) {
             rc = fail_query(store, result, err);
         }

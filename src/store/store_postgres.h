@@ -41,6 +41,8 @@ bool postgres_succeeded(const PGresult *result);
 PGresult *postgres_next(struct store_postgres *store);
 /* Has the server end what it is doing; its answers are still to be read. */
 void postgres_cancel(struct store_postgres *store);
+/* Whether the next part of an answer is there, or comes in a moment: to cancel costs more. */
+bool postgres_answers_soon(struct store_postgres *store);
 /* All answers to what was sent; the last one, which is the failure if there was one. */
 PGresult *postgres_last(struct store_postgres *store);
 /* Runs a text of one or more statements, as postgres_last() answers it. */

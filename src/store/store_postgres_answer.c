@@ -9,6 +9,7 @@
 
 #define READ_ONLY_STATE "25006" /* the server became a replica */
 #define STOP_LOOK_US    INT64_C(100000)
+#define SOON_US         INT64_C(20000)
 
 bool postgres_succeeded(const PGresult *result)
 {
@@ -71,6 +72,14 @@ static bool await_answer(struct store_postgres *store)
             postgres_cancel(store);
     }
     return socket_wait_readable(fd, store->answer_us_max);
+}
+
+bool postgres_answers_soon(struct store_postgres *store)
+{
+    if (!PQisBusy(store->connection))
+        return true;
+    return socket_wait_readable(PQsocket(store->connection), SOON_US) &&
+           PQconsumeInput(store->connection) && !PQisBusy(store->connection);
 }
 
 PGresult *postgres_next(struct store_postgres *store)

@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define OF_SQLITE   (&store_sqlite_ops)
-#define OF_BOTH     NULL
-#define POST_OF_KEY "a.did || '/' || p.collection || '/' || p.rkey"
+#define OF_SQLITE       (&store_sqlite_ops)
+#define OF_BOTH         NULL
+#define POST_OF_KEY     "a.did || '/' || p.collection || '/' || p.rkey"
+#define POST_OF_SUBJECT "a.did || '/' || s.collection || '/' || s.rkey"
 
 /* A query whose every row is one violation, its first column a sentence. */
 struct rule {
@@ -32,6 +33,7 @@ static const struct rule rules[] = {
      "SELECT m.name || ' has number ' || m.n || ', the next one is ' || e.next_n FROM engine e "
      "JOIN (SELECT 'post' AS name, max(n) AS n FROM post UNION ALL "
      "SELECT 'actors', max(id) FROM actors UNION ALL SELECT 'gaps', max(id) FROM gaps UNION ALL "
+     "SELECT 'links', max(id) FROM links UNION ALL "
      "SELECT 'owed', max(id) FROM owed UNION ALL "
      "SELECT 'quarantine', max(id) FROM quarantine UNION ALL "
      "SELECT 'raw_transactions', max(n) FROM raw_transactions UNION ALL "
@@ -67,6 +69,37 @@ static const struct rule rules[] = {
      "SELECT 'link ' || s.link_id || ' shared by actor ' || s.actor || ' in ' || s.n_posts || "
      "' posts: one of them is not there' FROM shares s LEFT JOIN links l ON l.id = s.link_id "
      "LEFT JOIN actors a ON a.id = s.actor WHERE l.id IS NULL OR a.id IS NULL OR s.n_posts < 1"},
+    {"share_counts", OF_BOTH,
+     "SELECT 'link ' || coalesce(s.link_id, c.link_id) || ', actor ' || coalesce(s.actor, c.actor) "
+     "|| ': ' || coalesce(s.n_posts, 0) || ' posts are counted, ' || (coalesce(s.old_posts, 0) + "
+     "coalesce(c.posts, 0)) || ' are known' FROM (SELECT link_id, actor FROM shares UNION "
+     "SELECT link_id, actor FROM post_links WHERE actor IS NOT NULL) k "
+     "LEFT JOIN shares s ON s.link_id = k.link_id AND s.actor = k.actor "
+     "LEFT JOIN (SELECT link_id, actor, count(*) AS posts FROM post_links GROUP BY link_id, actor) "
+     "c ON c.link_id = k.link_id AND c.actor = k.actor "
+     "WHERE coalesce(s.n_posts, 0) <> coalesce(s.old_posts, 0) + coalesce(c.posts, 0)"},
+    {"share_totals", OF_BOTH,
+     "SELECT 'link ' || l.id || ' says ' || l.share_count_total || ' people shared it, ' || "
+     "coalesce(c.people, 0) || ' did' FROM links l LEFT JOIN (SELECT link_id, count(*) AS people "
+     "FROM shares WHERE counted = 1 GROUP BY link_id) c ON c.link_id = l.id "
+     "WHERE l.share_count_total <> coalesce(c.people, 0)"},
+    {"standing", OF_BOTH,
+     "SELECT 'actor ' || s.actor || CASE WHEN s.counted = 1 THEN ' counts' ELSE ' does not count' "
+     "END || ' for link ' || s.link_id || ', its standing is ' || a.active FROM shares s "
+     "JOIN actors a ON a.id = s.actor WHERE s.counted <> a.active "
+     "AND s.actor NOT IN (SELECT actor FROM standing)"},
+    {"inherited", OF_BOTH,
+     "SELECT 'post ' || x.n || ' should have link ' || x.link_id || ' of the post it passes on' "
+     "FROM (SELECT d.n AS n, l.link_id AS link_id FROM post s JOIN actors a ON a.id = s.actor "
+     "JOIN post d ON d.subject = 'at://' || " POST_OF_SUBJECT " JOIN post_links l "
+     "ON l.post_id = s.n AND l.via = 'post' WHERE d.kind < 2 AND s.lent = 1) x "
+     "LEFT JOIN post_links h ON h.post_id = x.n AND h.link_id = x.link_id "
+     "WHERE h.link_id IS NULL UNION ALL "
+     "SELECT 'post ' || d.n || ' has link ' || h.link_id || ' of a post without it' "
+     "FROM post s JOIN actors a ON a.id = s.actor JOIN post d ON d.subject = 'at://' || "
+     POST_OF_SUBJECT " JOIN post_links h ON h.post_id = d.n AND h.via <> 'post' "
+     "LEFT JOIN post_links l ON l.post_id = s.n AND l.link_id = h.link_id AND l.via = 'post' "
+     "WHERE l.link_id IS NULL OR s.lent = 0"},
     {"jetstream_state", OF_BOTH,
      "SELECT 'jetstream_state is ' || coalesce(CAST(j.cursor_time_us AS TEXT), 'empty') || "
      "', the oldest cursor ' || coalesce(CAST(c.oldest AS TEXT), 'none') "

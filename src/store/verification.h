@@ -13,7 +13,7 @@
 #include "base/json_write.h"
 #include "store/store.h"
 
-#define VERIFICATION_CHECKS_MAX 16
+#define VERIFICATION_CHECKS_MAX 32
 #define VERIFICATION_FIRST_MAX  256
 
 struct verification_check {

@@ -49,14 +49,16 @@ static enum rc refuse_second(int fd, const char *path, struct err *err)
     return rc;
 }
 
-static bool lock_patiently(int fd)
+static enum rc lock_patiently(int fd, const char *path, struct err *err)
 {
     for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
-        if (errno != EWOULDBLOCK || i == LOOKS_OUTLASTED)
-            return false;
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return err_set(err, RC_REJECT, "cannot lock %s.lock: %s", path, strerror(errno));
+        if (i == LOOKS_OUTLASTED)
+            return refuse_second(fd, path, err);
         nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
     }
-    return true;
+    return RC_OK;
 }
 
 enum rc lock_file_take(const char *path, int *fd, struct err *err)
@@ -70,8 +72,8 @@ enum rc lock_file_take(const char *path, int *fd, struct err *err)
         *fd = open(name.data, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         if (*fd < 0)
             rc = err_set(err, RC_REJECT, "cannot open %s: %s", name.data, strerror(errno));
-        else if (!lock_patiently(*fd))
-            rc = refuse_second(*fd, path, err);
+        else
+            rc = lock_patiently(*fd, path, err);
     }
     if (rc == RC_OK && ftruncate(*fd, 0) == 0)
         dprintf(*fd, "%ld\n", (long)getpid());
@@ -94,7 +96,7 @@ bool lock_file_is_held(const char *path, struct text *owner)
     struct text name = {0};
     text_appendf(&name, "%s.lock", path);
     int fd = open(name.data, O_RDONLY | O_CLOEXEC);
-    bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0;
+    bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (held)
         append_owner(fd, owner);
     lock_file_release(fd);

@@ -162,6 +162,13 @@ class Cli(unittest.TestCase):
 
     # ---- usage ----
 
+    def test_a_setting_without_effect_is_named(self):
+        def run(home):
+            self.assertNotIn("warning", self.tell(home, "config", "check")[1])
+            _, words = self.tell(home, "config", "check", "--set", "serve.tokens_file=tokens")
+            self.assertIn("serve.tokens_file has no effect", words)
+        self.both_stores(run)
+
     def test_wrong_usage_is_told_and_help_is_given(self):
         def run(home):
             for command in (*READS, "migrate", "reset", "backup", "run", "config"):
@@ -533,6 +540,11 @@ class Cli(unittest.TestCase):
                 self.assertEqual(self.failing(home, 0), {})
         self.both_stores(run)
 
+    @staticmethod
+    def events_counted(daemon):
+        status = daemon.ask("GET", "/api/status")[1]
+        return next(s["events"] for s in status["sources"] if s["source"] == "jetstream")
+
     def test_reset_of_a_running_source_makes_it_begin_anew(self):
         def run(home):
             with Simulator(self.sim_program, "--events", "1500", *PAST) as sim:
@@ -545,7 +557,9 @@ class Cli(unittest.TestCase):
                     self.assertEqual(len(self.connections(daemon)), 1)
                     for count in (2, 3):
                         sim.step(300)  # it is taking events in while it is reset
+                        counted = self.events_counted(daemon)
                         self.tell(home, "reset", "jetstream")
+                        self.assertGreaterEqual(self.events_counted(daemon), counted)
                         wait_until(lambda: len(self.connections(daemon)) == count, "a connection")
                         self.assertEqual(len(set(self.connections(daemon))), 1)
                         self.follow_to_the_end(daemon, sim)

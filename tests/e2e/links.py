@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import unittest
+import urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "crash")]
@@ -56,6 +57,13 @@ def settings(sim, *more):
             "jetstream.reconnect_delay_seconds=1", f"bluesky.appview=http://127.0.0.1:{sim.port}",
             "cards.enabled=true", "cards.per_host_ms=5", "cards.in_flight=16",
             "fetch.allow_private=true", *more)
+
+
+def trending(daemon, urls):
+    """How many people share each of these now, as the ranking says."""
+    status, answer = daemon.ask("GET", "/api/trending?hours=24&limit=100")
+    assert status == 200, answer
+    return {link["url"]: link["shares"] for link in answer["links"] if link["url"] in urls}
 
 
 def page_requests(sim):
@@ -107,7 +115,23 @@ class Links(unittest.TestCase):
                           "via": [(key, have[key], firm[key]) for key in firm
                                   if key in have and have[key] != firm[key]][:3]},
                          {"missing": [], "too many": [], "via": []})
+        self.check_counts(home, want, merged, unsure)
         return len(firm)
+
+    def check_counts(self, home, want, merged, unsure):
+        """How often each person shared each link, as far as it is certain."""
+        have = {(url, did): int(posts) for url, did, posts in ask_store(
+            home, "SELECT l.normalized_url, a.did, s.n_posts FROM shares s "
+                  "JOIN links l ON l.id = s.link_id JOIN actors a ON a.id = s.actor")}
+        posts, unclear = {}, set()
+        for row in want:
+            key = (merged.get(row["url"], row["url"]), row["uri"].split("/")[2])
+            posts.setdefault(key, set()).add(row["uri"])
+            if row.get("fluid") or key[0] in unsure:
+                unclear.add(key)
+        wrong = {key: (have.get(key), len(uris)) for key, uris in posts.items()
+                 if key not in unclear and have.get(key) != len(uris)}
+        self.assertEqual(wrong, {})
 
     def found_out(self, sim):
         """What each link is, as far as its page was asked for: posts that bring a card leave
@@ -144,15 +168,18 @@ class Links(unittest.TestCase):
         self.assertEqual(other, {})
         return len(own)
 
+    def act(self, sim, **what):
+        status, body = sim.ask("POST", "/_sim/act?" + urllib.parse.urlencode(what))
+        self.assertEqual(status, 200, body)
+        return json.loads(body)
+
     def share_again(self, daemon, home, sim, url):
         """One more post with the same link; waits until it is stored."""
         number, spelling = next(
             (n, page["spellings"].index(url)) for n in range(400)
             for page in [json.loads(sim.get(f"/_sim/link?n={n}"))] if url in page["spellings"])
         did = json.loads(lines(sim.get("/_sim/accounts"))[-1])["did"]
-        status, body = sim.ask("POST", f"/_sim/act?do=post&did={did}&shape=link&link={number}"
-                                       f"&spelling={spelling}")
-        self.assertEqual(status, 200, body)
+        self.act(sim, do="post", did=did, shape="link", link=number, spelling=spelling)
         self.wait_for_end(daemon, home, sim)
 
     def test_pages_fill_cards_and_merge_links(self):
@@ -212,7 +239,86 @@ class Links(unittest.TestCase):
                     daemon.stop()
         self.both_stores(run)
 
+    def test_edits_and_deletes_move_the_counts(self):
+        """R001-21 R001-22 R001-23 R001-25 R001-26"""
+        def run(home):
+            with self.simulator("--accounts", "20", events=20) as sim:
+                people = [json.loads(line)["did"] for line in lines(sim.get("/_sim/accounts"))]
+                url = [json.loads(sim.get(f"/_sim/link?n={n}"))["url"] for n in (390, 391)]
+
+                def counts():
+                    rows = dict(ask_store(home, "SELECT normalized_url, share_count_total "
+                                                "FROM links"))
+                    posts = ask_store(home, "SELECT count(*) FROM posts")[0][0]
+                    return rows.get(url[0], "0"), rows.get(url[1], "0"), int(posts)
+                begin_before_everything(home, sim)
+                with Daemon(self.program, home, settings(sim, "cards.enabled=false")) as daemon:
+                    self.wait_for_end(daemon, home, sim, "nobody")
+                    base = counts()[2]
+
+                    def expect(first, second, posts):
+                        self.wait_for_end(daemon, home, sim, "nobody")
+                        self.assertEqual(counts(), (first, second, base + posts))
+                        self.assertEqual(trending(daemon, url), {
+                            link: int(count) for link, count in zip(url, (first, second))
+                            if count != "0"})
+                    mine, other = (self.act(sim, do="post", did=did, shape="link", link=390,
+                                            spelling=0)["uri"] for did in people[5:7])
+                    expect("2", "0", 2)
+                    self.act(sim, do="edit", uri=mine, link=391, spelling=0)
+                    expect("1", "1", 2)
+                    self.act(sim, do="edit", uri=mine, link=390, spelling=1)
+                    expect("2", "0", 2)
+                    self.act(sim, do="delete", uri=mine)
+                    expect("1", "0", 1)
+                    self.check_shares(home, sim)
+                    daemon.kill()
+                # What was seen before and comes again changes nothing.
+                begin_before_everything(home, sim)
+                run_sql(home, ["DELETE FROM cursors", "DELETE FROM jetstream_state"])
+                with Daemon(self.program, home, settings(sim, "cards.enabled=false")) as daemon:
+                    expect_end = last_wanted_us(sim)
+                    daemon.wait_for(lambda health: health["cursor_time_us"] == expect_end, "it")
+                    self.assertEqual(counts(), ("1", "0", base + 1))
+                    daemon.stop()
+                # R001-24: by hand, in the database's own shell
+                run_sql(home, (["PRAGMA foreign_keys = ON"] if home.kind == "sqlite" else []) +
+                        [f"DELETE FROM posts WHERE uri = '{other}'"])
+                self.assertEqual(ask_store(home, "SELECT count(*) FROM post_links WHERE post_id "
+                                                 "NOT IN (SELECT n FROM post)"), [["0"]])
+        self.both_stores(run)
+
+    def test_gifts_archives_and_pictures_under_their_real_names(self):
+        """One article under many addresses counts once a person; what is no news does not rank."""
+        def run(home):
+            with self.simulator("--named-sites", "50") as sim:
+                begin_before_everything(home, sim)
+                with Daemon(self.program, home, settings(sim, "cards.enabled=false")) as daemon:
+                    self.wait_for_end(daemon, home, sim, "nobody")
+                    self.assertGreater(self.check_shares(home, sim), 100)
+                    pages = {row["url"]: row["news"] for row in truth(sim, "links")}
+                    self.assertIn(False, pages.values())
+                    people = {row["url"]: (row["people"], row["people_max"])
+                              for row in truth(sim, "trending")}
+                    shown = trending(daemon, set(pages))
+                    self.assertGreater(len(shown), 20)
+                    self.assertEqual([url for url in shown if not pages[url]], [])
+                    wrong = {url: (count, people.get(url)) for url, count in shown.items()
+                             if not people[url][0] <= count <= people[url][1]}
+                    self.assertEqual(wrong, {})
+                    # Whoever opens a gift for others opens it for the reader of this page.
+                    gifts = ask_store(home, "SELECT normalized_url, reader_url FROM links "
+                                            "WHERE reader_url IS NOT NULL")
+                    self.assertGreater(len(gifts), 0)
+                    for url, reader in gifts:
+                        self.assertNotEqual(url, reader)
+                        self.assertNotIn("?", url)
+                        self.assertIn("?", reader)
+                    daemon.stop()
+        self.both_stores(run)
+
     def test_killed_at_random_nothing_is_lost(self):
+        """R001-42: nothing lost and nothing counted twice"""
         def run(home):
             chance = random.Random(SEED)
             with self.simulator("--web-links", "100", events=500) as sim:

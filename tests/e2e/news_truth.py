@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links and who shares them, through the real program: what the store holds equals what is true, for
-a long replay and for each single thing that people do, on both stores.
+"""Links and who shares them, through the real program: what the store holds equals what is true,
+for a long replay and for each single thing that people do, on both stores.
 
   news_truth.py TIDEMARK TIDEMARK_SIM"""
 
@@ -65,7 +65,8 @@ class NewsTruth(unittest.TestCase):
                 begin_before_everything(home, sim)
                 with Daemon(self.program, home, settings(sim, wire)) as daemon:
                     end = last_wanted_us(sim)
-                    daemon.wait_for(lambda health: (health["cursor_time_us"] or 0) >= end, "the end")
+                    daemon.wait_for(lambda health: (health["cursor_time_us"] or 0) >= end,
+                                    "the end")
                     # What an account takes along or brings back follows in the commits after it.
                     self.become_equal(daemon, sim, lambda: sim.step(10))
                     ways = {row[0] for row in sql(home, "SELECT DISTINCT via FROM post_links")}

@@ -32,6 +32,7 @@ struct proxy {
     char url[512];
     struct line lines[LINES_MAX];
     bool planned, struck, refusing, cutting, stopping;
+    unsigned dialled;
     enum proxy_side side;
     enum proxy_fate fate;
     long left;
@@ -139,6 +140,7 @@ static void accept_line(struct proxy *proxy)
     int client = accept(proxy->listener, NULL, NULL), on = 1;
     if (client < 0)
         return;
+    proxy->dialled++;
     struct line *line = proxy->lines;
     while (line < proxy->lines + LINES_MAX && line->fds[PROXY_SERVER] >= 0)
         line++;
@@ -272,6 +274,14 @@ bool proxy_has_struck(struct proxy *proxy)
     bool struck = proxy->struck;
     pthread_mutex_unlock(&proxy->lock);
     return struck;
+}
+
+unsigned proxy_dialled(struct proxy *proxy)
+{
+    pthread_mutex_lock(&proxy->lock);
+    unsigned dialled = proxy->dialled;
+    pthread_mutex_unlock(&proxy->lock);
+    return dialled;
 }
 
 void proxy_cut_all(struct proxy *proxy)

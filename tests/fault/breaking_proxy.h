@@ -32,6 +32,8 @@ void proxy_break(struct proxy *proxy, enum proxy_side side, long after, enum pro
 /* Takes the plan back; whether it had struck. */
 bool proxy_mend(struct proxy *proxy);
 bool proxy_has_struck(struct proxy *proxy);
+/* Connections made since the start; a cancelled query is one more. */
+unsigned proxy_dialled(struct proxy *proxy);
 /* Cuts every line there is now. */
 void proxy_cut_all(struct proxy *proxy);
 /* Whether new connections are closed at once. */

@@ -267,6 +267,37 @@ static void a_server_that_refuses_for_a_while_loses_nothing(void **state)
     printf("fault=refused fired=5 retries=%ld\n", retries(bench));
 }
 
+static bool stop_at(void *arg, const struct field *columns, size_t count)
+{
+    int *left = arg;
+    assert_true(count == 1 && !columns[0].null);
+    return --*left > 0;
+}
+
+/* To cancel is a connection of its own: only what would go on costs it. */
+static void a_query_that_is_left_at_its_last_row_is_not_cancelled(void **state)
+{
+    struct bench *bench = *state;
+    struct store *reader;
+    struct err err;
+    int64_t value;
+    assert_int_equal(store_open(proxy_url(bench->proxy), STORE_READ, &reader, &err), RC_OK);
+    unsigned before = proxy_dialled(bench->proxy);
+    for (int i = 0; i < 50; i++)
+        assert_int_equal(store_query_int(reader, "SELECT 7", -1, &value, &err), RC_OK);
+    assert_int_equal(proxy_dialled(bench->proxy), before);
+    for (int rows = 1; rows <= 2; rows++) {
+        int left = rows;
+        assert_int_equal(store_query(reader, "SELECT generate_series(1, 100000000)", NULL, 0,
+                                     stop_at, &left, &err),
+                         RC_OK);
+    }
+    assert_int_equal(proxy_dialled(bench->proxy), before + 2);
+    assert_int_equal(store_query_int(reader, "SELECT 7", -1, &value, &err), RC_OK);
+    assert_true(value == 7);
+    store_close(reader);
+}
+
 static int learn(void **state)
 {
     (void)state;
@@ -286,6 +317,7 @@ int main(void)
         ON_SERVER(coming_back_survives_a_break_at_every_message),
         ON_SERVER(a_stalled_line_acknowledges_nothing_and_recovers_when_it_breaks),
         ON_SERVER(a_server_that_refuses_for_a_while_loses_nothing),
+        ON_SERVER(a_query_that_is_left_at_its_last_row_is_not_cancelled),
     };
     int failed = cmocka_run_group_tests_name("postgres_cut", tests, learn, NULL);
     printf("only=postgres tests=%zu\n", sizeof tests / sizeof tests[0]);

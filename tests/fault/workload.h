@@ -17,7 +17,7 @@
 #include "store/commit.h"
 #include "store/store.h"
 
-#define WORKLOAD_COMMITS_MAX 240
+#define WORKLOAD_COMMITS_MAX 400
 #define WORKLOAD_REFUSED_AT  4 /* the commit that brings rows the database refuses */
 
 struct workload {

@@ -7,6 +7,7 @@ import datetime
 
 from atproto_network import POST, REPOST
 
+# created_us is None for a repost.
 Row = collections.namedtuple("Row", "kind text created_us subject")
 
 
@@ -134,8 +135,10 @@ class Chronicle:
         return dict(collections.Counter(address for address, _ in self.shares(people)))
 
     def _row(self, record):
-        kind = "post" if record["$type"] == POST else "repost"
-        return Row(kind, record.get("text"), to_us(record["createdAt"]), self._subject(record)[0])
+        subject, _ = self._subject(record)
+        if record["$type"] == REPOST:
+            return Row("repost", None, None, subject)
+        return Row("post", record["text"], to_us(record["createdAt"]), subject)
 
     @staticmethod
     def _subject(record):

@@ -2,6 +2,7 @@
 """What a Tidemark store holds, read by its own database's means and over its public interface."""
 
 import collections
+import contextlib
 import json
 import sqlite3
 import subprocess
@@ -25,6 +26,17 @@ def rows(home, sql):
     return json.loads(answer)
 
 
+def change(home, *statements):
+    """Changes a store that no daemon has open."""
+    if home.kind == "sqlite":
+        with contextlib.closing(sqlite3.connect(home.url[7:], timeout=60)) as store, store:
+            for statement in statements:
+                store.execute(statement)
+    else:
+        subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", home.url], check=True, text=True,
+                       input=";\n".join(statements) + ";\n")
+
+
 def posts(daemon):
     """uri -> Row of all posts that count, page by page through the interface."""
     found = daemon.walk("posts", page_size=7)
@@ -32,8 +44,13 @@ def posts(daemon):
     assert not uris or max(uris.values()) == 1, uris.most_common(1)
     subjects = {row["uri"]: row["subject"] for row in rows(
         daemon.home, "SELECT uri, subject FROM posts")}
-    return {row["uri"]: Row(row["kind"], row["text"], to_us(row["createdAt"]), subjects[row["uri"]])
+    return {row["uri"]: Row(row["kind"], row["text"], created_us(row), subjects.get(row["uri"]))
             for row in found if row["active"]}
+
+
+def created_us(row):
+    """Of a repost nobody knows it who read it in a feed."""
+    return to_us(row["createdAt"]) if row["kind"] == "post" else None
 
 
 def post_links(home):

@@ -2,8 +2,10 @@
  *
  * What the store makes of posts, links, cards and accounts, on both stores. */
 #include "news_bench.h"
+#include "store/verification.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define A   "did:plc:a"
 #define B   "did:plc:b"
@@ -339,6 +341,56 @@ static void names_follow_the_account(void **state)
     assert_string_equal(word(bench, "SELECT handle FROM follows"), "3.example");
 }
 
+static enum rc accept(void *arg, struct bytes cursor, struct err *err)
+{
+    (void)arg, (void)cursor, (void)err;
+    return RC_OK;
+}
+
+/* How often the named rule is broken; every other one must hold. */
+static int64_t failures_of(struct bench *bench, const char *rule)
+{
+    struct verification verification;
+    int64_t failures = -1;
+    assert_ok(verification_run(bench->store, accept, NULL, &verification, &bench->err));
+    for (size_t i = 0; i < verification.count; i++) {
+        if (strcmp(verification.checks[i].name, rule) == 0)
+            failures = verification.checks[i].failures;
+        else
+            assert_int_equal(verification.checks[i].failures, 0);
+    }
+    return failures;
+}
+
+static void verification_counts_shares_anew(void **state)
+{
+    struct bench *bench = *state;
+    static const struct {
+        const char *rule, *harm, *mend;
+    } cases[] = {
+        {"share_counts", "UPDATE shares SET n_posts = n_posts + 1",
+         "UPDATE shares SET n_posts = n_posts - 1"},
+        {"share_totals", "UPDATE links SET share_count_total = 7",
+         "UPDATE links SET share_count_total = 2"},
+        {"standing", "UPDATE actors SET active = 0", "UPDATE actors SET active = 1"},
+        {"inherited", "UPDATE post SET subject = 'at://" A "/" POSTS "/1' WHERE rkey = '2'",
+         "UPDATE post SET subject = NULL WHERE rkey = '2'"},
+        {"inherited", "UPDATE post SET lent = 0", "UPDATE post SET lent = 1"},
+    };
+    struct news_post other = by_a;
+    other.rkey = "2";
+    post_with_link(bench, by_a, URL);
+    news_add_post(bench, reposted_by_b);
+    news_add_post(bench, other);
+    assert_ok(write_batch(bench));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(failures_of(bench, cases[i].rule), 0);
+        run_script(bench, cases[i].harm);
+        assert_true(failures_of(bench, cases[i].rule) > 0);
+        run_script(bench, cases[i].mend);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +408,7 @@ int main(void)
         ON_STORE(a_link_without_a_title_is_owed_a_card),
         ON_STORE(pages_that_turn_out_to_be_one_become_one_link),
         ON_STORE(names_follow_the_account),
+        ON_STORE(verification_counts_shares_anew),
     };
     return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
 }

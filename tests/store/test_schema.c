@@ -36,6 +36,7 @@ static void the_tables_of_the_seed_documents_have_their_columns_and_defaults(voi
                                    "AND NOT backfill_completed AND display_name IS NULL "
                                    "AND last_seen_at IS NULL"),
                      1);
+    /* R001-43: there is one row only */
     assert_int_equal(
         bench->store->ops->script(bench->store,
                                   "INSERT INTO jetstream_state (id, cursor_time_us) VALUES (2, 5)",
@@ -137,7 +138,7 @@ static void the_printed_statements_of_the_janitor_run(void **state)
     assert_int_equal(number(bench, "SELECT count(*) FROM poll_state"), 0);
 }
 
-/* The questions that seed 000 prints for poll_state. */
+/* R000-36 R000-37 R000-38: the questions that seed 000 prints for poll_state. */
 static void the_printed_questions_about_poll_state_run(void **state)
 {
     struct bench *bench = *state;
@@ -155,6 +156,14 @@ static void the_printed_questions_about_poll_state_run(void **state)
                                     "FROM poll_state\n"
                                     "WHERE user_handle = 'c';"),
                         "c");
+    run_script(bench, "UPDATE poll_state SET last_polled_at = '2025-08-11 10:00:00' "
+                      "WHERE user_handle = 'a'; UPDATE poll_state SET last_polled_at = "
+                      "'2025-08-11 11:00:00' WHERE user_handle = 'b';");
+    assert_string_equal(word(bench, "SELECT user_handle, last_polled_at\n"
+                                    "FROM poll_state\n"
+                                    "WHERE last_cursor IS NULL OR last_cursor = ''\n"
+                                    "ORDER BY last_polled_at DESC;"),
+                        "b");
     run_script(bench, "DELETE FROM poll_state WHERE user_handle = 'c';");
     assert_int_equal(number(bench, "SELECT count(*) FROM poll_state"), 2);
 }

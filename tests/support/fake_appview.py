@@ -84,6 +84,7 @@ class FakeAppView:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
+        self.server.handle_error = lambda *_: None  # who asked is gone: killed, as planned
         self.port = self.server.server_address[1]
         self.address = f"http://127.0.0.1:{self.port}"
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
@@ -145,6 +146,11 @@ class FakeAppView:
         if method == "app.bsky.feed.getPosts":
             found = [self.find(uri) for uri in params["uris"]]
             return 200, {"posts": [who.show(item) for who, item in found if who]}, {}
+        if method == "com.atproto.identity.resolveHandle":
+            found = [who.did for who in self.accounts.values()
+                     if who.handle == params["handle"][0]]
+            return (200, {"did": found[0]}, {}) if found else \
+                (400, {"error": "InvalidRequest", "message": "Unable to resolve handle"}, {})
         account = self.accounts.get(params["actor"][0])
         if method == "app.bsky.actor.getProfile":
             if account is None or account.standing:

@@ -79,6 +79,13 @@ class FeedBench(unittest.TestCase):
         return subprocess.run(["psql", "-qXAt", "-c", question, home.url], check=True, text=True,
                               capture_output=True).stdout.strip()
 
+    def command(self, home, *words):
+        """Exit code and words of a command."""
+        done = subprocess.run([self.program, words[0], "-c", "/dev/null", "--set",
+                               f"store.url={home.url}", "--set", f"store.data_dir={home.folder}",
+                               *words[1:]], capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stdout + done.stderr
+
     def follow(self, home, view):
         rows = [(account.did, account.handle) for account in view.accounts.values()]
         self.run_sql(home, ["INSERT INTO follows (did, handle) VALUES " + values(rows),

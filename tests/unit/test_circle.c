@@ -214,6 +214,12 @@ static void a_list_is_read_page_by_page_and_then_stands(void **state)
     circle_refresh(desk.circle); /* an operator does not wait */
     http_desk_pass(&desk.http, 0);
     assert_int_equal(desk.http.sent_count, 4);
+    circle_refresh(desk.circle); /* ... and may have changed the list that is being read */
+    answer(&desk, 200, "{\"follows\":[]}");
+    rows(&desk, 0, 0, NULL);
+    store(&desk);
+    http_desk_pass(&desk.http, 0);
+    assert_int_equal(desk.http.sent_count, 5);
     finish(&desk);
 }
 
@@ -323,9 +329,10 @@ static void of_those_missing_only_the_deactivated_stay(void **state)
     store(&desk);
     assert_string_equal(desk.words,
                         "did:plc:away did:plc:down did:plc:known did:plc:away deactivated "
-                        "did:plc:back did:plc:down takendown did:plc:me ");
+                        "did:plc:back did:plc:down takendown did:plc:gone deleted "
+                        "did:plc:dead deleted did:plc:me ");
     assert_int_equal(desk.entries, 4); /* with the one on the list */
-    assert_int_equal(desk.accounts, 3);
+    assert_int_equal(desk.accounts, 5);
     finish(&desk);
 }
 

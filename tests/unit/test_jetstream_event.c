@@ -3,6 +3,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,6 +173,132 @@ static void accounts_and_identities_become_records(void **state)
                                    "a.example"));
 }
 
+/* What a frame says, as text; the desk is empty again afterwards. */
+static void say(struct desk *desk, const char *frame, struct text *out)
+{
+    assert_int_equal(decode(desk, frame), RC_OK);
+    for (unsigned id = 0; id < RECORD_ID_COUNT; id++)
+        for (const struct record *record = desk->batch.first[id]; record != NULL;
+             record = record->next)
+            record_print(record, out);
+    batch_undo(&desk->batch, (struct batch_mark){0});
+}
+
+static void keys_are_read_in_any_order_among_others(void **state)
+{
+    struct desk *desk = *state;
+    struct text plain = {0}, turned = {0};
+    /* R001-17 */
+    say(desk,
+        "{\"did\":\"did:plc:a\",\"time_us\":1725911162329308,\"kind\":\"commit\",\"commit\":{"
+        "\"rev\":\"3l3\",\"operation\":\"create\",\"collection\":\"app.bsky.feed.post\","
+        "\"rkey\":\"3kk\",\"record\":{\"$type\":\"app.bsky.feed.post\",\"text\":\"Look\","
+        "\"createdAt\":\"2024-09-09T19:46:02.102Z\",\"embed\":{\"$type\":"
+        "\"app.bsky.embed.external\",\"external\":{\"uri\":\"https://example.com/a\",\"title\":"
+        "\"T\",\"description\":\"D\",\"thumb\":{\"ref\":{\"$link\":\"bafkreia\"}}}}},"
+        "\"cid\":\"bafyreia\"}}",
+        &plain);
+    say(desk,
+        "{\"later\":{\"did\":\"did:plc:z\"},\"commit\":{\"cid\":\"bafyreia\",\"record\":{"
+        "\"embed\":{\"external\":{\"thumb\":{\"mimeType\":\"image/png\",\"ref\":{\"$link\":"
+        "\"bafkreia\"}},\"mood\":[{}],\"description\":\"D\",\"title\":\"T\",\"uri\":"
+        "\"https://example.com/a\"},\"$type\":\"app.bsky.embed.external\"},\"langs\":[\"en\"],"
+        "\"createdAt\":\"2024-09-09T19:46:02.102Z\",\"text\":\"Look\",\"$type\":"
+        "\"app.bsky.feed.post\"},\"rkey\":\"3kk\",\"x\":null,\"collection\":"
+        "\"app.bsky.feed.post\",\"operation\":\"create\",\"rev\":\"3l3\"},\"kind\":\"commit\","
+        "\"cursor\":7,\"time_us\":1725911162329308,\"did\":\"did:plc:a\"}",
+        &turned);
+    assert_string_equal(text_string(&plain), text_string(&turned));
+    assert_non_null(strstr(text_string(&plain), "feed_thumbnail/plain/did:plc:a/bafkreia@jpeg"));
+    text_free(&plain);
+    text_free(&turned);
+}
+
+static void every_part_of_an_event_is_checked_before_any_is_used(void **state)
+{
+    struct desk *desk = *state;
+    /* R001-33: each required part missing, and of every wrong type */
+    static const char *const wrong[] = {NULL, "null", "true", "[]", "{}", "\"\"", "-1", "1.5"};
+    static const char *const names[] = {"did",       "time_us",    "kind", "rev",
+                                        "operation", "collection", "rkey", "record"};
+    static const char *const right[] = {"\"did:plc:a\"", "5",          "\"commit\"",
+                                        "\"1\"",         "\"create\"", "\"app.bsky.feed.post\"",
+                                        "\"k\"",         "{}"};
+    for (size_t part = 0; part < 8; part++)
+        for (size_t type = 0; type < sizeof wrong / sizeof wrong[0]; type++) {
+            struct text frame = {0};
+            if (part == 7 && type == 4)
+                continue; /* an empty record is a record */
+            text_append_char(&frame, '{');
+            for (size_t i = 0; i < 8; i++) {
+                const char *value = i == part ? wrong[type] : right[i];
+                if (i == 3)
+                    text_append_string(&frame, "\"commit\":{");
+                if (value != NULL)
+                    text_appendf(&frame, "\"%s\":%s,", names[i], value);
+            }
+            text_append_string(&frame, "\"x\":0},\"y\":0}");
+            desk->err.text[0] = '\0';
+            if (decode(desk, text_string(&frame)) != RC_REJECT)
+                fail_msg("accepted: %s", text_string(&frame));
+            assert_true(desk->err.text[0] != '\0');
+            assert_int_equal(desk->batch.record_count, 0);
+            text_free(&frame);
+        }
+}
+
+static void a_text_nothing_can_be_read_from_harms_only_itself(void **state)
+{
+    struct desk *desk = *state;
+    /* R001-31: broken UTF-8, places outside of the text, and then a good one */
+    assert_int_equal(decode(desk, POST("create", ",\"record\":{\"text\":\"\xff\xfe\"}")),
+                     RC_REJECT);
+    assert_int_equal(
+        decode(desk, POST("create", ",\"record\":{\"text\":\"a\",\"facets\":[{\"index\":{"
+                                    "\"byteStart\":-5,\"byteEnd\":99999999999},\"features\":[{"
+                                    "\"$type\":\"app.bsky.richtext.facet#link\",\"uri\":"
+                                    "\"https://[bad\"}]},7,{}]}")),
+        RC_OK);
+    assert_int_equal(desk->event.records, 1);
+    assert_int_equal(desk->event.left_out, 1);
+    assert_int_equal(decode(desk, POST("create", ",\"record\":{\"text\":\"https://a.example/x\"}")),
+                     RC_OK);
+    assert_int_equal(desk->event.records, 2);
+}
+
+static void acts_that_do_not_count_are_left_out(void **state)
+{
+    struct desk *desk = *state;
+    /* R001-04 */
+    static const struct {
+        const char *collection;
+        bool no_posts, no_reposts, unwanted;
+    } cases[] = {{"app.bsky.feed.post", false, true, false},
+                 {"app.bsky.feed.repost", false, true, true},
+                 {"app.bsky.feed.post", true, false, true},
+                 {"app.bsky.feed.repost", true, false, false},
+                 {"app.bsky.feed.like", false, false, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char frame[512] = "";
+        struct jetstream_terms terms = {.no_posts = cases[i].no_posts,
+                                        .no_reposts = cases[i].no_reposts};
+        snprintf(frame, sizeof frame - ARENA_PAD,
+                 "{\"did\":\"did:plc:a\",\"time_us\":5,\"kind\":\"commit\",\"commit\":{\"rev\":"
+                 "\"1\",\"operation\":\"create\",\"collection\":\"%s\",\"rkey\":\"1\","
+                 "\"record\":{}}}",
+                 cases[i].collection);
+        assert_int_equal(jetstream_event_decode_on(desk->doc, bytes_of(frame), &terms, &desk->batch,
+                                                   &desk->event, &desk->err),
+                         RC_OK);
+        assert_int_equal(desk->event.unwanted, cases[i].unwanted);
+        assert_int_equal(desk->event.records, cases[i].unwanted ? 0 : 1);
+    }
+    assert_int_equal(decode(desk, "{\"did\":\"did:plc:a\",\"time_us\":5,\"kind\":\"account\","
+                                  "\"account\":{\"active\":true}}"),
+                     RC_OK);
+    assert_int_equal(desk->event.records, 1);
+}
+
 #define V2(kind, rest)                                                                             \
     "{\"$type\":\"message\",\"payload\":{\"$type\":\"network.bsky.jetstream.subscribeEvents#" kind \
     "\"," rest "}}"
@@ -254,6 +381,10 @@ int main(void)
         AT_DESK(malformed_events_are_rejected_and_leave_the_batch_as_it_was),
         AT_DESK(a_full_batch_asks_for_another_one),
         AT_DESK(accounts_and_identities_become_records),
+        AT_DESK(keys_are_read_in_any_order_among_others),
+        AT_DESK(every_part_of_an_event_is_checked_before_any_is_used),
+        AT_DESK(a_text_nothing_can_be_read_from_harms_only_itself),
+        AT_DESK(acts_that_do_not_count_are_left_out),
         AT_DESK(the_second_wire_gives_the_same_records_and_a_number),
         AT_DESK(words_of_the_server_have_no_position),
         AT_DESK(malformed_messages_of_the_second_wire_are_rejected),

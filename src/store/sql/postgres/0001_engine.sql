@@ -89,8 +89,8 @@ CREATE TABLE providers (
     PRIMARY KEY (source, name)
 );
 
--- An account has one row, however often it was asked for; `asked_us` is the last time that only a
--- reading which begins later will do.
+-- An account has one row, however often it was asked for. `asked_us`: only a reading that begins
+-- later will do.
 CREATE TABLE backfill_queue (
     actor_did TEXT COLLATE "C" PRIMARY KEY,
     priority BIGINT NOT NULL,

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * daemon_errand.h - something that another thread has the ingest loop do, and waits for.
+ *
+ * One at a time: who takes it may say what is to be done, and has it run. It waits for the outcome
+ * a bounded time; an errand it no longer waits for is still run, and makes room when it is done.
+ *
+ * Owner: whoever runs it.  Thread: the ingest loop, except where a function says otherwise. */
+#ifndef DAEMON_ERRAND_H
+#define DAEMON_ERRAND_H
+
+#include "base/err.h"
+#include "sys/loop.h"
+
+struct errand {
+    struct loop *loop;
+    const char *name; /* "reset" */
+    loop_fn *begin;
+    void *arg;
+    struct queue *idle; /* holds the errand itself while none is under way: who pops it may ask */
+    struct queue *outcomes;
+    enum rc outcome;
+    struct err why; /* of an outcome that is not RC_OK */
+    bool abandoned;
+};
+
+/* `begin(arg)` is called on the loop and sees to it that errand_finish() is, once. */
+void errand_init(struct errand *errand, struct loop *loop, const char *name, loop_fn *begin,
+                 void *arg);
+void errand_deinit(struct errand *errand);
+/* The loop has ended: whoever waits is told so now, and nothing is begun any more. */
+void errand_abandon(struct errand *errand);
+void errand_finish(struct errand *errand, enum rc rc);
+
+/* Any thread but the loop's. RC_OK: it is the caller's, who fills in what is to be done and runs
+ * it. RC_AGAIN: another one is under way. */
+must_check enum rc errand_take(struct errand *errand, struct err *err);
+/* Of a taken one. RC_RETRY: not done within the time, it may still be; else its outcome. */
+must_check enum rc errand_run(struct errand *errand, int64_t wait_us, struct err *err);
+
+#endif

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make run` as a person sees it: an address is printed, the page is there, events come, and Ctrl-C
+ends it with nothing left over."""
+
+import glob
+import http.client
+import json
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+WAIT_S = 120
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until(holds, what):
+    until = time.monotonic() + WAIT_S
+    while not holds():
+        if time.monotonic() > until:
+            raise AssertionError(f"not within {WAIT_S} s: {what}")
+        select.select([], [], [], 0.05)
+
+
+def session_members(leader):
+    """Living processes of the session that `leader` began."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(path, encoding="ascii", errors="replace") as stat:
+                fields = stat.read().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[3]) == leader and fields[0] not in "ZX":
+            found.append(int(path.split("/")[2]))
+    return found
+
+
+class Run:
+    """tools/run in a session of its own, with programs from the build directory."""
+
+    def __init__(self, tool, programs, port=None):
+        self.folder = tempfile.TemporaryDirectory()
+        self.scratch = os.path.join(self.folder.name, "tmp")
+        bin_folder = os.path.join(self.folder.name, "bin")
+        os.mkdir(self.scratch)
+        os.mkdir(bin_folder)
+        for program in programs:
+            os.symlink(program, os.path.join(bin_folder, os.path.basename(program)))
+        self.port = port or free_port()
+        self.words = []
+        environment = {**os.environ, "PROGRAMS": bin_folder, "PORT": str(self.port),
+                       "SIM_RATE": "200", "TMPDIR": self.scratch,
+                       "TIDEMARK_SERVE_HEALTH_LISTEN": "127.0.0.1:0"}
+        self.process = subprocess.Popen([tool], env=environment, start_new_session=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        os.set_blocking(self.process.stdout.fileno(), False)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for pid in session_members(self.process.pid):
+            os.kill(pid, signal.SIGKILL)
+        self.process.wait(WAIT_S)
+        self.process.stdout.close()
+        self.folder.cleanup()
+
+    def said(self):
+        while chunk := self.process.stdout.read():
+            self.words.append(chunk.decode(errors="replace"))
+        return "".join(self.words)
+
+    def address(self):
+        pattern = r"^Tidemark is at http://([0-9.]+):(\d+)/"
+
+        def printed():
+            if self.process.poll() is not None:
+                raise AssertionError(f"it ended with {self.process.returncode}:\n{self.said()}")
+            return re.search(pattern, self.said(), re.M)
+
+        wait_until(printed, "the printed address")
+        found = re.search(pattern, self.said(), re.M)
+        return found.group(1), int(found.group(2))
+
+    def get(self, address, path):
+        connection = http.client.HTTPConnection(*address, timeout=WAIT_S)
+        try:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
+
+    def events(self, address):
+        self.said()  # whoever does not read lets the writer wait
+        sources = json.loads(self.get(address, "/api/status")[1])["sources"]
+        return sum(source.get("events") or 0 for source in sources)
+
+
+class RunTool(unittest.TestCase):
+    tool = programs = None
+
+    def end(self, run, number, code):
+        run.process.send_signal(number)
+        wait_until(lambda: run.said() is None or run.process.poll() is not None, "the end")
+        self.assertEqual(run.process.returncode, code, run.said())
+        wait_until(lambda: session_members(run.process.pid) == [], "that nobody is left over")
+        self.assertEqual(os.listdir(run.scratch), [])
+
+    def test_the_page_and_events_are_there_and_a_signal_ends_all(self):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            with self.subTest(number), Run(self.tool, self.programs) as run:
+                address = run.address()
+                self.assertEqual(address, ("127.0.0.1", run.port))
+                status, page = run.get(address, "/")
+                self.assertEqual(status, 200)
+                self.assertIn("<html", page)
+                wait_until(lambda: run.events(address) > 0, "the first event")
+                wait_until(lambda: run.get(address, "/health")[0] == 200, "health")
+                health = json.loads(run.get(address, "/health")[1])
+                self.assertTrue(health["websocket_connected"])
+                seen = run.events(address)
+                wait_until(lambda: run.events(address) > seen + 100, "a stream that goes on")
+                self.end(run, number, code)
+
+    def test_a_daemon_that_cannot_start_ends_it_all(self):
+        with Run(self.tool, self.programs) as first:
+            address = first.address()
+            with Run(self.tool, self.programs, port=address[1]) as second:
+                wait_until(lambda: second.said() is None or second.process.poll() is not None,
+                           "the end")
+                self.assertNotEqual(second.process.returncode, 0)
+                self.assertNotIn("Tidemark is at", second.said())
+                wait_until(lambda: session_members(second.process.pid) == [], "nobody left over")
+                self.assertEqual(os.listdir(second.scratch), [])
+            self.end(first, signal.SIGTERM, 143)
+
+    def test_a_program_that_is_missing_is_named(self):
+        with Run(self.tool, []) as run:
+            wait_until(lambda: run.process.poll() is not None, "the end")
+            self.assertEqual(run.process.returncode, 1)
+            self.assertIn("tidemark is not there", run.said())
+
+
+if __name__ == "__main__":
+    RunTool.tool, *RunTool.programs = (os.path.abspath(path) for path in sys.argv[1:4])
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)
