@@ -120,7 +120,8 @@ const struct setting config_settings[] = {
     {.path = "serve.tokens_file", .type = SETTING_TEXT,
      .offset = offsetof(struct config, serve.tokens_file), .empty_allowed = true,
      .reloadable = true,
-     .sentence = "Lines of `name scope[,scope] sha256-of-token`; else only loopback is served."},
+     .sentence = "Lines of `name scope[,scope] sha256-of-token`. Not read yet: nobody is asked for "
+                 "a token, and only loopback is served."},
     {.path = "log.format", .type = SETTING_WORD, .offset = offsetof(struct config, log.format),
      .initial = "text", .words = "text json", .reloadable = true,
      .sentence = "Lines for people, or one JSON object per line."},

@@ -3,6 +3,7 @@
 
 #include "daemon_view.h"
 #include "source/circle.h"
+#include "source/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@ struct circle_part {
     struct part part;
     const struct part_env *env;
     struct circle *circle;
+    struct names *names;
 };
 
 static struct circle *of(const struct part *part)
@@ -44,6 +46,7 @@ static enum rc load(struct part *part, struct store *store, struct err *err)
 static void start(struct part *part)
 {
     circle_start(of(part));
+    names_start(((struct circle_part *)part)->names);
 }
 
 static void heed(struct part *part, unsigned news)
@@ -61,16 +64,18 @@ static void reload(struct part *part, const struct config *fresh)
 static void stop(struct part *part)
 {
     circle_stop(of(part));
+    names_stop(((struct circle_part *)part)->names);
 }
 
 static bool stopped(const struct part *part)
 {
-    return circle_stopped(of(part));
+    return circle_stopped(of(part)) && names_stopped(((const struct circle_part *)part)->names);
 }
 
 static void free_part(struct part *part)
 {
     circle_free(of(part));
+    names_free(((struct circle_part *)part)->names);
     free(part);
 }
 
@@ -99,5 +104,6 @@ struct part *circle_part_new(const struct part_env *env)
     self->part.ops = &ops;
     self->env = env;
     self->circle = circle_new(&env->source, env->appview, &options);
+    self->names = names_new(&env->source, env->appview);
     return &self->part;
 }

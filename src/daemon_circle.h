@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * daemon_circle.h - the part that reads whom our accounts follow; there when any is configured.
+ * daemon_circle.h - the part that reads whom our accounts follow, and what these are called;
+ * there when any account is configured.
  *
  * Owner: the daemon.  Thread: the ingest loop. */
 #ifndef DAEMON_CIRCLE_H

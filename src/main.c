@@ -19,10 +19,12 @@ static const struct command commands[] = {
     {"providers", cmd_providers, "how each upstream fares"},
     {"handles", cmd_handles, "open queries"},
     {"backfill", cmd_backfill, "have the history of an account read"},
+    {"compare", cmd_compare, "the posts of two stores, side by side"},
     {"reset", cmd_reset, "forget where a source stands"},
     {"verify", cmd_verify, "compare the store with its own rules"},
     {"backup", cmd_backup, "copy the store while it is in use"},
     {"migrate", cmd_migrate, "bring the schema to this program's version"},
+    {"migrate-follows", cmd_migrate_follows, "move from polling to the firehose, or back"},
     {"config", cmd_config, "check, print or document the settings"},
     {"version", cmd_version, "which tidemark this is"},
 };
@@ -31,7 +33,7 @@ static void print_usage(FILE *to)
 {
     fputs("usage: tidemark COMMAND [ARG]...\n", to);
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
-        fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].about);
+        fprintf(to, "  %-15s %s\n", commands[i].name, commands[i].about);
     fputs("tidemark COMMAND --help says more.\n", to);
 }
 

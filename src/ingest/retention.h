@@ -6,8 +6,10 @@
  * posts share it, and beyond that while enough people ever shared it: until it has been below that
  * number for a day, and at the longest until nobody has shared it for the days that are configured.
  * A tombstone outlives every replay that could bring its row back; a closed gap stays for people to
- * look at; what is known of polling goes when nobody polls. A prune takes a bounded number of rows of each kind, so that no commit grows long: it is
- * repeated until nothing is left, not enlarged.
+ * look at; what is known of polling goes when nobody polls.
+ *
+ * A prune takes a bounded number of rows of each kind, so that no commit grows long: it is repeated
+ * until nothing is left, not enlarged.
  *
  * Owner: whoever cleans up.  Never reads a clock, never allocates. */
 #ifndef INGEST_RETENTION_H

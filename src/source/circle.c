@@ -334,6 +334,15 @@ static struct ours *find_due(struct circle *circle, int64_t now_us, int64_t *at_
     return best;
 }
 
+/* Before that, whoever is on another's list may be on one of ours. */
+static bool all_listed(const struct circle *circle)
+{
+    for (size_t i = 0; i < circle->count; i++)
+        if (!circle->ours[i].listed)
+            return false;
+    return true;
+}
+
 static void step(void *arg)
 {
     struct circle *circle = arg;
@@ -342,7 +351,7 @@ static void step(void *arg)
         return;
     struct ours *due = find_due(circle, now_us, &at_us);
     bool second = circle->options.second_degree && circle->second_due_us <= now_us;
-    if (id_set_count(&circle->strays) > 0)
+    if (id_set_count(&circle->strays) > 0 && all_listed(circle))
         remove_strays(circle);
     else if (circle->second_refused)
         write_refused(circle);

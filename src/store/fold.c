@@ -69,8 +69,11 @@ static int compare_versions(const struct record *a, const struct record *b)
 static bool supersedes(const struct record *later, const struct record *earlier)
 {
     const struct record_kind *kind = &record_kinds[later->kind];
-    if (kind->version_field < 0 || earlier->fields[kind->version_field].null)
+    if (kind->version_field < 0)
         return true;
+    if (earlier->fields[kind->version_field].null)
+        return !later->fields[kind->version_field].null || kind->rank_field == 0 ||
+               later->fields[kind->rank_field].i <= earlier->fields[kind->rank_field].i;
     int order = compare_versions(later, earlier);
     return order > 0 || (order == 0 && kind->latest_of_equals);
 }
@@ -85,6 +88,14 @@ static void keep_earliest(struct record *winner, const struct record *loser)
     const struct field *other = &loser->fields[kind->earliest_field];
     if (!other->null && !kept->null && other->i < kept->i)
         kept->i = other->i;
+}
+
+/* An older version that comes late is not stored, but it was witnessed first; one without a
+ * version tells nothing of the order. */
+static void keep_witness(struct record *winner, const struct record *late)
+{
+    if (!late->fields[record_kinds[late->kind].version_field].null)
+        keep_earliest(winner, late);
 }
 
 static bool is_delete(const struct record *record)
@@ -132,6 +143,8 @@ void fold_record(struct fold *fold, struct record *record)
     }
     struct record **slot = find(fold, record, is_delete(record)), *known = *slot;
     if (known != NULL && !known->folded && !supersedes(record, known)) {
+        if (compare_versions(record, known) < 0 && !is_delete(record))
+            keep_witness(known, record);
         record->folded = true;
         return;
     }

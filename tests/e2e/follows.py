@@ -121,6 +121,16 @@ class Follows(unittest.TestCase):
         wait_until(lambda: wanted(sim) == expected, "the filter")
         self.assertEqual(column(home, "SELECT did FROM circle WHERE degree = 1"), expected)
 
+    def wait_for_histories(self, home, dids):
+        """Until what those shared before is read."""
+        wait_until(lambda: dids <= column(home, "SELECT did FROM follows WHERE backfill_completed")
+                   and not look(home, "SELECT 1 FROM backfill_queue"), "the history of follows")
+
+    def readings(self, sim, did):
+        """How often the feed of an account was asked for."""
+        path = "/_sim/requests?path=/xrpc/app.bsky.feed.getAuthorFeed"
+        return sum(did in line for line in lines(sim.get(path)))
+
     def refresh(self, daemon):
         daemon.process.send_signal(signal.SIGHUP)
 
@@ -144,7 +154,8 @@ class Follows(unittest.TestCase):
                                did != accounts(sim)[0]["did"] and
                                known[did]["status"] == "active")
                     gone, renamed, away, deleted = sorted(first)[:4]
-                    change(home, "DELETE FROM backfill_queue")
+                    self.wait_for_histories(home, first)
+                    read = self.readings(sim, renamed)
                     follow(sim, new)
                     follow(sim, gone, "DELETE")
                     act(sim, f"handle&did={renamed}")
@@ -159,11 +170,9 @@ class Follows(unittest.TestCase):
                                             f"'{renamed}'") == [[handle]], "the new handle")
                     # Whoever is away stays in the filter; only who is new is read back.
                     self.assertIn(away, wanted(sim))
-                    asked = column(home, "SELECT actor_did FROM backfill_queue UNION SELECT did "
-                                   "FROM follows WHERE backfill_completed")
-                    self.assertIn(new, asked)
-                    self.assertNotIn(renamed, column(home,
-                                                     "SELECT actor_did FROM backfill_queue"))
+                    self.wait_for_histories(home, {new})
+                    self.assertGreater(self.readings(sim, new), 0)
+                    self.assertEqual(self.readings(sim, renamed), read)
                     since = sim.stats()["last_time_us"]
                     sim.step(1500)
                     fresh = {uri for uri, row in truth_of(sim).items()
@@ -304,6 +313,78 @@ class Follows(unittest.TestCase):
                     daemon.stop()
                     self.assertNotIn(password, daemon.words())
                     self.assertNotIn("eyJ", daemon.words())
+        self.both_stores(run)
+
+    def command(self, home, sim, *words, code=0):
+        """A command without a daemon; what it wrote on either channel."""
+        done = subprocess.run([self.program, *words, "-c", "/dev/null",
+                               "--set", f"store.url={home.url}",
+                               "--set", f"store.data_dir={home.folder}",
+                               "--set", f"bluesky.appview=http://127.0.0.1:{sim.port}",
+                               "--set", "backfill.rate_limit_ms=0",
+                               "--set", "polling.retry_backoff_ms=100"],
+                              capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout, done.stderr
+
+    def test_polled_accounts_become_follows_and_back(self):
+        """R001-46 R001-130 R001-131 R001-133 R001-134"""
+        def run(home):
+            question = "SELECT user_handle, last_cursor, last_polled_at, posts_fetched_count " \
+                       "FROM poll_state ORDER BY 1"
+            with self.simulator() as sim:
+                begin_before_everything(home, sim)
+                self.command(home, sim, "migrate")
+                me = accounts(sim)[0]["handle"]
+                people = [a for a in accounts(sim) if a["did"] in listed(sim)][:58]
+                names = [a["handle"] for a in people] + ["nobody.example", "gone.example"]
+                for name in names:
+                    change(home, "INSERT INTO poll_state VALUES "
+                           f"('{name}', '2026-01-01T00:00:00.000Z', NULL, 3)")
+                before = look(home, question)
+                sim.arm("name=http&status=503&count=1000000")
+                self.command(home, sim, "migrate-follows", code=1)
+                self.assertEqual(followed(home), set())
+                sim.ask("DELETE", "/_sim/fault")
+                asked = sim.stats()["requests"]["GET /xrpc/app.bsky.actor.getProfiles"]
+                out, _ = self.command(home, sim, "migrate-follows", "--json")
+                self.assertEqual(json.loads(out), {"followed": 58, "unresolved":
+                                                   ["gone.example", "nobody.example"]})
+                self.assertEqual(sim.stats()["requests"]
+                                 ["GET /xrpc/app.bsky.actor.getProfiles"], asked + 3)
+                self.assertEqual(look(home, question), before)
+                self.assertEqual({tuple(row) for row in look(home, "SELECT did, handle, "
+                                                             "display_name FROM follows")},
+                                 {(a["did"], a["handle"], a["displayName"]) for a in people})
+                self.assertEqual(column(home, "SELECT actor_did FROM backfill_queue"),
+                                 {a["did"] for a in people})
+                _, words = self.command(home, sim, "migrate-follows")  # known ones are not asked
+                self.assertIn("nobody.example", words)
+                self.assertEqual(sim.stats()["requests"]
+                                 ["GET /xrpc/app.bsky.actor.getProfiles"], asked + 4)
+                with self.daemon(home, sim, [me]) as daemon:  # the actor's own list takes over
+                    expected = expected_after(sim, {a["did"] for a in people})
+                    self.wait_for_follows(home, sim, expected)
+                    wait_until(lambda: look(home, "SELECT count(*) FROM listings") == [["1"]],
+                               "the end of the old list")
+                    posts = {uri for uri in truth_of(sim) if uri.split("/")[2] in expected}
+                    wait_until(lambda: posts <= set(stored_in(daemon)), "the follows' posts")
+                    _, words = self.command(home, sim, "migrate-follows", code=1)
+                    self.assertIn("stop it first", words)
+                    daemon.stop()
+                _, words = self.command(home, sim, "migrate-follows", "--truncate", code=1)
+                self.assertIn("in use", words)
+                self.assertEqual(len(look(home, question)), len(names))
+                self.command(home, sim, "migrate-follows", "--truncate", "--set",
+                             "bluesky.mode=firehose")
+                self.assertEqual(look(home, question), [])
+                self.command(home, sim, "migrate-follows", "--rollback")
+                rows = dict((row[0], row[1]) for row in look(home, question))
+                self.assertEqual(set(rows), column(home, "SELECT handle FROM follows"))
+                authors = {uri.split("/")[2] for uri in posts}
+                handles = dict(look(home, "SELECT did, handle FROM follows"))
+                for did, handle in handles.items():
+                    self.assertEqual(rows[handle] is not None, did in authors, handle)
         self.both_stores(run)
 
     def test_those_whom_enough_follows_follow_count_as_second_degree(self):

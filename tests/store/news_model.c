@@ -75,8 +75,12 @@ static void fold_one(struct folded *folded, const struct model_act *act)
     }
     if (folded->has_delete && act->rev != MODEL_NO_REV && act->rev <= folded->delete.rev)
         return;
-    if (folded->has_put && folded->put.rev != MODEL_NO_REV && act->rev <= folded->put.rev)
+    if (folded->has_put && folded->put.rev != MODEL_NO_REV && act->rev <= folded->put.rev) {
+        bool late = act->rev != MODEL_NO_REV && act->rev < folded->put.rev;
+        if (late && act->at_us < folded->put.at_us)
+            folded->put.at_us = act->at_us;
         return;
+    }
     int64_t at_us =
         folded->has_put && folded->put.at_us < act->at_us ? folded->put.at_us : act->at_us;
     folded->put = *act;
@@ -103,12 +107,23 @@ static bool accepts(const struct news_model *model, const struct model_act *act)
     return act->version != post->version && (post->rev == MODEL_NO_REV || post->seq <= act->asof);
 }
 
+/* An older version that comes late is not stored, but tells when the post was first seen. */
+static void witness(struct news_model *model, const struct model_act *act)
+{
+    struct model_post *post = &model->posts[act->key];
+    if (post->stored && act->rev != MODEL_NO_REV && act->rev < post->rev &&
+        act->rev > model->tombstones[act->key] && act->at_us < post->shared_us)
+        post->shared_us = act->at_us;
+}
+
 static void put(struct news_model *model, const struct model_act *act)
 {
     struct model_post *post = &model->posts[act->key];
     struct model_content content = model_content(act->key, act->version);
-    if (!accepts(model, act))
+    if (!accepts(model, act)) {
+        witness(model, act);
         return;
+    }
     int64_t shared_us = post->stored && post->shared_us < act->at_us ? post->shared_us : act->at_us;
     int rev = act->rev == MODEL_NO_REV && post->stored ? post->rev : act->rev;
     *post = (struct model_post){.stored = true,
