@@ -79,6 +79,7 @@ static const struct statement statements[] = {
      "created_us = excluded.created_us, body = excluded.body, subject = excluded.subject, "
      "cid = excluded.cid, asof_seq = excluded.asof_seq, lent = excluded.lent, "
      "shared_us = CASE WHEN excluded.shared_us < post.shared_us "
+     "OR (post.kind = 2 AND excluded.kind < 2) "
      "THEN excluded.shared_us ELSE post.shared_us END WHERE " ACCEPTED},
     {.after = 1U << RECORD_POST, .sql =
      "INSERT INTO touched_posts (n, subject_n, own) SELECT p.n, NULL, 1 FROM post p "
