@@ -159,6 +159,8 @@ static pid_t start_daemon(const char *folder)
                                 "--set",  endpoint,
                                 "--set",  "serve.health_listen=",
                                 "--set",  "jetstream.fallback_endpoint=",
+                                "--set",  "bluesky.appview=http://127.0.0.1:9",
+                                "--set",  "cards.enabled=false",
                                 NULL};
     return spawn(argv, -1);
 }

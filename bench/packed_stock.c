@@ -16,10 +16,12 @@ static void pack_events(struct packed_stock *stock, struct world *world,
         event_json_v1(world, k, 0, &line);
         dictionary_compress(dictionary, text_bytes(&line), &packed);
         stock->start[k] = stock->frames.len;
-        stock->plain_bytes += line.len;
+        stock->plain_start[k] = stock->plain.len;
+        text_append(&stock->plain, line.data, line.len);
         text_append(&stock->frames, packed.data, packed.len);
     }
     stock->start[stock->count] = stock->frames.len;
+    stock->plain_start[stock->count] = stock->plain.len;
     text_free(&line);
     text_free(&packed);
 }
@@ -35,6 +37,7 @@ void packed_stock_init(struct packed_stock *stock, uint32_t events, uint32_t acc
     struct dictionary *dictionary = dictionary_train(&few, WIRE_V1, 20260811);
     world_grow(world, events);
     stock->start = memory_new_zeroed(events + 1, sizeof *stock->start);
+    stock->plain_start = memory_new_zeroed(events + 1, sizeof *stock->plain_start);
     pack_events(stock, world, dictionary);
     struct bytes bytes = dictionary_bytes(dictionary);
     text_append(&stock->dictionary, bytes.data, bytes.len);
@@ -53,7 +56,9 @@ void packed_stock_deinit(struct packed_stock *stock)
     text_free(&stock->frames);
     text_free(&stock->dictionary);
     text_free(&stock->follows);
+    text_free(&stock->plain);
     free(stock->start);
+    free(stock->plain_start);
 }
 
 struct bytes packed_stock_frame(const struct packed_stock *stock, size_t number)

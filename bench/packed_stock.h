@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * packed_stock.h - a stretch of a simulated firehose as it comes off the wire: one zstd frame per
- * event, with the dictionary to read them, and the accounts that somebody follows. */
+ * event, with the dictionary to read them; the same events as they are; and the accounts that
+ * somebody follows. */
 #ifndef BENCH_PACKED_STOCK_H
 #define BENCH_PACKED_STOCK_H
 
 #include "base/bytes.h"
 
 struct packed_stock {
-    struct text frames, dictionary;
-    size_t *start; /* of each frame, and the end of the last */
-    size_t count, plain_bytes;
+    struct text frames, plain, dictionary;
+    size_t *start, *plain_start; /* of each event, and the end of the last */
+    size_t count;
     struct text follows; /* DIDs of equal length, one after the other */
     size_t follow_count, did_len;
 };

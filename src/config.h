@@ -39,6 +39,10 @@ struct config {
             keep_trending_max_days;
     } retention;
     struct {
+        int64_t half_life_hours, single_domain_percent;
+        struct config_list mute_accounts, mute_domains, mute_words, weights;
+    } news;
+    struct {
         int64_t posts_per_page, max_concurrent, rate_limit_ms, max_retries;
     } backfill;
     struct {

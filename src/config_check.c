@@ -165,6 +165,17 @@ const char *config_check_actor(struct bytes value)
     return did || handle ? NULL : "a handle like you.bsky.social or a DID like did:plc:...";
 }
 
+const char *config_check_weight(struct bytes value)
+{
+    struct bytes actor = until(value, "=");
+    int64_t percent = -1;
+    bool ok =
+        actor.len + 1 < value.len && config_check_actor(actor) == NULL &&
+        bytes_to_i64(bytes_make(value.data + actor.len + 1, value.len - actor.len - 1), &percent) &&
+        percent >= 0 && percent <= 10000;
+    return ok ? NULL : "HANDLE=PERCENT or DID=PERCENT, from 0 to 10000";
+}
+
 const char *config_check_account(struct bytes value)
 {
     struct bytes kind = until(value, ":");

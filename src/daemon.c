@@ -362,6 +362,7 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
                                      .health_listen = or_none(config->serve.health_listen),
                                      .socket_path = text_string(&daemon->socket_path),
                                      .store_url = config->store.url,
+                                     .config = config,
                                      .health = tell_health,
                                      .metrics = tell_metrics,
                                      .status = tell_status,

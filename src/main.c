@@ -19,6 +19,7 @@ static const struct command commands[] = {
     {"providers", cmd_providers, "how each upstream fares"},
     {"handles", cmd_handles, "open queries"},
     {"backfill", cmd_backfill, "have the history of an account read"},
+    {"compare", cmd_compare, "the posts of two stores, side by side"},
     {"reset", cmd_reset, "forget where a source stands"},
     {"verify", cmd_verify, "compare the store with its own rules"},
     {"backup", cmd_backup, "copy the store while it is in use"},

@@ -23,7 +23,7 @@ const struct record_kind record_kinds[RECORD_ID_COUNT] = {
                            "created_us", "body", "subject", "subject_did", "subject_collection",
                            "subject_rkey", "cid", "asof_seq"),
                      TYPES(T, T, T, I, I, T, I, I, T, T, T, T, T, T, I), POST_FIELDS, 3, POST_REV,
-                     POST_SHARED_US, POST_OP, false},
+                     POST_SHARED_US, POST_OP, false, POST_KIND},
     [RECORD_LINK] = {"link",
                      NAMES("did", "collection", "rkey", "url", "rev", "reader_url", "domain",
                            "flags", "title", "description", "image_url"),

@@ -34,6 +34,7 @@ struct record_kind {
     int8_t earliest_field; /* a time that stays at its earliest; -1: none */
     int8_t op_field;       /* whether it is put or deleted; -1: there is no delete */
     bool latest_of_equals; /* of two of one version the later one wins, else the first */
+    uint8_t rank_field;    /* of two without a version the lower wins; 0: the later one */
 };
 
 extern const struct record_kind record_kinds[RECORD_ID_COUNT];

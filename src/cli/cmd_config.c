@@ -28,6 +28,9 @@ static int load(struct settings *settings, bool print)
         config_print(&settings->config, &out);
         code = put(&out);
     } else if (settings->loaded && settings->good) {
+        if (settings->config.serve.tokens_file[0] != '\0')
+            fputs("warning: serve.tokens_file has no effect yet: nobody is asked for a token\n",
+                  stderr);
         fputs("the configuration is good\n", stderr);
         code = EXIT_DONE;
     }

@@ -13,8 +13,8 @@
 
 #include "base/json_write.h"
 #include "query/handle.h"
-#include "store/reader_pool.h"
 #include "serve/server.h"
+#include "store/reader_pool.h"
 #include "sys/runtime.h"
 
 /* What routes may use of the server. */
@@ -39,7 +39,7 @@ typedef enum rc route_work_fn(struct request *request, struct store *store, stru
 #define ON_SOCKET (1u << LISTENER_SOCKET)
 
 struct route {
-    const char *method, *path; /* a GET route answers HEAD too */
+    const char *method, *path; /* a GET route answers HEAD too; `{}` in a path is any one part */
     unsigned listeners;        /* where it exists: ON_ALL, ON_MAIN or ON_SOCKET */
     route_fn *begin;
     route_work_fn *work; /* NULL: needs no store, `begin` answers */
@@ -54,6 +54,7 @@ struct request {
     struct MHD_Connection *connection;
     enum listener_kind from; /* the socket is trusted: no token is asked for */
     const struct route *route;
+    char path_part[64];                   /* what stood where the route has `{}` */
     uint8_t session[HANDLE_SESSION_SIZE]; /* zero: none was named */
     struct text body;
     size_t body_seen;       /* bytes that came, kept or not */

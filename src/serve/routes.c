@@ -53,6 +53,18 @@ static const struct route built_in[] = {
      .begin = status_begin,
      .work = status_work,
      .finish = status_finish},
+    {.method = "GET",
+     .path = "/api/trending",
+     .listeners = ON_MAIN,
+     .begin = trending_begin,
+     .work = trending_work,
+     .finish = trending_finish},
+    {.method = "GET",
+     .path = "/api/links/{}/posts",
+     .listeners = ON_MAIN,
+     .begin = link_posts_begin,
+     .work = link_posts_work,
+     .finish = trending_finish},
     {.method = "POST",
      .path = "/api/data/query-open",
      .listeners = ON_MAIN,
@@ -78,12 +90,29 @@ static bool is_method(const struct route *route, const char *method)
            (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);
 }
 
-static const struct route *search(const struct route *routes, size_t count,
-                                  const struct request *request, const char *method,
-                                  const char *path, const struct route **other)
+/* Whether the path is the route's; `{}` stands for one part of it, which is kept. */
+static bool is_path(const char *pattern, const char *path, struct request *request)
+{
+    const char *hole = strstr(pattern, "{}");
+    if (hole == NULL)
+        return strcmp(pattern, path) == 0;
+    size_t before = (size_t)(hole - pattern);
+    if (strncmp(pattern, path, before) != 0)
+        return false;
+    size_t len = strcspn(path + before, "/");
+    if (len == 0 || len >= sizeof request->path_part || strcmp(path + before + len, hole + 2) != 0)
+        return false;
+    memcpy(request->path_part, path + before, len);
+    request->path_part[len] = '\0';
+    return true;
+}
+
+static const struct route *search(const struct route *routes, size_t count, struct request *request,
+                                  const char *method, const char *path, const struct route **other)
 {
     for (size_t i = 0; i < count; i++) {
-        if ((routes[i].listeners >> request->from & 1) == 0 || strcmp(routes[i].path, path) != 0)
+        if ((routes[i].listeners >> request->from & 1) == 0 ||
+            !is_path(routes[i].path, path, request))
             continue;
         if (is_method(&routes[i], method))
             return &routes[i];

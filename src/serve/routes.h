@@ -2,7 +2,9 @@
  *
  * routes.h - which function answers which path.
  *
- * One table, searched in order, exact paths. Thread: the serving loop. */
+ * One table, searched in order, exact paths but for one part that a route leaves open.
+ *
+ * Thread: the serving loop. */
 #ifndef SERVE_ROUTES_H
 #define SERVE_ROUTES_H
 
@@ -19,6 +21,13 @@ void query_next_begin(struct request *request);
 enum rc query_next_work(struct request *request, struct store *store, struct err *err);
 void query_next_finish(struct request *request);
 void query_close_begin(struct request *request);
+
+/* What is shared. */
+void trending_begin(struct request *request);
+enum rc trending_work(struct request *request, struct store *store, struct err *err);
+void trending_finish(struct request *request);
+void link_posts_begin(struct request *request);
+enum rc link_posts_work(struct request *request, struct store *store, struct err *err);
 
 /* What each source is at. */
 void status_begin(struct request *request);

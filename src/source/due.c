@@ -115,18 +115,17 @@ static void look(void *arg)
 
 /* ---- answering ---- */
 
+/* Committed or not: what its rows say now, only the table knows. */
 static void answered(void *arg, struct batch *batch, enum rc rc)
 {
     struct due *due = arg;
+    (void)rc;
     assert(batch == due->under_way);
     due->under_way = NULL;
     for (size_t i = 0; i < due->options.items_max; i++) {
         struct due_item *item = &due->items[i];
-        if (item->place != DUE_STAGED || item->batch != batch)
-            continue;
-        item->batch = NULL;
-        item->place = rc == RC_OK ? DUE_SETTLED : DUE_READY;
-        due->counts.ready += item->place == DUE_READY;
+        if (item->place == DUE_STAGED && item->batch == batch)
+            item->place = DUE_SETTLED;
     }
     batch_give_back(batch);
     due_send(due);

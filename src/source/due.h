@@ -7,11 +7,12 @@
  * first, and a fixed number of them is held here (I6). Whoever works one off says what became of it
  * in the batch that holds what was found: done, again later, or given up (I2).
  *
- *   free -row-> READY -next-> RUNNING -done, later, dead-> STAGED -committed-> SETTLED -ask-> free
- *                 ^------put back-----'                      '--not committed--> READY
+ *   free -row-> READY -next-> RUNNING -done, later, dead-> STAGED -answered-> SETTLED -ask-> free
+ *                 ^------put back-----'
  *
  * Always holds: at most one question and one batch are under way; an item keeps its place until the
- * table was asked after its commit, so an answer from before cannot bring it back.
+ * table was asked after its batch was answered, so an older answer cannot bring it back, and one
+ * whose batch was not committed is found again.
  *
  * Owner: a source.  Thread: the ingest loop. */
 #ifndef SOURCE_DUE_H

@@ -69,8 +69,11 @@ static int compare_versions(const struct record *a, const struct record *b)
 static bool supersedes(const struct record *later, const struct record *earlier)
 {
     const struct record_kind *kind = &record_kinds[later->kind];
-    if (kind->version_field < 0 || earlier->fields[kind->version_field].null)
+    if (kind->version_field < 0)
         return true;
+    if (earlier->fields[kind->version_field].null)
+        return !later->fields[kind->version_field].null || kind->rank_field == 0 ||
+               later->fields[kind->rank_field].i <= earlier->fields[kind->rank_field].i;
     int order = compare_versions(later, earlier);
     return order > 0 || (order == 0 && kind->latest_of_equals);
 }

@@ -47,6 +47,15 @@ static const struct statement statements[] = {
     {.after = STATEMENT_AFTER_NEWS, .sql =
      "DELETE FROM shares WHERE n_posts = 0 AND (link_id, actor) IN "
      "(SELECT t.link_id, t.actor FROM touched_shares t)"},
+    /* Whoever has shared five links, none of another site than the first, pushes that site. */
+    {.after = STATEMENT_AFTER_NEWS, .sql =
+     "UPDATE actors SET pusher = m.pusher FROM (SELECT x.actor AS actor, CASE WHEN "
+     "(SELECT count(*) FROM (SELECT 1 FROM shares s WHERE s.actor = x.actor LIMIT 5) y) = 5 "
+     "AND NOT EXISTS (SELECT 1 FROM shares s CROSS JOIN links l WHERE s.actor = x.actor "
+     "AND l.id = s.link_id AND l.domain IS DISTINCT FROM x.domain) THEN 1 ELSE 0 END AS pusher "
+     "FROM (SELECT t.actor AS actor, min(l.domain) AS domain FROM touched_shares t "
+     "CROSS JOIN links l WHERE l.id = t.link_id GROUP BY t.actor) x) m "
+     "WHERE actors.id = m.actor AND actors.pusher <> m.pusher"},
     {.after = STATEMENT_AFTER_NEWS, .sql = "DELETE FROM touched_shares"},
     {.after = STATEMENT_AFTER_NEWS, .sql = "DELETE FROM touched_posts"},
 };

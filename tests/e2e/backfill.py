@@ -4,8 +4,10 @@ what is found gone in them, on both stores.
 
   backfill.py TIDEMARK TIDEMARK_SIM"""
 
+import json
 import os
 import sys
+from types import SimpleNamespace
 
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -13,7 +15,9 @@ sys.path.append(os.path.join(HERE, "..", "support"))
 
 from daemon_client import wait_until  # noqa: E402
 from fake_appview import FakeAppView, now_us  # noqa: E402
-from feed_bench import FeedBench, HOUR, MINUTE, main, queue_sql  # noqa: E402
+from feed_bench import FeedBench, HOUR, MINUTE, main, queue_sql, values  # noqa: E402
+from sim_client import Simulator, lines  # noqa: E402
+from truth_compare import begin_before_everything, to_us  # noqa: E402
 
 
 class Backfill(FeedBench):
@@ -181,6 +185,43 @@ class Backfill(FeedBench):
                 self.assertEqual(len(gaps), 1)
                 self.assertEqual(self.select(home, "SELECT count(*) FROM gaps "
                                                    "WHERE closed_us IS NULL"), "0")
+        self.both_stores(run)
+
+    def test_what_the_firehose_would_not_replay_is_read_from_feeds(self):
+        """R001-58 R001-62"""
+        def run(home):
+            with Simulator(self.sim_program, "--events", "4000", "--start-us", "now", "--gap-us",
+                           "4000000", "--accounts", "60", "--follows", "30",
+                           "--retention-hours", "1") as sim:
+                self.migrate(home)
+                begin_before_everything(home, sim)
+                accounts = [json.loads(line) for line in lines(sim.get("/_sim/accounts"))]
+                rows = [(account["did"], account["handle"]) for account in accounts
+                        if account["followed"]]
+                self.run_sql(home, [
+                    f"INSERT INTO follows (did, handle, backfill_completed) SELECT did, handle, "
+                    f"TRUE FROM (VALUES {values(rows)}) AS f(did, handle)"
+                    if home.kind == "postgres" else
+                    "INSERT INTO follows (did, handle, backfill_completed) VALUES "
+                    + values([(*row, 1) for row in rows]),
+                    "INSERT INTO circle (did, degree, sources) VALUES " +
+                    values([(did, 1, 1) for did, _ in rows])])
+                view = SimpleNamespace(address=sim.address)
+                endpoint = f"ws://127.0.0.1:{sim.port}/subscribe"
+                with self.daemon(home, view, endpoint=endpoint) as daemon:
+                    wait_until(lambda: self.select(
+                        home, "SELECT count(*) FROM gaps WHERE closed_us IS NOT NULL") == "1" or
+                        daemon.ended(), "a gap that closes")
+                    self.wait_for_queue(daemon, 0)
+                    stored = self.stored(daemon)
+                    daemon.stop()
+                records = [json.loads(line) for line in lines(sim.get("/_sim/truth?follows=1"))[1:]]
+                everybody = {json.loads(line)["uri"] for line in lines(sim.get("/_sim/truth"))[1:]}
+                since = sim.stats()["first_time_us"] - MINUTE
+                wanted = {record["uri"] for record in records if to_us(record["createdAt"]) >= since
+                          and (record["kind"] == "post" or record["subject"] in everybody)}
+                self.assertGreater(len(wanted), 300)
+                self.assertEqual(wanted - set(stored), set())
         self.both_stores(run)
 
     def test_an_account_that_is_gone_leaves_the_queue_and_is_looked_for_again(self):

@@ -8,6 +8,7 @@ happened.
 import json
 import os
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -481,6 +482,26 @@ class Jetstream(unittest.TestCase):
                         self.check(daemon, sim)
                         daemon.stop()
                     sim.step(2)
+        self.both_stores(run)
+
+    def test_it_ends_soon_whatever_it_waits_for(self):
+        """R001-14: while a host does not answer, in the midst of TLS, and idle"""
+        def run(home):
+            for scheme in ("ws", "wss"):
+                with socket.create_server(("127.0.0.1", 0)) as listener:
+                    address = f"{scheme}://127.0.0.1:{listener.getsockname()[1]}/subscribe"
+                    with Daemon(self.program, home,
+                                (f"jetstream.endpoint={address}",
+                                 "jetstream.fallback_endpoint=")) as daemon:
+                        listener.settimeout(60)
+                        peer, _ = listener.accept()
+                        self.assertTrue(peer.recv(1))  # it has said its word and waits
+                        daemon.stop()
+                        peer.close()
+            with self.simulator(events=10) as sim:
+                with Daemon(self.program, home, plain(sim, "/subscribe")) as daemon:
+                    daemon.wait_for(lambda health: health["websocket_connected"], "a line")
+                    daemon.stop()
         self.both_stores(run)
 
     def test_the_cursor_file_follows_the_database(self):

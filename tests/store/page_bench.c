@@ -9,9 +9,6 @@
 
 #include <cmocka.h>
 
-enum fixture_kind page_bench_kind;
-unsigned page_bench_executed;
-
 void page_bench_run(struct bench *bench, const char *sql)
 {
     assert_ok(bench->store->ops->script(bench->store, sql, &bench->err));
@@ -22,20 +19,20 @@ int page_bench_set_up(void **state)
     struct bench *bench = calloc(1, sizeof *bench);
     struct store_position position;
     unsigned applied;
-    fixture_open(&bench->fixture, page_bench_kind);
+    fixture_open(&bench->fixture, both_stores_kind);
     assert_ok(store_open(bench->fixture.url, STORE_WRITE, &bench->store, &bench->err));
     assert_ok(store_migrate(bench->store, &applied, &bench->err));
     assert_ok(store_claim(bench->store, "test", NULL, 1, &position, &bench->err));
     page_bench_run(
         bench,
-        page_bench_kind == FIXTURE_SQLITE
+        both_stores_kind == FIXTURE_SQLITE
             ? "CREATE TABLE thing (n INTEGER PRIMARY KEY, a INTEGER NOT NULL, b TEXT, f REAL)"
             : "CREATE TABLE thing (n BIGINT PRIMARY KEY, a BIGINT NOT NULL, "
               "b TEXT COLLATE \"C\", f DOUBLE PRECISION)");
     bench->doc = json_doc_new(8 << 20, JSON_DEPTH_MAX);
     bench->handles = handles_new(0, 0);
     *state = bench;
-    page_bench_executed++;
+    both_stores_executed++;
     return 0;
 }
 

@@ -6,7 +6,7 @@
 #ifndef TESTS_PAGE_BENCH_H
 #define TESTS_PAGE_BENCH_H
 
-#include "fixture.h"
+#include "both_stores.h"
 #include "query/handle.h"
 #include "store/store.h"
 
@@ -30,8 +30,6 @@ struct bench {
             fail_msg("%s: %s / %s", rc_name(got_), bench->err.text, bench->refusal.err.text);      \
     } while (0)
 
-extern enum fixture_kind page_bench_kind; /* where tests run now */
-extern unsigned page_bench_executed;
 extern const struct collection page_bench_things;
 
 int page_bench_set_up(void **state);

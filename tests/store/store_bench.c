@@ -4,21 +4,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum fixture_kind store_bench_kind;
-unsigned store_bench_executed;
-
 int store_bench_set_up(void **state)
 {
     struct bench *bench = calloc(1, sizeof *bench);
     unsigned applied;
-    fixture_open(&bench->fixture, store_bench_kind);
+    fixture_open(&bench->fixture, both_stores_kind);
     assert_ok(store_open(bench->fixture.url, STORE_WRITE, &bench->store, &bench->err));
     assert_ok(store_migrate(bench->store, &applied, &bench->err));
     assert_ok(store_claim(bench->store, "test", NULL, 1, &bench->position, &bench->err));
     bench->commit = commit_new();
     arena_init(&bench->batch.arena, 1 << 20);
     *state = bench;
-    store_bench_executed++;
+    both_stores_executed++;
     return 0;
 }
 
@@ -100,18 +97,4 @@ const char *word(struct bench *bench, const char *sql)
 void run_script(struct bench *bench, const char *sql)
 {
     assert_ok(bench->store->ops->script(bench->store, sql, &bench->err));
-}
-
-static int run_on(enum fixture_kind kind, const struct CMUnitTest *tests, size_t count)
-{
-    store_bench_kind = kind;
-    store_bench_executed = 0;
-    int failed = _cmocka_run_group_tests(fixture_kind_name(kind), tests, count, NULL, NULL);
-    printf("store=%s tests=%u\n", fixture_kind_name(kind), store_bench_executed);
-    return failed;
-}
-
-int store_bench_run_both(const struct CMUnitTest *tests, size_t count)
-{
-    return run_on(FIXTURE_SQLITE, tests, count) + run_on(FIXTURE_POSTGRES, tests, count);
 }

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * store_bench.h - a claimed store, a batch to fill, and short ways to write and to look.
- *
- * `store_bench_kind` says which database the next set-up takes; `store_bench_executed` counts. */
+ * store_bench.h - a claimed store, a batch to fill, and short ways to write and to look. */
 #ifndef TESTS_STORE_BENCH_H
 #define TESTS_STORE_BENCH_H
 
-#include "fixture.h"
+#include "both_stores.h"
 #include "store/commit.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 struct bench {
     struct fixture fixture;
@@ -23,9 +15,6 @@ struct bench {
     struct batch batch;
     struct err err;
 };
-
-extern enum fixture_kind store_bench_kind;
-extern unsigned store_bench_executed;
 
 #define assert_ok(rc_)                                                                             \
     do {                                                                                           \
@@ -51,7 +40,5 @@ void run_script(struct bench *bench, const char *sql);
  * next call. */
 int64_t number(struct bench *bench, const char *sql);
 const char *word(struct bench *bench, const char *sql);
-/* Runs the group on both stores, prints how many ran on each, and gives the failures. */
-int store_bench_run_both(const struct CMUnitTest *tests, size_t count);
 
 #endif

@@ -234,12 +234,12 @@ static void a_deep_page_is_found_by_the_index(void **state)
         .collection = posts, .order = &order, .fence_n = 20001, .after = &after, .rows_max = 101};
     seek_build(&seek, &sql);
     text_appendf(&explain, "%s %s",
-                 page_bench_kind == FIXTURE_SQLITE ? "EXPLAIN QUERY PLAN" : "EXPLAIN",
+                 both_stores_kind == FIXTURE_SQLITE ? "EXPLAIN QUERY PLAN" : "EXPLAIN",
                  text_string(&sql.text));
     assert_ok(store_query(bench->store, text_string(&explain), sql.params, sql.param_count,
                           take_plan, &plan, &bench->err));
     const char *words = text_string(&plan);
-    if (page_bench_kind == FIXTURE_SQLITE) {
+    if (both_stores_kind == FIXTURE_SQLITE) {
         assert_non_null(strstr(words, "INDEX post_shared (shared_us=? AND n<?"));
         assert_non_null(strstr(words, "INDEX post_shared (shared_us<?"));
         assert_null(strstr(words, "SCAN t"));
@@ -255,7 +255,7 @@ static void a_deep_page_is_found_by_the_index(void **state)
     row_key_clear(&after);
 }
 
-static int run_on(enum fixture_kind which)
+int main(void)
 {
 #define ON_STORE(test)                                                                             \
     cmocka_unit_test_setup_teardown(test, page_bench_set_up, page_bench_tear_down)
@@ -270,14 +270,5 @@ static int run_on(enum fixture_kind which)
         ON_STORE(every_built_in_collection_can_be_paged),
         ON_STORE(a_deep_page_is_found_by_the_index),
     };
-    page_bench_kind = which;
-    page_bench_executed = 0;
-    int failed = cmocka_run_group_tests_name(fixture_kind_name(which), tests, NULL, NULL);
-    printf("store=%s tests=%u\n", fixture_kind_name(which), page_bench_executed);
-    return failed;
-}
-
-int main(void)
-{
-    return run_on(FIXTURE_SQLITE) + run_on(FIXTURE_POSTGRES);
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

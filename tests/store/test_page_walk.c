@@ -184,7 +184,7 @@ static void walk_to_the_end(struct model *model)
         size_t count = page_bench_ask(model->bench, below(model, 2) ? number : -1, ids, &has_more);
         expect_rows(there + skip, wanted, ids, count);
         assert_int_equal(has_more, skip + wanted < total);
-        text_append(&everything[page_bench_kind], model->bench->page.items.data,
+        text_append(&everything[both_stores_kind], model->bench->page.items.data,
                     model->bench->page.items.len);
         for (size_t i = 0; i < count; i++)
             there[skip + i]->delivered++;
@@ -259,23 +259,14 @@ static void a_row_that_keeps_its_key_is_delivered_exactly_once(void **state)
     free(model);
 }
 
-static int run_on(enum fixture_kind which)
+int main(void)
 {
 #define ON_STORE(test)                                                                             \
     cmocka_unit_test_setup_teardown(test, page_bench_set_up, page_bench_tear_down)
     const struct CMUnitTest tests[] = {
         ON_STORE(a_row_that_keeps_its_key_is_delivered_exactly_once),
     };
-    page_bench_kind = which;
-    page_bench_executed = 0;
-    int failed = cmocka_run_group_tests_name(fixture_kind_name(which), tests, NULL, NULL);
-    printf("store=%s tests=%u\n", fixture_kind_name(which), page_bench_executed);
-    return failed;
-}
-
-int main(void)
-{
-    int failed = run_on(FIXTURE_SQLITE) + run_on(FIXTURE_POSTGRES);
+    int failed = both_stores_run(tests, sizeof tests / sizeof tests[0]);
     if (!bytes_equal(text_bytes(&everything[0]), text_bytes(&everything[1]))) {
         printf("the two stores gave different pages\n");
         failed++;

@@ -49,6 +49,23 @@ static void equal_keys_in_one_commit_are_folded_by_revision(void **state)
     assert_int_equal(number(bench, "SELECT shared_us FROM posts"), 101);
 }
 
+/* What others share of it does not undo that its author posted it. */
+static void a_post_seen_as_somebodys_subject_stays_a_post(void **state)
+{
+    struct bench *bench = *state;
+    for (int i = 0; i < 2; i++) {
+        const char *did = i == 0 ? "did:plc:a" : "did:plc:b";
+        for (int k = 0; k < 2; k++) {
+            struct record *post = add_post(bench, did, "1", NULL, 0, 100, "said");
+            batch_set_int(post, POST_ASOF_SEQ, 0);
+            if (k == i)
+                batch_set_int(post, POST_KIND, POST_KIND_SUBJECT);
+        }
+    }
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM posts"), 2);
+}
+
 static void an_edit_wins_by_revision_in_any_order(void **state)
 {
     struct bench *bench = *state;
@@ -338,6 +355,7 @@ int main(void)
         ON_STORE(rows_and_cursor_commit_together),
         ON_STORE(the_same_event_again_changes_nothing),
         ON_STORE(equal_keys_in_one_commit_are_folded_by_revision),
+        ON_STORE(a_post_seen_as_somebodys_subject_stays_a_post),
         ON_STORE(an_edit_wins_by_revision_in_any_order),
         ON_STORE(a_deleted_post_stays_deleted_when_its_creation_is_replayed),
         ON_STORE(a_delete_that_comes_first_is_remembered),
@@ -359,5 +377,5 @@ int main(void)
         ON_STORE(a_reset_forgets_one_stream_only),
         ON_STORE(ingest_numbers_are_never_given_twice),
     };
-    return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

@@ -3,7 +3,7 @@
  * Blocks whose children are fetched out of order, on both stores: watermark, owed work and commit
  * together, with failing gateways, a reorganised chain and a crash after every step. The truth is
  * computed from the chain and the gateways' fates alone. */
-#include "fixture.h"
+#include "both_stores.h"
 #include "ingest/owed.h"
 #include "ingest/watermark.h"
 #include "store/commit.h"
@@ -57,9 +57,6 @@ struct process {
     uint64_t random;
     struct err err;
 };
-
-static enum fixture_kind kind;
-static unsigned executed;
 
 #define assert_ok(rc_)                                                                             \
     do {                                                                                           \
@@ -363,7 +360,7 @@ static int set_up(void **state)
 {
     struct process *p = calloc(1, sizeof *p);
     unsigned applied;
-    fixture_open(&p->fixture, kind);
+    fixture_open(&p->fixture, both_stores_kind);
     assert_ok(store_open(p->fixture.url, STORE_WRITE, &p->store, &p->err));
     assert_ok(store_migrate(p->store, &applied, &p->err));
     store_close(p->store);
@@ -371,7 +368,7 @@ static int set_up(void **state)
     p->random = 20251115;
     start(p);
     *state = p;
-    executed++;
+    both_stores_executed++;
     return 0;
 }
 
@@ -598,7 +595,7 @@ static void a_second_delivery_of_stored_blocks_is_free(void **state)
         assert_true(p->world.asked[uri] == 0 || p->world.fate[uri] == GONE);
 }
 
-static int run_on(enum fixture_kind which)
+int main(void)
 {
 #define ON_STORE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -607,14 +604,5 @@ static int run_on(enum fixture_kind which)
         ON_STORE(a_crash_after_any_step_loses_nothing),
         ON_STORE(a_second_delivery_of_stored_blocks_is_free),
     };
-    kind = which;
-    executed = 0;
-    int failed = cmocka_run_group_tests_name(fixture_kind_name(which), tests, NULL, NULL);
-    printf("store=%s tests=%u\n", fixture_kind_name(which), executed);
-    return failed;
-}
-
-int main(void)
-{
-    return run_on(FIXTURE_SQLITE) + run_on(FIXTURE_POSTGRES);
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

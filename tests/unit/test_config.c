@@ -69,7 +69,7 @@ static void other_settings_of_the_seeds_have_their_defaults(void **state)
     struct loaded a = load("");
     const struct config *c = &a.config;
     expect_good(&a);
-    /* R001-89, R001-90 (accepted, default as corrected to the v2 hosts) */
+    /* R001-02, R001-89, R001-90 (accepted, default as corrected to the v2 hosts) */
     assert_string_equal(c->jetstream.endpoint, "wss://jetstream.us-west.bsky.network");
     assert_string_equal(c->jetstream.fallback_endpoint, "wss://jetstream.us-east.bsky.network");
     /* R001-91, R001-92, R001-96, R001-98 (accepted, default) */

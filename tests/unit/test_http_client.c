@@ -1,155 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/arena.h"
-#include "script_server.h"
-#include "sys/network.h"
-#include "tls_script.h"
+#include "http_bench.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-enum { CALLS_MAX = 64 };
-
-struct bench {
-    struct loop *loop;
-    struct runtime *runtime;
-    struct network *network;
-    struct script_server *server;
-    const char *answer; /* what the server says to each request; NULL: nothing */
-    struct text answer_text;
-    script_fn *script; /* instead of the answer */
-    bool hang_up;
-    struct text heard; /* all requests */
-    size_t requests;
-
-    struct http_call *calls[CALLS_MAX];
-    size_t told, wanted;
-    bool inside;
-    /* of the last one told */
-    enum rc rc;
-    int status;
-    int64_t retry_after_ms;
-    struct text body, headers, effective_url;
-    struct err err;
-};
-
-/* ---- the client ---- */
-
-static void on_told(void *arg, const struct http_response *response)
-{
-    struct bench *bench = arg;
-    assert_false(bench->inside);
-    bench->rc = response->rc;
-    bench->status = response->status;
-    bench->err = response->err;
-    bench->retry_after_ms = response->retry_after_ms;
-    text_clear(&bench->body);
-    text_clear(&bench->headers);
-    text_clear(&bench->effective_url);
-    if (response->rc == RC_OK) {
-        for (size_t i = 0; i < ARENA_PAD; i++)
-            assert_int_equal(response->body.data[response->body.len + i], 0);
-        text_append(&bench->body, response->body.data, response->body.len);
-        text_append_string(&bench->headers, "|");
-        if (response->headers.len > 0)
-            text_append(&bench->headers, response->headers.data, response->headers.len);
-    }
-    text_append_string(&bench->effective_url, response->effective_url);
-    if (++bench->told == bench->wanted)
-        loop_stop(bench->loop);
-}
-
-static struct http_call *ask(struct bench *bench, const char *path, struct http_request request)
-{
-    char url[256];
-    if (request.url == NULL) {
-        assert_non_null(path);
-        snprintf(url, sizeof url, "http://127.0.0.1:%u%s", script_server_port(bench->server), path);
-        request.url = url;
-    }
-    bench->inside = true;
-    struct http_call *call =
-        bench->runtime->ops->http_send(bench->runtime, &request, on_told, bench);
-    bench->inside = false;
-    assert_non_null(call);
-    return call;
-}
-
-/* Asks once and waits for the end. */
-static void fetch(struct bench *bench, const char *path, struct http_request request)
-{
-    bench->wanted = bench->told + 1;
-    ask(bench, path, request);
-    loop_run(bench->loop);
-    assert_int_equal(bench->told, bench->wanted);
-}
-
-static void assert_says(struct bench *bench, enum rc rc, const char *words)
-{
-    if (bench->rc != rc || strstr(bench->err.text, words) == NULL)
-        fail_msg("%s \"%s\" is not %s \"%s\"", rc_name(bench->rc), bench->err.text, rc_name(rc),
-                 words);
-}
-
-/* ---- the server ---- */
-
-static void serve(struct script_conn *conn, bool ended)
-{
-    struct bench *bench = conn->arg;
-    if (ended)
-        return;
-    if (bench->script != NULL) {
-        bench->script(conn, ended);
-        return;
-    }
-    size_t len;
-    while ((len = script_head_len(conn)) > 0) {
-        text_append(&bench->heard, conn->received.data, len);
-        script_take(conn, len);
-        bench->requests++;
-        if (bench->answer_text.len > 0)
-            script_send(conn, text_bytes(&bench->answer_text));
-        else if (bench->answer != NULL)
-            script_say(conn, bench->answer);
-        if (bench->hang_up)
-            script_hang_up(conn);
-    }
-}
-
-static int start_with(void **state, struct network_options options)
-{
-    struct bench *bench = memory_new_zeroed(1, sizeof *bench);
-    bench->loop = loop_new();
-    bench->runtime = loop_runtime(bench->loop);
-    bench->network = network_new(bench->loop, &options);
-    bench->server = script_server_new(bench->loop, serve, bench);
-    *state = bench;
-    return 0;
-}
-
-static int start(void **state)
-{
-    return start_with(state, (struct network_options){0});
-}
-
-static int finish(void **state)
-{
-    struct bench *bench = *state;
-    network_free(bench->network);
-    script_server_free(bench->server);
-    loop_free(bench->loop);
-    text_free(&bench->answer_text);
-    text_free(&bench->heard);
-    text_free(&bench->body);
-    text_free(&bench->headers);
-    text_free(&bench->effective_url);
-    free(bench);
-    return 0;
-}
 
 /* ---- answers ---- */
 
@@ -315,7 +169,7 @@ static void a_refused_connection_is_no_answer(void **state)
 {
     struct bench *bench = *state;
     char url[64];
-    struct script_server *gone = script_server_new(bench->loop, serve, bench);
+    struct script_server *gone = script_server_new(bench->loop, drip_answer, bench);
     snprintf(url, sizeof url, "http://127.0.0.1:%u/", script_server_port(gone));
     script_server_free(gone);
     fetch(bench, NULL, (struct http_request){.url = url});
@@ -353,77 +207,6 @@ static void endless_headers_are_refused(void **state)
     assert_says(bench, RC_REJECT, "headers are over");
 }
 
-/* ---- admission ---- */
-
-static void hold(struct script_conn *conn, bool ended)
-{
-    struct bench *bench = conn->arg;
-    if (ended || conn->step != 0 || script_head_len(conn) == 0)
-        return;
-    conn->step = 1;
-    if (++bench->requests == 3)
-        loop_stop(bench->loop);
-}
-
-static int start_narrow(void **state)
-{
-    return start_with(state,
-                      (struct network_options){.http_host_calls_max = 3, .http_queue_max = 5});
-}
-
-static void a_host_gets_only_so_many_at_once(void **state)
-{
-    struct bench *bench = *state;
-    const struct runtime_ops *ops = bench->runtime->ops;
-    bench->script = hold;
-    bench->wanted = 1;
-    for (size_t i = 0; i < 8; i++)
-        bench->calls[i] = ask(bench, "/", (struct http_request){0});
-    loop_run(bench->loop);
-    assert_int_equal(bench->requests, 3);
-    assert_int_equal(script_server_accepted(bench->server), 3);
-    /* Three are under way and five wait: the ninth is one too many. */
-    ask(bench, "/", (struct http_request){0});
-    loop_run(bench->loop);
-    assert_says(bench, RC_RETRY, "queue full");
-    bench->wanted = 2;
-    for (size_t i = 0; i < 8; i++)
-        ops->http_cancel(bench->runtime, bench->calls[i]);
-    bench->script = NULL;
-    bench->answer = "HTTP/1.1 204 No\r\n\r\n";
-    ask(bench, "/", (struct http_request){0});
-    loop_run(bench->loop);
-    assert_int_equal(bench->status, 204);
-    assert_int_equal(bench->told, 2);
-}
-
-static void all_that_wait_get_their_turn(void **state)
-{
-    struct bench *bench = *state;
-    bench->answer = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
-    bench->wanted = 8;
-    for (size_t i = 0; i < 8; i++)
-        ask(bench, "/", (struct http_request){0});
-    loop_run(bench->loop);
-    assert_int_equal(bench->told, 8);
-    assert_int_equal(bench->requests, 8);
-    assert_true(script_server_accepted(bench->server) <= 3);
-}
-
-static void a_cancelled_exchange_calls_nobody(void **state)
-{
-    struct bench *bench = *state;
-    const struct runtime_ops *ops = bench->runtime->ops;
-    struct http_call *call = ask(bench, "/", (struct http_request){0});
-    ops->http_cancel(bench->runtime, call);
-    call = ask(bench, NULL, (struct http_request){.url = "nonsense://x"});
-    ops->http_cancel(bench->runtime, call);
-    bench->answer = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
-    fetch(bench, "/", (struct http_request){0});
-    assert_int_equal(bench->told, 1);
-    ask(bench, "/", (struct http_request){0}); /* left to the network's end */
-}
-
 static void an_unusable_request_is_told_from_a_later_turn(void **state)
 {
     struct bench *bench = *state;
@@ -436,17 +219,6 @@ static void an_unusable_request_is_told_from_a_later_turn(void **state)
     struct http_header header = {"X-Test", "a\r\nX-Evil: b"};
     fetch(bench, "/", (struct http_request){.headers = &header, .header_count = 1});
     assert_says(bench, RC_REJECT, "line break");
-}
-
-static void a_certificate_nobody_signed_is_refused(void **state)
-{
-    struct bench *bench = *state;
-    char url[64];
-    struct tls_script *tls = tls_script_new();
-    snprintf(url, sizeof url, "https://127.0.0.1:%u/", tls_script_port(tls));
-    fetch(bench, NULL, (struct http_request){.url = url});
-    assert_says(bench, RC_RETRY, "self-signed certificate");
-    tls_script_free(tls);
 }
 
 static void a_stranger_cannot_name_this_machine(void **state)
@@ -477,8 +249,6 @@ static void a_stranger_cannot_name_this_machine(void **state)
     assert_int_equal(script_server_accepted(bench->server), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, finish)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -494,11 +264,7 @@ int main(void)
         TEST(a_server_that_says_nothing_is_left_after_its_time),
         TEST(a_body_over_the_cap_is_refused),
         TEST(endless_headers_are_refused),
-        cmocka_unit_test_setup_teardown(a_host_gets_only_so_many_at_once, start_narrow, finish),
-        cmocka_unit_test_setup_teardown(all_that_wait_get_their_turn, start_narrow, finish),
-        TEST(a_cancelled_exchange_calls_nobody),
         TEST(an_unusable_request_is_told_from_a_later_turn),
-        TEST(a_certificate_nobody_signed_is_refused),
         TEST(a_stranger_cannot_name_this_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tls_script.h"
 
+#include "test_certificate.h"
 #include "ws_script.h"
 
 #include <netinet/in.h>
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +17,7 @@ struct tls_script {
     int listener;
     unsigned port;
     pthread_t thread;
-    EVP_PKEY *key;
-    X509 *certificate;
-    char ca_file[64];
+    struct test_certificate certificate;
 };
 
 static void check(bool ok)
@@ -28,29 +26,23 @@ static void check(bool ok)
         abort();
 }
 
-static void make_certificate(struct tls_script *tls)
+static void put_answer(struct text *out, struct script_conn *conn)
 {
-    tls->key = EVP_EC_gen("P-256");
-    tls->certificate = X509_new();
-    check(tls->key != NULL && tls->certificate != NULL);
-    X509 *x = tls->certificate;
-    X509_set_version(x, 2);
-    ASN1_INTEGER_set(X509_get_serialNumber(x), 1);
-    X509_gmtime_adj(X509_getm_notBefore(x), -3600);
-    X509_gmtime_adj(X509_getm_notAfter(x), 3600);
-    X509_set_pubkey(x, tls->key);
-    X509_NAME *name = X509_get_subject_name(x);
-    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)"test", -1, -1, 0);
-    X509_set_issuer_name(x, name);
-    X509_EXTENSION *names =
-        X509V3_EXT_conf_nid(NULL, NULL, NID_subject_alt_name, "IP:127.0.0.1,DNS:localhost");
-    check(names != NULL && X509_add_ext(x, names, -1) == 1);
-    X509_EXTENSION_free(names);
-    check(X509_sign(x, tls->key, EVP_sha256()) > 0);
-    snprintf(tls->ca_file, sizeof tls->ca_file, "/tmp/tls_script_XXXXXX");
-    int fd = mkstemp(tls->ca_file);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-    check(file != NULL && PEM_write_X509(file, x) == 1 && fclose(file) == 0);
+    char *message = memory_new(TLS_SCRIPT_BYTES);
+    memset(message, 's', TLS_SCRIPT_BYTES);
+    if (script_heard(conn, "Upgrade: websocket")) {
+        text_append_string(out, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+                                "Connection: Upgrade\r\nSec-WebSocket-Accept: ");
+        ws_script_put_accept(out, conn);
+        text_append_string(out, "\r\n\r\n");
+        ws_script_put(out, true, 2, bytes_make(message, TLS_SCRIPT_BYTES));
+        ws_script_put(out, true, 8, bytes_of("\x03\xe8"));
+    } else {
+        text_appendf(out, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n",
+                     TLS_SCRIPT_BYTES);
+        text_append(out, message, TLS_SCRIPT_BYTES);
+    }
+    free(message);
 }
 
 static void converse(SSL *ssl)
@@ -65,19 +57,11 @@ static void converse(SSL *ssl)
     }
     if (script_head_len(&conn) > 0) {
         struct text out = {0};
-        char *message = memory_new(TLS_SCRIPT_BYTES);
-        memset(message, 's', TLS_SCRIPT_BYTES);
-        text_append_string(&out, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
-                                 "Connection: Upgrade\r\nSec-WebSocket-Accept: ");
-        ws_script_put_accept(&out, &conn);
-        text_append_string(&out, "\r\n\r\n");
-        ws_script_put(&out, true, 2, bytes_make(message, TLS_SCRIPT_BYTES));
-        ws_script_put(&out, true, 8, bytes_of("\x03\xe8"));
+        put_answer(&out, &conn);
         SSL_write(ssl, out.data, (int)out.len);
         /* Until the client is gone: it answers the close frame first. */
         while (SSL_read(ssl, buffer, sizeof buffer) > 0)
             continue;
-        free(message);
         text_free(&out);
     }
     text_free(&conn.received);
@@ -87,8 +71,9 @@ static void *serve(void *arg)
 {
     struct tls_script *tls = arg;
     SSL_CTX *context = SSL_CTX_new(TLS_server_method());
-    check(context != NULL && SSL_CTX_use_certificate(context, tls->certificate) == 1 &&
-          SSL_CTX_use_PrivateKey(context, tls->key) == 1);
+    check(context != NULL &&
+          SSL_CTX_use_certificate_file(context, tls->certificate.file, SSL_FILETYPE_PEM) == 1 &&
+          SSL_CTX_use_PrivateKey_file(context, tls->certificate.key_file, SSL_FILETYPE_PEM) == 1);
     int fd = accept(tls->listener, NULL, NULL);
     SSL *ssl = SSL_new(context);
     check(ssl != NULL);
@@ -107,7 +92,7 @@ struct tls_script *tls_script_new(void)
     struct sockaddr_in address = {.sin_family = AF_INET};
     socklen_t len = sizeof address;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    make_certificate(tls);
+    test_certificate_make(&tls->certificate);
     tls->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     check(tls->listener >= 0 &&
           bind(tls->listener, (const struct sockaddr *)&address, sizeof address) == 0 &&
@@ -125,7 +110,7 @@ unsigned tls_script_port(const struct tls_script *tls)
 
 const char *tls_script_ca_file(const struct tls_script *tls)
 {
-    return tls->ca_file;
+    return tls->certificate.file;
 }
 
 void tls_script_free(struct tls_script *tls)
@@ -133,8 +118,6 @@ void tls_script_free(struct tls_script *tls)
     shutdown(tls->listener, SHUT_RDWR);
     pthread_join(tls->thread, NULL);
     close(tls->listener);
-    unlink(tls->ca_file);
-    X509_free(tls->certificate);
-    EVP_PKEY_free(tls->key);
+    test_certificate_remove(&tls->certificate);
     free(tls);
 }

@@ -2,8 +2,9 @@
  *
  * tls_script.h - a TLS server for one connection, with a certificate made on the spot.
  *
- * It runs on a thread of its own: accepts, shakes hands, answers a websocket upgrade, sends one
- * binary message of TLS_SCRIPT_BYTES times 's' and a close frame with code 1000. */
+ * It runs on a thread of its own: accepts, shakes hands and answers. A websocket upgrade gets one
+ * binary message of TLS_SCRIPT_BYTES times 's' and a close frame with code 1000, any other request
+ * the same bytes as a body. */
 #ifndef TEST_TLS_SCRIPT_H
 #define TEST_TLS_SCRIPT_H
 

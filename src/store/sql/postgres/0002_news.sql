@@ -10,8 +10,11 @@ CREATE TABLE actors (
     handle_us BIGINT,
     display_name TEXT COLLATE "C",
     avatar TEXT COLLATE "C",
-    profile_us BIGINT
+    profile_us BIGINT,
+    pusher BIGINT NOT NULL DEFAULT 0 -- 1: shared five links or more, all of one site
 );
+CREATE INDEX actors_handle ON actors (handle);
+CREATE INDEX actors_pusher ON actors (id) WHERE pusher = 1;
 
 CREATE TABLE post (
     n BIGINT PRIMARY KEY,

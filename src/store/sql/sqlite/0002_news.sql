@@ -10,8 +10,11 @@ CREATE TABLE actors (
     handle_us INTEGER,
     display_name TEXT,
     avatar TEXT,
-    profile_us INTEGER
+    profile_us INTEGER,
+    pusher INTEGER NOT NULL DEFAULT 0 -- 1: shared five links or more, all of one site
 );
+CREATE INDEX actors_handle ON actors (handle);
+CREATE INDEX actors_pusher ON actors (id) WHERE pusher = 1;
 
 CREATE TABLE post (
     n INTEGER PRIMARY KEY,

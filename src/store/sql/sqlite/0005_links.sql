@@ -52,7 +52,7 @@ CREATE TABLE shares (
     counted INTEGER NOT NULL DEFAULT 0,   -- whether share_count_total has it
     PRIMARY KEY (link_id, actor)
 ) WITHOUT ROWID;
-CREATE INDEX shares_window ON shares (link_id, last_us, actor);
+CREATE INDEX shares_window ON shares (link_id, last_us, actor, counted);
 CREATE INDEX shares_actor ON shares (actor, counted, link_id);
 
 -- Accounts whose standing changed and whose shares and posts have not all followed yet.

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The running daemon on SQLite, fed by a C sender.
+ *
+ * live_memory: its largest resident size while the whole network comes in, faster than it ever
+ * does; ten thousand accounts are followed, who wrote one event of a hundred. replay_memory_growth:
+ * the largest resident size of ten million events as fast as they are read, against the same in the
+ * first tenth of them. live_latency: posts at 500 a second, from the moment they are sent to
+ * the moment another connection to the store finds them, the 99th of a hundred, against 20 ms and
+ * four times the same share of the disk's own syncs.
+ *
+ *   bench_live TIDEMARK [EVENTS] */
+#include "fixture.h"
+#include "packed_stock.h"
+#include "ws_sender.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STOCK_EVENTS   40000
+#define ACCOUNTS       100000
+#define FOLLOWS        10000
+#define HEARD          1000 /* of them, in this stretch of the stream */
+#define LIVE_EVENTS    60000
+#define LIVE_RATE      3000
+#define REPLAY_EVENTS  UINT64_C(10000000)
+#define MEMORY_MIB_MAX 32.0
+#define GROWTH_MAX     1.05
+#define LATENCY_EVENTS 15000
+#define LATENCY_RATE   500
+#define LATENCY_US_MAX 20000
+#define SYNCS          400
+#define PATIENCE_S     600
+#define ARGS_MAX       40
+#define PATH_SIZE      512
+
+static const char *tidemark;
+static struct fixture fixture;
+static pid_t daemon_pid;
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "bench_live: %s\n", what);
+    if (daemon_pid > 0)
+        kill(daemon_pid, SIGKILL);
+    fixture_close(&fixture);
+    exit(EXIT_FAILURE);
+}
+
+static int64_t wall_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static void rest(long us)
+{
+    ppoll(NULL, 0, &(struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000},
+          NULL);
+}
+
+/* ---- the daemon ---- */
+
+static pid_t spawn(const char *word, const char *const *settings, size_t count)
+{
+    char *args[ARGS_MAX] = {0};
+    size_t at = 0;
+    const char *const begin[] = {tidemark, word, "-c", "/dev/null"};
+    assert(4 + 2 * count < ARGS_MAX);
+    for (size_t i = 0; i < 4; i++)
+        args[at++] = memory_copy_string(begin[i]);
+    for (size_t i = 0; i < count; i++) {
+        args[at++] = memory_copy_string("--set");
+        args[at++] = memory_copy_string(settings[i]);
+    }
+    posix_spawn_file_actions_t actions;
+    pid_t pid;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    if (posix_spawn(&pid, tidemark, &actions, NULL, args, environ) != 0)
+        fail("the daemon cannot be started");
+    posix_spawn_file_actions_destroy(&actions);
+    for (size_t i = 0; i < at; i++)
+        free(args[i]);
+    return pid;
+}
+
+static void start_daemon(unsigned port, const char *actors)
+{
+    char url[PATH_SIZE], data[PATH_SIZE], cursor[PATH_SIZE], endpoint[PATH_SIZE];
+    snprintf(url, sizeof url, "store.url=%s", fixture.url);
+    snprintf(data, sizeof data, "store.data_dir=%s", fixture.folder);
+    snprintf(cursor, sizeof cursor, "jetstream.cursor_file=%s/cursor", fixture.folder);
+    snprintf(endpoint, sizeof endpoint, "jetstream.endpoint=ws://127.0.0.1:%u/subscribe", port);
+    const char *const settings[] = {url,
+                                    data,
+                                    cursor,
+                                    endpoint,
+                                    actors,
+                                    "jetstream.fallback_endpoint=",
+                                    "jetstream.compress=false",
+                                    "bluesky.mode=firehose",
+                                    "bluesky.appview=http://127.0.0.1:9",
+                                    "cards.enabled=false",
+                                    "serve.listen=127.0.0.1:0",
+                                    "serve.health_listen="};
+    daemon_pid = spawn("run", settings, sizeof settings / sizeof settings[0]);
+}
+
+static void stop_daemon(void)
+{
+    kill(daemon_pid, SIGTERM);
+    if (waitpid(daemon_pid, NULL, 0) != daemon_pid)
+        fail("the daemon did not end");
+    daemon_pid = 0;
+}
+
+static sqlite3 *open_store(int flags)
+{
+    sqlite3 *db;
+    const char *path = strchr(fixture.url, ':') + 1;
+    if (sqlite3_open_v2(path, &db, flags, NULL) != SQLITE_OK)
+        fail("the store cannot be opened");
+    sqlite3_busy_timeout(db, 5000);
+    return db;
+}
+
+static void make_store(const struct packed_stock *follows)
+{
+    char url[PATH_SIZE];
+    int status;
+    struct text sql = {0};
+    snprintf(url, sizeof url, "store.url=%s", fixture.url);
+    const char *const settings[] = {url};
+    pid_t pid = spawn("migrate", settings, 1);
+    if (waitpid(pid, &status, 0) != pid || status != 0)
+        fail("the store cannot be made");
+    if (follows == NULL)
+        return;
+    sqlite3 *db = open_store(SQLITE_OPEN_READWRITE);
+    text_append_string(&sql, "BEGIN;");
+    for (size_t i = 0; i < follows->follow_count; i++)
+        text_appendf(&sql, "INSERT INTO follows (did, handle) VALUES ('%.*s', 'h%zu.example');",
+                     (int)follows->did_len, follows->follows.data + i * follows->did_len, i);
+    for (size_t i = follows->follow_count; i < FOLLOWS; i++)
+        text_appendf(&sql, "INSERT INTO follows (did, handle) VALUES ('did:plc:%024zu', 'q%zu');",
+                     i, i);
+    text_append_string(&sql, "COMMIT");
+    if (sqlite3_exec(db, text_string(&sql), NULL, NULL, NULL) != SQLITE_OK)
+        fail(sqlite3_errmsg(db));
+    sqlite3_close(db);
+    text_free(&sql);
+}
+
+/* ---- memory ---- */
+
+static double resident_mib(void)
+{
+    char path[64];
+    long pages[2] = {0};
+    snprintf(path, sizeof path, "/proc/%d/statm", (int)daemon_pid);
+    FILE *file = fopen(path, "r");
+    if (file == NULL || fscanf(file, "%ld %ld", &pages[0], &pages[1]) != 2)
+        fail("the daemon is gone");
+    fclose(file);
+    return (double)pages[1] * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
+}
+
+struct memory {
+    double early, peak; /* MiB: in the first tenth, and at most */
+    double rate;        /* events read in a second */
+};
+
+/* `per_second` 0: as fast as they are read. */
+static struct memory watch_memory(const struct packed_stock *stock, uint64_t events,
+                                  uint32_t per_second)
+{
+    struct ws_sender_options sending = {
+        .stock = {stock->plain.data, stock->plain_start, stock->count, false},
+        .events = events,
+        .per_second = per_second,
+        .restamp = true};
+    struct memory memory = {0};
+    fixture_open(&fixture, FIXTURE_SQLITE);
+    make_store(stock);
+    struct ws_sender *sender = ws_sender_start(&sending);
+    int64_t begin_us = wall_us();
+    start_daemon(ws_sender_port(sender), "bluesky.actors=[me.example]");
+    for (uint64_t sent = 0; sent < events; rest(20000)) {
+        sent = ws_sender_sent(sender);
+        double now = resident_mib();
+        memory.peak = now > memory.peak ? now : memory.peak;
+        if (sent <= events / 10)
+            memory.early = memory.peak;
+        if (wall_us() - begin_us > PATIENCE_S * INT64_C(1000000))
+            fail("the events are not read");
+    }
+    memory.rate = (double)events * 1e6 / (double)(wall_us() - begin_us);
+    stop_daemon();
+    ws_sender_stop(sender);
+    fixture_close(&fixture);
+    fprintf(stderr, "%.0f events/s; resident: %.1f MiB in the first tenth, %.1f MiB at most\n",
+            memory.rate, memory.early, memory.peak);
+    return memory;
+}
+
+static bool measure_memory(const struct packed_stock *stock, uint64_t events)
+{
+    struct memory live = watch_memory(stock, LIVE_EVENTS, LIVE_RATE);
+    struct memory replay = watch_memory(stock, events, 0);
+    bool small = live.peak <= MEMORY_MIB_MAX, flat = replay.peak <= replay.early * GROWTH_MAX;
+    printf("{\"name\":\"live_memory\",\"value\":%.2f,\"unit\":\"MiB\",\"against\":%.0f,"
+           "\"ratio\":%.3f,\"goal\":1.0,\"ok\":%s}\n",
+           live.peak, MEMORY_MIB_MAX, MEMORY_MIB_MAX / live.peak, small ? "true" : "false");
+    printf("{\"name\":\"replay_memory_growth\",\"value\":%.2f,\"unit\":\"MiB\",\"against\":%.2f,"
+           "\"ratio\":%.3f,\"goal\":%.2f,\"ok\":%s}\n",
+           replay.peak, replay.early, replay.early / replay.peak, 1 / GROWTH_MAX,
+           flat ? "true" : "false");
+    return small && flat;
+}
+
+/* ---- latency ---- */
+
+static int compare(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int64_t share_of(int64_t *times, size_t count, unsigned percent)
+{
+    assert(count > 0);
+    qsort(times, count, sizeof *times, compare);
+    return times[(count - 1) * percent / 100];
+}
+
+/* Writes and syncs as a log of commits does, where the store lies. */
+static void measure_syncs(int64_t *times)
+{
+    char path[PATH_SIZE], block[4096] = "";
+    snprintf(path, sizeof path, "%s/syncs", fixture.folder);
+    int file = open(path, O_CREAT | O_WRONLY, 0600);
+    for (size_t i = 0; i < SYNCS; i++) {
+        int64_t before = wall_us();
+        if (write(file, block, sizeof block) != (ssize_t)sizeof block || fdatasync(file) != 0)
+            fail("the disk does not sync");
+        times[i] = wall_us() - before;
+    }
+    close(file);
+}
+
+/* How old each post is when it is first seen. */
+static size_t watch_posts(int64_t *ages)
+{
+    sqlite3 *db = open_store(SQLITE_OPEN_READONLY);
+    sqlite3_stmt *fresh;
+    sqlite3_int64 last = 0;
+    size_t seen = 0;
+    int64_t begin_us = wall_us();
+    if (sqlite3_prepare_v2(db, "SELECT n, shared_us FROM post WHERE n > ?1 ORDER BY n", -1, &fresh,
+                           NULL) != SQLITE_OK)
+        fail(sqlite3_errmsg(db));
+    for (; seen < LATENCY_EVENTS; rest(300)) {
+        sqlite3_bind_int64(fresh, 1, last);
+        while (sqlite3_step(fresh) == SQLITE_ROW && seen < LATENCY_EVENTS) {
+            last = sqlite3_column_int64(fresh, 0);
+            ages[seen++] = wall_us() - sqlite3_column_int64(fresh, 1);
+        }
+        sqlite3_reset(fresh);
+        if (wall_us() - begin_us > PATIENCE_S * INT64_C(1000000))
+            fail("the posts do not arrive");
+    }
+    sqlite3_finalize(fresh);
+    sqlite3_close(db);
+    return seen;
+}
+
+/* New posts only: everything that comes is stored. */
+static struct ws_sender_stock choose_posts(const struct packed_stock *stock, struct text *bytes,
+                                           size_t *start)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < stock->count; i++) {
+        const char *event = stock->plain.data + stock->plain_start[i];
+        size_t len = stock->plain_start[i + 1] - stock->plain_start[i];
+        if (memmem(event, len, "\"operation\":\"create\",\"collection\":\"app.bsky.feed.post\"",
+                   54) == NULL)
+            continue;
+        start[count++] = bytes->len;
+        text_append(bytes, event, len);
+    }
+    start[count] = bytes->len;
+    assert(count > 0);
+    return (struct ws_sender_stock){bytes->data, start, count, false};
+}
+
+static bool measure_latency(const struct packed_stock *stock)
+{
+    struct text bytes = {0};
+    size_t *start = memory_new_zeroed(stock->count + 1, sizeof *start);
+    int64_t *ages = memory_new_zeroed(LATENCY_EVENTS, sizeof *ages);
+    int64_t syncs[2 * SYNCS];
+    struct ws_sender_options sending = {.stock = choose_posts(stock, &bytes, start),
+                                        .events = LATENCY_EVENTS,
+                                        .per_second = LATENCY_RATE,
+                                        .restamp = true,
+                                        .renumber = true};
+    fixture_open(&fixture, FIXTURE_SQLITE);
+    make_store(NULL);
+    measure_syncs(syncs);
+    struct ws_sender *sender = ws_sender_start(&sending);
+    start_daemon(ws_sender_port(sender), "bluesky.actors=[]");
+    size_t seen = watch_posts(ages);
+    stop_daemon();
+    measure_syncs(syncs + SYNCS);
+    ws_sender_stop(sender);
+    fixture_close(&fixture);
+    int64_t sync_us = share_of(syncs, 2 * SYNCS, 99), age_us = share_of(ages, seen, 99);
+    int64_t limit_us = LATENCY_US_MAX + 4 * sync_us;
+    fprintf(stderr,
+            "from sent to found: %.2f ms half the time, %.2f ms at the 99th; a sync %.2f ms\n",
+            (double)ages[seen / 2] / 1e3, (double)age_us / 1e3, (double)sync_us / 1e3);
+    bool ok = age_us <= limit_us;
+    printf("{\"name\":\"live_latency\",\"value\":%.2f,\"unit\":\"ms\",\"against\":%.2f,"
+           "\"ratio\":%.3f,\"goal\":1.0,\"ok\":%s}\n",
+           (double)age_us / 1e3, (double)limit_us / 1e3, (double)limit_us / (double)age_us,
+           ok ? "true" : "false");
+    text_free(&bytes);
+    free(start);
+    free(ages);
+    return ok;
+}
+
+int main(int argc, char **argv)
+{
+    static struct packed_stock stock;
+    assert(argc == 2 || argc == 3);
+    tidemark = argv[1];
+    uint64_t events = argc == 3 ? strtoull(argv[2], NULL, 10) : REPLAY_EVENTS;
+    packed_stock_init(&stock, STOCK_EVENTS, ACCOUNTS, HEARD);
+    bool ok = measure_latency(&stock);
+    ok = measure_memory(&stock, events) && ok;
+    packed_stock_deinit(&stock);
+    return ok ? 0 : 1;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query/trending.h"
+
+#include "query/trending_people.h"
+#include "query/trending_words.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define HOUR_US   INT64_C(3600000000)
+#define CHUNK_MIN 100
+#define CHUNK_MAX 400
+#define WALK_SQL(key_)                                                                             \
+    "SELECT l.id, l.share_count_total, l." key_ ", l.normalized_url, l.title, l.description "      \
+    "FROM links l WHERE (l." key_ ", l.id) < (?1, ?2) AND l.last_shared_us >= ?3 "                 \
+    "AND l.share_count_total >= ?4 AND l.flags & 56 = 0 "                                          \
+    "ORDER BY l." key_ " DESC, l.id DESC LIMIT %zu"
+_Static_assert(LINK_IS_NO_NEWS == 56, "the question above says this number");
+
+/* One answer in the making. */
+struct walk {
+    struct store *store;
+    const struct config *config;
+    struct trending *out;
+    struct people people;
+    int64_t since_us, step_us;
+    int64_t key, id; /* the last link that was looked at, and what it is walked by */
+    size_t seen;     /* rows of the last chunk, muted ones too */
+    struct trending_link chunk[CHUNK_MAX];
+    int64_t keys[CHUNK_MAX]; /* what nobody of a chunk's scores exceeds, before weights */
+    size_t chunk_count;
+};
+
+struct trending_request trending_request_default(int64_t now_us)
+{
+    return (struct trending_request){
+        .now_us = now_us, .hours = 24, .limit = 50, .min_shares = 1, .degree = 1};
+}
+
+static struct bytes text_or_absent(const struct field *field)
+{
+    return field->null ? (struct bytes){0} : field->b;
+}
+
+static bool take_link(void *arg, const struct field *columns, size_t count)
+{
+    struct walk *walk = arg;
+    const struct trending_request *request = &walk->out->request;
+    assert(count == 6 && walk->chunk_count < CHUNK_MAX);
+    walk->seen++;
+    walk->id = columns[0].i;
+    walk->key = columns[2].i;
+    struct link_words words = {text_or_absent(&columns[3]), text_or_absent(&columns[4]),
+                               text_or_absent(&columns[5])};
+    if (!words_match(&words, bytes_of(request->q)) || words_are_muted(&words, walk->config))
+        return true;
+    walk->keys[walk->chunk_count] = columns[2].i;
+    walk->chunk[walk->chunk_count++] =
+        (struct trending_link){.id = columns[0].i, .total = columns[1].i};
+    return true;
+}
+
+static enum rc read_chunk(struct walk *walk, size_t size, struct err *err)
+{
+    const struct trending_request *request = &walk->out->request;
+    const struct field params[] = {field_int(walk->key), field_int(walk->id),
+                                   field_int(walk->since_us), field_int(request->min_shares)};
+    char sql[512];
+    if (request->sort == TRENDING_RECENT)
+        snprintf(sql, sizeof sql, WALK_SQL("last_shared_us"), size);
+    else
+        snprintf(sql, sizeof sql, WALK_SQL("share_count_total"), size);
+    walk->chunk_count = walk->seen = 0;
+    return store_query(walk->store, sql, params, 4, take_link, walk, err);
+}
+
+static struct trending_link *find_link(struct walk *walk, int64_t id)
+{
+    size_t i = 0;
+    while (i < walk->chunk_count && walk->chunk[i].id != id)
+        i++;
+    assert(i < walk->chunk_count);
+    return &walk->chunk[i];
+}
+
+/* What one person's share is worth after so many steps. */
+static double worth(const struct walk *walk, int64_t steps)
+{
+    if (walk->out->request.sort != TRENDING_VELOCITY)
+        return 1;
+    return exp2(-((double)steps + 0.5) / TRENDING_STEPS);
+}
+
+/* link, steps, people, of them who share one site only, latest */
+static bool take_people(void *arg, const struct field *columns, size_t count)
+{
+    struct walk *walk = arg;
+    struct trending_link *link = find_link(walk, columns[0].i);
+    double less = 1 - (double)walk->config->news.single_domain_percent / 100;
+    assert(count == 5);
+    link->shares += columns[2].i;
+    link->damped += columns[3].i;
+    link->score += ((double)columns[2].i - less * (double)columns[3].i) * worth(walk, columns[1].i);
+    if (columns[4].i > link->last_us)
+        link->last_us = columns[4].i;
+    return true;
+}
+
+/* link, steps, actor, when */
+static bool take_person(void *arg, const struct field *columns, size_t count)
+{
+    struct walk *walk = arg;
+    struct trending_link *link = find_link(walk, columns[0].i);
+    assert(count == 4);
+    link->shares++;
+    link->weighted++;
+    link->score += people_weight(&walk->people, columns[2].i) * worth(walk, columns[1].i);
+    if (columns[3].i > link->last_us)
+        link->last_us = columns[3].i;
+    return true;
+}
+
+static void append_ids(const struct walk *walk, struct text *sql)
+{
+    for (size_t i = 0; i < walk->chunk_count; i++)
+        text_appendf(sql, "%s%" PRId64, i > 0 ? ", " : "", walk->chunk[i].id);
+}
+
+static enum rc count_people(struct walk *walk, struct err *err)
+{
+    const struct field params[] = {field_int(walk->out->request.now_us), field_int(walk->step_us),
+                                   field_int(walk->since_us)};
+    struct text sql = {0};
+    text_append_string(&sql, "SELECT s.link_id, (?1 - s.last_us) / ?2, count(*), CAST(sum(CASE "
+                             "WHEN s.actor IN (SELECT id FROM actors WHERE pusher = 1) THEN 1 "
+                             "ELSE 0 END) AS BIGINT), max(s.last_us) FROM shares s "
+                             "WHERE s.link_id IN (");
+    append_ids(walk, &sql);
+    text_appendf(&sql, ") AND s.last_us >= ?3 AND %s GROUP BY 1, 2",
+                 text_string(&walk->people.plain));
+    enum rc rc = store_query(walk->store, text_string(&sql), params, 3, take_people, walk, err);
+    if (rc == RC_OK && walk->people.person_count > 0) {
+        text_clear(&sql);
+        text_append_string(&sql, "SELECT s.link_id, (?1 - s.last_us) / ?2, s.actor, s.last_us "
+                                 "FROM shares s WHERE s.link_id IN (");
+        append_ids(walk, &sql);
+        text_appendf(&sql, ") AND s.last_us >= ?3 AND %s", text_string(&walk->people.weighted));
+        rc = store_query(walk->store, text_string(&sql), params, 3, take_person, walk, err);
+    }
+    text_free(&sql);
+    return rc;
+}
+
+/* Puts the link where it belongs; whoever came earlier stays before its equals. */
+static void place(struct trending *out, const struct trending_link *link)
+{
+    size_t at = out->count;
+    while (at > 0 && out->links[at - 1].score < link->score)
+        at--;
+    if (at == (size_t)out->request.limit)
+        return;
+    if (out->count < (size_t)out->request.limit)
+        out->count++;
+    memmove(&out->links[at + 1], &out->links[at], (out->count - 1 - at) * sizeof *link);
+    out->links[at] = *link;
+}
+
+/* Nobody after what was looked at can come in. */
+static bool is_settled(const struct walk *walk)
+{
+    const struct trending *out = walk->out;
+    if (out->count < (size_t)out->request.limit)
+        return false;
+    double bound = (double)walk->key;
+    if (out->request.sort != TRENDING_RECENT)
+        bound *= walk->people.weight_max;
+    return bound <= out->links[out->count - 1].score;
+}
+
+static enum rc take_chunk(struct walk *walk, struct err *err)
+{
+    enum rc rc = walk->chunk_count > 0 ? count_people(walk, err) : RC_OK;
+    for (size_t i = 0; i < walk->chunk_count && rc == RC_OK; i++) {
+        struct trending_link *link = &walk->chunk[i];
+        if (link->shares < walk->out->request.min_shares)
+            continue;
+        if (walk->out->request.sort == TRENDING_RECENT)
+            link->score = (double)link->last_us;
+        if (link->score > 0)
+            place(walk->out, link);
+    }
+    return rc;
+}
+
+enum rc trending_rank(struct store *store, const struct config *config,
+                      const struct trending_request *request, struct trending *out, struct err *err)
+{
+    assert(request->limit >= 1 && request->limit <= TRENDING_LIMIT_MAX);
+    assert(request->min_shares >= 1 && request->hours >= 1);
+    *out = (struct trending){.request = *request};
+    struct walk walk = {.store = store,
+                        .config = config,
+                        .out = out,
+                        .since_us = request->now_us - request->hours * HOUR_US,
+                        .step_us = config->news.half_life_hours * HOUR_US / TRENDING_STEPS,
+                        .key = INT64_MAX,
+                        .id = INT64_MAX};
+    if (request->sort != TRENDING_VELOCITY)
+        walk.step_us = INT64_MAX;
+    size_t size = CHUNK_MIN;
+    enum rc rc = people_init(&walk.people, store, config, request->degree, err);
+    do {
+        if (rc == RC_OK)
+            rc = read_chunk(&walk, size, err);
+        if (rc == RC_OK)
+            rc = take_chunk(&walk, err);
+        out->walked += walk.seen;
+        if (walk.seen < size)
+            break;
+        size = CHUNK_MAX;
+    } while (rc == RC_OK && !is_settled(&walk) && out->walked < TRENDING_WALK_MAX);
+    people_deinit(&walk.people);
+    return rc;
+}
+
+static const char *plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+void trending_explain(const struct trending *trending, const struct trending_link *link,
+                      const struct config *config, char out[TRENDING_WHY_MAX])
+{
+    const struct trending_request *request = &trending->request;
+    struct text why = {0};
+    text_appendf(&why, "%" PRId64 " %s shared it in the last %" PRId64 " hour%s", link->shares,
+                 link->shares == 1 ? "person" : "people", request->hours, plural(request->hours));
+    if (request->sort == TRENDING_VELOCITY)
+        text_appendf(
+            &why, ", who weigh %.2f by now: a share counts half after every %" PRId64 " hour%s",
+            link->score, config->news.half_life_hours, plural(config->news.half_life_hours));
+    else if (request->sort == TRENDING_SHARES && (link->damped > 0 || link->weighted > 0))
+        text_appendf(&why, ", who weigh %.2f", link->score);
+    if (request->sort != TRENDING_RECENT && link->damped > 0)
+        text_appendf(&why,
+                     "; %" PRId64 " of them only ever share%s this site and count%s %" PRId64
+                     " %% each",
+                     link->damped, link->damped == 1 ? "s" : "", link->damped == 1 ? "s" : "",
+                     config->news.single_domain_percent);
+    if (request->sort != TRENDING_RECENT && link->weighted > 0)
+        text_appendf(&why, "; %" PRId64 " by a weight of their own", link->weighted);
+    snprintf(out, TRENDING_WHY_MAX, "%s.", text_string(&why));
+    text_free(&why);
+}

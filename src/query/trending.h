@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trending.h - the links that people share now, best first, and why each stands where it does.
+ *
+ * A link's score is the weight of the people who shared it in the window, each once:
+ *   shares     what each person weighs: one, or as configured, or less for who shares one site only
+ *   velocity   the same, halved with every half-life that has passed since the person's last share
+ *   recent     links in order of their last share
+ * Muted accounts, sites and words, animations, pictures and the network's own pages are left out
+ * before anything is ranked.
+ *
+ * How: links are walked by the number of people who ever shared them, which no score exceeds, until
+ * nobody further down can come in. Equal scores stand in the order of the walk (more people ever,
+ * then the newer link), so that the walk may end there and the answer is still exact.
+ *
+ * Owner: the caller.  Thread: any one that owns the store's connection. */
+#ifndef QUERY_TRENDING_H
+#define QUERY_TRENDING_H
+
+#include "base/json_write.h"
+#include "config.h"
+#include "store/store.h"
+
+#define TRENDING_LIMIT_MAX   100
+#define TRENDING_HOURS_MAX   8760
+#define TRENDING_Q_MAX       128
+#define TRENDING_WHY_MAX     320
+#define TRENDING_SHARERS_MAX 20     /* that are named with a link */
+#define TRENDING_WALK_MAX    100000 /* links looked at for one answer */
+/* A share's age is taken in so many steps a half-life, and counts as the middle of its step. */
+#define TRENDING_STEPS 16
+
+enum trending_sort { TRENDING_SHARES, TRENDING_VELOCITY, TRENDING_RECENT };
+
+struct trending_request {
+    int64_t now_us;
+    int64_t hours, limit, min_shares, degree;
+    enum trending_sort sort;
+    char q[TRENDING_Q_MAX]; /* "": all */
+};
+
+struct trending_link {
+    int64_t id, total;
+    int64_t shares;           /* people in the window */
+    int64_t damped, weighted; /* of them: who share one site only; by own weight */
+    int64_t last_us;
+    double score;
+};
+
+struct trending {
+    struct trending_request request;
+    struct trending_link links[TRENDING_LIMIT_MAX];
+    size_t count;
+    size_t walked; /* links that were looked at */
+};
+
+/* The documented defaults, at `now_us`. */
+struct trending_request trending_request_default(int64_t now_us);
+/* Ranks. RC_AGAIN: the store had no more time. */
+must_check enum rc trending_rank(struct store *store, const struct config *config,
+                                 const struct trending_request *request, struct trending *out,
+                                 struct err *err);
+/* The whole answer, links with who shared them, and what is known to be missing, as one JSON object
+ * and a line's end. */
+must_check enum rc trending_print(struct store *store, const struct config *config,
+                                  const struct trending_request *request, struct text *out,
+                                  struct err *err);
+/* The posts that share a link, latest first; RC_REJECT: there is no such link. */
+must_check enum rc trending_print_posts(struct store *store, int64_t link, struct text *out,
+                                        struct err *err);
+/* Why a link has its score, in a sentence. */
+void trending_explain(const struct trending *trending, const struct trending_link *link,
+                      const struct config *config, char out[TRENDING_WHY_MAX]);
+
+#endif

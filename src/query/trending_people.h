@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trending_people.h - whose shares count, as a condition on `shares s`.
+ *
+ * An account that is gone counts no more from the moment the store knows, although its shares leave
+ * the counts little by little. Muted accounts never count; those with a weight of their own are
+ * left to a question of their own.
+ *
+ * Owner: one answer.  Thread: any one that owns the store's connection. */
+#ifndef QUERY_TRENDING_PEOPLE_H
+#define QUERY_TRENDING_PEOPLE_H
+
+#include "config.h"
+#include "store/store.h"
+
+#define PEOPLE_WEIGHTS_MAX 1000
+
+struct person {
+    int64_t actor;
+    double weight;
+};
+
+struct people {
+    struct text counts;   /* SQL: the share counts at all */
+    struct text plain;    /* SQL: and for what most people's does */
+    struct text weighted; /* SQL: and by a weight of its own; "" when nobody has one */
+    struct person *persons;
+    size_t person_count;
+    double weight_max; /* of anybody */
+};
+
+/* `degree`: 1, whom ours follow; 2, also whom those follow. */
+must_check enum rc people_init(struct people *people, struct store *store,
+                               const struct config *config, int64_t degree, struct err *err);
+void people_deinit(struct people *people);
+double people_weight(const struct people *people, int64_t actor);
+
+#endif

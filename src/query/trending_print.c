@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/timestamp.h"
+#include "query/trending.h"
+#include "query/trending_people.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define HOUR_US   INT64_C(3600000000)
+#define POSTS_MAX 200
+#define GAPS_MAX  100
+#define OPEN_GAPS                                                                                  \
+    "gaps WHERE closed_us IS NULL AND to_us > ?1 "                                                 \
+    "AND source IN ('jetstream', 'appview', 'polling')"
+
+struct printing {
+    struct json_writer json;
+    const struct trending *trending;
+    const struct trending_link *link;
+    const struct config *config;
+    int64_t complete_us;
+    bool found;
+};
+
+static void put_time(struct json_writer *json, const char *key, const struct field *field)
+{
+    char text[TIMESTAMP_TEXT_MAX];
+    json_key(json, key);
+    bool known = !field->null && timestamp_format(field->i, text);
+    json_put_cstring(json, known ? text : NULL);
+}
+
+static void put_text(struct json_writer *json, const char *key, const struct field *field)
+{
+    json_key(json, key);
+    json_put_string(json, field->null ? (struct bytes){0} : field->b);
+}
+
+static void put_id(struct json_writer *json, int64_t id)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRId64, id);
+    json_key(json, "id");
+    json_put_cstring(json, text);
+}
+
+/* url, title, description, image, domain, first */
+static bool print_link(void *arg, const struct field *columns, size_t count)
+{
+    struct printing *printing = arg;
+    struct json_writer *json = &printing->json;
+    const struct trending_link *link = printing->link;
+    struct field last = field_int(link->last_us);
+    char why[TRENDING_WHY_MAX];
+    assert(count == 6);
+    printing->found = true;
+    json_begin_object(json);
+    put_id(json, link->id);
+    put_text(json, "url", &columns[0]);
+    put_text(json, "title", &columns[1]);
+    put_text(json, "description", &columns[2]);
+    put_text(json, "image", &columns[3]);
+    put_text(json, "domain", &columns[4]);
+    json_key(json, "shares");
+    json_put_i64(json, link->shares);
+    put_time(json, "first_shared_at", &columns[5]);
+    put_time(json, "last_shared_at", &last);
+    json_key(json, "score");
+    json_put_real(json, link->score);
+    json_key(json, "why");
+    trending_explain(printing->trending, link, printing->config, why);
+    json_put_cstring(json, why);
+    json_key(json, "sharers");
+    json_begin_array(json);
+    return false;
+}
+
+static bool print_sharer(void *arg, const struct field *columns, size_t count)
+{
+    struct json_writer *json = &((struct printing *)arg)->json;
+    assert(count == 4);
+    json_begin_object(json);
+    put_text(json, "did", &columns[0]);
+    put_text(json, "handle", &columns[1]);
+    put_text(json, "displayName", &columns[2]);
+    put_text(json, "avatar", &columns[3]);
+    json_end_object(json);
+    return true;
+}
+
+/* A link that was merged or removed since it was ranked is passed over. */
+static enum rc print_one(struct printing *printing, struct store *store,
+                         const struct people *people, struct err *err)
+{
+    const struct trending_request *request = &printing->trending->request;
+    const struct field params[] = {field_int(printing->link->id),
+                                   field_int(request->now_us - request->hours * HOUR_US)};
+    struct text sql = {0};
+    printing->found = false;
+    enum rc rc = store_query(store,
+                             "SELECT coalesce(reader_url, original_url), title, description, "
+                             "image_url, domain, first_shared_us FROM links WHERE id = ?1",
+                             params, 1, print_link, printing, err);
+    if (rc != RC_OK || !printing->found)
+        return rc;
+    text_appendf(&sql,
+                 "SELECT a.did, a.handle, a.display_name, a.avatar FROM shares s "
+                 "JOIN actors a ON a.id = s.actor WHERE s.link_id = ?1 AND s.last_us >= ?2 AND %s "
+                 "ORDER BY s.last_us DESC, s.actor LIMIT %d",
+                 text_string(&people->counts), TRENDING_SHARERS_MAX);
+    rc = store_query(store, text_string(&sql), params, 2, print_sharer, printing, err);
+    text_free(&sql);
+    json_end_array(&printing->json);
+    json_end_object(&printing->json);
+    return rc;
+}
+
+static bool print_gap(void *arg, const struct field *columns, size_t count)
+{
+    struct printing *printing = arg;
+    assert(count == 5);
+    json_begin_object(&printing->json);
+    put_text(&printing->json, "source", &columns[0]);
+    put_text(&printing->json, "stream", &columns[1]);
+    put_time(&printing->json, "from", &columns[2]);
+    put_time(&printing->json, "to", &columns[3]);
+    put_text(&printing->json, "reason", &columns[4]);
+    json_end_object(&printing->json);
+    return true;
+}
+
+static bool take_latest(void *arg, const struct field *columns, size_t count)
+{
+    struct printing *printing = arg;
+    assert(count == 1);
+    if (!columns[0].null && columns[0].i > printing->complete_us)
+        printing->complete_us = columns[0].i;
+    return false;
+}
+
+/* From when on nothing is known to be missing: the end of the last open gap, or when the last of
+ * the accounts whose history is still unread was asked for. */
+static enum rc print_missing(struct printing *printing, struct store *store, struct err *err)
+{
+    const struct trending_request *request = &printing->trending->request;
+    struct field since = field_int(request->now_us - request->hours * HOUR_US);
+    char sql[256];
+    printing->complete_us = since.i;
+    enum rc rc = store_query(store,
+                             "SELECT max(x.us) FROM (SELECT max(to_us) AS us FROM " OPEN_GAPS
+                             " UNION ALL SELECT max(queued_us) FROM backfill_queue) x",
+                             &since, 1, take_latest, printing, err);
+    struct field complete = field_int(printing->complete_us);
+    put_time(&printing->json, "complete_since", &complete);
+    snprintf(sql, sizeof sql,
+             "SELECT source, stream, from_us, to_us, reason FROM " OPEN_GAPS
+             " ORDER BY from_us, id LIMIT %d",
+             GAPS_MAX);
+    json_key(&printing->json, "gaps");
+    json_begin_array(&printing->json);
+    if (rc == RC_OK)
+        rc = store_query(store, sql, &since, 1, print_gap, printing, err);
+    json_end_array(&printing->json);
+    return rc;
+}
+
+enum rc trending_print(struct store *store, const struct config *config,
+                       const struct trending_request *request, struct text *out, struct err *err)
+{
+    struct trending *trending = memory_new_zeroed(1, sizeof *trending);
+    struct printing printing = {.trending = trending, .config = config};
+    struct people people;
+    enum rc rc = trending_rank(store, config, request, trending, err);
+    enum rc known = people_init(&people, store, config, request->degree, err);
+    rc = rc == RC_OK ? known : rc;
+    text_clear(out);
+    json_writer_init(&printing.json, out);
+    json_begin_object(&printing.json);
+    json_key(&printing.json, "links");
+    json_begin_array(&printing.json);
+    for (size_t i = 0; i < trending->count && rc == RC_OK; i++) {
+        printing.link = &trending->links[i];
+        rc = print_one(&printing, store, &people, err);
+    }
+    json_end_array(&printing.json);
+    if (rc == RC_OK)
+        rc = print_missing(&printing, store, err);
+    json_end_object(&printing.json);
+    text_append_char(out, '\n');
+    people_deinit(&people);
+    free(trending);
+    return rc;
+}
+
+/* ---- the posts behind a link ---- */
+
+static bool print_post(void *arg, const struct field *columns, size_t count)
+{
+    struct json_writer *json = &((struct printing *)arg)->json;
+    assert(count == 7);
+    json_begin_object(json);
+    put_text(json, "uri", &columns[0]);
+    put_text(json, "did", &columns[1]);
+    put_text(json, "handle", &columns[2]);
+    put_text(json, "text", &columns[3]);
+    json_key(json, "kind");
+    json_put_cstring(json, columns[4].i == POST_KIND_REPOST ? "repost" : "post");
+    put_time(json, "shared_at", &columns[5]);
+    put_text(json, "via", &columns[6]);
+    json_end_object(json);
+    return true;
+}
+
+static bool note_link(void *arg, const struct field *columns, size_t count)
+{
+    (void)columns, (void)count;
+    ((struct printing *)arg)->found = true;
+    return false;
+}
+
+enum rc trending_print_posts(struct store *store, int64_t link, struct text *out, struct err *err)
+{
+    struct printing printing = {0};
+    struct field id = field_int(link);
+    char sql[512];
+    enum rc rc =
+        store_query(store, "SELECT 1 FROM links WHERE id = ?1", &id, 1, note_link, &printing, err);
+    if (rc == RC_OK && !printing.found)
+        return err_set(err, RC_REJECT, "there is no link %" PRId64, link);
+    snprintf(sql, sizeof sql,
+             "SELECT 'at://' || a.did || '/' || p.collection || '/' || p.rkey, a.did, a.handle, "
+             "p.body, p.kind, p.shared_us, l.via FROM post_links l JOIN post p ON p.n = l.post_id "
+             "JOIN actors a ON a.id = p.actor WHERE l.link_id = ?1 AND l.actor IS NOT NULL "
+             "AND a.active = 1 ORDER BY p.shared_us DESC, p.n DESC LIMIT %d",
+             POSTS_MAX);
+    text_clear(out);
+    json_writer_init(&printing.json, out);
+    json_begin_object(&printing.json);
+    json_key(&printing.json, "posts");
+    json_begin_array(&printing.json);
+    if (rc == RC_OK)
+        rc = store_query(store, sql, &id, 1, print_post, &printing, err);
+    json_end_array(&printing.json);
+    json_end_object(&printing.json);
+    text_append_char(out, '\n');
+    return rc;
+}

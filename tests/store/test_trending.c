@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The ranking of links on both stores, against one that looks at every share of every link. */
+#include "chance.h"
+#include "config_load.h"
+#include "query/trending.h"
+#include "store_bench.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ACTORS  40
+#define LINKS   400
+#define ROUNDS  4
+#define ASKED   40
+#define NOW_US  INT64_C(1790000000000000)
+#define HOUR_US INT64_C(3600000000)
+
+struct person {
+    bool active, counted, standing, pusher, muted;
+    int degree; /* 0: not in the circle */
+    double weight;
+};
+
+struct world {
+    struct person people[ACTORS];
+    int64_t shared_us[LINKS][ACTORS]; /* 0: not shared */
+    bool no_news[LINKS], muted_site[LINKS], cats[LINKS];
+    struct config config;
+    struct config_problems problems;
+};
+
+static void make_config(struct world *world, bool circle)
+{
+    static const char yaml[] = "news:\n  mute_accounts: [did:plc:1, h2.example]\n"
+                               "  mute_domains: [bad.example]\n  mute_words: [Horrible]\n"
+                               "  weights: [did:plc:3=300, did:plc:4=0, h5.example=50]\n"
+                               "bluesky: {actors: [%s]}\n";
+    char text[512];
+    snprintf(text, sizeof text, yaml, circle ? "you.example" : "");
+    config_init(&world->config);
+    config_read_yaml(&world->config, "t.yaml", bytes_of(text), &world->problems);
+    assert_int_equal(world->problems.count, 0);
+}
+
+static void invent(struct world *world, struct chance *chance, bool circle)
+{
+    memset(world, 0, sizeof *world);
+    make_config(world, circle);
+    for (int i = 0; i < ACTORS; i++) {
+        struct person *person = &world->people[i];
+        bool active = chance_below(chance, 8) > 0;
+        person->active = active;
+        person->standing = chance_below(chance, 8) == 0;
+        person->counted = person->standing ? chance_below(chance, 2) : active;
+        person->pusher = chance_below(chance, 6) == 0;
+        person->degree = (int)chance_below(chance, 3);
+        person->weight = i == 3 ? 3 : i == 4 ? 0 : i == 5 ? 0.5 : 1;
+        person->muted = i == 1 || i == 2;
+    }
+    for (int i = 0; i < LINKS; i++) {
+        uint32_t often = 1 + chance_below(chance, 100) * chance_below(chance, 100) / 100;
+        world->no_news[i] = chance_below(chance, 12) == 0;
+        world->muted_site[i] = chance_below(chance, 12) == 0;
+        world->cats[i] = chance_below(chance, 3) == 0;
+        for (int j = 0; j < ACTORS; j++)
+            if (chance_below(chance, 100) < often)
+                world->shared_us[i][j] = NOW_US - (int64_t)chance_below(chance, 48 * 60) * 60000000;
+    }
+}
+
+static void store_link(const struct world *world, int i, struct text *sql)
+{
+    int64_t total = 0, last_us = 0;
+    for (int j = 0; j < ACTORS; j++) {
+        int64_t at_us = world->shared_us[i][j];
+        /* A total may be too high, as while an account's shares leave it, and never too low. */
+        total += at_us != 0 && (world->people[j].counted || world->people[j].active);
+        last_us = at_us > last_us ? at_us : last_us;
+    }
+    const char *site = world->muted_site[i] ? "www.bad.example" : "good.example";
+    text_appendf(sql,
+                 "INSERT INTO links (id, normalized_url, original_url, title, share_count_total, "
+                 "last_shared_us, first_shared_us, domain, flags) VALUES (%d, 'https://%s/%d', "
+                 "'https://%s/%d', '%s', %" PRId64 ", %" PRId64 ", 5, '%s', %d);",
+                 i + 1, site, i, site, i, world->cats[i] ? "All about CATS" : "Something", total,
+                 last_us, site, world->no_news[i] ? 16 : 0);
+    for (int j = 0; j < ACTORS; j++)
+        if (world->shared_us[i][j] != 0)
+            text_appendf(sql,
+                         "INSERT INTO shares (link_id, actor, last_us, n_posts, counted) VALUES "
+                         "(%d, %d, %" PRId64 ", 1, %d);",
+                         i + 1, j + 1, world->shared_us[i][j], world->people[j].counted);
+}
+
+static void store_world(struct bench *bench, const struct world *world)
+{
+    struct text sql = {0};
+    text_append_string(&sql, "DELETE FROM shares; DELETE FROM links; DELETE FROM standing; "
+                             "DELETE FROM circle; DELETE FROM actors;");
+    for (int i = 0; i < ACTORS; i++) {
+        const struct person *person = &world->people[i];
+        text_appendf(&sql,
+                     "INSERT INTO actors (id, did, handle, active, pusher) VALUES (%d, "
+                     "'did:plc:%d', 'h%d.example', %d, %d);",
+                     i + 1, i, i, person->active, person->pusher);
+        if (person->standing)
+            text_appendf(&sql, "INSERT INTO standing VALUES (%d);", i + 1);
+        if (person->degree > 0)
+            text_appendf(&sql, "INSERT INTO circle VALUES ('did:plc:%d', %d, 1);", i,
+                         person->degree);
+    }
+    for (int i = 0; i < LINKS; i++)
+        store_link(world, i, &sql);
+    run_script(bench, text_string(&sql));
+    text_free(&sql);
+}
+
+/* ---- the ranking that looks at everything ---- */
+
+struct rank {
+    int64_t id, shares, key;
+    double score;
+};
+
+static bool counts(const struct world *world, int actor, int64_t degree)
+{
+    const struct person *person = &world->people[actor];
+    if (!person->active || person->muted)
+        return false;
+    return world->config.bluesky.actors.count == 0 ||
+           (person->degree > 0 && person->degree <= degree);
+}
+
+static struct rank judge(const struct world *world, const struct trending_request *request, int i)
+{
+    struct rank rank = {.id = i + 1};
+    int64_t last_us = 0, any_us = 0;
+    for (int j = 0; j < ACTORS; j++) {
+        const struct person *person = &world->people[j];
+        int64_t at_us = world->shared_us[i][j];
+        any_us = at_us > any_us ? at_us : any_us;
+        rank.key += at_us != 0 && (person->counted || person->active);
+        if (at_us == 0 || at_us < NOW_US - request->hours * HOUR_US ||
+            !counts(world, j, request->degree))
+            continue;
+        double weight = person->weight != 1 ? person->weight : person->pusher ? 0.5 : 1;
+        int64_t steps = (NOW_US - at_us) / (6 * HOUR_US / TRENDING_STEPS);
+        if (request->sort == TRENDING_VELOCITY)
+            weight *= pow(0.5, ((double)steps + 0.5) / TRENDING_STEPS);
+        rank.score += weight;
+        rank.shares++;
+        last_us = at_us > last_us ? at_us : last_us;
+    }
+    if (request->sort == TRENDING_RECENT) {
+        rank.score = (double)last_us;
+        rank.key = any_us;
+    }
+    bool out = world->no_news[i] || world->muted_site[i] || rank.shares < request->min_shares ||
+               (request->q[0] != '\0' && !world->cats[i]);
+    if (out)
+        rank.score = 0;
+    return rank;
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const struct rank *x = a, *y = b;
+    if (fabs(x->score - y->score) > 1e-9)
+        return x->score < y->score ? 1 : -1;
+    if (x->key != y->key)
+        return x->key < y->key ? 1 : -1;
+    return x->id < y->id ? 1 : -1;
+}
+
+static struct trending_request ask_anything(struct chance *chance)
+{
+    static const int hours[] = {1, 6, 24, 48};
+    struct trending_request request = trending_request_default(NOW_US);
+    request.hours = hours[chance_below(chance, 4)];
+    request.limit = 1 + chance_below(chance, 100);
+    request.min_shares = 1 + chance_below(chance, 4);
+    request.degree = 1 + chance_below(chance, 2);
+    request.sort = (enum trending_sort)chance_below(chance, 3);
+    if (chance_below(chance, 3) == 0)
+        snprintf(request.q, sizeof request.q, "cats");
+    return request;
+}
+
+static void compare(struct bench *bench, const struct world *world,
+                    const struct trending_request *request)
+{
+    static struct trending got;
+    struct rank ranks[LINKS];
+    for (int i = 0; i < LINKS; i++)
+        ranks[i] = judge(world, request, i);
+    qsort(ranks, LINKS, sizeof ranks[0], compare_ranks);
+    assert_ok(trending_rank(bench->store, &world->config, request, &got, &bench->err));
+    size_t wanted = 0;
+    while (wanted < (size_t)request->limit && ranks[wanted].score > 0)
+        wanted++;
+    assert_int_equal(got.count, wanted);
+    for (size_t i = 0; i < wanted; i++) {
+        assert_true(fabs(got.links[i].score - ranks[i].score) < 1e-6);
+        assert_int_equal(got.links[i].shares, ranks[i].shares);
+        /* Sums of the same weights may differ in their last digit, and their order with it. */
+        if (request->sort != TRENDING_VELOCITY)
+            assert_int_equal(got.links[i].id, ranks[i].id);
+    }
+}
+
+static void the_ranking_is_the_one_of_looking_at_everything(void **state)
+{
+    struct bench *bench = *state;
+    struct chance chance = chance_init("trending");
+    struct world *world = calloc(1, sizeof *world);
+    for (int round = 0; round < ROUNDS; round++) {
+        invent(world, &chance, round % 2);
+        store_world(bench, world);
+        for (int i = 0; i < ASKED; i++) {
+            struct trending_request request = ask_anything(&chance);
+            compare(bench, world, &request);
+        }
+        config_deinit(&world->config);
+    }
+    free(world);
+}
+
+/* Many links, few of which can come in. */
+static void the_walk_ends_where_nobody_further_down_can_come_in(void **state)
+{
+    struct bench *bench = *state;
+    static struct trending got;
+    struct trending_request request = trending_request_default(NOW_US);
+    struct world *world = calloc(1, sizeof *world);
+    make_config(world, false);
+    run_script(bench, "INSERT INTO actors (id, did) WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL "
+                      "SELECT n + 1 FROM i WHERE n < 20) SELECT n, 'did:plc:x' || n FROM i;"
+                      "INSERT INTO links (id, normalized_url, original_url, share_count_total, "
+                      "last_shared_us) WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 "
+                      "FROM i WHERE n < 20000) SELECT n, 'https://e/' || n, 'x', "
+                      "CASE WHEN n % 200 = 0 THEN 20 ELSE 1 END, 1789999990000000 FROM i;"
+                      "INSERT INTO shares (link_id, actor, last_us, n_posts, counted) "
+                      "SELECT l.id, a.id, 1789999990000000, 1, 1 FROM links l, actors a "
+                      "WHERE l.share_count_total = 20 OR a.id = 1");
+    assert_ok(trending_rank(bench->store, &world->config, &request, &got, &bench->err));
+    assert_int_equal(got.count, 50);
+    assert_int_equal(got.links[0].shares, 20);
+    assert_true(got.walked <= 500);
+    config_deinit(&world->config);
+    free(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_STORE(the_ranking_is_the_one_of_looking_at_everything),
+        ON_STORE(the_walk_ends_where_nobody_further_down_can_come_in),
+    };
+    return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
+}

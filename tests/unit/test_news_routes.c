@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is shared, as the API tells it. */
+#include "config_load.h"
+#include "server_bench.h"
+#include "store/store.h"
+#include "sys/clock.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HOUR_US INT64_C(3600000000)
+
+static struct config config;
+
+/* Two people share an article, one of them by a repost; one shares a picture. */
+static void fill(struct bench *bench)
+{
+    struct store *store;
+    struct text sql = {0};
+    int64_t now_us = clock_wall_us();
+    assert_int_equal(store_open(bench->fixture.url, STORE_WRITE, &store, &bench->err), RC_OK);
+    text_appendf(
+        &sql,
+        "INSERT INTO actors (id, did, handle, display_name) VALUES "
+        "(9001, 'did:plc:ann', 'ann.example', 'Ann'), (9002, 'did:plc:bo', NULL, NULL);"
+        "INSERT INTO links (id, normalized_url, original_url, title, domain, "
+        "share_count_total, first_shared_us, last_shared_us, flags) VALUES "
+        "(7, 'https://e.example/a', 'https://e.example/a?x=1', 'A \"title\"', 'e.example', "
+        "2, 1700000000000000, %" PRId64 ", 0), "
+        "(8, 'https://e.example/b.png', 'https://e.example/b.png', NULL, 'e.example', 1, "
+        "1700000000000000, %" PRId64 ", 16);"
+        "INSERT INTO shares (link_id, actor, last_us, n_posts, counted) VALUES "
+        "(7, 9001, %" PRId64 ", 1, 1), (7, 9002, %" PRId64 ", 1, 1), "
+        "(8, 9001, %" PRId64 ", 1, 1);"
+        "INSERT INTO post (n, seq, actor, collection, rkey, kind, shared_us, body) VALUES "
+        "(9001, 1, 9001, 'app.bsky.feed.post', 'k', 0, 1700000000000000, 'Read this'), "
+        "(9002, 1, 9002, 'app.bsky.feed.repost', 'k', 1, 1700000001000000, NULL);"
+        "INSERT INTO post_links (post_id, link_id, via, actor) VALUES "
+        "(9001, 7, 'post', 9001), (9002, 7, 'repost', 9002);",
+        now_us, now_us, now_us - HOUR_US, now_us - 30 * HOUR_US, now_us);
+    assert_int_equal(store->ops->script(store, text_string(&sql), &bench->err), RC_OK);
+    text_clear(&sql);
+    text_appendf(&sql,
+                 "INSERT INTO gaps (id, source, stream, from_us, to_us, reason, detected_us, seq) "
+                 "VALUES (1, 'jetstream', 'live', %" PRId64 ", %" PRId64 ", 'away', 1, 1)",
+                 now_us - 3 * HOUR_US, now_us - 2 * HOUR_US);
+    assert_int_equal(store->ops->script(store, text_string(&sql), &bench->err), RC_OK);
+    store_close(store);
+    text_free(&sql);
+}
+
+static int set_up(void **state)
+{
+    int rc = bench_set_up(state);
+    struct bench *bench = *state;
+    config_init(&config);
+    fill(bench);
+    bench->options.config = &config;
+    bench_restart(bench);
+    bench_reconnect(bench);
+    return rc;
+}
+
+static int tear_down(void **state)
+{
+    int rc = bench_tear_down(state);
+    config_deinit(&config);
+    return rc;
+}
+
+static void trending_tells_who_shared_what_and_why(void **state)
+{
+    struct bench *bench = *state;
+    assert_int_equal(bench_get(bench, "/api/trending"), 200);
+    const char *start = "{\"links\":[{\"id\":\"7\",\"url\":\"https://e.example/a?x=1\","
+                        "\"title\":\"A \\\"title\\\"\",\"description\":null,\"image\":null,"
+                        "\"domain\":\"e.example\",\"shares\":1,"
+                        "\"first_shared_at\":\"2023-11-14T22:13:20.000Z\",\"last_shared_at\":\"";
+    assert_int_equal(strncmp(bench_body(bench), start, strlen(start)), 0);
+    assert_true(bench_says(bench, "\"score\":1.0,\"why\":\"1 person shared it in the last 24 "
+                                  "hours.\",\"sharers\":[{\"did\":\"did:plc:ann\",\"handle\":"
+                                  "\"ann.example\",\"displayName\":\"Ann\",\"avatar\":null}]}],"
+                                  "\"complete_since\":\""));
+    assert_true(bench_says(bench, "\"gaps\":[{\"source\":\"jetstream\",\"stream\":\"live\","));
+    assert_true(bench_says(bench, "\"reason\":\"away\"}]}"));
+    assert_false(bench_says(bench, "b.png"));
+    assert_int_equal(bench_get(bench, "/api/trending?hours=48&sort=velocity&limit=1"), 200);
+    assert_true(bench_says(bench, "\"shares\":2,"));
+    assert_true(bench_says(bench, "a share counts half after every 6 hours."));
+    assert_int_equal(bench_get(bench, "/api/trending?hours=48&min_shares=3"), 200);
+    assert_true(bench_says(bench, "{\"links\":[],"));
+    assert_int_equal(bench_get(bench, "/api/trending?q=TITLE"), 200);
+    assert_true(bench_says(bench, "\"id\":\"7\""));
+    assert_int_equal(bench_get(bench, "/api/trending?q=cats%20and%20dogs"), 200);
+    assert_true(bench_says(bench, "{\"links\":[],"));
+}
+
+static void wrong_parameters_are_refused_with_a_sentence(void **state)
+{
+    struct bench *bench = *state;
+    static const char *const wrong[][2] = {
+        {"hours=0", "hours is a number from 1 to 8760"},
+        {"hours=x", "hours is a number from 1 to 8760"},
+        {"limit=101", "limit is a number from 1 to 100"},
+        {"min_shares=", "min_shares is a number from 1 to 1000000"},
+        {"degree=3", "degree is a number from 1 to 2"},
+        {"sort=best", "sort is shares, velocity or recent"},
+        {"colour=red", "colour is no parameter of this address"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "/api/trending?%s", wrong[i][0]);
+        assert_int_equal(bench_get(bench, path), 400);
+        assert_true(bench_says(bench, wrong[i][1]));
+        assert_true(bench_says(bench, "{\"success\":false,"));
+    }
+    char path[256] = "/api/trending?q=";
+    memset(path + strlen(path), 'x', 200);
+    assert_int_equal(bench_get(bench, path), 400);
+}
+
+static void the_posts_behind_a_link_are_told_latest_first(void **state)
+{
+    struct bench *bench = *state;
+    assert_int_equal(bench_get(bench, "/api/links/7/posts"), 200);
+    assert_string_equal(
+        bench_body(bench),
+        "{\"posts\":[{\"uri\":\"at://did:plc:bo/app.bsky.feed.repost/k\",\"did\":\"did:plc:bo\","
+        "\"handle\":null,\"text\":null,\"kind\":\"repost\",\"shared_at\":"
+        "\"2023-11-14T22:13:21.000Z\",\"via\":\"repost\"},"
+        "{\"uri\":\"at://did:plc:ann/app.bsky.feed.post/k\",\"did\":\"did:plc:ann\","
+        "\"handle\":\"ann.example\",\"text\":\"Read this\",\"kind\":\"post\",\"shared_at\":"
+        "\"2023-11-14T22:13:20.000Z\",\"via\":\"post\"}]}\n");
+    assert_int_equal(bench_get(bench, "/api/links/99/posts"), 404);
+    assert_true(bench_says(bench, "there is no link 99"));
+    assert_int_equal(bench_get(bench, "/api/links/x/posts"), 404);
+    assert_int_equal(bench_get(bench, "/api/links//posts"), 404);
+    assert_int_equal(bench_get(bench, "/api/links/7/posts/more"), 404);
+    assert_int_equal(bench_post(bench, "/api/links/7/posts", "{}"), 405);
+}
+
+int main(void)
+{
+#define ON_SERVER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        ON_SERVER(trending_tells_who_shared_what_and_why),
+        ON_SERVER(wrong_parameters_are_refused_with_a_sentence),
+        ON_SERVER(the_posts_behind_a_link_are_told_latest_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
