@@ -2,6 +2,7 @@
 #include "daemon_appview.h"
 
 #include "daemon_providers.h"
+#include "daemon_view.h"
 #include "sys/clock.h"
 
 #include <stdlib.h>
@@ -74,8 +75,13 @@ static void free_part(struct part *part)
     free(part);
 }
 
+static void show(struct part *part, struct daemon_view *view)
+{
+    appview_look(((struct appview_part *)part)->env->appview, &view->appview);
+}
+
 static const struct part_ops ops = {
-    .look = look, .reload = reload, .stop = stop, .free = free_part};
+    .view = show, .look = look, .reload = reload, .stop = stop, .free = free_part};
 
 struct part *appview_part_new(const struct part_env *env)
 {

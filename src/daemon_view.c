@@ -224,6 +224,24 @@ static void show_connection(const struct daemon_view *view, struct metrics *metr
         (double)view->day_bytes);
 }
 
+static void show_appview(const struct appview_view *appview, struct metrics *metrics)
+{
+    count(metrics, "tidemark_appview_requests_total", "Requests to AppViews.", appview->requests);
+    count(metrics, "tidemark_appview_failures_total", "Of these, those that came to nothing.",
+          appview->failures);
+    count(metrics, "tidemark_appview_given_up_total", "Questions nobody answered.",
+          appview->given_up);
+    set(metrics, "tidemark_appview_queue_depth", "Questions waiting for an AppView.",
+        (double)appview->waiting);
+}
+
+static void show_circle(const struct circle_view *circle, struct metrics *metrics)
+{
+    set(metrics, "tidemark_actors", "Accounts whose follows count.", (double)circle->actors);
+    set(metrics, "tidemark_actors_in_trouble", "Of these, those whose list could not be read.",
+        (double)circle->in_trouble);
+}
+
 void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct metrics *metrics)
 {
     const struct source_view *source = &view->source;
@@ -236,6 +254,8 @@ void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct 
     show_providers(source, metrics);
     show_cards(&view->cards, metrics);
     show_subjects(&view->subjects, metrics);
+    show_appview(&view->appview, metrics);
+    show_circle(&view->circle, metrics);
     set(metrics, "tidemark_cursor_lag_seconds", "How far the committed cursor is behind.",
         (double)daemon_view_lag_us(view, now_us) / SECOND_US);
     set(metrics, "tidemark_writer_queue_depth", "Batches waiting for the writer.", view->queued);
