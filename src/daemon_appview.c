@@ -16,14 +16,17 @@ struct appview_part {
     bool stopping;
 };
 
+/* Histories are asked for one request after the other. A poller is as many askers as may be under
+ * way, each with that pause between its own requests. */
 static struct appview_pace pace_of(const struct config *config)
 {
+    bool polling = config->bluesky.mode == CONFIG_MODE_POLLING;
+    int64_t askers = polling ? config->backfill.max_concurrent : 1;
     return (struct appview_pace){
-        .spacing_ms = (uint32_t)config->backfill.rate_limit_ms,
+        .spacing_ms = (uint32_t)(config->backfill.rate_limit_ms / askers),
         .flights_max = (uint32_t)config->backfill.max_concurrent,
         .retries_max =
-            (uint32_t)(config->bluesky.mode == CONFIG_MODE_POLLING ? config->polling.max_retries
-                                                                   : config->backfill.max_retries),
+            (uint32_t)(polling ? config->polling.max_retries : config->backfill.max_retries),
         .backoff_ms = (uint32_t)config->polling.retry_backoff_ms,
     };
 }

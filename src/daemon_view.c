@@ -170,6 +170,33 @@ static void show_subjects(const struct due_counts *subjects, struct metrics *met
           subjects->failed);
 }
 
+static void show_feeds(const struct daemon_view *view, struct metrics *metrics)
+{
+    const struct backfill_view *backfill = &view->backfill;
+    const struct poller_cycle *cycle = &view->poller.last;
+    set(metrics, "tidemark_backfill_running", "Accounts whose history is being read.",
+        backfill->running);
+    count(metrics, "tidemark_backfill_completed_total", "Histories that were read.",
+          backfill->completed);
+    count(metrics, "tidemark_backfill_failed_total", "Readings that are tried again later.",
+          backfill->failed);
+    count(metrics, "tidemark_backfill_dropped_total", "Accounts that are gone.", backfill->dropped);
+    count(metrics, "tidemark_feed_pages_total", "Pages of feeds that were read.",
+          backfill->pages + view->poller.pages);
+    set(metrics, "tidemark_polling", "1 while feeds are polled.", view->poller.polling);
+    count(metrics, "tidemark_poll_cycles_total", "Rounds over everybody who is followed.",
+          view->poller.cycles);
+    set(metrics, "tidemark_poll_accounts", "Accounts of the last round.", cycle->accounts);
+    set(metrics, "tidemark_poll_accounts_placed", "Of these with a position.", cycle->placed);
+    set(metrics, "tidemark_poll_accounts_fresh", "Of these with something new.", cycle->fresh);
+    set(metrics, "tidemark_poll_accounts_initial", "Of these read for the first time.",
+        cycle->initial);
+    set(metrics, "tidemark_poll_accounts_failed", "Of these that could not be read.",
+        cycle->failed + cycle->skipped);
+    set(metrics, "tidemark_poll_seconds", "How long the last round took.",
+        (double)cycle->took_us / SECOND_US);
+}
+
 static void show_providers(const struct source_view *source, struct metrics *metrics)
 {
     for (size_t i = 0; i < source->provider_count; i++) {
@@ -205,6 +232,7 @@ void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct 
         (double)(now_us - view->started_us) / SECOND_US);
     show_connection(view, metrics);
     show_stored(view, now_us, metrics);
+    show_feeds(view, metrics);
     show_providers(source, metrics);
     show_cards(&view->cards, metrics);
     show_subjects(&view->subjects, metrics);

@@ -24,7 +24,8 @@ sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "e2e"
 from daemon_client import Daemon, Home, wait_until  # noqa: E402
 from sim_client import Simulator, lines  # noqa: E402
 from truth_compare import (WIRES, begin_before_everything, difference,  # noqa: E402
-                           differences, last_wanted_us, stored_posts, true_posts)
+                           differences, last_wanted_us, stored_follows, stored_posts,
+                           true_follows, true_posts)
 
 LONG = "TIDEMARK_LONG" in os.environ
 KILLS = int(os.environ.get("KILLS", "1000" if LONG else "200"))
@@ -42,15 +43,20 @@ class Fault:
     """What is armed, and what it may leave behind."""
 
     def __init__(self, name, plan, wires=("v1", "v2"), lossy=False, quarantine=False,
-                 compress=None, label=None, after=(10, 150)):
+                 compress=None, label=None, after=(10, 150), appview=False):
         self.name, self.plan, self.wires, self.lossy = name, plan, wires, lossy
         self.quarantine, self.compress, self.after = quarantine, compress, after
+        self.appview = appview  # one follows people, and it is the AppView that fails
         self.label = label or name
 
 
 def refusal(status, more=""):
     return Fault("refuse", f"status={status}{more or '&count=2'}", label=f"refuse-{status}",
                  after=(0, 0))
+
+
+def appview(name, plan, label):
+    return Fault(name, plan, label=label, after=(0, 0), appview=True)
 
 
 FAULTS = [
@@ -72,7 +78,14 @@ FAULTS = [
     Fault("tls", "status=1&count=2", after=(0, 0), label="tls-stranger"),
     *(refusal(status) for status in (0, 200, 400, 403, 404, 410, 500, 502, 503)),
     refusal(429, "&retry_after=1"), refusal(401, "&count=1"),
+    *(appview("http", f"status={status}", f"appview-{status}")
+      for status in (0, 200, 400, 401, 403, 404, 410, 500, 502, 503)),
+    appview("http", "status=429&retry_after=1", "appview-429"),
+    appview("http_truncate", "", "appview-truncated"),
+    appview("http_stall", "ms=700", "appview-stall"),
 ]
+METHODS = ("app.bsky.graph.getFollows", "app.bsky.feed.getAuthorFeed", "app.bsky.feed.getPosts")
+CONVERGENCE_S = 150
 
 
 class Tally:
@@ -106,6 +119,7 @@ class Cell:
         self.program, self.sim_program = programs
         self.tally, self.fault, self.store, self.wire, self.seed = tally, fault, store, wire, seed
         self.chance = random.Random(f"{seed} {fault.label} {store} {wire}")
+        self.method = self.chance.choice(METHODS)
         self.events = 0
         self.words = ""  # the daemon's last ones, when something is wrong
 
@@ -129,11 +143,18 @@ class Cell:
 
     def live_through(self, home):
         tls = ("--tls", "--tls-save", f"{home.folder}/sim.pem") if self.fault.name == "tls" else ()
-        with Simulator(self.sim_program, "--events", "60", "--seed",
-                       str(self.chance.randrange(1 << 30)), *PAST, *tls) as sim:
+        world = ("--events", "60")
+        if self.fault.appview:
+            world = ("--events", "1", "--accounts", "60", "--follows", "12")
+        with Simulator(self.sim_program, *world, "--seed", str(self.chance.randrange(1 << 30)),
+                       *PAST, *tls) as sim:
             self.sim, self.home = sim, home
-            self.arm()
-            begin_before_everything(home, sim)
+            if self.fault.appview:
+                begin_before_everything(home, sim)
+                self.introduce()
+            else:
+                self.arm()
+                begin_before_everything(home, sim)
             for _ in range(self.chance.randint(1, 2)):
                 self.live_and_die(self.chance.choice(("at once", "commits", "fault")))
             if self.fault.lossy:  # what a v1 host kept from us comes again after a new start
@@ -144,8 +165,10 @@ class Cell:
 
     def arm(self):
         low, high = self.fault.after
-        self.sim.arm(f"name={self.fault.name}&after={self.chance.randint(low, high)}"
-                     f"&{self.fault.plan}")
+        plan = self.fault.plan
+        if self.fault.appview:
+            plan += "&collection=" + self.method
+        self.sim.arm(f"name={self.fault.name}&after={self.chance.randint(low, high)}&{plan}")
 
     def settings(self):
         scheme = "wss" if self.fault.name == "tls" else "ws"
@@ -153,6 +176,8 @@ class Cell:
                   "jetstream.fallback_endpoint=", "jetstream.reconnect_delay_seconds=1",
                   f"bluesky.appview=http://127.0.0.1:{self.sim.control_port}",
                   "cards.enabled=false"]
+        if self.fault.appview:
+            chosen += [f"bluesky.actors=[{self.me()}]", "backfill.rate_limit_ms=0"]
         compress = self.fault.compress
         if compress is None:
             compress = self.chance.random() < 0.5
@@ -165,6 +190,25 @@ class Cell:
                 file.write(self.sim.get("/_sim/dictionary"))
             chosen.append(f"jetstream.dictionary_file={path}")
         return chosen
+
+    def introduce(self):
+        """A first life before anything happens: whom one follows is known. What comes later comes
+        over the stream then, with all that a feed does not tell."""
+        backfills = self.method == METHODS[1]
+        if backfills:  # which happens only for those who are new
+            self.arm()
+        with Daemon(self.program, self.home, self.settings()) as daemon:
+            daemon.wait_for(lambda _: not self.follows_missing(), "the follows")
+            daemon.stop()
+        if not backfills:
+            self.arm()
+
+    def follows_missing(self):
+        """Who is not known to be followed; whoever left since is still known."""
+        return true_follows(self.sim) - stored_follows(self.home, self.me())
+
+    def me(self):
+        return json.loads(lines(self.sim.get("/_sim/accounts"))[0])["did"]
 
     def step(self, low, high):
         """New events, as long as a v1 host would still send all of them again."""
@@ -217,10 +261,36 @@ class Cell:
                 fired = self.fired_before if self.fault.quarantine else 0
                 self.wait(daemon, lambda: self.sim.fired(self.fault.name) > fired,
                           f"{self.fault.label} to happen")
+            if self.fault.appview:
+                self.converge(daemon)
+                daemon.stop()
+                return
             end = last_wanted_us(self.sim)
             daemon.wait_for(lambda health: (health["cursor_time_us"] or 0) >= end, "the last event")
             self.judge(daemon)
             daemon.stop()
+
+    def converge(self, daemon):
+        """What is followed, and all that those people share, is there after a while."""
+        found = {}
+
+        def look():
+            assert not daemon.ended(), "ended while it caught up"
+            found["follows"] = self.follows_missing()
+            found["posts"] = difference(self.without_times(stored_posts(daemon)),
+                                        self.without_times(true_posts(self.sim, "&follows=1")))
+            found["links"] = differences(daemon, self.sim, ("post_links",), "&follows=1")
+            return not any(found.values())
+        daemon.wait_for(lambda health: health["websocket_connected"], "a line")
+        try:
+            wait_until(look, "the store to be complete", CONVERGENCE_S)
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {self.method}: {found}") from None
+
+    @staticmethod
+    def without_times(posts):
+        """A feed has its own time of a post, and the earlier one counts."""
+        return {uri: (*row[:3], row[4]) for uri, row in posts.items()}
 
     def expected(self):
         truth = true_posts(self.sim)

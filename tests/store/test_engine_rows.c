@@ -117,5 +117,5 @@ int main(void)
         ON_STORE(gaps_split_merge_and_close_in_the_table),
         ON_STORE(old_tombstones_and_closed_gaps_are_pruned),
     };
-    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
+    return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
 }
