@@ -15,10 +15,11 @@ sys.path.append(os.path.join(HERE, "..", "support"))
 
 import atproto_history  # noqa: E402
 import atproto_live  # noqa: E402
+import atproto_polling  # noqa: E402
 from atproto_case import EXECUTED, Pages, RealNetwork  # noqa: E402
 from atproto_network import Network  # noqa: E402
 
-MODULES = (atproto_live, atproto_history)
+MODULES = (atproto_live, atproto_history, atproto_polling)
 
 
 def main():

@@ -2,17 +2,25 @@
 """What every test against the real network stands on: the network, the pages people link to, a
 daemon that follows them, and the comparison of its store with the chronicle."""
 
+import datetime
 import functools
 import http.server
+import os
 import threading
 import unittest
 
 import stored_news
-from chronicle import difference
+from chronicle import difference, reference
 from daemon_client import Daemon, Home, wait_until
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 PATIENCE_S = 40
 EXECUTED = {"sqlite": 0, "postgres": 0}
+
+
+def ago(**time):
+    moment = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(**time)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class Pages(http.server.ThreadingHTTPServer):
@@ -49,6 +57,8 @@ def on_both_stores(test):
     def run(self):
         for kind in ("sqlite", "postgres"):
             with self.subTest(store=kind), Home(kind) as home:
+                self.network.settle()
+                self.network.forget()  # what others did is nothing to this one
                 test(self, home)
             EXECUTED[kind] += 1
     return run
@@ -76,7 +86,36 @@ class RealNetwork(unittest.TestCase):
     def story(self, path):
         return self.pages.address(path)
 
-    def check(self, daemon, book, people):
+    def followed(self, people):
+        """Somebody who follows these people."""
+        me = self.network.account("me")
+        me.follow_all(people)
+        return me
+
+    def write_history(self, book, ada, bob, eve):
+        """A day's worth of everything that people do; eve is a stranger."""
+        hers = book.post(eve, "mine", {"mine": self.story("eve")}, createdAt=ago(hours=21))
+        posts = [book.post(ada, f"post {number}, a story", {"story": self.story(number % 7)},
+                           createdAt=ago(hours=20, minutes=-number)) for number in range(57)]
+        at_once = ago(hours=3)
+        for number in range(3):
+            book.post(bob, f"tie {number}", {"tie": self.story("tie")}, createdAt=at_once)
+        book.post(bob, "an answer", createdAt=ago(hours=2),
+                  reply={"root": reference(posts[0]), "parent": reference(posts[0])})
+        book.post(bob, "a card", card=(self.story("card"), "The card"), createdAt=ago(hours=2))
+        book.post(ada, "what she says", quote=hers, createdAt=ago(hours=1))
+        book.post(ada, "all of it", card=(self.story("media"), "M"), quote=hers,
+                  createdAt=ago(minutes=59))
+        book.repost(bob, hers)
+        book.repost(bob, posts[3])
+        book.repost(ada, book.post(bob, "to be shared", {"shared": self.story("shared")},
+                                   createdAt=ago(minutes=58)))
+        book.edit(ada, posts[5], "edited, a tale", {"tale": self.story("tale")})
+        book.delete(ada, posts[6])
+        ada.profile("Ada", pinnedPost=reference(posts[1]))
+        return posts
+
+    def check(self, daemon, book, people, patience_s=PATIENCE_S):
         """Waits until the store holds what the chronicle says, and says what differs if not."""
         self.network.settle()
         daemon.wait_for(lambda health: True, "the daemon")
@@ -89,7 +128,7 @@ class RealNetwork(unittest.TestCase):
                 ("totals", difference(stored_news.totals(daemon.home), book.totals(people))),
             ) if found}
         try:
-            wait_until(lambda: not daemon.ended() and not differing(), "the store", PATIENCE_S)
+            wait_until(lambda: not daemon.ended() and not differing(), "the store", patience_s)
         except AssertionError:
             self.fail(f"{differing()}\n{daemon.words()}")
         self.assertEqual(daemon.walk("quarantine"), [])
@@ -103,3 +142,7 @@ class RealNetwork(unittest.TestCase):
             wait_until(lambda: not daemon.ended() and found() == expected, sql, PATIENCE_S)
         except AssertionError:
             self.assertEqual(found(), expected, daemon.words())
+
+    def wait_for_words(self, daemon, words, times=1):
+        """Waits until the log of this home has them so many times."""
+        wait_until(lambda: daemon.words().count(words) == times, words, PATIENCE_S)

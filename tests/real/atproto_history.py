@@ -2,17 +2,10 @@
 """Whom an account follows, and what those people did before or while nobody listened: read from a
 real AppView."""
 
-import datetime
-
 import stored_news
-from atproto_case import RealNetwork, on_both_stores
+from atproto_case import RealNetwork, ago, on_both_stores
 from atproto_network import POST
-from chronicle import Chronicle, reference
-
-
-def ago(**time):
-    moment = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(**time)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+from chronicle import Chronicle
 
 
 class Follows(RealNetwork):
@@ -74,35 +67,6 @@ class Follows(RealNetwork):
 
 
 class Histories(RealNetwork):
-    def followed(self, people):
-        """Somebody who follows these people."""
-        me = self.network.account("me")
-        me.follow_all(people)
-        return me
-
-    def write_history(self, book, ada, bob, eve):
-        """A day's worth of everything that people do; eve is a stranger."""
-        hers = book.post(eve, "mine", {"mine": self.story("eve")}, createdAt=ago(hours=21))
-        posts = [book.post(ada, f"post {number}, a story", {"story": self.story(number % 7)},
-                           createdAt=ago(hours=20, minutes=-number)) for number in range(57)]
-        at_once = ago(hours=3)
-        for number in range(3):
-            book.post(bob, f"tie {number}", {"tie": self.story("tie")}, createdAt=at_once)
-        book.post(bob, "an answer", createdAt=ago(hours=2),
-                  reply={"root": reference(posts[0]), "parent": reference(posts[0])})
-        book.post(bob, "a card", card=(self.story("card"), "The card"), createdAt=ago(hours=2))
-        book.post(ada, "what she says", quote=hers, createdAt=ago(hours=1))
-        book.post(ada, "all of it", card=(self.story("media"), "M"), quote=hers,
-                  createdAt=ago(minutes=59))
-        book.repost(bob, hers)
-        book.repost(bob, posts[3])
-        book.repost(ada, book.post(bob, "to be shared", {"shared": self.story("shared")},
-                                   createdAt=ago(minutes=58)))
-        book.edit(ada, posts[5], "edited, a tale", {"tale": self.story("tale")})
-        book.delete(ada, posts[6])
-        ada.profile("Ada", pinnedPost=reference(posts[1]))
-        return posts
-
     @on_both_stores
     def test_what_was_posted_before_the_start_is_read_behind_the_firehose(self, home):
         """R001-34 R001-49 R001-54 R001-61 R001-69"""

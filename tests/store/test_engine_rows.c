@@ -92,5 +92,5 @@ int main(void)
         ON_STORE(a_document_replaces_an_error_and_nothing_replaces_a_document),
         ON_STORE(gaps_split_merge_and_close_in_the_table),
     };
-    return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }
