@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* SQLite takes tables in the order of a CROSS JOIN: there are many more actors than others. */
 #define CHANGED(active_)                                                                           \
-    "(SELECT w.actor FROM standing w JOIN actors a ON a.id = w.actor WHERE a.active = " active_ ")"
+    "(SELECT w.actor FROM standing w CROSS JOIN actors a WHERE a.id = w.actor "                    \
+    "AND a.active = " active_ ")"
 
 struct finding {
     int64_t actor;
@@ -96,8 +98,8 @@ enum rc people_init(struct people *people, struct store *store, const struct con
                                                  "AND s.actor NOT IN " CHANGED("0"));
     if (config->bluesky.actors.count > 0)
         text_appendf(&people->counts,
-                     " AND s.actor IN (SELECT a.id FROM circle c JOIN actors a ON a.did = c.did "
-                     "WHERE c.degree <= %" PRId64 ")",
+                     " AND s.actor IN (SELECT a.id FROM circle c CROSS JOIN actors a "
+                     "WHERE a.did = c.did AND c.degree <= %" PRId64 ")",
                      degree);
     enum rc rc = append_muted(people, store, &config->news.mute_accounts, err);
     for (size_t i = 0; i < weights->count && rc == RC_OK; i++)
