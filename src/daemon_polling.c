@@ -44,6 +44,12 @@ static void look(struct part *part, int64_t now_us)
     poller_look(of(part), now_us);
 }
 
+static void heed(struct part *part, unsigned news)
+{
+    if ((news & PART_NEWS_FOLLOWS) != 0)
+        poller_heed(of(part));
+}
+
 static void reload(struct part *part, const struct config *fresh)
 {
     struct poller_settings settings = settings_of(fresh);
@@ -78,6 +84,7 @@ static void free_part(struct part *part)
 
 static const struct part_ops ops = {.open = open_part,
                                     .look = look,
+                                    .heed = heed,
                                     .reload = reload,
                                     .view = show,
                                     .stop = stop,

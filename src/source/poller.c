@@ -421,6 +421,12 @@ void poller_allow(struct poller *poller, bool allowed, int64_t covered_us)
     poller->covered_us = covered_us;
 }
 
+void poller_heed(struct poller *poller)
+{
+    if (poller->view.last.accounts == 0)
+        poller->due_us = 0;
+}
+
 void poller_stop(struct poller *poller)
 {
     poller->stopping = true;
