@@ -426,7 +426,12 @@ void poller_allow(struct poller *poller, bool allowed, int64_t covered_us)
 
 void poller_heed(struct poller *poller)
 {
+<<<<<<< HEAD
     poller->heeded = true;
+=======
+    if (poller->view.last.accounts == 0)
+        poller->due_us = 0;
+>>>>>>> refs/heads/backfill
 }
 
 void poller_stop(struct poller *poller)
