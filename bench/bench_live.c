@@ -331,7 +331,7 @@ static bool measure_latency(const struct packed_stock *stock)
     int64_t limit_us = LATENCY_US_MAX + 4 * sync_us;
     fprintf(stderr,
             "from sent to found: %.2f ms half the time, %.2f ms at the 99th; a sync %.2f ms\n",
-            (double)ages[seen / 2] / 1e3, (double)age_us / 1e3, (double)sync_us / 1e3);
+            (double)share_of(ages, seen, 50) / 1e3, (double)age_us / 1e3, (double)sync_us / 1e3);
     bool ok = age_us <= limit_us;
     printf("{\"name\":\"live_latency\",\"value\":%.2f,\"unit\":\"ms\",\"against\":%.2f,"
            "\"ratio\":%.3f,\"goal\":1.0,\"ok\":%s}\n",

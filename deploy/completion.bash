@@ -32,7 +32,8 @@ gaps owed quarantine"
     "") choices="$commands --help" ;;
     run) choices="-c --actor --help" ;;
     import) choices="-c --provider --since --json --help" ;;
-    backfill) choices="--hours --json --help" ;;
+    backfill) choices="--hours -c --set --help" ;;
+    compare) choices="--hours --json -c --set --help" ;;
     status) choices="--watch --json -c --set --help" ;;
     query)
         choices="--where --order --page-size --limit --tail --json --csv --table --help"
@@ -47,7 +48,7 @@ gaps owed quarantine"
         if [ "$before" = reset ]; then choices="jetstream $choices"; fi
         if [ "$before" = jetstream ]; then choices="live $choices"; fi
         ;;
-    migrate-follows) choices="--rollback --help" ;;
+    migrate-follows) choices="--rollback --truncate --json -c --set --help" ;;
     config) choices="check print docs -c --help" ;;
     connector)
         case $before in

@@ -73,8 +73,9 @@ static void add_all_versions(struct pairs *pairs, uint32_t k, uint32_t subject, 
     }
 }
 
-/* True when a client of the scope cannot know what became of the subject since event k. */
-static bool is_unsure(const struct pairs *pairs, uint32_t k, uint32_t subject)
+/* True when a client of the scope cannot know what became of the subject: it is told nothing, and
+ * may have read it at any time since it was written, for whoever pointed at it first. */
+static bool is_unsure(const struct pairs *pairs, uint32_t subject)
 {
     const struct world_event *event = world_event(pairs->world, subject);
     const struct world_account *author = world_account(pairs->world, event->account);
@@ -83,7 +84,8 @@ static bool is_unsure(const struct pairs *pairs, uint32_t k, uint32_t subject)
         return true;
     if (scope == NULL || scope[event->account])
         return false;
-    return event->latest > k || (author->status_event != WORLD_NONE && author->status_event > k);
+    return event->latest > subject ||
+           (author->status_event != WORLD_NONE && author->status_event > subject);
 }
 
 static void add_inherited(struct pairs *pairs, uint32_t k, uint32_t subject, enum via via)
@@ -92,7 +94,7 @@ static void add_inherited(struct pairs *pairs, uint32_t k, uint32_t subject, enu
     for (unsigned depth = 0; depth < pairs->question->depth && subject != WORLD_NONE; depth++) {
         const struct world_event *event = world_event(pairs->world, subject);
         struct post_outline outline;
-        fluid = fluid || is_unsure(pairs, k, subject);
+        fluid = fluid || is_unsure(pairs, subject);
         if (fluid)
             add_all_versions(pairs, k, subject, via);
         else if (!event->gone)

@@ -6,7 +6,7 @@
  * A post shares its own links and, while the post it quotes or repeats lives, the links of the last
  * version of that one. What a client cannot be expected to know exactly is marked fluid and listed
  * in all its possible forms: the subject belongs to somebody who is not active, or to somebody
- * outside of the scope who changed it, or whose status changed, after the post that points at it.
+ * outside of the scope who changed it, or whose status changed, since it was written.
  *
  * Every answer is lines of JSON: a summary, then the rows. */
 #ifndef SIM_TRUTH_LINK_H

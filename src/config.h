@@ -35,6 +35,7 @@ struct config {
         bool backfill_enabled;
     } did_manager;
     struct {
+        bool enabled;
         int64_t window_hours, cleanup_interval_minutes, keep_trending_threshold,
             keep_trending_max_days;
     } retention;

@@ -2,6 +2,7 @@
 #include "daemon_appview.h"
 
 #include "daemon_providers.h"
+#include "daemon_view.h"
 #include "sys/clock.h"
 
 #include <stdlib.h>
@@ -16,14 +17,17 @@ struct appview_part {
     bool stopping;
 };
 
+/* Histories are asked for one request after the other. A poller is as many askers as may be under
+ * way, each with that pause between its own requests. */
 static struct appview_pace pace_of(const struct config *config)
 {
+    bool polling = config->bluesky.mode == CONFIG_MODE_POLLING;
+    int64_t askers = polling ? config->backfill.max_concurrent : 1;
     return (struct appview_pace){
-        .spacing_ms = (uint32_t)config->backfill.rate_limit_ms,
+        .spacing_ms = (uint32_t)(config->backfill.rate_limit_ms / askers),
         .flights_max = (uint32_t)config->backfill.max_concurrent,
         .retries_max =
-            (uint32_t)(config->bluesky.mode == CONFIG_MODE_POLLING ? config->polling.max_retries
-                                                                   : config->backfill.max_retries),
+            (uint32_t)(polling ? config->polling.max_retries : config->backfill.max_retries),
         .backoff_ms = (uint32_t)config->polling.retry_backoff_ms,
     };
 }
@@ -71,8 +75,13 @@ static void free_part(struct part *part)
     free(part);
 }
 
+static void show(struct part *part, struct daemon_view *view)
+{
+    appview_look(((struct appview_part *)part)->env->appview, &view->appview);
+}
+
 static const struct part_ops ops = {
-    .look = look, .reload = reload, .stop = stop, .free = free_part};
+    .view = show, .look = look, .reload = reload, .stop = stop, .free = free_part};
 
 struct part *appview_part_new(const struct part_env *env)
 {

@@ -27,7 +27,8 @@ static struct backfill_settings settings_of(const struct config *config)
                                       .lookback_us =
                                           config->did_manager.backfill_lookback_hours * HOUR_US,
                                       .follows = config->did_manager.backfill_enabled,
-                                      .only_asked = config->bluesky.mode == CONFIG_MODE_POLLING};
+                                      .only_asked = config->bluesky.mode == CONFIG_MODE_POLLING,
+                                      .polls = config->bluesky.mode != CONFIG_MODE_FIREHOSE};
 }
 
 static enum rc open_part(struct part *part, struct err *err)
@@ -53,7 +54,9 @@ static void heed(struct part *part, unsigned news)
 static void reload(struct part *part, const struct config *fresh)
 {
     struct backfill_settings settings = settings_of(fresh);
-    settings.only_asked = settings_of(((struct backfill_part *)part)->env->config).only_asked;
+    const struct backfill_settings begun = settings_of(((struct backfill_part *)part)->env->config);
+    settings.only_asked = begun.only_asked; /* another mode needs a restart */
+    settings.polls = begun.polls;
     backfill_tune(of(part), &settings);
 }
 

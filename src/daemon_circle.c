@@ -79,10 +79,16 @@ static void free_part(struct part *part)
     free(part);
 }
 
+static void show(struct part *part, struct daemon_view *view)
+{
+    circle_look(of(part), &view->circle);
+}
+
 static const struct part_ops ops = {.load = load,
                                     .start = start,
                                     .heed = heed,
                                     .reload = reload,
+                                    .view = show,
                                     .stop = stop,
                                     .stopped = stopped,
                                     .free = free_part};

@@ -7,6 +7,7 @@
 #include "daemon_circle.h"
 #include "daemon_firehose.h"
 #include "daemon_gauges.h"
+#include "daemon_janitor.h"
 #include "daemon_polling.h"
 #include "daemon_subjects.h"
 
@@ -22,6 +23,7 @@ static struct part *(*const makers[])(const struct part_env *env) = {
     polling_part_new,
     subjects_part_new,
     cards_part_new,
+    janitor_part_new,
     gauges_part_new,
 };
 /* clang-format on */

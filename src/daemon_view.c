@@ -170,6 +170,33 @@ static void show_subjects(const struct due_counts *subjects, struct metrics *met
           subjects->failed);
 }
 
+static void show_feeds(const struct daemon_view *view, struct metrics *metrics)
+{
+    const struct backfill_view *backfill = &view->backfill;
+    const struct poller_cycle *cycle = &view->poller.last;
+    set(metrics, "tidemark_backfill_running", "Accounts whose history is being read.",
+        backfill->running);
+    count(metrics, "tidemark_backfill_completed_total", "Histories that were read.",
+          backfill->completed);
+    count(metrics, "tidemark_backfill_failed_total", "Readings that are tried again later.",
+          backfill->failed);
+    count(metrics, "tidemark_backfill_dropped_total", "Accounts that are gone.", backfill->dropped);
+    count(metrics, "tidemark_feed_pages_total", "Pages of feeds that were read.",
+          backfill->pages + view->poller.pages);
+    set(metrics, "tidemark_polling", "1 while feeds are polled.", view->poller.polling);
+    count(metrics, "tidemark_poll_cycles_total", "Rounds over everybody who is followed.",
+          view->poller.cycles);
+    set(metrics, "tidemark_poll_accounts", "Accounts of the last round.", cycle->accounts);
+    set(metrics, "tidemark_poll_accounts_placed", "Of these with a position.", cycle->placed);
+    set(metrics, "tidemark_poll_accounts_fresh", "Of these with something new.", cycle->fresh);
+    set(metrics, "tidemark_poll_accounts_initial", "Of these read for the first time.",
+        cycle->initial);
+    set(metrics, "tidemark_poll_accounts_failed", "Of these that could not be read.",
+        cycle->failed + cycle->skipped);
+    set(metrics, "tidemark_poll_seconds", "How long the last round took.",
+        (double)cycle->took_us / SECOND_US);
+}
+
 static void show_providers(const struct source_view *source, struct metrics *metrics)
 {
     for (size_t i = 0; i < source->provider_count; i++) {
@@ -197,6 +224,24 @@ static void show_connection(const struct daemon_view *view, struct metrics *metr
         (double)view->day_bytes);
 }
 
+static void show_appview(const struct appview_view *appview, struct metrics *metrics)
+{
+    count(metrics, "tidemark_appview_requests_total", "Requests to AppViews.", appview->requests);
+    count(metrics, "tidemark_appview_failures_total", "Of these, those that came to nothing.",
+          appview->failures);
+    count(metrics, "tidemark_appview_given_up_total", "Questions nobody answered.",
+          appview->given_up);
+    set(metrics, "tidemark_appview_queue_depth", "Questions waiting for an AppView.",
+        (double)appview->waiting);
+}
+
+static void show_circle(const struct circle_view *circle, struct metrics *metrics)
+{
+    set(metrics, "tidemark_actors", "Accounts whose follows count.", (double)circle->actors);
+    set(metrics, "tidemark_actors_in_trouble", "Of these, those whose list could not be read.",
+        (double)circle->in_trouble);
+}
+
 void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct metrics *metrics)
 {
     const struct source_view *source = &view->source;
@@ -205,9 +250,12 @@ void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct 
         (double)(now_us - view->started_us) / SECOND_US);
     show_connection(view, metrics);
     show_stored(view, now_us, metrics);
+    show_feeds(view, metrics);
     show_providers(source, metrics);
     show_cards(&view->cards, metrics);
     show_subjects(&view->subjects, metrics);
+    show_appview(&view->appview, metrics);
+    show_circle(&view->circle, metrics);
     set(metrics, "tidemark_cursor_lag_seconds", "How far the committed cursor is behind.",
         (double)daemon_view_lag_us(view, now_us) / SECOND_US);
     set(metrics, "tidemark_writer_queue_depth", "Batches waiting for the writer.", view->queued);

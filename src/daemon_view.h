@@ -11,7 +11,9 @@
 
 #include "query/status.h"
 #include "serve/health.h"
+#include "source/appview.h"
 #include "source/backfill.h"
+#include "source/circle.h"
 #include "source/due.h"
 #include "source/poller.h"
 #include "source/source.h"
@@ -40,6 +42,8 @@ struct daemon_view {
     struct poller_view poller;
     struct stored_view stored;
     struct due_counts cards, subjects;
+    struct appview_view appview;
+    struct circle_view circle;
     int64_t size_alert; /* bytes; 0: none */
     struct writer_state writer;
     unsigned queued;

@@ -85,8 +85,19 @@ enum {
     PROVIDER_AT_US,
     PROVIDER_FIELDS
 };
-/* What is older than these times, in microseconds; null: nothing of the kind. */
-enum { PRUNE_TOMBSTONES_US, PRUNE_GAPS_US, PRUNE_FIELDS };
+/* What is older than these times, in microseconds, a slice of it; null: nothing of the kind. */
+enum {
+    PRUNE_AT_US, /* now */
+    PRUNE_TOMBSTONES_US,
+    PRUNE_GAPS_US,
+    PRUNE_POSTS_US,
+    PRUNE_THRESHOLD, /* a link that so many people shared outlives its posts, ... */
+    PRUNE_BELOW_US,  /* ... and falling below it, stays until it has been so since before then, */
+    PRUNE_LINKS_US,  /* ... and at the longest until nobody has shared it since then */
+    PRUNE_PAGES_US,  /* lists of follows whose reading began before then and never ended */
+    PRUNE_POLLS,     /* 1: nobody polls, so what is known of polling goes */
+    PRUNE_FIELDS
+};
 enum { RESET_SOURCE, RESET_STREAM, RESET_FIELDS };
 enum {
     CURSOR_ROW_SOURCE,

@@ -195,7 +195,7 @@ static void begin(struct backfill *backfill, const struct field *row)
     slot->priority = row[PICK_PRIORITY].i;
     slot->since_us = row[PICK_SINCE].i;
     slot->attempts = row[PICK_ATTEMPTS].i;
-    slot->polled = !row[PICK_POLLED].null;
+    slot->polled = slot->backfill->settings.polls && !row[PICK_POLLED].null;
     feed_record_read(backfill->sweep_env.doc, text_or_absent(&row[PICK_STATE]), &slot->record);
     bool gap = slot->priority == BACKFILL_FOR_GAP, person = slot->priority == BACKFILL_FOR_PERSON;
     struct sweep_order order = {.did = row[PICK_DID].b,

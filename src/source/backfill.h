@@ -25,6 +25,7 @@ struct backfill_settings {
     int64_t lookback_us;  /* of those who are newly followed */
     bool follows;         /* whether these are read at all */
     bool only_asked;      /* a poller reads everybody: only what goes further back is left to do */
+    bool polls;           /* the table of polls is in use: positions that stand there are kept up */
 };
 
 struct backfill_view {

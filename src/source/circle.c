@@ -32,7 +32,6 @@ struct ours {
     bool asked;                  /* who it is */
     int64_t due_us;              /* monotonic */
     struct retry retry;
-    struct err trouble;
 };
 
 struct circle {
@@ -95,7 +94,6 @@ static void note_failure(struct circle *circle, struct ours *ours, const char *r
         retry_failed(&ours->retry, RETRY_TRANSIENT, -1, now_us, random, NULL);
     if (ours->due_us == NEVER)
         ours->due_us = next.at_us;
-    (void)err_set(&ours->trouble, RC_RETRY, "%s: %s", ours->name, reason);
     log_event(LOG_WARN, NAME, "not_listed",
               (struct log_field[]){
                   log_string("actor", ours->name), log_string("reason", reason),
@@ -107,7 +105,6 @@ static void note_failure(struct circle *circle, struct ours *ours, const char *r
 static void note_success(struct circle *circle, struct ours *ours)
 {
     retry_succeeded(&ours->retry);
-    ours->trouble.text[0] = '\0';
     if (ours->due_us == NEVER)
         ours->due_us = mono(circle) + circle->options.tuning.refresh_us;
     ours->listed = true;
@@ -466,7 +463,6 @@ void circle_look(const struct circle *circle, struct circle_view *view)
     *view = (struct circle_view){.actors = circle->count};
     for (size_t i = 0; i < circle->count; i++) {
         view->listed += circle->ours[i].listed;
-        if (view->trouble[0] == '\0')
-            memcpy(view->trouble, circle->ours[i].trouble.text, sizeof view->trouble);
+        view->in_trouble += circle->ours[i].retry.failures > 0;
     }
 }

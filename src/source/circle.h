@@ -33,10 +33,9 @@ struct circle_options {
     void *arg;
 };
 
-/* How many of our accounts were listed, and what stands in the way of the others. */
 struct circle_view {
-    size_t actors, listed;
-    char trouble[ERR_TEXT_MAX]; /* "" when there is none */
+    size_t actors, listed; /* our accounts, and those of whom a list stands */
+    size_t in_trouble;     /* those whose list could not be read the last time */
 };
 
 struct circle;

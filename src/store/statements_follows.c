@@ -77,36 +77,36 @@ static const struct statement statements[] = {
     {.kind = RECORD_LISTING, .each = true, .sql =
      "DELETE FROM follow_page WHERE owner IN (SELECT r.owner {rows}) "
      "AND listing <= (SELECT r.id {rows})"},
-    /* ---- whose sharing counts ---- */
+    /* ---- whose sharing counts; the record is the outermost loop, so that what is none of its
+     * business costs nothing ---- */
     {.kind = RECORD_LISTING, .each = true, .sql =
-     "DELETE FROM follows WHERE (did IN (SELECT c.did FROM circle c WHERE c.degree = 1) "
-     "OR EXISTS (SELECT 1 {rows} WHERE r.degree = 1 AND r.actors <= "
-     "(SELECT count(*) FROM listings l WHERE l.degree = 1))) "
-     "AND EXISTS (SELECT 1 {rows} WHERE r.degree < 2) AND did NOT IN (" FIRST_DEGREE ")"},
+     "DELETE FROM follows WHERE did IN (SELECT f.did {rows with} follows f WHERE r.degree < 2 "
+     "AND f.did NOT IN (" FIRST_DEGREE ") AND (EXISTS (SELECT 1 FROM circle c "
+     "WHERE c.did = f.did AND c.degree = 1) OR (r.degree = 1 AND r.actors <= "
+     "(SELECT count(*) FROM listings l WHERE l.degree = 1))))"},
     {.kind = RECORD_LISTING, .each = true, .sql =
-     "DELETE FROM circle WHERE degree = 1 AND EXISTS (SELECT 1 {rows} WHERE r.degree < 2) "
-     "AND did NOT IN (" FIRST_DEGREE ")"},
+     "DELETE FROM circle WHERE did IN (SELECT c.did {rows with} circle c WHERE r.degree < 2 "
+     "AND c.degree = 1 AND c.did NOT IN (" FIRST_DEGREE "))"},
     {.kind = RECORD_LISTING, .each = true, .sql =
-     "INSERT INTO circle (did, degree, sources) SELECT e.did, 1, count(*) "
-     "FROM listings l JOIN follow_edge e ON e.owner = l.owner WHERE l.degree = 1 "
-     "AND EXISTS (SELECT 1 {rows} WHERE r.degree < 2) GROUP BY e.did "
-     "ON CONFLICT (did) DO UPDATE SET degree = 1, sources = excluded.sources "
+     "INSERT INTO circle (did, degree, sources) SELECT e.did, 1, count(*) {rows with} "
+     "listings l, follow_edge e WHERE r.degree < 2 AND l.degree = 1 AND e.owner = l.owner "
+     "GROUP BY e.did ON CONFLICT (did) DO UPDATE SET degree = 1, sources = excluded.sources "
      "WHERE circle.degree <> 1 OR circle.sources <> excluded.sources"},
     {.kind = RECORD_LISTING, .each = true, .sql =
      "DELETE FROM follow_edge WHERE owner IN (" STRAY ")"},
     {.kind = RECORD_LISTING, .each = true, .sql =
      "DELETE FROM listings WHERE owner IN (" STRAY ")"},
     {.kind = RECORD_LISTING, .each = true, .sql =
-     "DELETE FROM circle WHERE degree = 2 "
-     "AND EXISTS (SELECT 1 {rows} WHERE r.sources_min IS NOT NULL)"},
+     "DELETE FROM circle WHERE did IN (SELECT c.did {rows with} circle c "
+     "WHERE r.sources_min IS NOT NULL AND c.degree = 2)"},
     {.kind = RECORD_LISTING, .each = true, .sql =
-     "INSERT INTO circle (did, degree, sources) SELECT s.did, 2, s.sources {rows with} "
-     "(SELECT e.did AS did, count(*) AS sources, "
-     "row_number() OVER (ORDER BY count(*) DESC, e.did) AS place "
-     "FROM listings l JOIN follow_edge e ON e.owner = l.owner WHERE l.degree = 2 "
-     "AND NOT EXISTS (SELECT 1 FROM circle c WHERE c.did = e.did) GROUP BY e.did) s "
-     "WHERE r.sources_min > 0 AND s.sources >= r.sources_min AND s.place <= r.second_max "
-     "ON CONFLICT (did) DO NOTHING"},
+     "INSERT INTO circle (did, degree, sources) SELECT s.did, 2, s.sources FROM "
+     "(SELECT e.did AS did, count(*) AS sources, r.second_max AS most, "
+     "row_number() OVER (ORDER BY count(*) DESC, e.did) AS place {rows with} "
+     "listings l, follow_edge e WHERE r.sources_min > 0 AND l.degree = 2 AND e.owner = l.owner "
+     "AND NOT EXISTS (SELECT 1 FROM circle c WHERE c.did = e.did) "
+     "GROUP BY e.did, r.sources_min, r.second_max HAVING count(*) >= r.sources_min) s "
+     "WHERE s.place <= s.most ON CONFLICT (did) DO NOTHING"},
 };
 /* clang-format on */
 

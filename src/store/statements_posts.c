@@ -61,8 +61,10 @@ static const struct statement statements[] = {
      "WHERE " WITNESSED_EARLIER " AND l.post_id = p.n AND l.actor IS NOT NULL "
      "ON CONFLICT (link_id, actor) DO NOTHING"},
     {.kind = RECORD_POST, .only = &put, .sql =
-     "UPDATE post SET shared_us = x.shared_us FROM (SELECT p.n AS n, r.shared_us AS shared_us "
-     "{rows with} actors a CROSS JOIN post p WHERE " WITNESSED_EARLIER ") x WHERE post.n = x.n"},
+     "UPDATE post SET shared_us = (SELECT min(r.shared_us) {rows with} actors a "
+     "WHERE a.id = post.actor AND a.did = r.did AND r.collection = post.collection "
+     "AND r.rkey = post.rkey) WHERE n IN "
+     "(SELECT p.n {rows with} actors a CROSS JOIN post p WHERE " WITNESSED_EARLIER ")"},
     {.kind = RECORD_POST, .only = &put, .sql =
      "INSERT INTO post (n, seq, actor, collection, rkey, kind, rev, shared_us, created_us, body, "
      "subject, cid, asof_seq, lent) "
@@ -77,6 +79,7 @@ static const struct statement statements[] = {
      "created_us = excluded.created_us, body = excluded.body, subject = excluded.subject, "
      "cid = excluded.cid, asof_seq = excluded.asof_seq, lent = excluded.lent, "
      "shared_us = CASE WHEN excluded.shared_us < post.shared_us "
+     "OR (post.kind = 2 AND excluded.kind < 2) "
      "THEN excluded.shared_us ELSE post.shared_us END WHERE " ACCEPTED},
     {.after = 1U << RECORD_POST, .sql =
      "INSERT INTO touched_posts (n, subject_n, own) SELECT p.n, NULL, 1 FROM post p "

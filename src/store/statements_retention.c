@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/statement.h"
 
+/* The bound as one value, so that an index leads straight to the first of a slice. */
+#define BOUND(field_) "(SELECT max(r." field_ ") {rows})"
+/* An old post that newer ones repost or quote is kept, for its links. */
+#define OLD_POSTS                                                                                  \
+    "SELECT p.n AS n, 'at://' || a.did || '/' || p.collection || '/' || p.rkey AS uri "            \
+    "FROM (SELECT n, actor, collection, rkey FROM post "                                           \
+    "WHERE shared_us < " BOUND("posts_us") " ORDER BY shared_us, n LIMIT 500) p "                  \
+                                           "CROSS JOIN actors a WHERE a.id = p.actor"
+#define KEPT           "(SELECT t.n FROM touched_posts t WHERE t.keep_us IS NOT NULL)"
+#define IS_BARE(link_) "NOT EXISTS (SELECT 1 FROM post_links x WHERE x.link_id = " link_ ".id)"
+
 /* clang-format off */
 static const struct statement statements[] = {
     {.kind = RECORD_PRUNE, .sql =
@@ -9,6 +20,58 @@ static const struct statement statements[] = {
     {.kind = RECORD_PRUNE, .sql =
      "DELETE FROM gaps WHERE id IN (SELECT g.id {rows with} gaps g "
      "WHERE g.closed_us < r.gaps_us ORDER BY g.closed_us LIMIT 500)"},
+    {.kind = RECORD_PRUNE, .sql =
+     "DELETE FROM follow_page WHERE (owner, listing, did) IN (SELECT f.owner, f.listing, f.did "
+     "FROM follow_page f WHERE f.listing < " BOUND("pages_us") " LIMIT 500)"},
+    {.kind = RECORD_PRUNE, .sql =
+     "DELETE FROM poll_state WHERE " BOUND("polls") " = 1"},
+    /* Posts go, what was shared by them is remembered. */
+    {.kind = RECORD_PRUNE, .sql =
+     "INSERT INTO touched_posts (n, own, keep_us) SELECT o.n, 0, (SELECT max(d.shared_us) "
+     "FROM post d WHERE d.subject = o.uri AND d.shared_us >= " BOUND("posts_us") ") "
+     "FROM (" OLD_POSTS ") o WHERE true ON CONFLICT (n) DO NOTHING"},
+    {.after = 1U << RECORD_PRUNE, .sql =
+     "UPDATE shares SET old_posts = shares.old_posts + m.posts, "
+     "old_us = CASE WHEN shares.old_us > m.last_us THEN shares.old_us ELSE m.last_us END "
+     "FROM (SELECT l.link_id AS link_id, l.actor AS actor, count(*) AS posts, "
+     "max(p.shared_us) AS last_us FROM touched_posts t CROSS JOIN post p CROSS JOIN post_links l "
+     "WHERE p.n = t.n AND l.post_id = t.n AND l.actor IS NOT NULL "
+     "GROUP BY l.link_id, l.actor) m "
+     "WHERE shares.link_id = m.link_id AND shares.actor = m.actor"},
+    {.after = 1U << RECORD_PRUNE, .sql =
+     "DELETE FROM post_links WHERE via <> 'post' AND post_id IN " KEPT},
+    {.after = 1U << RECORD_PRUNE, .sql =
+     "UPDATE post_links SET actor = NULL WHERE post_id IN " KEPT},
+    {.after = 1U << RECORD_PRUNE, .sql =
+     "UPDATE post SET kind = 2, shared_us = t.keep_us, seq = {seq} FROM touched_posts t "
+     "WHERE post.n = t.n AND t.keep_us IS NOT NULL"},
+    {.after = 1U << RECORD_PRUNE, .sql =
+     "DELETE FROM post WHERE n IN (SELECT t.n FROM touched_posts t WHERE t.keep_us IS NULL)"},
+    {.after = 1U << RECORD_PRUNE, .sql = "DELETE FROM touched_posts"},
+    /* Since when a link has been too little shared, if it is. */
+    {.kind = RECORD_PRUNE, .sql =
+     "UPDATE links SET below_us = NULL WHERE id IN (SELECT l.id FROM links l "
+     "WHERE l.share_count_total >= " BOUND("threshold") " AND l.below_us IS NOT NULL LIMIT 500)"},
+    {.kind = RECORD_PRUNE, .sql =
+     "UPDATE links SET below_us = " BOUND("at_us") " WHERE id IN (SELECT l.id FROM links l "
+     "WHERE l.below_us IS NULL AND l.share_count_total < " BOUND("threshold") " LIMIT 500)"},
+    {.kind = RECORD_PRUNE, .sql =
+     "DELETE FROM links WHERE id IN (SELECT l.id FROM links l "
+     "WHERE l.below_us < " BOUND("below_us") " AND l.share_count_total < " BOUND("threshold")
+     " AND " IS_BARE("l") " ORDER BY l.below_us LIMIT 500)"},
+    {.kind = RECORD_PRUNE, .sql =
+     "DELETE FROM links WHERE id IN (SELECT l.id FROM links l "
+     "WHERE l.last_shared_us < " BOUND("links_us") " AND " IS_BARE("l")
+     " ORDER BY l.last_shared_us LIMIT 500)"},
+    /* Nobody asks any more for what these would have told. */
+    {.kind = RECORD_PRUNE, .sql =
+     "DELETE FROM owed WHERE id IN (SELECT o.id FROM owed o WHERE o.source = 'cards' "
+     "AND o.stream = 'page' AND o.since_us < " BOUND("posts_us") " AND NOT EXISTS "
+     "(SELECT 1 FROM links l WHERE l.normalized_url = o.item) LIMIT 500)"},
+    {.kind = RECORD_PRUNE, .sql =
+     "DELETE FROM owed WHERE id IN (SELECT o.id FROM owed o WHERE o.source = 'appview' "
+     "AND o.stream = 'posts' AND o.since_us < " BOUND("posts_us") " AND NOT EXISTS "
+     "(SELECT 1 FROM post d WHERE d.subject = o.item) LIMIT 500)"},
 };
 /* clang-format on */
 

@@ -22,7 +22,7 @@ from truth_compare import begin_before_everything, to_us  # noqa: E402
 
 class Backfill(FeedBench):
     def test_a_cold_start_asks_for_no_page_more_than_it_needs(self):
-        """R000-04 R000-08 R001-54 R001-61 R001-103"""
+        """R000-04 R000-08 R001-54 R001-61 R001-103 R001-132"""
         def run(home):
             with FakeAppView() as view:
                 self.migrate(home)
@@ -48,6 +48,7 @@ class Backfill(FeedBench):
                     daemon.stop()
                 self.assertEqual(self.select(home, "SELECT count(*) FROM follows "
                                                    "WHERE NOT backfill_completed"), "0")
+                self.assertEqual(self.select(home, "SELECT count(*) FROM poll_state"), "0")
         self.both_stores(run)
 
     def test_the_most_urgent_goes_first_and_nobody_twice(self):
@@ -222,6 +223,34 @@ class Backfill(FeedBench):
                           and (record["kind"] == "post" or record["subject"] in everybody)}
                 self.assertGreater(len(wanted), 300)
                 self.assertEqual(wanted - set(stored), set())
+        self.both_stores(run)
+
+    def test_a_page_larger_than_a_batch_and_items_nobody_can_read(self):
+        """R001-34: all of it is stored, what is malformed with its bytes and the reason."""
+        def run(home):
+            with FakeAppView() as view:
+                self.migrate(home)
+                account, now = view.account(), now_us()
+                for k in range(100):
+                    links = " ".join(f"https://l{i}.example/{k}" for i in range(24))
+                    account.post(now - HOUR - k * 1000, text=f"{k} {links}")
+                bad = [{"post": {"uri": "at://did:plc:x/app.bsky.feed.post/1"}}, 7,
+                       {"post": account.show(account.items[0]), "reason": {"$type": "new"}}]
+                for raw in bad:
+                    item = account.post(now - HOUR - 500)
+                    item["raw"] = raw
+                    account.serial += 1
+                self.follow(home, view)
+                self.run_sql(home, queue_sql(view, 2, now - 24 * HOUR))
+                with self.daemon(home, view, "backfill.posts_per_page=100") as daemon:
+                    self.wait_for_queue(daemon, 0)
+                    self.assertEqual(len(self.stored(daemon)), 100)
+                    quarantine = daemon.walk("quarantine")
+                    daemon.stop()
+                self.assertEqual(len(quarantine), 3)
+                self.assertEqual({row["source"] for row in quarantine}, {"feed"})
+                self.assertEqual(self.select(home, "SELECT count(*) FROM post_links"), "2400")
+                self.assertEqual(len(view.asked()), 2)
         self.both_stores(run)
 
     def test_an_account_that_is_gone_leaves_the_queue_and_is_looked_for_again(self):

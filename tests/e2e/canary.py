@@ -4,6 +4,7 @@ error messages or the printed configuration.
 
   canary.py TIDEMARK TIDEMARK_SIM"""
 
+import json
 import os
 import subprocess
 import sys
@@ -13,11 +14,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support")]
 
 from daemon_client import Daemon, Home  # noqa: E402
-from sim_client import Simulator  # noqa: E402
+from sim_client import Simulator, lines  # noqa: E402
 
 KEY, SECRET, PASSWORD, TOKEN = ("canary-key-1f83d9ab", "canary-secret-5be0cd19",
                                 "canary-password-9b05688c", "canary-path-510e527fade682d1")
-CANARIES = (KEY, SECRET, PASSWORD, TOKEN)
+APP_PASSWORD, JWT = "canary-app-9b05688c2b3e6c1f", "eyJ"  # every token begins so
+CANARIES = (KEY, SECRET, PASSWORD, TOKEN, APP_PASSWORD, JWT)
 EXECUTED = {"sqlite": 0, "postgres": 0}
 
 
@@ -46,7 +48,10 @@ class Canary(unittest.TestCase):
         with open(secret, "w", encoding="utf-8") as file:
             file.write(SECRET + "\n")
         self.addCleanup(os.unlink, secret)
-        return (f"jetstream.endpoint=ws://127.0.0.1:{sim.port}/subscribe?key={TOKEN}",
+        me = json.loads(lines(sim.get("/_sim/accounts"))[0])["handle"]
+        return (f"bluesky.pds=http://127.0.0.1:{sim.port}", f"bluesky.identifier={me}",
+                f"bluesky.app_password={APP_PASSWORD}", f"bluesky.actors=[{me}]",
+                f"jetstream.endpoint=ws://127.0.0.1:{sim.port}/subscribe?key={TOKEN}",
                 "jetstream.fallback_endpoint=", "jetstream.reconnect_delay_seconds=1",
                 f"providers.etherscan.api_key={KEY}",
                 f"providers.kraken.api_secret_file={secret}", "log.level=debug")
@@ -63,7 +68,7 @@ class Canary(unittest.TestCase):
         self.expect_silence(" ".join(arguments[:2]), done.stdout + done.stderr)
 
     def run_on(self, home):
-        sim = Simulator(self.sim_program, "--events", "300")
+        sim = Simulator(self.sim_program, "--events", "300", "--password", APP_PASSWORD)
         try:
             settings = self.settings(home, sim)
             if home.kind == "postgres":
@@ -71,6 +76,8 @@ class Canary(unittest.TestCase):
             flags = [part for setting in settings for part in ("--set", setting)]
             with Daemon(self.program, home, settings) as daemon:
                 daemon.wait_for(lambda health: health["websocket_connected"], "a connection")
+                sim.wait_until(lambda stats: stats["sessions_created"] == 1)
+                daemon.wait_for(lambda health: health["follows_count"], "follows")
                 for path in ("/health", "/metrics", "/api/status", "/nothing"):
                     status, body = daemon.ask_raw("GET", path)
                     self.expect_silence(f"{path} ({status})", body)

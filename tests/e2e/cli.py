@@ -29,7 +29,8 @@ EXECUTED = {"sqlite": 0, "postgres": 0}
 LISTS = ("gaps", "owed", "quarantine", "providers", "handles")
 READS = (*LISTS, "status", "verify")
 BOTH_CHECKS = {"schema", "engine", "ingest_numbers", "commit_numbers", "coverage", "gaps",
-               "tombstones", "post_links", "shares", "jetstream_state", "cursors"}
+               "tombstones", "post_links", "shares", "share_counts", "share_totals", "standing",
+               "inherited", "jetstream_state", "cursors"}
 SCHEMA = len(os.listdir(os.path.join(HERE, "..", "..", "src", "store", "sql", "sqlite")))
 CURSOR = '{"primary":{"type":"timeUs","value":5},"lastTransactionId":"","totalFetched":0}'
 
@@ -400,10 +401,12 @@ class Cli(unittest.TestCase):
          "INSERT INTO tombstones VALUES ('posts', 'did:plc:t/c/r', '3b', 1, 0, 1), "
          "('posts', 'did:plc:t/c/newer', '3c', 2, 0, 1)",
          "DELETE FROM tombstones; DELETE FROM post; DELETE FROM actors"),
-        ({"post_links", "foreign_keys"}, "INSERT INTO post_links VALUES (77, 78, 'post')",
-         "DELETE FROM post_links"),
-        ({"shares", "foreign_keys"}, "INSERT INTO shares VALUES (77, 78, 1, 1)",
-         "DELETE FROM shares"),
+        ({"post_links", "foreign_keys"}, "INSERT INTO post_links (post_id, link_id, via) "
+                                         "VALUES (77, 78, 'post')", "DELETE FROM post_links"),
+        ({"shares", "foreign_keys"}, "INSERT INTO shares (link_id, actor, last_us, n_posts, "
+                                     "old_posts) VALUES (77, 78, 1, 1, 1)", "DELETE FROM shares"),
+        ({"share_totals"}, "INSERT INTO links (id, normalized_url, original_url, "
+                           "share_count_total) VALUES (77, 'x', 'x', 1)", "DELETE FROM links"),
         ({"integrity"},
          "INSERT INTO owed (id, source, stream, item, state, since_us, seq) "
          "VALUES (1, 's', 't', 'i', 'odd', 1, 0)", "DELETE FROM owed"),

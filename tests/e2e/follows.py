@@ -328,7 +328,7 @@ class Follows(unittest.TestCase):
         return done.stdout, done.stderr
 
     def test_polled_accounts_become_follows_and_back(self):
-        """R001-46 R001-130 R001-131 R001-133 R001-134"""
+        """R001-46 R001-130 R001-131 R001-132 R001-133 R001-134"""
         def run(home):
             question = "SELECT user_handle, last_cursor, last_polled_at, posts_fetched_count " \
                        "FROM poll_state ORDER BY 1"
@@ -362,7 +362,8 @@ class Follows(unittest.TestCase):
                 self.assertIn("nobody.example", words)
                 self.assertEqual(sim.stats()["requests"]
                                  ["GET /xrpc/app.bsky.actor.getProfiles"], asked + 4)
-                with self.daemon(home, sim, [me]) as daemon:  # the actor's own list takes over
+                with self.daemon(home, sim, [me],  # the actor's own list takes over
+                                 "bluesky.mode=firehose") as daemon:
                     expected = expected_after(sim, {a["did"] for a in people})
                     self.wait_for_follows(home, sim, expected)
                     wait_until(lambda: look(home, "SELECT count(*) FROM listings") == [["1"]],
@@ -372,6 +373,7 @@ class Follows(unittest.TestCase):
                     _, words = self.command(home, sim, "migrate-follows", code=1)
                     self.assertIn("stop it first", words)
                     daemon.stop()
+                self.assertEqual(look(home, question), before)
                 _, words = self.command(home, sim, "migrate-follows", "--truncate", code=1)
                 self.assertIn("in use", words)
                 self.assertEqual(len(look(home, question)), len(names))

@@ -59,6 +59,13 @@ def settings(sim, *more):
             "fetch.allow_private=true", *more)
 
 
+def trending(daemon, urls):
+    """How many people share each of these now, as the ranking says."""
+    status, answer = daemon.ask("GET", "/api/trending?hours=24&limit=100")
+    assert status == 200, answer
+    return {link["url"]: link["shares"] for link in answer["links"] if link["url"] in urls}
+
+
 def page_requests(sim):
     rows = [json.loads(line) for line in lines(sim.get("/_sim/requests"))]
     return [row for row in rows if row["path"].startswith(("/web/", "/s/"))]
@@ -233,7 +240,7 @@ class Links(unittest.TestCase):
         self.both_stores(run)
 
     def test_edits_and_deletes_move_the_counts(self):
-        """R001-21 R001-22 R001-23 R001-25"""
+        """R001-21 R001-22 R001-23 R001-25 R001-26"""
         def run(home):
             with self.simulator("--accounts", "20", events=20) as sim:
                 people = [json.loads(line)["did"] for line in lines(sim.get("/_sim/accounts"))]
@@ -252,6 +259,9 @@ class Links(unittest.TestCase):
                     def expect(first, second, posts):
                         self.wait_for_end(daemon, home, sim, "nobody")
                         self.assertEqual(counts(), (first, second, base + posts))
+                        self.assertEqual(trending(daemon, url), {
+                            link: int(count) for link, count in zip(url, (first, second))
+                            if count != "0"})
                     mine, other = (self.act(sim, do="post", did=did, shape="link", link=390,
                                             spelling=0)["uri"] for did in people[5:7])
                     expect("2", "0", 2)
@@ -276,6 +286,35 @@ class Links(unittest.TestCase):
                         [f"DELETE FROM posts WHERE uri = '{other}'"])
                 self.assertEqual(ask_store(home, "SELECT count(*) FROM post_links WHERE post_id "
                                                  "NOT IN (SELECT n FROM post)"), [["0"]])
+        self.both_stores(run)
+
+    def test_gifts_archives_and_pictures_under_their_real_names(self):
+        """One article under many addresses counts once a person; what is no news does not rank."""
+        def run(home):
+            with self.simulator("--named-sites", "50") as sim:
+                begin_before_everything(home, sim)
+                with Daemon(self.program, home, settings(sim, "cards.enabled=false")) as daemon:
+                    self.wait_for_end(daemon, home, sim, "nobody")
+                    self.assertGreater(self.check_shares(home, sim), 100)
+                    pages = {row["url"]: row["news"] for row in truth(sim, "links")}
+                    self.assertIn(False, pages.values())
+                    people = {row["url"]: (row["people"], row["people_max"])
+                              for row in truth(sim, "trending")}
+                    shown = trending(daemon, set(pages))
+                    self.assertGreater(len(shown), 20)
+                    self.assertEqual([url for url in shown if not pages[url]], [])
+                    wrong = {url: (count, people.get(url)) for url, count in shown.items()
+                             if not people[url][0] <= count <= people[url][1]}
+                    self.assertEqual(wrong, {})
+                    # Whoever opens a gift for others opens it for the reader of this page.
+                    gifts = ask_store(home, "SELECT normalized_url, reader_url FROM links "
+                                            "WHERE reader_url IS NOT NULL")
+                    self.assertGreater(len(gifts), 0)
+                    for url, reader in gifts:
+                        self.assertNotEqual(url, reader)
+                        self.assertNotIn("?", url)
+                        self.assertIn("?", reader)
+                    daemon.stop()
         self.both_stores(run)
 
     def test_killed_at_random_nothing_is_lost(self):

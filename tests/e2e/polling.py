@@ -19,8 +19,11 @@ from sim_client import Simulator, lines  # noqa: E402
 from truth_compare import begin_before_everything, last_wanted_us, to_us  # noqa: E402
 
 
-def tagged(daemon, tag):
-    return [line for line in daemon.words().split("\n") if line.startswith(f"[{tag}] ")]
+def metric(daemon, name):
+    words = daemon.ask_raw("GET", "/metrics")[1].decode()
+    found = [line.split(" ")[1] for line in words.split("\n")
+             if line.startswith(f"tidemark_{name} ")]
+    return float(found[0]) if found else None
 
 
 class Polling(FeedBench):
@@ -48,8 +51,8 @@ class Polling(FeedBench):
                                  f"WHERE user_handle = '{account.handle}'")
 
     def test_new_accounts_are_read_back_a_day_and_then_only_what_is_new(self):
-        """R000-01 R000-02 R000-12 R000-16 R000-17 R000-23 R000-34 R000-35 R000-41 R000-48 R000-49
-        R000-57 R001-137"""
+        """R000-01 R000-02 R000-11 R000-12 R000-15 R000-16 R000-17 R000-23 R000-34 R000-35 R000-41
+        R000-48 R000-49 R000-55 R000-56 R000-57 R001-137"""
         def run(home):
             with FakeAppView() as view:
                 self.migrate(home)
@@ -80,8 +83,15 @@ class Polling(FeedBench):
                 self.assertEqual(self.cycle(home, view),
                                  [f"[POLL] {empty.handle}: 1 posts, 1 URLs across 1 pages"])
                 self.assertNotEqual(self.state(home, empty), "")
+                accounts[5].items.clear()  # an empty page changes no position
+                kept = self.state(home, accounts[5])
                 with self.daemon(home, view) as daemon:
-                    daemon.wait_for(lambda health: health["status"], "an answer")
+                    wait_until(lambda: daemon.health() and metric(daemon, "poll_cycles_total") == 1,
+                               "a cycle")
+                    for name, value in (("accounts", 6), ("accounts_placed", 6),
+                                        ("accounts_fresh", 0), ("accounts_initial", 0)):
+                        self.assertEqual(metric(daemon, "poll_" + name), value, name)
+                    self.assertEqual(self.state(home, accounts[5]), kept)
                     self.assert_stored(daemon, view)
                     self.assertIn(first["uri"], self.stored(daemon))
                     daemon.stop()

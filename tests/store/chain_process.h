@@ -8,11 +8,11 @@
 #ifndef TESTS_CHAIN_PROCESS_H
 #define TESTS_CHAIN_PROCESS_H
 
+#include "both_stores.h"
 #include "ingest/owed.h"
 #include "ingest/watermark.h"
 #include "store/commit.h"
 #include "store/store.h"
-#include "store_bench_both.h"
 
 enum { FIRST = 100, BLOCKS = 8, URIS = 24, CHILDREN = 3, FETCHES = 64, FORK_AT = 103 };
 enum fate { FINE, SLOW, GONE_AT_A, GONE }; /* SLOW: no answer before the gateways are repaired */

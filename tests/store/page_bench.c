@@ -19,20 +19,20 @@ int page_bench_set_up(void **state)
     struct bench *bench = calloc(1, sizeof *bench);
     struct store_position position;
     unsigned applied;
-    fixture_open(&bench->fixture, store_bench_kind);
+    fixture_open(&bench->fixture, both_stores_kind);
     assert_ok(store_open(bench->fixture.url, STORE_WRITE, &bench->store, &bench->err));
     assert_ok(store_migrate(bench->store, &applied, &bench->err));
     assert_ok(store_claim(bench->store, "test", NULL, 1, &position, &bench->err));
     page_bench_run(
         bench,
-        store_bench_kind == FIXTURE_SQLITE
+        both_stores_kind == FIXTURE_SQLITE
             ? "CREATE TABLE thing (n INTEGER PRIMARY KEY, a INTEGER NOT NULL, b TEXT, f REAL)"
             : "CREATE TABLE thing (n BIGINT PRIMARY KEY, a BIGINT NOT NULL, "
               "b TEXT COLLATE \"C\", f DOUBLE PRECISION)");
     bench->doc = json_doc_new(8 << 20, JSON_DEPTH_MAX);
     bench->handles = handles_new(0, 0);
     *state = bench;
-    store_bench_executed++;
+    both_stores_executed++;
     return 0;
 }
 

@@ -6,9 +6,9 @@
 #ifndef TESTS_PAGE_BENCH_H
 #define TESTS_PAGE_BENCH_H
 
+#include "both_stores.h"
 #include "query/handle.h"
 #include "store/store.h"
-#include "store_bench_both.h"
 
 struct bench {
     struct fixture fixture;

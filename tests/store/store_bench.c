@@ -8,14 +8,14 @@ int store_bench_set_up(void **state)
 {
     struct bench *bench = calloc(1, sizeof *bench);
     unsigned applied;
-    fixture_open(&bench->fixture, store_bench_kind);
+    fixture_open(&bench->fixture, both_stores_kind);
     assert_ok(store_open(bench->fixture.url, STORE_WRITE, &bench->store, &bench->err));
     assert_ok(store_migrate(bench->store, &applied, &bench->err));
     assert_ok(store_claim(bench->store, "test", NULL, 1, &bench->position, &bench->err));
     bench->commit = commit_new();
     arena_init(&bench->batch.arena, 1 << 20);
     *state = bench;
-    store_bench_executed++;
+    both_stores_executed++;
     return 0;
 }
 

@@ -4,8 +4,8 @@
 #ifndef TESTS_STORE_BENCH_H
 #define TESTS_STORE_BENCH_H
 
+#include "both_stores.h"
 #include "store/commit.h"
-#include "store_bench_both.h"
 
 struct bench {
     struct fixture fixture;

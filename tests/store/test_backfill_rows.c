@@ -237,5 +237,5 @@ int main(void)
         ON_STORE(an_account_that_comes_back_is_read_if_it_counts),
         ON_STORE(polling_adds_up_and_keeps_its_position),
     };
-    return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

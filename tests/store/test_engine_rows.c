@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the store makes of documents, gaps and prunes, on both stores. */
+ * What the store makes of documents and gaps, on both stores. */
 #include "ingest/gap.h"
-#include "ingest/retention.h"
 #include "store_bench.h"
 
 #include <stdio.h>
@@ -87,35 +86,11 @@ static void gaps_split_merge_and_close_in_the_table(void **state)
     gap_set_deinit(&again);
 }
 
-static void old_tombstones_and_closed_gaps_are_pruned(void **state)
-{
-    struct bench *bench = *state;
-    const int64_t now = 3 * RETENTION_GAP_US;
-    char sql[512];
-    snprintf(
-        sql, sizeof sql,
-        "INSERT INTO tombstones (collection, key, rev, n, seq, at_us) VALUES "
-        "('posts', 'old', 'r', NULL, 1, %lld), ('posts', 'young', 'r', NULL, 1, %lld);"
-        "INSERT INTO gaps (id, source, stream, from_us, to_us, reason, detected_us, closed_us, "
-        "seq) VALUES (1, 's', 't', 1, 2, 'x', 1, 5, 1), (2, 's', 't', 2, 3, 'x', 1, NULL, 1), "
-        "(3, 's', 't', 3, 4, 'x', 1, %lld, 1)",
-        (long long)(now - RETENTION_TOMBSTONE_US - 1), (long long)(now - RETENTION_TOMBSTONE_US),
-        (long long)now);
-    assert_ok(bench->store->ops->script(bench->store, sql, &bench->err));
-    assert_ok(retention_prune(&bench->batch, now));
-    assert_ok(write_batch(bench));
-    assert_int_equal(number(bench, "SELECT count(*) FROM tombstones"), 1);
-    assert_int_equal(number(bench, "SELECT count(*) FROM tombstones WHERE key = 'young'"), 1);
-    assert_int_equal(number(bench, "SELECT count(*) FROM gaps WHERE id IN (2, 3)"), 2);
-    assert_int_equal(number(bench, "SELECT count(*) FROM gaps"), 2);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_STORE(a_document_replaces_an_error_and_nothing_replaces_a_document),
         ON_STORE(gaps_split_merge_and_close_in_the_table),
-        ON_STORE(old_tombstones_and_closed_gaps_are_pruned),
     };
-    return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

@@ -210,5 +210,5 @@ int main(void)
         ON_STORE(a_delete_older_than_what_stands_leaves_nothing),
         ON_STORE(what_came_and_went_at_once_leaves_its_revision_only),
     };
-    return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

@@ -229,5 +229,5 @@ int main(void)
         ON_STORE(follows_from_elsewhere_stay_until_all_of_ours_were_listed),
         ON_STORE(the_second_degree_needs_enough_of_ours),
     };
-    return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

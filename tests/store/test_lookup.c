@@ -156,5 +156,5 @@ int main(void)
         ON_STORE(questions_left_at_the_end_are_answered),
         ON_STORE(a_store_that_cannot_be_opened_is_said),
     };
-    return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

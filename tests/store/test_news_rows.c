@@ -410,5 +410,5 @@ int main(void)
         ON_STORE(names_follow_the_account),
         ON_STORE(verification_counts_shares_anew),
     };
-    return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

@@ -234,12 +234,12 @@ static void a_deep_page_is_found_by_the_index(void **state)
         .collection = posts, .order = &order, .fence_n = 20001, .after = &after, .rows_max = 101};
     seek_build(&seek, &sql);
     text_appendf(&explain, "%s %s",
-                 store_bench_kind == FIXTURE_SQLITE ? "EXPLAIN QUERY PLAN" : "EXPLAIN",
+                 both_stores_kind == FIXTURE_SQLITE ? "EXPLAIN QUERY PLAN" : "EXPLAIN",
                  text_string(&sql.text));
     assert_ok(store_query(bench->store, text_string(&explain), sql.params, sql.param_count,
                           take_plan, &plan, &bench->err));
     const char *words = text_string(&plan);
-    if (store_bench_kind == FIXTURE_SQLITE) {
+    if (both_stores_kind == FIXTURE_SQLITE) {
         assert_non_null(strstr(words, "INDEX post_shared (shared_us=? AND n<?"));
         assert_non_null(strstr(words, "INDEX post_shared (shared_us<?"));
         assert_null(strstr(words, "SCAN t"));
@@ -270,5 +270,5 @@ int main(void)
         ON_STORE(every_built_in_collection_can_be_paged),
         ON_STORE(a_deep_page_is_found_by_the_index),
     };
-    return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

@@ -184,7 +184,7 @@ static void walk_to_the_end(struct model *model)
         size_t count = page_bench_ask(model->bench, below(model, 2) ? number : -1, ids, &has_more);
         expect_rows(there + skip, wanted, ids, count);
         assert_int_equal(has_more, skip + wanted < total);
-        text_append(&everything[store_bench_kind], model->bench->page.items.data,
+        text_append(&everything[both_stores_kind], model->bench->page.items.data,
                     model->bench->page.items.len);
         for (size_t i = 0; i < count; i++)
             there[skip + i]->delivered++;
@@ -266,7 +266,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_STORE(a_row_that_keeps_its_key_is_delivered_exactly_once),
     };
-    int failed = store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
+    int failed = both_stores_run(tests, sizeof tests / sizeof tests[0]);
     if (!bytes_equal(text_bytes(&everything[0]), text_bytes(&everything[1]))) {
         printf("the two stores gave different pages\n");
         failed++;

@@ -65,7 +65,7 @@ static void the_tables_of_the_seed_documents_have_their_columns_and_defaults(voi
 static void the_indexes_of_the_follows_table_have_their_names(void **state)
 {
     struct bench *bench = *state;
-    const char *sql = store_bench_kind == FIXTURE_SQLITE
+    const char *sql = both_stores_kind == FIXTURE_SQLITE
                           ? "SELECT count(*) FROM sqlite_master WHERE type = 'index' AND "
                             "name IN ('idx_follows_did', 'idx_follows_handle')"
                           : "SELECT count(*) FROM pg_indexes WHERE tablename = 'follows' AND "
@@ -76,7 +76,7 @@ static void the_indexes_of_the_follows_table_have_their_names(void **state)
 /* Posts of 1 and of 30 hours ago; link 1 is shared today, 2 only long ago, 3 long ago by five. */
 static void fill_for_the_janitor(struct bench *bench)
 {
-    int64_t now = number(bench, store_bench_kind == FIXTURE_SQLITE
+    int64_t now = number(bench, both_stores_kind == FIXTURE_SQLITE
                                     ? "SELECT CAST(strftime('%s') AS INTEGER) * 1000000"
                                     : "SELECT CAST(extract(epoch FROM now()) AS int8) * 1000000");
     for (int i = 0; i < 8; i++) {
@@ -121,7 +121,7 @@ static void fill_for_the_janitor(struct bench *bench)
 static void the_printed_statements_of_the_janitor_run(void **state)
 {
     struct bench *bench = *state;
-    bool postgres = store_bench_kind == FIXTURE_POSTGRES;
+    bool postgres = both_stores_kind == FIXTURE_POSTGRES;
     fill_for_the_janitor(bench);
     run_script(bench, postgres ? LINKS_WITHOUT_RECENT_POSTS("NOW() - INTERVAL '24 hours'")
                                : LINKS_WITHOUT_RECENT_POSTS(
@@ -138,7 +138,7 @@ static void the_printed_statements_of_the_janitor_run(void **state)
     assert_int_equal(number(bench, "SELECT count(*) FROM poll_state"), 0);
 }
 
-/* The questions that seed 000 prints for poll_state. */
+/* R000-36 R000-37 R000-38: the questions that seed 000 prints for poll_state. */
 static void the_printed_questions_about_poll_state_run(void **state)
 {
     struct bench *bench = *state;
@@ -156,6 +156,14 @@ static void the_printed_questions_about_poll_state_run(void **state)
                                     "FROM poll_state\n"
                                     "WHERE user_handle = 'c';"),
                         "c");
+    run_script(bench, "UPDATE poll_state SET last_polled_at = '2025-08-11 10:00:00' "
+                      "WHERE user_handle = 'a'; UPDATE poll_state SET last_polled_at = "
+                      "'2025-08-11 11:00:00' WHERE user_handle = 'b';");
+    assert_string_equal(word(bench, "SELECT user_handle, last_polled_at\n"
+                                    "FROM poll_state\n"
+                                    "WHERE last_cursor IS NULL OR last_cursor = ''\n"
+                                    "ORDER BY last_polled_at DESC;"),
+                        "b");
     run_script(bench, "DELETE FROM poll_state WHERE user_handle = 'c';");
     assert_int_equal(number(bench, "SELECT count(*) FROM poll_state"), 2);
 }
@@ -183,5 +191,5 @@ int main(void)
         ON_STORE(the_printed_questions_about_poll_state_run),
         ON_STORE(a_cursor_of_one_stream_leaves_the_others_byte_identical),
     };
-    return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

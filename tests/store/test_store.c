@@ -377,5 +377,5 @@ int main(void)
         ON_STORE(a_reset_forgets_one_stream_only),
         ON_STORE(ingest_numbers_are_never_given_twice),
     };
-    return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

@@ -14,7 +14,7 @@ static int set_up(void **state)
 {
     struct process *p = calloc(1, sizeof *p);
     unsigned applied;
-    fixture_open(&p->fixture, store_bench_kind);
+    fixture_open(&p->fixture, both_stores_kind);
     assert_ok(store_open(p->fixture.url, STORE_WRITE, &p->store, &p->err));
     assert_ok(store_migrate(p->store, &applied, &p->err));
     store_close(p->store);
@@ -22,7 +22,7 @@ static int set_up(void **state)
     p->random = 20251115;
     process_start(p);
     *state = p;
-    store_bench_executed++;
+    both_stores_executed++;
     return 0;
 }
 
@@ -258,5 +258,5 @@ int main(void)
         ON_STORE(a_crash_after_any_step_loses_nothing),
         ON_STORE(a_second_delivery_of_stored_blocks_is_free),
     };
-    return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

@@ -248,6 +248,28 @@ static void attempts_are_one_two_and_four_seconds_apart(void **state)
     finish(&desk);
 }
 
+/* R000-30 */
+static void a_question_that_failed_waits_and_the_others_do_not(void **state)
+{
+    (void)state;
+    struct desk desk;
+    begin_one(&desk, (struct appview_pace){.retries_max = 3});
+    struct asker bad = {&desk, 'x'}, good = {&desk, 'y'};
+    ask(&bad, "a", 0);
+    ask(&good, "b", 0);
+    answer(&desk, 0, 502, "");
+    answer(&desk, 1, 200, "{}"); /* the server is well: it was the question */
+    ask(&good, "c", 9);
+    assert_int_equal(desk.http.sent_count, 3);
+    answer(&desk, 2, 200, "{}");
+    pass(&desk, 999 * MS);
+    assert_int_equal(desk.http.sent_count, 3);
+    pass(&desk, 1 * MS);
+    assert_int_equal(desk.http.sent_count, 4);
+    assert_string_equal(desk.order, "yy");
+    finish(&desk);
+}
+
 static void nobody_waits_longer_than_a_minute_for_servers_that_are_down(void **state)
 {
     (void)state;
@@ -387,6 +409,7 @@ int main(void)
         cmocka_unit_test(a_server_that_asks_for_a_pause_gets_it_from_everybody),
         cmocka_unit_test(a_budget_that_the_server_tells_is_kept),
         cmocka_unit_test(attempts_are_one_two_and_four_seconds_apart),
+        cmocka_unit_test(a_question_that_failed_waits_and_the_others_do_not),
         cmocka_unit_test(nobody_waits_longer_than_a_minute_for_servers_that_are_down),
         cmocka_unit_test(requests_keep_their_distance_and_their_number),
         cmocka_unit_test(the_urgent_go_first_and_equals_in_their_order),

@@ -64,7 +64,8 @@ CREATE TABLE standing (
 CREATE UNLOGGED TABLE touched_posts (
     n BIGINT PRIMARY KEY,
     subject_n BIGINT,
-    own BIGINT NOT NULL -- 1: its own links are written anew
+    own BIGINT NOT NULL, -- 1: its own links are written anew
+    keep_us BIGINT -- of an old post: when somebody last shared by it; null: nobody
 );
 CREATE UNLOGGED TABLE touched_shares (
     link_id BIGINT NOT NULL,

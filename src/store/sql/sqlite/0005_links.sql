@@ -64,7 +64,8 @@ CREATE TABLE standing (
 CREATE TABLE touched_posts (
     n INTEGER PRIMARY KEY,
     subject_n INTEGER,
-    own INTEGER NOT NULL -- 1: its own links are written anew
+    own INTEGER NOT NULL, -- 1: its own links are written anew
+    keep_us INTEGER -- of an old post: when somebody last shared by it; null: nobody
 ) WITHOUT ROWID;
 CREATE TABLE touched_shares (
     link_id INTEGER NOT NULL,

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A daemon forgets what has served its time, at its start and between batches, on both stores.
+
+  janitor.py TIDEMARK TIDEMARK_SIM"""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "support"))
+
+from daemon_client import Daemon, Home, wait_until  # noqa: E402
+
+EXECUTED = {"sqlite": 0, "postgres": 0}
+HOUR_US = 3600 * 1000000
+NOWHERE = ("jetstream.endpoint=ws://127.0.0.1:9", "jetstream.fallback_endpoint=")
+
+
+def sql(home, text):
+    """Runs it by another hand than the product's; the first column of the first row, as text."""
+    if home.kind == "sqlite":
+        store = sqlite3.connect(home.url[len("sqlite:"):], timeout=60)
+        try:
+            for statement in text.split(";"):
+                row = store.execute(statement).fetchone()
+            store.commit()
+        finally:
+            store.close()
+        return None if row is None else str(row[0])
+    out = subprocess.run(["psql", "-qXAt", "-v", "ON_ERROR_STOP=1", "-c", text, home.url],
+                         check=True, capture_output=True, text=True).stdout
+    return out.split("\n")[0]
+
+
+def fill(home):
+    """1,201 posts of two days ago and one of this hour, all of one link that is kept."""
+    now_us = int(time.time() * 1000000)
+    numbers = ("WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < 1202) "
+               "SELECT {} FROM i")
+    at_us = f"CASE WHEN n = 1202 THEN {now_us} ELSE {now_us - 48 * HOUR_US} END"
+    sql(home, "INSERT INTO actors (id, did) " + numbers.format("n, 'did:plc:a' || n"))
+    sql(home, "INSERT INTO post (n, seq, actor, collection, rkey, kind, shared_us) " +
+        numbers.format(f"n, 0, n, 'app.bsky.feed.post', 'k', 0, {at_us}"))
+    sql(home, "INSERT INTO links (id, normalized_url, original_url, share_count_total, "
+              f"last_shared_us, below_us) VALUES (1, 'https://e', 'https://e', 1202, {now_us}, 1)")
+    sql(home, "INSERT INTO post_links (post_id, link_id, via, actor) " +
+        numbers.format("n, 1, 'post', n"))
+    sql(home, "INSERT INTO shares (link_id, actor, last_us, n_posts, counted) " +
+        numbers.format(f"1, n, {at_us}, 1, 1"))
+    sql(home, "UPDATE engine SET next_n = 5000")
+
+
+class Janitor(unittest.TestCase):
+    def both_stores(self, run):
+        for kind in ("sqlite", "postgres"):
+            with self.subTest(store=kind), Home(kind) as home:
+                run(home)
+                EXECUTED[kind] += 1
+
+    def tell(self, home, command):
+        done = subprocess.run([PROGRAM, command, "-c", "/dev/null",
+                               "--set", f"store.url={home.url}",
+                               "--set", f"store.data_dir={home.folder}"],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    # R001-70 R001-79
+    def test_the_start_makes_up_for_the_time_away(self):
+        def run(home):
+            self.tell(home, "migrate")
+            fill(home)
+            with Daemon(PROGRAM, home, (*NOWHERE, "retention.enabled=false")) as daemon:
+                daemon.wait_for(lambda health: True, "the daemon to answer")
+                daemon.stop()
+            self.assertEqual(sql(home, "SELECT count(*) FROM posts"), "1202")
+            with Daemon(PROGRAM, home, NOWHERE) as daemon:
+                wait_until(lambda: sql(home, "SELECT count(*) FROM posts") == "1", "the old to go")
+                wait_until(lambda: "cleaned_up" in daemon.words(), "the word of it")
+                daemon.stop()
+            self.assertEqual(sql(home, "SELECT share_count_total FROM links"), "1202")
+            self.assertEqual(sql(home, "SELECT count(*) FROM shares WHERE n_posts = 1"), "1202")
+            self.tell(home, "verify")
+        self.both_stores(run)
+
+
+if __name__ == "__main__":
+    PROGRAM = os.path.abspath(sys.argv[1])
+    result = unittest.main(argv=sys.argv[:1], exit=False, verbosity=2).result
+    print("janitor:", EXECUTED)
+    sys.exit(0 if result.wasSuccessful() and min(EXECUTED.values()) > 0 else 1)

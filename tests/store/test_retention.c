@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is forgotten and when, by really ageing it, on both stores. */
+#include "config_load.h"
+#include "ingest/retention.h"
+#include "news_bench.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define HOUR_US   INT64_C(3600000000)
+#define MINUTE_US INT64_C(60000000)
+#define START_US  (INT64_C(1000) * 24 * HOUR_US)
+#define URL       "https://e.example/1"
+#define PEOPLE    5 /* the threshold */
+
+static struct retention retention;
+
+static int set_up(void **state)
+{
+    struct config config;
+    config_init(&config);
+    retention = retention_of(&config);
+    config_deinit(&config);
+    assert_int_equal(retention.threshold, PEOPLE);
+    assert_int_equal(retention.window_hours, 24);
+    assert_int_equal(retention.max_days, 30);
+    return store_bench_set_up(state);
+}
+
+static bool take_answer(void *arg, const struct field *columns, size_t count)
+{
+    *(int64_t *)arg = columns[0].i;
+    return count != 1;
+}
+
+/* Prunes as the daemon does, until nothing is left; returns the number of slices. */
+static unsigned clean_up(struct bench *bench, int64_t now_us)
+{
+    struct field params[RETENTION_PARAMS];
+    int64_t left = 1;
+    unsigned slices = 0;
+    retention_left_params(&retention, now_us, params);
+    while (left > 0) {
+        assert_ok(store_query(bench->store, retention_left_sql, params, RETENTION_PARAMS,
+                              take_answer, &left, &bench->err));
+        if (left == 0)
+            break;
+        assert_ok(retention_prune(&retention, &bench->batch, now_us));
+        assert_ok(write_batch(bench));
+        assert_true(slices++ < 1000);
+    }
+    return slices;
+}
+
+static struct news_post share(struct bench *bench, int who, int op, int64_t at_us)
+{
+    static char did[24], rkey[24];
+    snprintf(did, sizeof did, "did:plc:%d", who);
+    snprintf(rkey, sizeof rkey, "k%d", who);
+    struct news_post post = {.did = did,
+                             .rkey = rkey,
+                             .rev = op == POST_OP_PUT ? "r1" : "r2",
+                             .op = op,
+                             .shared_us = at_us};
+    news_add_post(bench, post);
+    if (op == POST_OP_PUT)
+        news_add_link(bench, post, URL, "title");
+    return post;
+}
+
+#define POSTS_LEFT "SELECT count(*) FROM posts"
+#define LINKS_LEFT "SELECT count(*) FROM links"
+#define TOTAL      "SELECT share_count_total FROM links"
+
+/* R001-71 R001-73 R001-100 R001-102 */
+static void posts_leave_the_window_and_shares_stay(void **state)
+{
+    struct bench *bench = *state;
+    for (int i = 0; i < PEOPLE; i++)
+        share(bench, i, POST_OP_PUT, START_US);
+    assert_ok(write_batch(bench));
+    assert_int_equal(clean_up(bench, START_US + 24 * HOUR_US - MINUTE_US), 1); /* marks the link */
+    assert_int_equal(number(bench, POSTS_LEFT), PEOPLE);
+    clean_up(bench, START_US + 24 * HOUR_US + MINUTE_US);
+    assert_int_equal(number(bench, POSTS_LEFT), 0);
+    assert_int_equal(number(bench, TOTAL), PEOPLE);
+    assert_int_equal(number(bench, "SELECT CAST(sum(n_posts) AS BIGINT) FROM shares"), PEOPLE);
+    assert_int_equal(number(bench, "SELECT min(last_us) FROM shares"), START_US);
+    /* Sharing again is not a second person, and taking that back leaves the first time. */
+    struct news_post again = share(bench, 0, POST_OP_PUT, START_US + 30 * HOUR_US);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, TOTAL), PEOPLE);
+    assert_int_equal(number(bench, "SELECT max(n_posts) FROM shares"), 2);
+    again.op = POST_OP_DELETE;
+    again.rev = "r2";
+    news_add_post(bench, again);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, TOTAL), PEOPLE);
+    assert_int_equal(number(bench, "SELECT max(last_us) FROM shares"), START_US);
+}
+
+/* R001-72 R001-75: a link that nobody shares any more goes with its last post, unless enough
+ * people ever did. */
+static void a_little_shared_link_goes_with_its_posts(void **state)
+{
+    struct bench *bench = *state;
+    share(bench, 1, POST_OP_PUT, START_US);
+    assert_ok(write_batch(bench));
+    clean_up(bench, START_US + 24 * HOUR_US - MINUTE_US);
+    assert_int_equal(number(bench, LINKS_LEFT), 1);
+    clean_up(bench, START_US + 24 * HOUR_US + MINUTE_US);
+    assert_int_equal(number(bench, LINKS_LEFT), 0);
+    assert_int_equal(number(bench, "SELECT count(*) FROM shares"), 0);
+}
+
+/* R001-74 */
+static void a_link_stays_for_a_day_after_it_fell_below_the_threshold(void **state)
+{
+    struct bench *bench = *state;
+    int64_t fell_us = START_US + 10 * HOUR_US;
+    for (int i = 0; i < PEOPLE; i++)
+        share(bench, i, POST_OP_PUT, START_US);
+    assert_ok(write_batch(bench));
+    clean_up(bench, fell_us - HOUR_US);
+    assert_int_equal(number(bench, "SELECT count(*) FROM links WHERE below_us IS NULL"), 1);
+    share(bench, 0, POST_OP_DELETE, fell_us);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, TOTAL), PEOPLE - 1);
+    clean_up(bench, fell_us);
+    clean_up(bench, fell_us + 24 * HOUR_US - MINUTE_US);
+    assert_int_equal(number(bench, POSTS_LEFT), 0);
+    assert_int_equal(number(bench, LINKS_LEFT), 1);
+    clean_up(bench, fell_us + 24 * HOUR_US + MINUTE_US);
+    assert_int_equal(number(bench, LINKS_LEFT), 0);
+}
+
+static void a_popular_link_is_kept_for_its_days_and_no_longer(void **state)
+{
+    struct bench *bench = *state;
+    int64_t kept_us = retention.max_days * 24 * HOUR_US;
+    for (int i = 0; i < PEOPLE; i++)
+        share(bench, i, POST_OP_PUT, START_US);
+    assert_ok(write_batch(bench));
+    clean_up(bench, START_US + kept_us - MINUTE_US);
+    assert_int_equal(number(bench, LINKS_LEFT), 1);
+    clean_up(bench, START_US + kept_us + MINUTE_US);
+    assert_int_equal(number(bench, LINKS_LEFT), 0);
+}
+
+/* Reposted a day later, an old post is no act of sharing any more, but the repost still has its
+ * links, and so has the next one. */
+static void an_old_post_stays_for_those_who_pass_it_on(void **state)
+{
+    struct bench *bench = *state;
+    struct news_post repost = {.did = "did:plc:9",
+                               .rkey = "r9",
+                               .rev = "r1",
+                               .kind = POST_KIND_REPOST,
+                               .shared_us = START_US + 20 * HOUR_US,
+                               .subject_did = "did:plc:1",
+                               .subject_rkey = "k1"};
+    share(bench, 1, POST_OP_PUT, START_US);
+    news_add_post(bench, repost);
+    assert_ok(write_batch(bench));
+    clean_up(bench, START_US + 25 * HOUR_US);
+    assert_int_equal(number(bench, POSTS_LEFT), 1);
+    assert_int_equal(number(bench, "SELECT count(*) FROM post WHERE kind = 2"), 1);
+    assert_int_equal(number(bench, TOTAL), 2);
+    repost.did = "did:plc:10";
+    repost.shared_us = START_US + 26 * HOUR_US;
+    news_add_post(bench, repost);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, TOTAL), 3);
+    assert_int_equal(number(bench, "SELECT count(*) FROM owed"), 0);
+    clean_up(bench, START_US + 51 * HOUR_US);
+    assert_int_equal(number(bench, "SELECT count(*) FROM post"), 0);
+}
+
+static void a_long_absence_is_cleaned_up_in_slices(void **state)
+{
+    struct bench *bench = *state;
+    for (int i = 0; i < 1200; i++) {
+        share(bench, i, POST_OP_PUT, START_US);
+        if (i % 300 == 299)
+            assert_ok(write_batch(bench));
+    }
+    assert_ok(retention_prune(&retention, &bench->batch, START_US + 25 * HOUR_US));
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, POSTS_LEFT), 700);
+    assert_true(clean_up(bench, START_US + 25 * HOUR_US) >= 2);
+    assert_int_equal(number(bench, POSTS_LEFT), 0);
+    assert_int_equal(number(bench, TOTAL), 1200);
+}
+
+static void old_notes_of_the_engine_are_pruned(void **state)
+{
+    struct bench *bench = *state;
+    const int64_t now = 3 * RETENTION_GAP_US;
+    char sql[1024];
+    snprintf(
+        sql, sizeof sql,
+        "INSERT INTO tombstones (collection, key, rev, n, seq, at_us) VALUES "
+        "('posts', 'old', 'r', NULL, 1, %lld), ('posts', 'young', 'r', NULL, 1, %lld);"
+        "INSERT INTO gaps (id, source, stream, from_us, to_us, reason, detected_us, closed_us, "
+        "seq) VALUES (1, 's', 't', 1, 2, 'x', 1, 5, 1), (2, 's', 't', 2, 3, 'x', 1, NULL, 1), "
+        "(3, 's', 't', 3, 4, 'x', 1, %lld, 1);"
+        "INSERT INTO follow_page (owner, listing, did, handle, n) VALUES ('o', 5, 'd', 'h', 1), "
+        "('o', %lld, 'd', 'h', 1)",
+        (long long)(now - RETENTION_TOMBSTONE_US - 1), (long long)(now - RETENTION_TOMBSTONE_US),
+        (long long)now, (long long)now);
+    run_script(bench, sql);
+    clean_up(bench, now);
+    assert_int_equal(number(bench, "SELECT count(*) FROM tombstones"), 1);
+    assert_int_equal(number(bench, "SELECT count(*) FROM tombstones WHERE key = 'young'"), 1);
+    assert_int_equal(number(bench, "SELECT count(*) FROM gaps WHERE id IN (2, 3)"), 2);
+    assert_int_equal(number(bench, "SELECT count(*) FROM gaps"), 2);
+    assert_int_equal(number(bench, "SELECT count(*) FROM follow_page"), 1);
+}
+
+/* R001-78: kept as long as somebody may have to poll. */
+static void what_is_known_of_polling_goes_when_nobody_polls(void **state)
+{
+    struct bench *bench = *state;
+    run_script(bench, "INSERT INTO poll_state (user_handle) VALUES ('a.example')");
+    assert_true(retention.polling);
+    assert_int_equal(clean_up(bench, START_US), 0);
+    assert_int_equal(number(bench, "SELECT count(*) FROM poll_state"), 1);
+    retention.polling = false;
+    assert_int_equal(clean_up(bench, START_US), 1);
+    assert_int_equal(number(bench, "SELECT count(*) FROM poll_state"), 0);
+}
+
+/* One day of a small network: links of every kind of luck, deletes among them. */
+static void live_a_day(struct bench *bench, int64_t day)
+{
+    char did[24], rkey[24], url[64];
+    for (int i = 0; i < 600; i++) {
+        int64_t serial = day * 600 + i;
+        snprintf(did, sizeof did, "did:plc:%d", i % 50);
+        snprintf(rkey, sizeof rkey, "%" PRId64, serial);
+        snprintf(url, sizeof url, "https://e.example/%" PRId64, i % 3 == 0 ? day : day * 1000 + i);
+        struct news_post post = {.did = did,
+                                 .rkey = rkey,
+                                 .rev = "r1",
+                                 .shared_us = START_US + (day * 24 + i / 25) * HOUR_US};
+        news_add_post(bench, post);
+        news_add_link(bench, post, url, i % 2 ? "A title of some length" : NULL);
+        if (i % 10 == 0) {
+            post.op = POST_OP_DELETE;
+            post.rev = "r2";
+            news_add_post(bench, post);
+        }
+        if (i % 100 == 99) {
+            assert_ok(write_batch(bench));
+            clean_up(bench, post.shared_us);
+        }
+    }
+}
+
+/* R001-150 */
+static void the_store_does_not_grow_over_a_month(void **state)
+{
+    struct bench *bench = *state;
+    const char *size = store_bench_kind == FIXTURE_SQLITE
+                           ? "PRAGMA page_count"
+                           : "SELECT (SELECT count(*) FROM post) + (SELECT count(*) FROM links) + "
+                             "(SELECT count(*) FROM shares) + (SELECT count(*) FROM owed) + "
+                             "(SELECT count(*) FROM tombstones)";
+    int64_t early = 0;
+    retention.max_days = 3;
+    for (int64_t day = 0; day < 30; day++) {
+        live_a_day(bench, day);
+        if (day == 8)
+            early = number(bench, size);
+    }
+    printf("size after 9 days %" PRId64 ", after 30 %" PRId64 "\n", early, number(bench, size));
+    assert_true(number(bench, size) <= early + early / 20);
+    assert_true(number(bench, LINKS_LEFT) < 3000);
+}
+
+int main(void)
+{
+#define AGED(test) cmocka_unit_test_setup_teardown(test, set_up, store_bench_tear_down)
+    const struct CMUnitTest tests[] = {
+        AGED(posts_leave_the_window_and_shares_stay),
+        AGED(a_little_shared_link_goes_with_its_posts),
+        AGED(a_link_stays_for_a_day_after_it_fell_below_the_threshold),
+        AGED(a_popular_link_is_kept_for_its_days_and_no_longer),
+        AGED(an_old_post_stays_for_those_who_pass_it_on),
+        AGED(a_long_absence_is_cleaned_up_in_slices),
+        AGED(old_notes_of_the_engine_are_pruned),
+        AGED(what_is_known_of_polling_goes_when_nobody_polls),
+        AGED(the_store_does_not_grow_over_a_month),
+    };
+    return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
+}
