@@ -132,7 +132,7 @@ static void print_store(struct bench *bench, struct text *out)
         "FROM links k) x ORDER BY CAST(line AS TEXT)";
     const char *text = sql;
     struct text collated = {0};
-    if (store_bench_kind == FIXTURE_POSTGRES) {
+    if (both_stores_kind == FIXTURE_POSTGRES) {
         text_appendf(&collated, "%s COLLATE \"C\"", sql);
         text = text_string(&collated);
     }
@@ -209,5 +209,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_STORE(any_history_in_any_commits_ends_as_if_counted_from_scratch),
     };
-    return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

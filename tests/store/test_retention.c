@@ -263,7 +263,7 @@ static void live_a_day(struct bench *bench, int64_t day)
 static void the_store_does_not_grow_over_a_month(void **state)
 {
     struct bench *bench = *state;
-    const char *size = store_bench_kind == FIXTURE_SQLITE
+    const char *size = both_stores_kind == FIXTURE_SQLITE
                            ? "PRAGMA page_count"
                            : "SELECT (SELECT count(*) FROM post) + (SELECT count(*) FROM links) + "
                              "(SELECT count(*) FROM shares) + (SELECT count(*) FROM owed) + "
@@ -294,5 +294,5 @@ int main(void)
         AGED(what_is_known_of_polling_goes_when_nobody_polls),
         AGED(the_store_does_not_grow_over_a_month),
     };
-    return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

@@ -259,5 +259,5 @@ int main(void)
         ON_STORE(the_ranking_is_the_one_of_looking_at_everything),
         ON_STORE(the_walk_ends_where_nobody_further_down_can_come_in),
     };
-    return store_bench_run_both(tests, sizeof tests / sizeof tests[0]);
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }
