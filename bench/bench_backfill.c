@@ -6,6 +6,9 @@
  * at the least when they are 100 ms apart. cold_start_requests: pages of feeds that were asked for,
  * against one for each account that is still there, which is what a day of theirs fits on.
  *
+ * poll_initial, poll_regular: the same people polled, for the first time and again, from exec until
+ * everybody was asked, against what the poller of old took: 18 and 10 seconds (R000-61 R000-62).
+ *
  *   bench_backfill TIDEMARK TIDEMARK_SIM */
 #include "base/json.h"
 #include "fixture.h"
@@ -26,6 +29,8 @@
 
 #define SPACING_S    0.1
 #define GOAL         1.2
+#define INITIAL_S    18.0
+#define REGULAR_S    10.0
 #define PATIENCE_S   120.0
 #define LOOK_NS      20000000
 #define SETTING_SIZE 640
@@ -76,7 +81,7 @@ static void start_sim(const char *program)
     close(ends[0]);
 }
 
-static void start_daemon(const char *program, const char *actor)
+static void start_daemon(const char *program, const char *actor, const char *mode)
 {
     char store[SETTING_SIZE], data[SETTING_SIZE], cursor[SETTING_SIZE], view[SETTING_SIZE],
         endpoint[SETTING_SIZE], actors[SETTING_SIZE];
@@ -94,7 +99,7 @@ static void start_daemon(const char *program, const char *actor)
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     dup2(nowhere, STDERR_FILENO);
     execl(program, program, "run", "-c", "/dev/null", "--set", store, "--set", data, "--set",
-          cursor, "--set", view, "--set", endpoint, "--set", actors, "--set",
+          cursor, "--set", view, "--set", endpoint, "--set", actors, "--set", mode, "--set",
           "serve.listen=127.0.0.1:0", "--set", "serve.health_listen=", "--set",
           "jetstream.fallback_endpoint=", (char *)NULL);
     _exit(127);
@@ -152,7 +157,7 @@ static void count_requests(struct requests *out)
     json_doc_free(doc);
 }
 
-static bool is_complete(int64_t *followed)
+static bool is_complete(const char *left_sql, int64_t *followed)
 {
     struct store *store;
     struct err err;
@@ -161,7 +166,7 @@ static bool is_complete(int64_t *followed)
     if (store_open(fixture.url, STORE_READ, &store, &err) != RC_OK)
         return false;
     if (store_query_int(store, "SELECT count(*) FROM follows", 0, followed, &err) != RC_OK ||
-        store_query_int(store, "SELECT count(*) FROM backfill_queue", 1, &unread, &err) != RC_OK)
+        store_query_int(store, left_sql, 1, &unread, &err) != RC_OK)
         *followed = 0;
     store_close(store);
     return *followed > 0 && unread == 0;
@@ -176,34 +181,79 @@ static bool report(const char *name, const char *unit, double value, double agai
     return ok;
 }
 
-int main(int argc, char **argv)
+/* Seconds from exec until nothing that `left_sql` counts is left. */
+static double time_until(const char *program, const char *actor, const char *mode,
+                         const char *left_sql, int64_t *followed)
 {
-    static char answer[ANSWER_BYTES];
-    char actor[128] = "";
-    struct requests requests;
-    int64_t followed;
-    if (argc != 3)
-        return EXIT_FAILURE;
-    fixture_open(&fixture, FIXTURE_SQLITE);
-    start_sim(argv[2]);
-    if (sscanf(ask_sim("/_sim/accounts", answer), "{\"did\":\"%127[^\"]", actor) != 1)
-        fail("tidemark-sim does not say who is there");
     double begin = now_s();
-    start_daemon(argv[1], actor);
-    while (!is_complete(&followed)) {
+    start_daemon(program, actor, mode);
+    while (!is_complete(left_sql, followed)) {
         if (now_s() - begin > PATIENCE_S || waitpid(daemon_pid, NULL, WNOHANG) != 0)
             fail("the histories did not come");
         ppoll(NULL, 0, &(struct timespec){.tv_nsec = LOOK_NS}, NULL);
     }
-    double took = now_s() - begin;
-    count_requests(&requests);
+    return now_s() - begin;
+}
+
+static void stop_daemon(void)
+{
     kill(daemon_pid, SIGTERM);
-    kill(sim_pid, SIGTERM);
     waitpid(daemon_pid, NULL, 0);
-    waitpid(sim_pid, NULL, 0);
-    bool ok = report("cold_start", "s", took, (double)requests.all * SPACING_S, GOAL);
-    ok =
-        report("cold_start_requests", "pages", (double)requests.feeds, (double)followed, 1.0) && ok;
+    daemon_pid = 0;
+}
+
+static bool bench_cold_start(const char *program, const char *actor)
+{
+    struct requests requests;
+    int64_t followed;
+    fixture_open(&fixture, FIXTURE_SQLITE);
+    double took = time_until(program, actor, "bluesky.mode=firehose",
+                             "SELECT count(*) FROM backfill_queue", &followed);
+    count_requests(&requests);
+    stop_daemon();
     fixture_close(&fixture);
+    bool ok = report("cold_start", "s", took, (double)requests.all * SPACING_S, GOAL);
+    return report("cold_start_requests", "pages", (double)requests.feeds, (double)followed, 1.0) &&
+           ok;
+}
+
+static bool bench_polling(const char *program, const char *actor)
+{
+    static const char unpolled[] = "SELECT count(*) FROM follows f WHERE NOT EXISTS (SELECT 1 FROM "
+                                   "poll_state p WHERE p.user_handle = f.handle)";
+    int64_t followed;
+    fixture_open(&fixture, FIXTURE_SQLITE);
+    double first = time_until(program, actor, "bluesky.mode=polling", unpolled, &followed);
+    stop_daemon();
+    struct requests before, now = {0};
+    double begin = now_s();
+    count_requests(&before);
+    start_daemon(program, actor, "bluesky.mode=polling");
+    while (now.feeds < before.feeds + followed) {
+        if (now_s() - begin > PATIENCE_S || waitpid(daemon_pid, NULL, WNOHANG) != 0)
+            fail("the second round did not end");
+        ppoll(NULL, 0, &(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+        count_requests(&now);
+    }
+    double second = now_s() - begin;
+    stop_daemon();
+    fixture_close(&fixture);
+    bool ok = report("poll_initial", "s", first, INITIAL_S, 1.0);
+    return report("poll_regular", "s", second, REGULAR_S, 1.0) && ok;
+}
+
+int main(int argc, char **argv)
+{
+    static char answer[ANSWER_BYTES];
+    char actor[128] = "";
+    if (argc != 3)
+        return EXIT_FAILURE;
+    start_sim(argv[2]);
+    if (sscanf(ask_sim("/_sim/accounts", answer), "{\"did\":\"%127[^\"]", actor) != 1)
+        fail("tidemark-sim does not say who is there");
+    bool ok = bench_cold_start(argv[1], actor);
+    ok = bench_polling(argv[1], actor) && ok;
+    kill(sim_pid, SIGTERM);
+    waitpid(sim_pid, NULL, 0);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

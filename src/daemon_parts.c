@@ -9,6 +9,7 @@
 #include "daemon_gauges.h"
 #include "daemon_janitor.h"
 #include "daemon_polling.h"
+#include "daemon_standing.h"
 #include "daemon_subjects.h"
 
 #include <string.h>
@@ -23,6 +24,7 @@ static struct part *(*const makers[])(const struct part_env *env) = {
     polling_part_new,
     subjects_part_new,
     cards_part_new,
+    standing_part_new,
     janitor_part_new,
     gauges_part_new,
 };

@@ -6,6 +6,7 @@
 #include "cli/target.h"
 #include "sys/clock.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,7 +75,9 @@ static void compare(struct comparison *comparison, const struct post_roll *here,
         const struct post_row *a = i < here->count ? &here->rows[i] : NULL;
         const struct post_row *b = k < there->count ? &there->rows[k] : NULL;
         int order = a == NULL ? 1 : b == NULL ? -1 : bytes_compare(a->uri, b->uri);
-        bool counts = order > 0 ? in_range(comparison, b) : in_range(comparison, a);
+        const struct post_row *row = order > 0 ? b : a;
+        assert(row != NULL);
+        bool counts = in_range(comparison, row);
         i += order <= 0;
         k += order >= 0;
         if (!counts)
@@ -83,9 +86,9 @@ static void compare(struct comparison *comparison, const struct post_roll *here,
         comparison->there += order >= 0;
         comparison->same += order == 0 && a->digest == b->digest;
         if (order != 0)
-            note(comparison, order < 0 ? ONLY_HERE : ONLY_THERE, order < 0 ? a->uri : b->uri);
+            note(comparison, order < 0 ? ONLY_HERE : ONLY_THERE, row->uri);
         else if (a->digest != b->digest)
-            note(comparison, DIFFERENT, a->uri);
+            note(comparison, DIFFERENT, row->uri);
     }
 }
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAIT_US     INT64_C(20000) /* until a batch or a place at the writer may be free */
 #define PARAMS_MAX  3
 #define FILTER_WIDE "posts_with_replies"
 #define FEED_METHOD "app.bsky.feed.getAuthorFeed"
@@ -29,11 +28,11 @@ static void wake(void *arg)
         sweep->resume(sweep);
 }
 
-void sweep_wait(struct feed_sweep *sweep, void (*resume)(struct feed_sweep *sweep))
+void sweep_wait(struct feed_sweep *sweep, void (*resume)(struct feed_sweep *sweep), int64_t us)
 {
     struct runtime *runtime = sweep->env->source->runtime;
     sweep->resume = resume;
-    runtime->ops->timer_arm(runtime, &sweep->later, WAIT_US);
+    runtime->ops->timer_arm(runtime, &sweep->later, us);
 }
 
 bool sweep_take_batch(struct feed_sweep *sweep, void (*resume)(struct feed_sweep *sweep))
@@ -41,7 +40,7 @@ bool sweep_take_batch(struct feed_sweep *sweep, void (*resume)(struct feed_sweep
     if (sweep->batch == NULL)
         sweep->batch = batch_take(sweep->env->source->pool);
     if (sweep->batch == NULL)
-        sweep_wait(sweep, resume);
+        sweep_wait(sweep, resume, SWEEP_FULL_US);
     return sweep->batch != NULL;
 }
 
@@ -89,7 +88,7 @@ bool sweep_submit(struct feed_sweep *sweep, void (*resume)(struct feed_sweep *sw
     sweep->batch->answered = answered;
     sweep->batch->owner = sweep;
     if (source->submit(source->submit_arg, sweep->batch) != RC_OK) {
-        sweep_wait(sweep, resume);
+        sweep_wait(sweep, resume, SWEEP_FULL_US);
         return false;
     }
     sweep->batch = NULL;
@@ -193,7 +192,7 @@ static void ask_profile(struct feed_sweep *sweep)
     const struct appview_request request = {WHO_METHOD, &who, 1, sweep->order.priority};
     sweep->call = appview_ask(sweep->env->appview, &request, judge, sweep);
     if (sweep->call == NULL)
-        sweep_wait(sweep, ask_profile);
+        sweep_wait(sweep, ask_profile, SWEEP_FULL_US);
 }
 
 static void start_over(struct feed_sweep *sweep)
@@ -246,7 +245,7 @@ static void ask_page(struct feed_sweep *sweep)
         FEED_METHOD, params, PARAMS_MAX + (sweep->place.token[0] != '\0'), sweep->order.priority};
     sweep->call = appview_ask(sweep->env->appview, &request, take_answer, sweep);
     if (sweep->call == NULL)
-        sweep_wait(sweep, ask_page);
+        sweep_wait(sweep, ask_page, SWEEP_FULL_US);
 }
 
 /* ---- its life ---- */

@@ -21,6 +21,7 @@ static const char stored_sql[] =
     "ORDER BY p.collection || '/' || p.rkey LIMIT 25";
 
 static void look_further(struct feed_sweep *sweep);
+static void ask_store(struct feed_sweep *sweep);
 
 /* ---- what is gone ---- */
 
@@ -93,7 +94,7 @@ static void ask_posts(struct feed_sweep *sweep)
                                             sweep->order.priority};
     sweep->call = appview_ask(sweep->env->appview, &request, take_posts, sweep);
     if (sweep->call == NULL)
-        sweep_wait(sweep, ask_posts);
+        sweep_wait(sweep, ask_posts, SWEEP_FULL_US);
 }
 
 /* ---- what is stored ---- */
@@ -133,8 +134,8 @@ static void take_stored(void *arg, const struct lookup_answer *answer)
     sweep->looking = false;
     if (sweep->stopping)
         return;
-    if (answer->rc != RC_OK) {
-        sweep_fail(sweep, "the store could not be asked what it holds of the account");
+    if (answer->rc != RC_OK) { /* it is busy, or away: the page waits for it as a batch would */
+        sweep_wait(sweep, ask_store, SWEEP_STORE_US);
         return;
     }
     assert(answer->rows <= SWEEP_COMPARE_MAX);
@@ -166,7 +167,7 @@ static void ask_store(struct feed_sweep *sweep)
     sweep->looking = source->ask(source->ask_arg, stored_sql, params,
                                  sizeof params / sizeof params[0], take_stored, sweep) == RC_OK;
     if (!sweep->looking)
-        sweep_wait(sweep, ask_store);
+        sweep_wait(sweep, ask_store, SWEEP_FULL_US);
 }
 
 static void look_further(struct feed_sweep *sweep)

@@ -10,6 +10,8 @@
 #include "base/id_set.h"
 #include "source/feed_sweep.h"
 
+#define SWEEP_FULL_US     INT64_C(20000)  /* until a batch or a place at the writer may be free */
+#define SWEEP_STORE_US    INT64_C(500000) /* until a store that did not answer in time may */
 #define SWEEP_COMPARE_MAX 25 /* of stored posts in one question: as many as an AppView takes */
 
 /* A stored post that the page does not show. */
@@ -50,8 +52,8 @@ struct feed_sweep {
     bool staged; /* the report's own batch is at the writer */
 };
 
-/* Goes on with `resume` in a moment: something is full. */
-void sweep_wait(struct feed_sweep *sweep, void (*resume)(struct feed_sweep *sweep));
+/* Goes on with `resume` later. */
+void sweep_wait(struct feed_sweep *sweep, void (*resume)(struct feed_sweep *sweep), int64_t us);
 /* Hands over what is filled; false: not now, `resume` is called again. */
 bool sweep_submit(struct feed_sweep *sweep, void (*resume)(struct feed_sweep *sweep));
 /* A batch to fill; false: there is none, `resume` is called again. */

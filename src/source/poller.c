@@ -36,7 +36,6 @@ struct poller {
     unsigned running;
     bool allowed, stopping, asking;
     bool in_cycle, listed; /* a cycle runs; its last account was taken from the list */
-    bool heeded;           /* the list may have changed since that cycle began */
     int64_t covered_us;
     int64_t due_us, begun_us;   /* monotonic: of the next cycle, of this one */
     char after[AT_DID_MAX + 1]; /* the list was taken up to this account */
@@ -366,7 +365,7 @@ static void take_more(struct poller *poller)
 static void begin_cycle(struct poller *poller, int64_t now_us)
 {
     poller->in_cycle = true;
-    poller->listed = poller->heeded = false;
+    poller->listed = false;
     poller->after[0] = '\0';
     poller->begun_us = now_us;
     poller->due_us = now_us + poller->settings.interval_us;
@@ -377,9 +376,7 @@ void poller_look(struct poller *poller, int64_t now_us)
 {
     if (poller->stopping)
         return;
-    bool met_nobody = poller->view.cycles > 0 && poller->view.last.accounts == 0;
-    bool due = now_us >= poller->due_us || (poller->heeded && met_nobody);
-    if (!poller->in_cycle && poller->allowed && due)
+    if (!poller->in_cycle && poller->allowed && now_us >= poller->due_us)
         begin_cycle(poller, now_us);
     take_more(poller);
 }
@@ -426,7 +423,8 @@ void poller_allow(struct poller *poller, bool allowed, int64_t covered_us)
 
 void poller_heed(struct poller *poller)
 {
-    poller->heeded = true;
+    if (poller->view.last.accounts == 0)
+        poller->due_us = 0;
 }
 
 void poller_stop(struct poller *poller)

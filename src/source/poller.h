@@ -49,7 +49,7 @@ void poller_tune(struct poller *poller, const struct poller_settings *settings);
 /* Cycles run while they are allowed. `covered_us`: everything before it came another way; 0:
  * nothing did. */
 void poller_allow(struct poller *poller, bool allowed, int64_t covered_us);
-/* Others may be followed now: if the last cycle met nobody, the next one does not wait. */
+/* There may be others to visit: where there was nobody, a cycle begins at once. */
 void poller_heed(struct poller *poller);
 /* To be called a few times a second; `now_us` never goes back. */
 void poller_look(struct poller *poller, int64_t now_us);

@@ -33,12 +33,12 @@ static const struct statement statements[] = {
      "UPDATE backfill_queue SET sweep = r.sweep, attempts = r.attempts, next_us = r.next_us, "
      "reason = coalesce(r.reason, backfill_queue.reason) {rows} "
      "WHERE backfill_queue.actor_did = r.did"},
-    {.kind = RECORD_BACKFILL, .only = &done, .each = true, .sql =
-     "UPDATE gaps SET closed_us = (SELECT r.at_us {rows}), seq = {seq} WHERE closed_us IS NULL "
-     "AND EXISTS (SELECT 1 {rows with} gap_sweep s WHERE s.gap_id = gaps.id "
-     "AND s.actor_did = r.did AND " COVERS("gaps") ") "
-     "AND NOT EXISTS (SELECT 1 {rows with} gap_sweep s WHERE s.gap_id = gaps.id "
-     "AND s.actor_did <> r.did)"},
+    /* The last ones may come together: only all of them show that nobody is left. */
+    {.kind = RECORD_BACKFILL, .only = &done, .sql =
+     "UPDATE gaps SET closed_us = (SELECT max(r.at_us) {rows}), seq = {seq} "
+     "WHERE closed_us IS NULL AND EXISTS (SELECT 1 FROM gap_sweep s WHERE s.gap_id = gaps.id) "
+     "AND NOT EXISTS (SELECT 1 FROM gap_sweep s WHERE s.gap_id = gaps.id AND NOT EXISTS "
+     "(SELECT 1 {rows} WHERE r.did = s.actor_did AND " COVERS("gaps") "))"},
     {.kind = RECORD_BACKFILL, .only = &done, .each = true, .sql =
      "DELETE FROM gap_sweep WHERE EXISTS (SELECT 1 {rows with} gaps g "
      "WHERE g.id = gap_sweep.gap_id AND gap_sweep.actor_did = r.did AND " COVERS("g") ")"},
@@ -52,11 +52,11 @@ static const struct statement statements[] = {
     {.kind = RECORD_BACKFILL, .only = &done, .each = true, .sql =
      "UPDATE backfill_queue SET sweep = NULL, attempts = 0, next_us = r.at_us {rows} "
      "WHERE backfill_queue.actor_did = r.did"},
-    {.kind = RECORD_BACKFILL, .only = &drop, .each = true, .sql =
-     "UPDATE gaps SET closed_us = (SELECT r.at_us {rows}), seq = {seq} WHERE closed_us IS NULL "
-     "AND EXISTS (SELECT 1 {rows with} gap_sweep s WHERE s.gap_id = gaps.id "
-     "AND s.actor_did = r.did) AND NOT EXISTS (SELECT 1 {rows with} gap_sweep s "
-     "WHERE s.gap_id = gaps.id AND s.actor_did <> r.did)"},
+    {.kind = RECORD_BACKFILL, .only = &drop, .sql =
+     "UPDATE gaps SET closed_us = (SELECT max(r.at_us) {rows}), seq = {seq} "
+     "WHERE closed_us IS NULL AND EXISTS (SELECT 1 FROM gap_sweep s WHERE s.gap_id = gaps.id) "
+     "AND NOT EXISTS (SELECT 1 FROM gap_sweep s WHERE s.gap_id = gaps.id AND NOT EXISTS "
+     "(SELECT 1 {rows} WHERE r.did = s.actor_did))"},
     {.kind = RECORD_BACKFILL, .only = &drop, .each = true, .sql =
      "DELETE FROM gap_sweep WHERE actor_did IN (SELECT r.did {rows})"},
     {.kind = RECORD_BACKFILL, .only = &drop, .each = true, .sql =

@@ -21,9 +21,10 @@
     "AND excluded.cid IS DISTINCT FROM post.cid "                                                  \
     "AND (post.rev IS NULL OR post.seq <= excluded.asof_seq))"
 
-/* An older version that came late: it is not stored, but it was witnessed first. */
+/* An older version that came late, alone or folded with the stored one: it is not stored, but it
+ * was witnessed first. */
 #define WITNESSED_EARLIER                                                                          \
-    POST_OF_RECORD " AND r.rev < p.rev AND r.shared_us < p.shared_us AND NOT EXISTS "              \
+    POST_OF_RECORD " AND r.rev <= p.rev AND r.shared_us < p.shared_us AND NOT EXISTS "             \
                    "(SELECT 1 FROM tombstones t WHERE t.collection = 'posts' "                     \
                    "AND t.key = " POST_KEY " AND t.rev >= r.rev)"
 

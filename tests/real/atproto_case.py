@@ -74,6 +74,7 @@ class RealNetwork(unittest.TestCase):
                     "jetstream.reconnect_delay_seconds=1",
                     "jetstream.wanted_collections=[app.bsky.feed.post, app.bsky.feed.repost]",
                     f"bluesky.appview={self.network.appview}", "fetch.allow_private=true",
+                    "cards.enabled=true", "cards.per_host_ms=5",
                     f"bluesky.actors=[{', '.join(who.handle for who in actors)}]", *more)
         return Daemon(self.program, home, settings, config=config)
 
@@ -132,6 +133,16 @@ class RealNetwork(unittest.TestCase):
         except AssertionError:
             self.fail(f"{differing()}\n{daemon.words()}")
         self.assertEqual(daemon.walk("quarantine"), [])
+
+    def expect_trending(self, daemon, book, people):
+        """What people are shown: each link with the number of those who share it."""
+        def shown():
+            _, answer = daemon.ask("GET", "/api/trending?limit=100")
+            return {link["url"]: link["shares"] for link in answer["links"]}
+        try:
+            wait_until(lambda: shown() == book.totals(people), "trending links", PATIENCE_S)
+        except AssertionError:
+            self.assertEqual(shown(), book.totals(people))
 
     def wait_for_rows(self, daemon, sql, expected):
         """Waits until a SELECT gives these rows, in any order."""

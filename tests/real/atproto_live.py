@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As it happens: what people do on a real PDS comes through its firehose."""
+"""As it happens: what people do on a real PDS comes through its firehose, to a daemon with the
+configuration file of the second seed."""
 
-from atproto_case import RealNetwork, on_both_stores
+import os
+
+from atproto_case import HERE, RealNetwork, on_both_stores
 from chronicle import Chronicle
+
+CONFIG = os.path.join(HERE, "..", "data", "config_jetstream.yaml")
 
 
 class Live(RealNetwork):
@@ -10,7 +15,7 @@ class Live(RealNetwork):
     def test_live_posts_edits_and_deletes_are_stored_as_they_happen(self, home):
         """R001-20 R001-21 R001-22 R001-23 R001-25"""
         book = Chronicle()
-        with self.daemon(home) as daemon:
+        with self.daemon(home, config=CONFIG) as daemon:
             self.connected(daemon)
             ada, bob = people = self.people("ada", "bob")
             plain = book.post(ada, "Nur Text, ohne Verweis: <&> \u2028 \U0001f30a")
@@ -30,13 +35,20 @@ class Live(RealNetwork):
             book.delete(bob, two)
             book.delete(bob, again)
             self.check(daemon, book, people)
+            self.expect_trending(daemon, book, people)
+            self.wait_for_rows(
+                daemon,
+                "SELECT normalized_url AS url, title FROM links WHERE share_count_total > 0",
+                [{"url": self.story("e"), "title": "Page /e"},
+                 {"url": self.story("f"), "title": "F"},
+                 {"url": self.story("g"), "title": "Page /g"}])
             daemon.stop()
 
     @on_both_stores
     def test_accounts_that_leave_and_return_take_their_posts_along(self, home):
         """R001-27 R001-28 R001-29"""
         book = Chronicle()
-        with self.daemon(home) as daemon:
+        with self.daemon(home, config=CONFIG) as daemon:
             self.connected(daemon)
             ada, bob, cyd, dan = people = self.people("ada", "bob", "cyd", "dan")
             story = {"story": self.story("everybody")}
@@ -50,6 +62,7 @@ class Live(RealNetwork):
                 self.check(daemon, book, people)
                 leave(cyd)
                 self.check(daemon, book, people)
+                self.expect_trending(daemon, book, people)
                 come_back(cyd)
                 come_back(bob)
                 self.check(daemon, book, people)
@@ -67,7 +80,7 @@ class Live(RealNetwork):
         book = Chronicle()
         ada, bob = people = self.people("ada", "bob")
         self.network.settle()
-        with self.daemon(home) as daemon:
+        with self.daemon(home, config=CONFIG) as daemon:
             self.connected(daemon)
             kept = book.post(ada, "a story", {"story": self.story("kept")})
             gone = book.post(bob, "another", {"another": self.story("gone")})
@@ -78,7 +91,7 @@ class Live(RealNetwork):
         book.repost(bob, kept)
         book.deactivate(ada)
         for again in (False, True):
-            with self.daemon(home) as daemon:
+            with self.daemon(home, config=CONFIG) as daemon:
                 self.check(daemon, book, people)
                 self.assertEqual(daemon.walk("gaps"), [])
                 if not again:

@@ -147,6 +147,23 @@ static void the_last_reading_closes_the_gap(void **state)
     assert_int_equal(number(bench, ROWS), 0);
 }
 
+static void the_last_readings_may_be_committed_together(void **state)
+{
+    struct bench *bench = *state;
+    fill_circle(bench);
+    add_gap(bench, NOW - 3 * HOUR, NOW - 2 * HOUR, 0);
+    add_gap(bench, NOW - 9 * HOUR, NOW - 8 * HOUR, 0);
+    assert_ok(write_batch(bench));
+    finish(bench, "did:plc:a", NOW - 4 * HOUR, NOW + 1);
+    finish(bench, "did:plc:b", NOW - 4 * HOUR, NOW + 1);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM gaps WHERE closed_us IS NULL"), 1);
+    finish(bench, "did:plc:a", NOW - 10 * HOUR, NOW + 1);
+    finish(bench, "did:plc:b", NOW - 10 * HOUR, NOW + 1);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM gaps WHERE closed_us IS NULL"), 0);
+}
+
 static void an_account_that_is_gone_keeps_no_gap_open(void **state)
 {
     struct bench *bench = *state;
@@ -232,6 +249,7 @@ int main(void)
         ON_STORE(what_was_asked_for_meanwhile_is_read_again),
         ON_STORE(a_gap_queues_everybody_whose_sharing_counts),
         ON_STORE(the_last_reading_closes_the_gap),
+        ON_STORE(the_last_readings_may_be_committed_together),
         ON_STORE(an_account_that_is_gone_keeps_no_gap_open),
         ON_STORE(a_gap_that_replay_filled_waits_for_nobody),
         ON_STORE(an_account_that_comes_back_is_read_if_it_counts),

@@ -48,6 +48,7 @@ struct desk {
     int64_t latency_us;   /* of each answer */
     const char *standing; /* of the first person; NULL: is there */
     unsigned feeds;
+    bool nobody; /* is followed */
 };
 
 /* ---- the store ---- */
@@ -83,7 +84,7 @@ static void answer_question(struct desk *desk)
     struct field rows[PEOPLE * LIST_COLUMNS];
     struct lookup_answer answer = {.fields = rows, .columns = LIST_COLUMNS};
     struct question question = desk->questions[--desk->question_count];
-    for (size_t i = 0; question.list && i < PEOPLE; i++) {
+    for (size_t i = 0; question.list && !desk->nobody && i < PEOPLE; i++) {
         const struct person *person = &desk->people[i];
         if (strcmp(person->did, question.after) <= 0)
             continue;
@@ -253,6 +254,25 @@ static void a_round_begins_every_interval(void **state)
     finish(&desk);
 }
 
+static void a_first_round_over_nobody_is_made_up_for(void **state)
+{
+    (void)state;
+    struct desk desk;
+    begin(&desk, HOUR);
+    poller_allow(desk.poller, true, 0);
+    desk.nobody = true;
+    live(&desk, MINUTE);
+    assert_int_equal(view_of(&desk).cycles, 1);
+    desk.nobody = false; /* the list of follows has come */
+    poller_heed(desk.poller);
+    live(&desk, MINUTE);
+    assert_int_equal(desk.feeds, PEOPLE);
+    poller_heed(desk.poller);
+    live(&desk, MINUTE);
+    assert_int_equal(desk.feeds, PEOPLE);
+    finish(&desk);
+}
+
 /* R001-01 R001-57 */
 static void nobody_is_asked_while_the_firehose_works(void **state)
 {
@@ -326,6 +346,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_round_begins_every_interval),
+        cmocka_unit_test(a_first_round_over_nobody_is_made_up_for),
         cmocka_unit_test(nobody_is_asked_while_the_firehose_works),
         cmocka_unit_test(who_is_gone_is_left_alone_for_a_day),
         cmocka_unit_test(a_slow_round_is_told),
