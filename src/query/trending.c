@@ -11,8 +11,9 @@
 #include <string.h>
 
 #define HOUR_US   INT64_C(3600000000)
-#define CHUNK_MIN 100
-#define CHUNK_MAX 400
+#define CHUNK_MIN 64
+#define CHUNK_MAX 256
+#define AGE_SQL   "(?1 - s.last_us) / ?2"
 #define WALK_SQL(key_)                                                                             \
     "SELECT l.id, l.share_count_total, l." key_ ", l.normalized_url, l.title, l.description "      \
     "FROM links l WHERE (l." key_ ", l.id) < (?1, ?2) AND l.last_shared_us >= ?3 "                 \
@@ -30,7 +31,6 @@ struct walk {
     int64_t key, id; /* the last link that was looked at, and what it is walked by */
     size_t seen;     /* rows of the last chunk, muted ones too */
     struct trending_link chunk[CHUNK_MAX];
-    int64_t keys[CHUNK_MAX]; /* what nobody of a chunk's scores exceeds, before weights */
     size_t chunk_count;
 };
 
@@ -57,7 +57,6 @@ static bool take_link(void *arg, const struct field *columns, size_t count)
                                text_or_absent(&columns[5])};
     if (!words_match(&words, bytes_of(request->q)) || words_are_muted(&words, walk->config))
         return true;
-    walk->keys[walk->chunk_count] = columns[2].i;
     walk->chunk[walk->chunk_count++] =
         (struct trending_link){.id = columns[0].i, .total = columns[1].i};
     return true;
@@ -134,17 +133,20 @@ static enum rc count_people(struct walk *walk, struct err *err)
     const struct field params[] = {field_int(walk->out->request.now_us), field_int(walk->step_us),
                                    field_int(walk->since_us)};
     struct text sql = {0};
-    text_append_string(&sql, "SELECT s.link_id, (?1 - s.last_us) / ?2, count(*), CAST(sum(CASE "
-                             "WHEN s.actor IN (SELECT id FROM actors WHERE pusher = 1) THEN 1 "
+    /* Ages are told apart only where they count: links alone come in the order of an index. */
+    bool ages = walk->out->request.sort == TRENDING_VELOCITY;
+    text_appendf(&sql, "SELECT s.link_id, %s, count(*), CAST(sum(CASE ",
+                 ages ? AGE_SQL : "min(" AGE_SQL ")");
+    text_append_string(&sql, "WHEN s.actor IN (SELECT id FROM actors WHERE pusher = 1) THEN 1 "
                              "ELSE 0 END) AS BIGINT), max(s.last_us) FROM shares s "
                              "WHERE s.link_id IN (");
     append_ids(walk, &sql);
-    text_appendf(&sql, ") AND s.last_us >= ?3 AND %s GROUP BY 1, 2",
-                 text_string(&walk->people.plain));
+    text_appendf(&sql, ") AND s.last_us >= ?3 AND %s GROUP BY s.link_id%s",
+                 text_string(&walk->people.plain), ages ? ", 2" : "");
     enum rc rc = store_query(walk->store, text_string(&sql), params, 3, take_people, walk, err);
     if (rc == RC_OK && walk->people.person_count > 0) {
         text_clear(&sql);
-        text_append_string(&sql, "SELECT s.link_id, (?1 - s.last_us) / ?2, s.actor, s.last_us "
+        text_append_string(&sql, "SELECT s.link_id, " AGE_SQL ", s.actor, s.last_us "
                                  "FROM shares s WHERE s.link_id IN (");
         append_ids(walk, &sql);
         text_appendf(&sql, ") AND s.last_us >= ?3 AND %s", text_string(&walk->people.weighted));

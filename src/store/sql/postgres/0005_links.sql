@@ -17,7 +17,7 @@ CREATE TABLE links (
     card_us BIGINT, -- when a card was had, or given up
     below_us BIGINT -- since when it has been too little shared to be kept
 );
-CREATE INDEX links_total ON links (share_count_total, id);
+CREATE INDEX links_total ON links (share_count_total, id, last_shared_us, flags);
 CREATE INDEX links_seq ON links (seq);
 CREATE INDEX links_domain ON links (domain NULLS FIRST, id);
 CREATE INDEX links_last ON links (last_shared_us NULLS FIRST, id);
