@@ -313,7 +313,8 @@ void config_finish(struct config *config, struct config_problems *problems)
             problems, origin_of(config, named ? "bluesky.identifier" : "bluesky.app_password"),
             "bluesky.%s is given and bluesky.%s is not; a login needs both",
             named ? "identifier" : "app_password", named ? "app_password" : "identifier");
-    if (strcmp(config->serve.listen, config->serve.health_listen) == 0)
+    if (strcmp(config->serve.listen, config->serve.health_listen) == 0 &&
+        strcmp(strrchr(config->serve.listen, ':'), ":0") != 0) /* two free ports are two */
         config_problem(problems, origin_of(config, "serve.health_listen"),
                        "serve.health_listen is the same address as serve.listen; leave it empty, "
                        "/health is served there too");

@@ -419,6 +419,7 @@ static void *write_many(void *arg)
     return NULL;
 }
 
+/* R001-143 */
 static void lines_of_many_threads_do_not_mix(void **state)
 {
     struct place *place = *state;

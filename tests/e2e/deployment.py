@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How it is run where people run it: in a folder of its own, in the foreground, watched by others.
+
+  deployment.py TIDEMARK TIDEMARK_SIM"""
+
+import configparser
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, "..", "..")
+sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "crash"), HERE]
+
+from daemon_client import Daemon, Home, WAIT_S, wait_until  # noqa: E402
+from sim_client import Simulator  # noqa: E402
+from skeleton import (NO_DIFFERENCE, PAST, begin_before_everything, difference,  # noqa: E402
+                      settings, stored_in, truth_of)
+
+EXECUTED = {"sqlite": 0, "postgres": 0}
+
+
+def fetch(port, path):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=WAIT_S)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+def gauge(daemon, name):
+    words = daemon.ask_raw("GET", "/metrics")[1].decode()
+    found = re.search(rf"^{name} (\S+)$", words, re.M)
+    return float(found.group(1)) if found else None
+
+
+def has_cursor(folder):
+    store = sqlite3.connect(os.path.join(folder, "data", "tidemark.db"))
+    try:
+        return store.execute("SELECT count(*) FROM cursors").fetchone()[0] > 0
+    finally:
+        store.close()
+
+
+class Deployment(unittest.TestCase):
+    program = sim_program = None
+
+    def both_stores(self, run):
+        for kind in ("sqlite", "postgres"):
+            with self.subTest(store=kind), Home(kind) as home:
+                EXECUTED[kind] += 1
+                run(home)
+
+    def test_health_has_an_address_of_its_own(self):
+        """R001-112"""
+        def run(home):
+            with Simulator(self.sim_program, "--events", "100") as sim, \
+                    Daemon(self.program, home, settings(
+                        sim, "serve.health_listen=127.0.0.1:0")) as daemon:
+                daemon.wait_for(lambda health: health["websocket_connected"], "the firehose")
+                port = int(re.search(r"health_port=(\d+)", daemon.words()).group(1))
+                status, body = fetch(port, "/health")
+                self.assertEqual(status, 200)
+                self.assertEqual(json.loads(body)["status"], "healthy")
+                self.assertEqual(fetch(port, "/api/status")[0], 404)
+                daemon.stop()
+        self.both_stores(run)
+
+    def test_a_commit_that_stalls_shows_in_the_latency(self):
+        """R001-123"""
+        with Home("postgres") as home, Simulator(self.sim_program, "--events", "200", *PAST) as sim:
+            begin_before_everything(home, sim)
+            with Daemon(self.program, home, settings(sim)) as daemon:
+                daemon.wait_for(lambda health: health["commit_seq"] > 0, "the first commit")
+                wait_until(lambda: len(stored_in(daemon)) == len(truth_of(sim)), "the first posts")
+                self.assertLess(gauge(daemon, "tidemark_event_commit_p50_seconds"), WAIT_S)
+                before = len(truth_of(sim))
+                lock = subprocess.Popen(["psql", "-qX", home.url], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+                lock.stdin.write("BEGIN; LOCK TABLE engine IN ACCESS EXCLUSIVE MODE;\n"
+                                 "SELECT 'held';\n")
+                lock.stdin.flush()
+                wait_until(lambda: "held" in lock.stdout.readline(), "the lock")
+                began = time.monotonic()
+                sim.step(400)
+                wait_until(lambda: time.monotonic() - began > 1, "a second of standstill")
+                lock.stdin.write("COMMIT;\n")
+                lock.communicate(timeout=WAIT_S)
+                wait_until(lambda: len(stored_in(daemon)) >= max(before, len(truth_of(sim))),
+                           "the rest")
+                self.assertGreater(gauge(daemon, "tidemark_event_commit_p99_seconds"), 0.3)
+                daemon.stop()
+
+    def test_in_the_foreground_in_an_empty_folder_it_keeps_everything_in_data(self):
+        """R001-138 R001-139 R001-140"""
+        with tempfile.TemporaryDirectory() as folder, \
+                Simulator(self.sim_program, "--events", "300", "--rate", "50") as sim:
+            programs = os.path.join(folder, "programs")
+            os.mkdir(programs)
+            os.symlink(self.program, os.path.join(programs, "tidemark"))
+            shutil.copytree(os.path.join(ROOT, "tools"), os.path.join(folder, "tools"))
+            config = os.path.join(folder, "tidemark.yaml")
+            with open(config, "w", encoding="utf-8") as out:
+                out.write("serve: {listen: '127.0.0.1:0', health_listen: ''}\n"
+                          "bluesky: {appview: 'http://127.0.0.1:9'}\ncards: {enabled: false}\n"
+                          f"jetstream: {{endpoint: 'ws://127.0.0.1:{sim.port}/subscribe', "
+                          "fallback_endpoint: ''}\n")
+            epochs = []
+            for _ in range(2):
+                process = subprocess.Popen(
+                    [os.path.join(folder, "tools", "run"), "--firehose", "--config", config],
+                    env={**os.environ, "PROGRAMS": programs}, text=True,
+                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                words = []
+                for line in process.stdout:  # until the console says so
+                    words.append(line)
+                    if "msg=connected" in line:
+                        break
+                self.assertIn("msg=connected", "".join(words))
+                wait_until(lambda: has_cursor(folder), "a position")
+                process.send_signal(signal.SIGINT)
+                words.append(process.stdout.read())
+                self.assertEqual(process.wait(WAIT_S), 0, "".join(words))
+                process.stdout.close()
+                epochs.append(int(re.search(r"epoch=(\d+)", "".join(words)).group(1)))
+            self.assertEqual(epochs, [1, 2])
+            with open(os.path.join(ROOT, "Makefile"), encoding="utf-8") as makefile:
+                self.assertRegex(makefile.read(), r"(?m)^run-firehose:.*\n\t.*tools/run --firehose")
+            kept = set(os.listdir(os.path.join(folder, "data")))
+            self.assertLessEqual({"tidemark.db", "jetstream_cursor.txt"}, kept)
+            self.assertEqual(set(os.listdir(folder)),
+                             {"data", "programs", "tidemark.yaml", "tools"})
+
+    def test_what_is_killed_is_started_again_and_complete(self):
+        """R001-142 R001-144: the unit restarts whatever ends badly, a kill included."""
+        unit = configparser.RawConfigParser(strict=False, delimiters="=")
+        unit.optionxform = str
+        unit.read(os.path.join(ROOT, "deploy", "tidemark.service"))
+        self.assertEqual(unit["Service"]["Restart"], "on-failure")
+        self.assertEqual(unit["Unit"]["StartLimitIntervalSec"], "0")
+
+        def run(home):
+            with Simulator(self.sim_program, "--events", "2000", *PAST) as sim:
+                begin_before_everything(home, sim)
+                with Daemon(self.program, home, settings(sim)) as daemon:
+                    daemon.wait_for(lambda health: health["commit_seq"] > 0, "the first commit")
+                    daemon.kill()
+                with Daemon(self.program, home, settings(sim)) as daemon:
+                    daemon.wait_for(lambda health: health["websocket_connected"], "the firehose")
+                    wait_until(lambda: difference(stored_in(daemon), truth_of(sim))
+                               == NO_DIFFERENCE, "all posts")
+                    daemon.stop()
+        self.both_stores(run)
+
+
+if __name__ == "__main__":
+    Deployment.program, Deployment.sim_program = map(os.path.abspath, sys.argv[1:3])
+    result = unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2, exit=False).result
+    for name, count in EXECUTED.items():
+        print(f"store={name} tests={count}")
+    sys.exit(0 if result.wasSuccessful() else 1)
