@@ -228,8 +228,8 @@ void web_link_spell(const struct world *world, uint32_t link, uint32_t spelling,
         put_own(world, link, spelling, &url);
     else
         put_named(world, link, spelling, &url);
-    assert(url.len < URL_SIZE);
-    memcpy(out, url.data, url.len + 1);
+    assert(url.len > 0 && url.len < URL_SIZE);
+    memcpy(out, text_string(&url), url.len + 1);
     text_free(&url);
 }
 

@@ -175,7 +175,7 @@ static void put_tag(struct text *out, const char *attribute, const char *name, c
 static void put_tags(struct visit *visit)
 {
     struct text *out = &visit->html;
-    struct card_words words;
+    struct card_words words = {.title = ""};
     write_words(visit->kind, visit->sim->options.world.web_base, visit->id, &words);
     text_append_string(out, "<title>");
     put_escaped(out, words.title);

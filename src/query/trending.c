@@ -42,7 +42,7 @@ struct trending_request trending_request_default(int64_t now_us)
 
 static struct bytes text_or_absent(const struct field *field)
 {
-    return field->null ? (struct bytes){0} : field->b;
+    return field->null ? BYTES_ABSENT : field->b;
 }
 
 static bool take_link(void *arg, const struct field *columns, size_t count)

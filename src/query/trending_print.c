@@ -35,7 +35,7 @@ static void put_time(struct json_writer *json, const char *key, const struct fie
 static void put_text(struct json_writer *json, const char *key, const struct field *field)
 {
     json_key(json, key);
-    json_put_string(json, field->null ? (struct bytes){0} : field->b);
+    json_put_string(json, field->null ? BYTES_ABSENT : field->b);
 }
 
 static void put_id(struct json_writer *json, int64_t id)

@@ -44,7 +44,7 @@ void health_print(const struct health_view *view, struct text *out)
     if (ago < 0)
         json_put_null(&writer);
     else
-        json_put_real(&writer, (double)(ago / 1000) / 1000);
+        json_put_real(&writer, (double)(ago - ago % 1000) / 1e6);
     put_known(&writer, "cursor_time_us", view->cursor_time_us);
     put_known(&writer, "follows_count", view->follows_count);
     put_known(&writer, "backfill_queue_depth", view->backfill_queue_depth);

@@ -297,21 +297,24 @@ enum rc appview_new(struct runtime *runtime, const struct appview_options *optio
     return rc;
 }
 
+static void free_calls(struct call_list *list)
+{
+    for (struct appview_call *call = list->first, *next; call != NULL; call = next) {
+        next = call->next;
+        appview_call_free(call);
+    }
+    *list = (struct call_list){0};
+}
+
 void appview_free(struct appview *appview)
 {
     if (appview == NULL)
         return;
-    struct appview_call *call;
     appview->runtime->ops->timer_disarm(appview->runtime, &appview->wake);
-    while ((call = appview->under_way.first) != NULL) {
+    for (struct appview_call *call = appview->under_way.first; call != NULL; call = call->next)
         appview->runtime->ops->http_cancel(appview->runtime, call->exchange);
-        appview_call_unlink(&appview->under_way, call);
-        appview_call_free(call);
-    }
-    while ((call = appview->waiting.first) != NULL) {
-        appview_call_unlink(&appview->waiting, call);
-        appview_call_free(call);
-    }
+    free_calls(&appview->under_way);
+    free_calls(&appview->waiting);
     appview_login_deinit(appview);
     json_doc_free(appview->doc);
     for (int i = 0; i < appview->group.count; i++)

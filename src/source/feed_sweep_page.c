@@ -134,7 +134,7 @@ static enum rc store_or_set_aside(struct feed_sweep *sweep, struct json value,
 void sweep_store_page(struct feed_sweep *sweep)
 {
     struct json root, value;
-    struct feed_page page;
+    struct feed_page page = {0};
     struct err err;
     struct bytes key;
     struct runtime *runtime = sweep->env->source->runtime;

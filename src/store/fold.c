@@ -90,8 +90,8 @@ static void keep_earliest(struct record *winner, const struct record *loser)
         kept->i = other->i;
 }
 
-/* An older version that comes late is not stored, but it was witnessed first; one without a
- * version tells nothing of the order. */
+/* What comes late is not stored, but may have been witnessed first; what has no version tells
+ * nothing of the order. */
 static void keep_witness(struct record *winner, const struct record *late)
 {
     if (!late->fields[record_kinds[late->kind].version_field].null)
@@ -143,7 +143,7 @@ void fold_record(struct fold *fold, struct record *record)
     }
     struct record **slot = find(fold, record, is_delete(record)), *known = *slot;
     if (known != NULL && !known->folded && !supersedes(record, known)) {
-        if (compare_versions(record, known) < 0 && !is_delete(record))
+        if (!is_delete(record))
             keep_witness(known, record);
         record->folded = true;
         return;

@@ -67,7 +67,7 @@ static pid_t spawn(const struct server *server, const char *program, const char 
     dup2(out, 1);
     dup2(out, 2);
     char *words[ARGS_MAX + 1] = {path}; /* it looks for its companions where it itself lies */
-    for (size_t i = 1; args[i] != NULL && i < ARGS_MAX; i++)
+    for (size_t i = 1; i < ARGS_MAX && args[i] != NULL; i++)
         words[i] = (char *)(uintptr_t)args[i];
     execv(path, words);
     _exit(127);

@@ -76,7 +76,7 @@ static void fold_one(struct folded *folded, const struct model_act *act)
     if (folded->has_delete && act->rev != MODEL_NO_REV && act->rev <= folded->delete.rev)
         return;
     if (folded->has_put && folded->put.rev != MODEL_NO_REV && act->rev <= folded->put.rev) {
-        bool late = act->rev != MODEL_NO_REV && act->rev < folded->put.rev;
+        bool late = act->rev != MODEL_NO_REV;
         if (late && act->at_us < folded->put.at_us)
             folded->put.at_us = act->at_us;
         return;
@@ -111,7 +111,7 @@ static bool accepts(const struct news_model *model, const struct model_act *act)
 static void witness(struct news_model *model, const struct model_act *act)
 {
     struct model_post *post = &model->posts[act->key];
-    if (post->stored && act->rev != MODEL_NO_REV && act->rev < post->rev &&
+    if (post->stored && act->rev != MODEL_NO_REV && act->rev <= post->rev &&
         act->rev > model->tombstones[act->key] && act->at_us < post->shared_us)
         post->shared_us = act->at_us;
 }
@@ -161,7 +161,7 @@ static bool is_latest(const struct model_act *acts, size_t count, size_t which)
     for (size_t i = 0; i < count; i++)
         if (i != which && acts[i].op == MODEL_CARD && acts[i].url == acts[which].url &&
             (acts[i].at_us > acts[which].at_us ||
-             (acts[i].at_us == acts[which].at_us && i > which)))
+             (i > which && acts[i].at_us == acts[which].at_us)))
             return false;
     return true;
 }
