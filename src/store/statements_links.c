@@ -13,6 +13,9 @@
     "FROM touched_posts t CROSS JOIN post_links l WHERE l.post_id = t.n "                          \
     "AND (t.own = 1 OR l.via <> 'post')"
 
+/* When a link was met: it may be new in this commit, or shared too much to be below anything. */
+#define LINK_SEEN_US "coalesce(l.below_us, l.last_shared_us, l.first_shared_us, 0)"
+
 /* clang-format off */
 static const struct statement statements[] = {
     {.kind = RECORD_LINK, .sql =
@@ -73,8 +76,8 @@ static const struct statement statements[] = {
      "AND l.via = 'post' ON CONFLICT (post_id, link_id) DO NOTHING"},
     {.kind = RECORD_LINK, .sql =
      "INSERT INTO owed (id, source, stream, item, state, reason, next_us, since_us, seq) "
-     "SELECT r.n, 'cards', 'page', r.url, 'owed', 'nobody has told its title', l.below_us, "
-     "l.below_us, {seq} {rows with} links l WHERE l.normalized_url = r.url "
+     "SELECT r.n, 'cards', 'page', r.url, 'owed', 'nobody has told its title', " LINK_SEEN_US ", "
+     LINK_SEEN_US ", {seq} {rows with} links l WHERE l.normalized_url = r.url "
      "AND l.card_us IS NULL AND (l.title IS NULL OR l.flags & 4 <> 0) AND l.flags & 56 = 0 "
      "ON CONFLICT (source, stream, item) DO NOTHING"},
 };

@@ -41,7 +41,8 @@ def settings(sim, path, *more, fallback=""):
 
 
 def plain(sim, path, *more, **options):
-    return settings(sim, path, "jetstream.compress=false", *more, **options)
+    return settings(sim, path, "jetstream.compress=false", "retention.enabled=false", *more,
+                    **options)
 
 
 def dictionary_file(home, sim):

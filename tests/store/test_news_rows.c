@@ -290,6 +290,24 @@ static void many_shares_of_one_account_leave_in_slices(void **state)
     }
 }
 
+/* What is shared a lot has no time since which it is too little. */
+static void a_card_is_owed_also_for_what_is_shared_a_lot(void **state)
+{
+    struct bench *bench = *state;
+    news_add_post(bench, by_a);
+    news_add_link(bench, by_a, URL, NULL);
+    assert_ok(write_batch(bench));
+    run_script(bench, "UPDATE links SET below_us = NULL; DELETE FROM owed");
+    struct news_post again = by_a;
+    again.rkey = "again";
+    news_add_post(bench, again);
+    news_add_link(bench, again, URL, NULL);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM quarantine"), 0);
+    assert_int_equal(number(bench, "SELECT count(*) FROM owed WHERE source = 'cards'"), 1);
+    assert_int_equal(number(bench, "SELECT count(*) FROM post_links"), 2);
+}
+
 static void a_link_without_a_title_is_owed_a_card(void **state)
 {
     struct bench *bench = *state;
@@ -421,6 +439,7 @@ int main(void)
         ON_STORE(an_account_that_goes_takes_its_shares_along_and_brings_them_back),
         ON_STORE(many_shares_of_one_account_leave_in_slices),
         ON_STORE(a_link_without_a_title_is_owed_a_card),
+        ON_STORE(a_card_is_owed_also_for_what_is_shared_a_lot),
         ON_STORE(pages_that_turn_out_to_be_one_become_one_link),
         ON_STORE(names_follow_the_account),
         ON_STORE(verification_counts_shares_anew),
