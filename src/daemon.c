@@ -381,6 +381,14 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
     return rc;
 }
 
+/* Before anybody can see that it runs: whoever sees it may ask it to stop. */
+static void heed_signals(struct daemon *daemon)
+{
+    loop_on_signal(daemon->loop, SIGTERM, stop, daemon);
+    loop_on_signal(daemon->loop, SIGINT, stop, daemon);
+    loop_on_signal(daemon->loop, SIGHUP, reload, daemon);
+}
+
 static enum rc start(struct daemon *daemon, struct err *err)
 {
     enum rc rc = open_store(daemon, err);
@@ -394,6 +402,7 @@ static enum rc start(struct daemon *daemon, struct err *err)
     }
     if (rc == RC_OK) {
         look(daemon);
+        heed_signals(daemon);
         rc = start_server(daemon, err);
     }
     return rc;
@@ -401,9 +410,6 @@ static enum rc start(struct daemon *daemon, struct err *err)
 
 static void run(struct daemon *daemon)
 {
-    loop_on_signal(daemon->loop, SIGTERM, stop, daemon);
-    loop_on_signal(daemon->loop, SIGINT, stop, daemon);
-    loop_on_signal(daemon->loop, SIGHUP, reload, daemon);
     log_event(LOG_INFO, "daemon", "started",
               (struct log_field[]){log_string("version", TIDEMARK_VERSION),
                                    log_int("epoch", daemon->position.epoch),

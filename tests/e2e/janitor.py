@@ -90,5 +90,6 @@ class Janitor(unittest.TestCase):
 if __name__ == "__main__":
     PROGRAM = os.path.abspath(sys.argv[1])
     result = unittest.main(argv=sys.argv[:1], exit=False, verbosity=2).result
-    print("janitor:", EXECUTED)
+    for name, count in EXECUTED.items():
+        print(f"store={name} tests={count}")
     sys.exit(0 if result.wasSuccessful() and min(EXECUTED.values()) > 0 else 1)
