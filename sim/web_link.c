@@ -91,7 +91,9 @@ static void write_paper(const struct world *world, uint32_t link, char host[32],
     uint32_t hash = hash_of(world, link);
     const char *section = sections[hash % 5];
     snprintf(host, 32, "paper%u.example", link % PAPERS);
-    snprintf(query, 32, link % 5 == 2 ? "id=%u" : "", link);
+    query[0] = '\0';
+    if (link % 5 == 2)
+        snprintf(query, 32, "id=%u", link);
     if (link % 29 == 5)
         snprintf(path, 96, "/pic/%08x.%s", hash, link % 2 == 0 ? "gif" : "jpg");
     else if (link % 11 == 3)

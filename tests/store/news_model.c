@@ -285,7 +285,9 @@ static const char *rev_name(int rev)
     static char name[16];
     if (rev == MODEL_NO_REV)
         return "none";
-    snprintf(name, sizeof name, rev == MODEL_EMPTY_REV ? "" : "r%04d", rev);
+    if (rev == MODEL_EMPTY_REV)
+        return "";
+    snprintf(name, sizeof name, "r%04d", rev);
     return name;
 }
 

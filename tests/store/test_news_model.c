@@ -22,7 +22,9 @@ static void name_key(int key, char did[24], char rkey[16])
 
 static void name_rev(int rev, char out[16])
 {
-    snprintf(out, 16, rev == MODEL_EMPTY_REV ? "" : "r%04d", rev);
+    out[0] = '\0';
+    if (rev != MODEL_EMPTY_REV)
+        snprintf(out, 16, "r%04d", rev);
 }
 
 static void name_url(int url, char out[40])

@@ -450,7 +450,7 @@ static void the_socket_lies_in_the_data_directory(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct config config = {.store = {cases[i].url, cases[i].data_dir}};
+        struct config config = {.store = {.url = cases[i].url, .data_dir = cases[i].data_dir}};
         struct text path = {0};
         config_socket_path(&config, &path);
         assert_string_equal(text_string(&path), cases[i].path);
