@@ -349,6 +349,25 @@ static void pages_that_turn_out_to_be_one_become_one_link(void **state)
     assert_int_equal(number(bench, "SELECT count(*) FROM links"), 1);
 }
 
+/* R001-53 */
+static void a_follow_is_seen_when_it_shares_and_a_replay_does_not_move_that_back(void **state)
+{
+    struct bench *bench = *state;
+    struct news_post later = by_a;
+    run_script(bench, "INSERT INTO follows (did, handle) VALUES ('" A "', 'a.example'), "
+                      "('" B "', 'b.example')");
+    later.rkey = "later";
+    later.shared_us = INT64_C(1794700000000000);
+    news_add_post(bench, later);
+    assert_ok(write_batch(bench));
+    const char *seen = "SELECT CAST(max(last_seen_at) AS TEXT) FROM follows WHERE did = '" A "'";
+    assert_int_equal(strncmp(word(bench, seen), "2026-11-14", 10), 0);
+    news_add_post(bench, by_a);
+    assert_ok(write_batch(bench));
+    assert_int_equal(strncmp(word(bench, seen), "2026-11-14", 10), 0);
+    assert_int_equal(number(bench, "SELECT count(*) FROM follows WHERE last_seen_at IS NULL"), 1);
+}
+
 static void names_follow_the_account(void **state)
 {
     struct bench *bench = *state;
@@ -442,6 +461,7 @@ int main(void)
         ON_STORE(a_card_is_owed_also_for_what_is_shared_a_lot),
         ON_STORE(pages_that_turn_out_to_be_one_become_one_link),
         ON_STORE(names_follow_the_account),
+        ON_STORE(a_follow_is_seen_when_it_shares_and_a_replay_does_not_move_that_back),
         ON_STORE(verification_counts_shares_anew),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);

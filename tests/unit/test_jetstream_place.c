@@ -152,6 +152,7 @@ static void a_clamped_cursor_is_a_gap_from_what_was_asked_to_the_first_event(voi
     assert_int_equal(take(desk, &desk->v1, T0 + 7 * HOUR, 0, T0 + 30 * HOUR), JETSTREAM_PLACE_FINE);
 }
 
+/* R001-59 */
 static void a_quiet_filter_makes_no_gap(void **state)
 {
     struct desk *desk = *state;
