@@ -13,6 +13,7 @@ static void show_home(struct request *request)
                        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
                        "<title>Tidemark</title>\n<h1>Tidemark " TIDEMARK_VERSION "</h1>\n"
                        "<p>It follows cursors into a store and serves what it stored: "
+                       "<a href=\"/api/trending\">what is shared</a>, "
                        "<a href=\"/health\">health</a>, <a href=\"/api/status\">status</a>, "
                        "<a href=\"/metrics\">metrics</a>.</p>\n</html>\n");
     request->policy = PAGE_POLICY;
