@@ -46,17 +46,18 @@ enum rc daemon_appview_make(const struct config *config, struct runtime *runtime
     return appview_new(runtime, &options, appview, err);
 }
 
-static void look(struct part *part, int64_t now_us)
+static void look(struct part *part, int64_t now_us, const struct daemon_view *view)
 {
     struct appview_part *self = (struct appview_part *)part;
-    struct source_view view = {0};
+    struct source_view shown = {0};
     struct appview_view work;
+    (void)view;
     (void)now_us;
     appview_look(self->env->appview, &work);
     if (self->stopping || work.requests == 0)
         return; /* of those nobody has asked there is nothing to tell */
-    appview_show(self->env->appview, &view);
-    daemon_providers_look(&self->providers, NAME, &view, clock_wall_us(), &self->env->source);
+    appview_show(self->env->appview, &shown);
+    daemon_providers_look(&self->providers, NAME, &shown, clock_wall_us(), &self->env->source);
 }
 
 static void reload(struct part *part, const struct config *fresh)

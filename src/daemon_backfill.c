@@ -40,8 +40,12 @@ static enum rc open_part(struct part *part, struct err *err)
     return RC_OK;
 }
 
-static void look(struct part *part, int64_t now_us)
+static void look(struct part *part, int64_t now_us, const struct daemon_view *view)
 {
+    bool first = view->has_source && view->source.state != SOURCE_LIVE &&
+                 view->at_us - view->started_us < CHANCE_US;
+    if (!first)
+        backfill_release(of(part));
     backfill_look(of(part), now_us);
 }
 
@@ -62,10 +66,6 @@ static void reload(struct part *part, const struct config *fresh)
 
 static void show(struct part *part, struct daemon_view *view)
 {
-    bool first = view->has_source && view->source.state != SOURCE_LIVE &&
-                 view->at_us - view->started_us < CHANCE_US;
-    if (!first)
-        backfill_release(of(part));
     backfill_show(of(part), &view->backfill);
 }
 

@@ -195,16 +195,17 @@ static void measure(struct rate *rate, uint64_t events, int64_t now_us)
     rate->events = events;
 }
 
-static void look(struct part *part, int64_t now_us)
+static void look(struct part *part, int64_t now_us, const struct daemon_view *view)
 {
     struct firehose *firehose = (struct firehose *)part;
-    struct source_view view = {0};
-    view_source(firehose, &view);
-    measure(&firehose->rate, view.events, now_us);
-    uptime_tell(&firehose->uptime, view.state == SOURCE_LIVE, view.bytes, now_us);
-    cursor_file_look(&firehose->cursor_file, view.committed_us, now_us);
+    struct source_view shown = {0};
+    (void)view;
+    view_source(firehose, &shown);
+    measure(&firehose->rate, shown.events, now_us);
+    uptime_tell(&firehose->uptime, shown.state == SOURCE_LIVE, shown.bytes, now_us);
+    cursor_file_look(&firehose->cursor_file, shown.committed_us, now_us);
     if (!firehose->stopping)
-        daemon_providers_look(&firehose->providers, firehose->source->ops->name, &view,
+        daemon_providers_look(&firehose->providers, firehose->source->ops->name, &shown,
                               clock_wall_us(), &firehose->env->source);
 }
 

@@ -61,9 +61,10 @@ static void ask(struct gauges *gauges, const char *sql, lookup_fn *fn)
         gauges->under_way++;
 }
 
-static void look(struct part *part, int64_t now_us)
+static void look(struct part *part, int64_t now_us, const struct daemon_view *view)
 {
     struct gauges *gauges = (struct gauges *)part;
+    (void)view;
     if (now_us < gauges->due_us || gauges->under_way > 0)
         return;
     gauges->due_us = now_us + EVERY_US;

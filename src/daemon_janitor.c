@@ -116,10 +116,11 @@ static void prune(struct janitor *janitor)
         batch_give_back(batch);
 }
 
-static void look(struct part *part, int64_t now_us)
+static void look(struct part *part, int64_t now_us, const struct daemon_view *view)
 {
     struct janitor *janitor = (struct janitor *)part;
     struct runtime *runtime = janitor->env->runtime;
+    (void)view;
     if (janitor->stopping)
         return;
     if (janitor->stage == RESTING && janitor->enabled && now_us >= janitor->due_us) {

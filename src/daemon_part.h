@@ -42,7 +42,8 @@ struct part_ops {
     enum rc (*load)(struct part *part, struct store *store, struct err *err);
     enum rc (*open)(struct part *part, struct err *err);
     void (*start)(struct part *part);
-    void (*look)(struct part *part, int64_t now_us); /* a few times a second; monotonic */
+    /* A few times a second; `now_us` is monotonic, `view` what the parts before it show. */
+    void (*look)(struct part *part, int64_t now_us, const struct daemon_view *view);
     void (*heed)(struct part *part, unsigned news);
     /* Takes over the settings that may change; `fresh` is borrowed for the call. */
     void (*reload)(struct part *part, const struct config *fresh);

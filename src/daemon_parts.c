@@ -71,7 +71,7 @@ void parts_look(struct parts *parts, int64_t now_us, struct daemon_view *view)
     for (size_t i = 0; i < parts->count; i++) {
         struct part *part = parts->items[i];
         if (part->ops->look != NULL)
-            part->ops->look(part, now_us);
+            part->ops->look(part, now_us, view);
         if (part->ops->view != NULL)
             part->ops->view(part, view);
     }

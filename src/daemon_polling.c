@@ -39,8 +39,11 @@ static enum rc open_part(struct part *part, struct err *err)
     return RC_OK;
 }
 
-static void look(struct part *part, int64_t now_us)
+static void look(struct part *part, int64_t now_us, const struct daemon_view *view)
 {
+    bool alone = ((struct polling_part *)part)->env->config->bluesky.mode == CONFIG_MODE_POLLING;
+    poller_allow(of(part), alone || view->down_us >= DOWN_US,
+                 alone ? 0 : view->source.committed_us);
     poller_look(of(part), now_us);
 }
 
@@ -59,9 +62,6 @@ static void reload(struct part *part, const struct config *fresh)
 
 static void show(struct part *part, struct daemon_view *view)
 {
-    bool alone = ((struct polling_part *)part)->env->config->bluesky.mode == CONFIG_MODE_POLLING;
-    poller_allow(of(part), alone || view->down_us >= DOWN_US,
-                 alone ? 0 : view->source.committed_us);
     poller_show(of(part), &view->poller);
 }
 

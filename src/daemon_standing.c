@@ -48,10 +48,11 @@ static void take_answer(void *arg, const struct lookup_answer *answer)
         commit_slice(standing);
 }
 
-static void look(struct part *part, int64_t now_us)
+static void look(struct part *part, int64_t now_us, const struct daemon_view *view)
 {
     struct standing *standing = (struct standing *)part;
     const struct source_env *env = &standing->env->source;
+    (void)view;
     if (standing->under_way || standing->stopping || now_us < standing->due_us)
         return;
     standing->due_us = now_us + EVERY_US;
