@@ -143,12 +143,13 @@ static bool serves(const struct collection_index *index, const struct order *ord
     return term + 1 >= order->count && has_one_direction(order, fixed);
 }
 
-bool order_has_index(const struct collection *collection, const struct order *order, uint64_t fixed)
+const struct collection_index *order_index(const struct collection *collection,
+                                           const struct order *order, uint64_t fixed)
 {
     for (size_t i = 0; i < collection->index_count; i++)
         if (serves(&collection->indexes[i], order, fixed))
-            return true;
-    return false;
+            return &collection->indexes[i];
+    return NULL;
 }
 
 /* ---- places ---- */
@@ -204,7 +205,7 @@ static double real_of(const struct field *field)
     return field->type == FIELD_INT ? (double)field->i : field->d;
 }
 
-static int compare_values(const struct field *a, const struct field *b)
+int field_compare(const struct field *a, const struct field *b)
 {
     if (a->null || b->null)
         return (int)b->null - (int)a->null;
@@ -219,7 +220,7 @@ static int compare_values(const struct field *a, const struct field *b)
 int row_key_compare(const struct order *order, const struct field *a, const struct field *b)
 {
     for (size_t i = 0; i < order->count; i++) {
-        int sign = compare_values(&a[i], &b[i]);
+        int sign = field_compare(&a[i], &b[i]);
         if (sign != 0)
             return order->terms[i].desc ? -sign : sign;
     }

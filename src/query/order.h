@@ -35,10 +35,10 @@ void order_default(const struct collection *collection, struct order *order);
 /* Reads [{field, direction}]; absent, null and [] give the collection's own order. */
 must_check enum rc order_parse(const struct collection *collection, struct json order_by,
                                struct order *order, struct refusal *refusal);
-/* Whether an index walks the rows in this order. Fields whose bit is set in `fixed` have one value
- * in all rows that matter. */
-bool order_has_index(const struct collection *collection, const struct order *order,
-                     uint64_t fixed);
+/* An index that walks the rows in this order, or NULL. Fields whose bit is set in `fixed` have one
+ * value in all rows that matter. */
+const struct collection_index *order_index(const struct collection *collection,
+                                           const struct order *order, uint64_t fixed);
 
 struct row_key {
     struct field parts[ORDER_TERMS_MAX];
@@ -53,6 +53,9 @@ must_check bool row_key_set(struct row_key *key, const struct field *parts, size
 void row_key_clear(struct row_key *key);
 /* Takes over what `from` holds. */
 void row_key_move(struct row_key *to, struct row_key *from);
+/* Below 0 when `a` is the lower value: NULL before all, text and bytes by their bytes. Both are of
+ * one field. */
+int field_compare(const struct field *a, const struct field *b);
 /* Below 0 when `a` comes before `b` in this order. */
 int row_key_compare(const struct order *order, const struct field *a, const struct field *b);
 

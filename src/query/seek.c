@@ -17,7 +17,8 @@ struct where where_copy(struct where where)
             size += where.params[i].b.len;
     struct field *params = memory_new(size);
     char *at = (char *)(params + where.count);
-    const struct where copy = {.sql = at, .params = params, .count = where.count};
+    const struct where copy = {
+        .sql = at, .params = params, .count = where.count, .joined = where.joined};
     memcpy(at, where.sql, sql_size);
     at += sql_size;
     for (size_t i = 0; i < where.count; i++) {
@@ -77,12 +78,17 @@ static const char *direction_of(const struct order_term *term)
     return term->desc ? " DESC NULLS LAST" : " NULLS FIRST";
 }
 
+bool seek_reads_joins(const char *sql)
+{
+    return strncmp(sql, "t.", 2) != 0;
+}
+
 static bool needs_joins(const struct seek *seek)
 {
-    if (seek->where.sql != NULL)
+    if (seek->where.joined)
         return true;
     for (size_t i = 0; i < seek->order->count; i++)
-        if (strncmp(seek->order->terms[i].sql, "t.", 2) != 0)
+        if (seek_reads_joins(seek->order->terms[i].sql))
             return true;
     return false;
 }
@@ -192,7 +198,7 @@ void seek_build_count(const struct seek *seek, struct seek_sql *out)
     struct text *sql = &out->text;
     size_t fence = begin(seek, out);
     text_appendf(sql, "SELECT count(*) FROM (SELECT 1 FROM %s %s WHERE ", collection->table,
-                 seek->where.sql != NULL ? collection->joins : "");
+                 seek->where.joined ? collection->joins : "");
     append_scope(seek, fence, sql);
     if (seek->rows_max > 0)
         text_appendf(sql, " LIMIT %zu", seek->rows_max);

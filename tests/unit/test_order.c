@@ -116,7 +116,7 @@ static bool indexed(const char *text, uint64_t fixed)
     struct order order;
     struct refusal refusal;
     assert_int_equal(parse(text, &order, &refusal), RC_OK);
-    return order_has_index(posts(), &order, fixed);
+    return order_index(posts(), &order, fixed) != NULL;
 }
 
 static void an_index_serves_its_own_fields_in_one_direction(void **state)
@@ -143,7 +143,7 @@ static void every_built_in_collection_has_an_index_for_its_own_order(void **stat
         const struct collection *collection = collection_find(bytes_of(names[i]));
         assert_non_null(collection);
         order_default(collection, &order);
-        assert_true(order_has_index(collection, &order, 0));
+        assert_non_null(order_index(collection, &order, 0));
         assert_string_equal(order.terms[order.count - 1].sql, collection->n);
         assert_int_equal(collection->page_size, 100);
         assert_string_equal(collection->columns[0].name, "id");
