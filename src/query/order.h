@@ -3,8 +3,8 @@
  * order.h - a total order of a collection's rows, and a row's place in it.
  *
  * Always holds: the last term is the ingest number, in the direction of the field before it, so no
- * two rows are equal and a place is never ambiguous. NULL sorts lowest, text by its bytes, on both
- * stores and here.
+ * two rows are equal and a place is never ambiguous. NULL sorts lowest unless a term says it is
+ * highest, text by its bytes, on both stores and here.
  *
  * A row_key is a place: it owns its values and stays good when the row it was taken from is changed
  * or gone. */
@@ -24,6 +24,7 @@ struct order_term {
     const char *name; /* of the field; NULL for the ingest number put in as tie-breaker */
     uint8_t column;
     bool desc, nullable;
+    bool nulls_high; /* NULL is above all values, not below */
 };
 
 struct order {
@@ -32,9 +33,11 @@ struct order {
 };
 
 void order_default(const struct collection *collection, struct order *order);
-/* Reads [{field, direction}]; absent, null and [] give the collection's own order. */
+/* Reads [{field, direction, nulls}]; absent, null and [] give the collection's own order. */
 must_check enum rc order_parse(const struct collection *collection, struct json order_by,
                                struct order *order, struct refusal *refusal);
+/* Whether NULLs come after the values, this way. */
+bool order_term_ends_in_nulls(const struct order_term *term);
 /* An index that walks the rows in this order, or NULL. Fields whose bit is set in `fixed` have one
  * value in all rows that matter. */
 const struct collection_index *order_index(const struct collection *collection,

@@ -73,9 +73,12 @@ static void append_scope(const struct seek *seek, size_t fence, struct text *sql
 /* What is never NULL must not say where NULL goes, or PostgreSQL would not use the index. */
 static const char *direction_of(const struct order_term *term)
 {
+    bool last = order_term_ends_in_nulls(term);
     if (!term->nullable)
         return term->desc ? " DESC" : "";
-    return term->desc ? " DESC NULLS LAST" : " NULLS FIRST";
+    if (term->desc)
+        return last ? " DESC NULLS LAST" : " DESC NULLS FIRST";
+    return last ? " NULLS LAST" : " NULLS FIRST";
 }
 
 bool seek_reads_joins(const char *sql)
@@ -144,14 +147,13 @@ static void append_rung(struct ladder *ladder, size_t term, enum rung_kind kind)
 static void append_rungs(struct ladder *ladder, size_t term)
 {
     const struct order_term *at = &ladder->seek->order->terms[term];
-    bool null = ladder->numbers[term] == 0;
-    if (!at->desc) {
-        append_rung(ladder, term, null ? RUNG_NOT_NULL : RUNG_ABOVE);
-    } else if (!null) {
-        append_rung(ladder, term, RUNG_BELOW);
-        if (at->nullable)
-            append_rung(ladder, term, RUNG_NULL);
-    }
+    bool null = ladder->numbers[term] == 0, nulls_last = order_term_ends_in_nulls(at);
+    if (!null)
+        append_rung(ladder, term, at->desc ? RUNG_BELOW : RUNG_ABOVE);
+    if (null && !nulls_last)
+        append_rung(ladder, term, RUNG_NOT_NULL);
+    else if (!null && nulls_last && at->nullable)
+        append_rung(ladder, term, RUNG_NULL);
 }
 
 static void append_ladder(struct ladder *ladder)

@@ -104,6 +104,8 @@ static void a_wrong_order_is_refused_by_name(void **state)
     expect_refusal("[{\"field\":\"sharedAt\",\"direction\":\"up\"}]", REFUSAL_BAD_ORDER);
     expect_refusal("[{\"field\":\"sharedAt\",\"direction\":null}]", REFUSAL_BAD_ORDER);
     expect_refusal("[{\"field\":\"sharedAt\"},{\"field\":\"sharedAt\"}]", REFUSAL_BAD_ORDER);
+    expect_refusal("[{\"field\":\"sharedAt\",\"nulls\":\"lowest\"}]", REFUSAL_BAD_ORDER);
+    expect_refusal("[{\"field\":\"sharedAt\",\"nulls\":null}]", REFUSAL_BAD_ORDER);
     expect_refusal("[{\"field\":\"uri\"}]", REFUSAL_BAD_ORDER);
     expect_refusal("[{\"field\":\"shared_us\"}]", REFUSAL_UNKNOWN_FIELD);
     expect_refusal("[{\"field\":\"t.n; DROP TABLE post\"}]", REFUSAL_UNKNOWN_FIELD);
@@ -176,6 +178,45 @@ static void null_is_lowest_and_text_is_compared_by_bytes(void **state)
     }
 }
 
+static void nulls_go_where_they_are_told_to(void **state)
+{
+    static const char *const directions[] = {"asc", "desc"}, *const ends[] = {"first", "last"};
+    const struct field null = field_null(FIELD_TEXT), value = field_text(bytes_of("a"));
+    struct order order;
+    struct refusal refusal;
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct text text = {0};
+        text_appendf(&text, "[{\"field\":\"text\",\"direction\":\"%s\",\"nulls\":\"%s\"}]",
+                     directions[i / 2], ends[i % 2]);
+        assert_int_equal(parse(text_string(&text), &order, &refusal), RC_OK);
+        assert_int_equal(order_term_ends_in_nulls(&order.terms[0]), i % 2 == 1);
+        order.count = 1;
+        assert_int_equal(row_key_compare(&order, &null, &value) > 0, i % 2 == 1);
+        assert_int_equal(row_key_compare(&order, &value, &null) > 0, i % 2 == 0);
+        text_free(&text);
+    }
+}
+
+/* An index has its NULLs lowest; where there are none it does not matter. */
+static void an_index_serves_nulls_at_its_own_end_only(void **state)
+{
+    struct order order;
+    const struct collection *links = collection_find(bytes_of("links"));
+    (void)state;
+    int domain = collection_column(links, bytes_of("domain"));
+    order = (struct order){.terms = {{.sql = "t.domain",
+                                      .name = "domain",
+                                      .column = (uint8_t)domain,
+                                      .nullable = true},
+                                     {.sql = "t.id"}},
+                           .count = 2};
+    assert_non_null(order_index(links, &order, 0));
+    order.terms[0].nulls_high = true;
+    assert_null(order_index(links, &order, 0));
+    assert_true(indexed("[{\"field\":\"sharedAt\",\"nulls\":\"last\"}]", 0));
+}
+
 static void a_place_outlives_the_row_it_was_taken_from(void **state)
 {
     struct row_key key = {0}, other = {0};
@@ -219,6 +260,8 @@ int main(void)
         cmocka_unit_test(an_index_serves_its_own_fields_in_one_direction),
         cmocka_unit_test(every_built_in_collection_has_an_index_for_its_own_order),
         cmocka_unit_test(null_is_lowest_and_text_is_compared_by_bytes),
+        cmocka_unit_test(nulls_go_where_they_are_told_to),
+        cmocka_unit_test(an_index_serves_nulls_at_its_own_end_only),
         cmocka_unit_test(a_place_outlives_the_row_it_was_taken_from),
         cmocka_unit_test(a_place_that_is_too_long_is_refused),
     };
