@@ -4,8 +4,8 @@
  *
  * A collection is data; nothing of it comes from a request. Its first column is the id. Its rows
  * stand in one table, called `t` in all its SQL, that has an ingest number: unique, never NULL,
- * growing with insertion. `joins` add columns to a row and neither rows nor gaps. An index names the
- * fields it is made of, all in one direction, followed by the ingest number; fields that may be
+ * growing with insertion. `joins` add columns to a row and neither rows nor gaps. An index names
+ * the fields it is made of, all in one direction, followed by the ingest number; fields that may be
  * NULL sort it lowest there too.
  *
  * Values on the wire: an id is a string, a time ISO 8601 with Z, bytes are text as far as they are
