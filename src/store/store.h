@@ -8,7 +8,9 @@
  *
  * A connection for writing is held by one thread of one process; a second process is refused while
  * the first lives. Connections for reading are as many as wanted, one thread each; they never block
- * the writer. SQL handed to `store_query` is written once for both: parameters are ?1, ?2, ... */
+ * the writer. SQL handed to `store_query` is written once for both: parameters are ?1, ?2, ...,
+ * COLLATE "C" compares text by its bytes and "position"(whole, part) is 0 when a part is not there.
+ */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
@@ -17,6 +19,8 @@
 
 struct commit;
 struct row_tables;
+
+#define STORE_PARAMS_MAX 320 /* of one query */
 
 /* STORE_BUILD: for `build` alone, which changes no rows. */
 enum store_mode { STORE_READ, STORE_WRITE, STORE_BUILD };

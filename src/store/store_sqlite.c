@@ -183,6 +183,8 @@ static enum rc set_up_connection(struct store_sqlite *store, enum store_mode mod
     sqlite3_busy_timeout(store->db, BUSY_MS_MAX);
     sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, 64 << 20);
     int code = sqlite3_exec(store->db, mode == STORE_WRITE ? writer : reader, NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite_words_declare(store);
     if (code != SQLITE_OK)
         return sqlite_fail(store, code, "cannot open the store", err);
     if (mode == STORE_READ)

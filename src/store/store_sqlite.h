@@ -51,6 +51,8 @@ void sqlite_bind(sqlite3_stmt *statement, int at, const struct field *field);
 /* Ends the transaction that a failure left open. */
 void sqlite_abandon(struct store_sqlite *store);
 enum rc sqlite_write(struct store *store, const struct commit *commit, struct err *err);
+/* Makes the words that both stores have known to this connection; answers SQLite's code. */
+int sqlite_words_declare(struct store_sqlite *store);
 /* Makes the tables of records known to this connection; answers SQLite's code. */
 int sqlite_rows_declare(struct store_sqlite *store);
 void sqlite_finalize_writes(struct store_sqlite *store);
