@@ -27,7 +27,10 @@ export class Browser {
     browser.#process = spawn(
       process.env.CHROMIUM ?? 'chromium',
       [...SWITCHES, `--user-data-dir=${browser.folder}`, 'about:blank'],
-      { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] },
+      {
+        stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+        env: { ...process.env, TMPDIR: browser.folder },
+      },
     );
     const [, , , , answers] = browser.#process.stdio;
     answers.setEncoding('utf8').on('data', (text) => browser.#take(text));
