@@ -79,7 +79,7 @@ static void forget(struct handles *handles, struct handle *handle)
     handles->count--;
     row_key_clear(&handle->start);
     row_key_clear(&handle->end);
-    where_free(&handle->spec.where);
+    filter_free(handle->spec.filter);
     free(handle);
 }
 
@@ -128,7 +128,6 @@ enum rc handle_open(struct handles *handles, const struct handle_spec *spec,
     assert(parsed);
     (void)parsed;
     handle->spec = *spec;
-    handle->spec.where = where_copy(spec->where);
     struct handle **bucket = bucket_of(handles, handle->name);
     handle->next_in_bucket = *bucket;
     *bucket = handle;
@@ -196,7 +195,8 @@ enum rc handle_begin(struct handle *handle, int64_t page, enum handle_step *step
     handle->busy = true;
     *request = (struct page_request){.collection = spec->collection,
                                      .order = &spec->order,
-                                     .where = spec->where,
+                                     .filter = spec->filter,
+                                     .index = spec->index,
                                      .fence_n = spec->opening.fence_n,
                                      .page_size = spec->page_size};
     request->after = *step == STEP_NEXT ? &handle->end : &handle->start;

