@@ -44,6 +44,7 @@ struct daemon {
     unsigned news; /* not yet told */
     struct reset *reset;
     struct backfill_ask *backfill_ask;
+    struct follows_ask follows_ask;
     struct admin admin;
     struct server *server;
     struct server_options server_options;
@@ -342,6 +343,7 @@ static void start_writer(struct daemon *daemon)
     daemon->lookup = lookup_new(daemon->loop, daemon->config->store.url, ASKS_MAX);
     daemon->reset = reset_new(daemon->loop, daemon->pool, &reset_ops, daemon);
     daemon->backfill_ask = backfill_ask_new(&daemon->env);
+    follows_ask_init(&daemon->follows_ask, &daemon->env);
     daemon->stop_look = (struct timer){.fn = look_stopped, .arg = daemon};
     daemon->look = (struct timer){.fn = look, .arg = daemon};
     daemon->news_due = (struct timer){.fn = pass_news, .arg = daemon};
@@ -369,6 +371,7 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
                                      .arg = daemon};
     daemon->admin.reset = daemon->reset;
     daemon->admin.backfill = daemon->backfill_ask;
+    daemon->admin.follows = &daemon->follows_ask;
     admin_add_routes(&daemon->admin, &options);
     daemon->server_options = options;
     enum rc rc = server_start(&daemon->server_options, &daemon->server, err);
@@ -443,6 +446,7 @@ static void stop_all(struct daemon *daemon)
     if (daemon->reset != NULL) {
         reset_abandon(daemon->reset);
         backfill_ask_abandon(daemon->backfill_ask);
+        follows_ask_abandon(&daemon->follows_ask);
     }
     if (daemon->server != NULL)
         server_stop(daemon->server);
@@ -456,6 +460,7 @@ static void stop_all(struct daemon *daemon)
     if (daemon->reset != NULL) {
         reset_free(daemon->reset);
         backfill_ask_free(daemon->backfill_ask);
+        follows_ask_deinit(&daemon->follows_ask);
     }
     appview_free(daemon->env.appview);
     if (daemon->network != NULL)

@@ -75,14 +75,15 @@ static bool take_order(struct json root, struct handle_spec *spec, struct refusa
     return false;
 }
 
-static bool parse_open(struct json root, struct open_call *call, struct refusal *refusal)
+static bool parse_open(struct collections *collections, struct json root, struct open_call *call,
+                       struct refusal *refusal)
 {
     struct bytes name;
     if (!json_string(json_get(root, "collection"), &name)) {
         refusal_set(refusal, REFUSAL_BAD_REQUEST, "query-open needs a collection");
         return false;
     }
-    call->spec.collection = collection_find(name);
+    call->spec.collection = collections_find(collections, name);
     if (call->spec.collection == NULL) {
         refusal_set(refusal, REFUSAL_UNKNOWN_COLLECTION, "there is no collection \"%.*s\"",
                     (int)(name.len > 128 ? 128 : name.len), name.data);
@@ -104,7 +105,7 @@ void query_open_begin(struct request *request)
     if (!request_parse_body(request, &root))
         return;
     memcpy(call->spec.session, request->session, HANDLE_SESSION_SIZE);
-    if (!parse_open(root, call, &request->refusal))
+    if (!parse_open(request->service->options->collections, root, call, &request->refusal))
         request_refuse_with(request, &request->refusal);
 }
 

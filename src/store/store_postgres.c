@@ -89,10 +89,10 @@ static enum rc refuse_second(struct store_postgres *store, struct err *err)
 /* The writer's statements start from the few rows of one commit and find everything else by its
  * key, in the order in which they name their tables. A server that guesses otherwise, from what a
  * table held when it looked, would read whole tables; and what it thinks of such plans' cost would
- * have them compiled. */
+ * have them compiled. One plan serves all commits: it does not depend on their values. */
 #define PLAN_BY_INDEX                                                                              \
     "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = "  \
-    "off"
+    "off; SET plan_cache_mode = force_generic_plan"
 
 static enum rc dial(struct store_postgres *store, struct err *err)
 {
