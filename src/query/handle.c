@@ -196,7 +196,6 @@ enum rc handle_begin(struct handle *handle, int64_t page, enum handle_step *step
     *request = (struct page_request){.collection = spec->collection,
                                      .order = &spec->order,
                                      .filter = spec->filter,
-                                     .index = spec->index,
                                      .fence_n = spec->opening.fence_n,
                                      .page_size = spec->page_size};
     request->after = *step == STEP_NEXT ? &handle->end : &handle->start;

@@ -41,8 +41,7 @@ size_t handles_expire(struct handles *handles, int64_t now_us);
 struct handle_spec {
     const struct collection *collection;
     struct order order;
-    struct filter *filter;                /* NULL: all rows; an opened handle has taken it over */
-    const struct collection_index *index; /* that has this order; NULL: the store sorts */
+    struct filter *filter; /* NULL: all rows; an opened handle has taken it over */
     unsigned page_size;
     uint8_t session[HANDLE_SESSION_SIZE];
     struct opening opening;

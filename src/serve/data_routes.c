@@ -66,8 +66,7 @@ static bool take_order(struct json root, struct handle_spec *spec, struct refusa
     if (order_parse(spec->collection, json_get(root, "orderBy"), &spec->order, refusal) != RC_OK)
         return false;
     (void)json_bool(json_get(root, "allowScan"), &scan);
-    spec->index = order_index(spec->collection, &spec->order, filter_fixed(spec->filter));
-    if (scan || spec->index != NULL)
+    if (scan || order_index(spec->collection, &spec->order, filter_fixed(spec->filter)) != NULL)
         return true;
     refusal_set(refusal, REFUSAL_NO_INDEX,
                 "no index of %s has this order: choose another, or set allowScan to true",

@@ -42,7 +42,6 @@ int page_bench_tear_down(void **state)
     if (bench->busy) /* a failed test left it so */
         handle_abandon(bench->handles, bench->handle, 0);
     page_free(&bench->page);
-    row_key_clear(&bench->place);
     text_free(&bench->script);
     handles_free(bench->handles);
     json_doc_free(bench->doc);
@@ -59,8 +58,6 @@ static const struct column thing_columns[] = {
     {"f", COLUMN_FLOAT, "t.f", "t.f", true},
 };
 static const struct collection_order thing_order[] = {{1, true}};
-static const struct collection_index thing_indexes[] = {
-    {{1}, 1}, {{0}, 1}, {{2}, 1}, {{1, 2}, 2}, {{3, 1}, 2}};
 const struct collection page_bench_things = {
     .name = "things",
     .table = "thing t",
@@ -70,8 +67,6 @@ const struct collection page_bench_things = {
     .column_count = 4,
     .order = thing_order,
     .order_count = 1,
-    .indexes = thing_indexes,
-    .index_count = sizeof thing_indexes / sizeof thing_indexes[0],
     .page_size = 100,
 };
 
@@ -84,12 +79,8 @@ void page_bench_open(struct bench *bench, const struct collection *collection, c
     random[0]++;
     assert_ok(json_parse_copy(bench->doc, bytes_of(order), &root, &bench->err));
     assert_ok(order_parse(collection, root, &spec.order, &bench->refusal));
-    const char *filter = bench->filter == NULL ? "null" : bench->filter;
-    assert_ok(json_parse_copy(bench->doc, bytes_of(filter), &root, &bench->err));
-    assert_ok(filter_parse(collection, root, &spec.filter, &bench->refusal));
-    spec.index = order_index(collection, &spec.order, filter_fixed(spec.filter));
-    assert_ok(opening_read(bench->store, collection, filter_where(spec.filter), false,
-                           &spec.opening, &bench->err));
+    assert_ok(opening_read(bench->store, collection, (struct where){0}, false, &spec.opening,
+                           &bench->err));
     assert_ok(
         handle_open(bench->handles, &spec, (uint8_t *)random, 0, &bench->handle, &bench->refusal));
 }
@@ -106,14 +97,8 @@ size_t page_bench_ask(struct bench *bench, int64_t number, int64_t *ids, bool *h
     if (step == STEP_END)
         return 0;
     bench->busy = true;
-    request.slice_rows = bench->slice_rows;
-    request.enough = bench->enough;
-    request.enough_arg = bench->enough_arg;
     assert_ok(page_fetch(bench->store, &request, &bench->page, &bench->refusal, &bench->err));
     size_t rows = bench->page.rows;
-    row_key_clear(&bench->place);
-    if (step == STEP_NEXT && bench->page.last.count > 0)
-        assert_true(row_key_set(&bench->place, bench->page.last.parts, bench->page.last.count));
     bench->busy = false;
     assert_ok(handle_deliver(bench->handles, bench->handle, step, &bench->page, 0, has_more,
                              &bench->refusal));
