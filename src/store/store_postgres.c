@@ -96,11 +96,16 @@ static enum rc refuse_second(struct store_postgres *store, struct err *err)
 
 static enum rc dial(struct store_postgres *store, struct err *err)
 {
-    bool writer = store->mode == STORE_WRITE;
+    static const char *const set_ups[] = {
+        [STORE_READ] = "SET default_transaction_read_only = on",
+        [STORE_WRITE] = "SET client_min_messages = warning;" PLAN_BY_INDEX,
+        [STORE_BESIDE] = "SET synchronous_commit = off;" PLAN_BY_INDEX,
+    };
     const char *names[] = {
         "application_name", "connect_timeout",      "tcp_user_timeout", "keepalives_idle",
         "client_encoding",  "target_session_attrs", "dbname",           NULL};
-    const char *values[] = {"tidemark", "10", "15000", "10", "UTF8", writer ? "read-write" : "any",
+    const char *values[] = {"tidemark", "10",   "15000",
+                            "10",       "UTF8", store->mode == STORE_READ ? "any" : "read-write",
                             store->url, NULL};
     if (store->connection != NULL)
         PQfinish(store->connection);
@@ -112,11 +117,8 @@ static enum rc dial(struct store_postgres *store, struct err *err)
         abort();
     if (PQstatus(store->connection) != CONNECTION_OK)
         return postgres_fail(store, NULL, "cannot connect", err);
-    enum rc rc = run_plain(store,
-                           writer ? "SET client_min_messages = warning;" PLAN_BY_INDEX
-                                  : "SET default_transaction_read_only = on",
-                           "cannot set up the connection", err);
-    if (rc == RC_OK && writer)
+    enum rc rc = run_plain(store, set_ups[store->mode], "cannot set up the connection", err);
+    if (rc == RC_OK && store->mode == STORE_WRITE)
         rc = take_lock(store, err);
     return rc;
 }
@@ -299,7 +301,7 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
 {
     struct store_postgres *store = of(base);
     struct field columns[QUERY_COLUMNS_MAX];
-    if (store->mode == STORE_READ &&
+    if (store->mode != STORE_WRITE &&
         (PQstatus(store->connection) == CONNECTION_BAD || store->lost)) {
         enum rc redial = dial(store, err);
         if (redial != RC_OK)
