@@ -355,6 +355,17 @@ static const char *or_none(const char *address)
     return *address == '\0' ? NULL : address;
 }
 
+static struct handle_limits handle_limits(const struct config *config)
+{
+    return (struct handle_limits){
+        .open_max = (size_t)config->serve.handles_open_max,
+        .of_session_max = (size_t)config->serve.handles_of_session_max,
+        .kept_max = config->serve.handles_kept_max,
+        .idle_us = config->serve.handle_idle_seconds * 1000000,
+        .grace_us = config->serve.session_grace_seconds * 1000000,
+    };
+}
+
 static enum rc start_server(struct daemon *daemon, struct err *err)
 {
     const struct config *config = daemon->config;
@@ -363,6 +374,7 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
                                      .socket_path = text_string(&daemon->socket_path),
                                      .store_url = config->store.url,
                                      .config = config,
+                                     .handles = handle_limits(config),
                                      .health = tell_health,
                                      .metrics = tell_metrics,
                                      .status = tell_status,

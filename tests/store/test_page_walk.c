@@ -184,8 +184,8 @@ static void walk_to_the_end(struct model *model)
         size_t count = page_bench_ask(model->bench, below(model, 2) ? number : -1, ids, &has_more);
         expect_rows(there + skip, wanted, ids, count);
         assert_int_equal(has_more, skip + wanted < total);
-        text_append(&everything[both_stores_kind], model->bench->page.items.data,
-                    model->bench->page.items.len);
+        text_append(&everything[both_stores_kind], model->bench->answer.page.items.data,
+                    model->bench->answer.page.items.len);
         for (size_t i = 0; i < count; i++)
             there[skip + i]->delivered++;
         bool had = placed;
@@ -250,10 +250,9 @@ static void a_row_that_keeps_its_key_is_delivered_exactly_once(void **state)
         model->page_size = 1 + below(model, i % 3 == 0 ? 3 : 30);
         choose_order(model, &order);
         page_bench_open(bench, &page_bench_things, text_string(&order), (unsigned)model->page_size);
-        assert_int_equal(handle_spec(bench->handle)->opening.total, model->count);
+        assert_int_equal(bench->state.opening.total, model->count);
         disturb(model);
         walk_to_the_end(model);
-        handle_close(bench->handles, bench->handle);
     }
     text_free(&order);
     free(model);
