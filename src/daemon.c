@@ -44,6 +44,7 @@ struct daemon {
     unsigned news; /* not yet told */
     struct reset *reset;
     struct backfill_ask *backfill_ask;
+    struct follows_ask follows_ask;
     struct admin admin;
     struct server *server;
     struct server_options server_options;
@@ -342,6 +343,7 @@ static void start_writer(struct daemon *daemon)
     daemon->lookup = lookup_new(daemon->loop, daemon->config->store.url, ASKS_MAX);
     daemon->reset = reset_new(daemon->loop, daemon->pool, &reset_ops, daemon);
     daemon->backfill_ask = backfill_ask_new(&daemon->env);
+    follows_ask_init(&daemon->follows_ask, &daemon->env);
     daemon->stop_look = (struct timer){.fn = look_stopped, .arg = daemon};
     daemon->look = (struct timer){.fn = look, .arg = daemon};
     daemon->news_due = (struct timer){.fn = pass_news, .arg = daemon};
@@ -355,17 +357,6 @@ static const char *or_none(const char *address)
     return *address == '\0' ? NULL : address;
 }
 
-static struct handle_limits handle_limits(const struct config *config)
-{
-    return (struct handle_limits){
-        .open_max = (size_t)config->serve.handles_open_max,
-        .of_session_max = (size_t)config->serve.handles_of_session_max,
-        .kept_max = config->serve.handles_kept_max,
-        .idle_us = config->serve.handle_idle_seconds * 1000000,
-        .grace_us = config->serve.session_grace_seconds * 1000000,
-    };
-}
-
 static enum rc start_server(struct daemon *daemon, struct err *err)
 {
     const struct config *config = daemon->config;
@@ -374,13 +365,14 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
                                      .socket_path = text_string(&daemon->socket_path),
                                      .store_url = config->store.url,
                                      .config = config,
-                                     .handles = handle_limits(config),
+                                     .handles = handle_limits_of(config),
                                      .health = tell_health,
                                      .metrics = tell_metrics,
                                      .status = tell_status,
                                      .arg = daemon};
     daemon->admin.reset = daemon->reset;
     daemon->admin.backfill = daemon->backfill_ask;
+    daemon->admin.follows = &daemon->follows_ask;
     admin_add_routes(&daemon->admin, &options);
     daemon->server_options = options;
     enum rc rc = server_start(&daemon->server_options, &daemon->server, err);
@@ -455,6 +447,7 @@ static void stop_all(struct daemon *daemon)
     if (daemon->reset != NULL) {
         reset_abandon(daemon->reset);
         backfill_ask_abandon(daemon->backfill_ask);
+        follows_ask_abandon(&daemon->follows_ask);
     }
     if (daemon->server != NULL)
         server_stop(daemon->server);
@@ -468,6 +461,7 @@ static void stop_all(struct daemon *daemon)
     if (daemon->reset != NULL) {
         reset_free(daemon->reset);
         backfill_ask_free(daemon->backfill_ask);
+        follows_ask_deinit(&daemon->follows_ask);
     }
     appview_free(daemon->env.appview);
     if (daemon->network != NULL)

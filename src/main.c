@@ -18,6 +18,7 @@ static const struct command commands[] = {
     {"quarantine", cmd_quarantine, "input that could not be used"},
     {"providers", cmd_providers, "how each upstream fares"},
     {"handles", cmd_handles, "open queries"},
+    {"follows", cmd_follows, "whose posts are stored; `refresh` reads the lists anew"},
     {"backfill", cmd_backfill, "have the history of an account read"},
     {"compare", cmd_compare, "the posts of two stores, side by side"},
     {"reset", cmd_reset, "forget where a source stands"},

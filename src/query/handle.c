@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/handle.h"
 
+#include "config.h"
 #include "query/handle_session.h"
 
 #include <assert.h>
@@ -28,6 +29,17 @@ struct handles {
 
 #define HANDLE_OF(link, member)                                                                    \
     ((struct handle *)(void *)((char *)(link)-offsetof(struct handle, member)))
+
+struct handle_limits handle_limits_of(const struct config *config)
+{
+    return (struct handle_limits){
+        .open_max = (size_t)config->serve.handles_open_max,
+        .of_session_max = (size_t)config->serve.handles_of_session_max,
+        .kept_max = config->serve.handles_kept_max,
+        .idle_us = config->serve.handle_idle_seconds * 1000000,
+        .grace_us = config->serve.session_grace_seconds * 1000000,
+    };
+}
 
 static struct handle_limits with_defaults(const struct handle_limits *given)
 {

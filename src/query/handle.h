@@ -31,6 +31,7 @@
 #define HANDLE_IDLE_US          INT64_C(300000000)
 #define HANDLE_SESSION_GRACE_US INT64_C(60000000)
 
+struct config;
 struct handles;
 struct handle;
 
@@ -40,6 +41,9 @@ struct handle_limits {
     int64_t kept_max;                /* on the shelf */
     int64_t idle_us, grace_us;
 };
+
+/* As they are configured. */
+struct handle_limits handle_limits_of(const struct config *config);
 
 struct handle_counts {
     size_t open;                      /* in memory */

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/handle_ask.h"
 
+#include "base/json_write.h"
 #include "query/handle_shelf.h"
 
 #include <assert.h>
 #include <string.h>
 
-static struct page_request request_for(const struct handle_state *state)
-{
-    return (struct page_request){.collection = state->collection,
-                                 .order = &state->order,
-                                 .where = state->where,
-                                 .fence_n = state->opening.fence_n,
-                                 .page_size = state->page_size};
-}
+#define NARROW_BYTES_MAX (2 << 20)
 
 /* ---- backwards ---- */
 
@@ -32,7 +26,7 @@ static enum rc find_place_before(struct store *store, const struct handle_state 
                                  struct refusal *refusal, struct err *err)
 {
     const struct order back = reversed(&state->order);
-    struct page_request request = request_for(state);
+    struct page_request request = handle_state_request(state);
     struct page page = {0};
     request.order = &back;
     request.after = from;
@@ -47,43 +41,50 @@ static enum rc find_place_before(struct store *store, const struct handle_state 
 
 /* ---- opening ---- */
 
-/* The value that the store compares ids with; false: no row can have such an id. */
-static bool id_value(const struct collection *collection, struct bytes id, struct field *value)
+/* The query narrowed to one row, as a filter of its own. */
+static enum rc narrow(const struct handle_state *state, struct bytes id, struct filter **filter)
 {
-    int64_t number = 0;
-    *value = field_text(id);
-    if (collection->columns[0].type != COLUMN_ID)
-        return true;
-    bool is_number = bytes_to_i64(id, &number);
-    *value = field_int(number);
-    return is_number;
+    struct bytes whole = filter_json(state->filter);
+    struct json_doc *doc = json_doc_new(NARROW_BYTES_MAX, JSON_DEPTH_MAX);
+    struct text words = {0};
+    struct json_writer writer;
+    struct json root;
+    struct refusal refusal;
+    struct err err;
+    json_writer_init(&writer, &words);
+    json_begin_object(&writer);
+    json_key(&writer, state->collection->columns[0].name);
+    json_put_string(&writer, id);
+    if (whole.data != NULL) {
+        json_key(&writer, "$and");
+        json_begin_array(&writer);
+        json_put_raw(&writer, whole);
+        json_end_array(&writer);
+    }
+    json_end_object(&writer);
+    enum rc rc = json_parse_copy(doc, text_bytes(&words), &root, &err);
+    if (rc == RC_OK)
+        rc = filter_parse(state->collection, root, filter, &refusal);
+    text_free(&words);
+    json_doc_free(doc);
+    return rc;
 }
 
-/* The place of the row with this id, found as the one page of a narrower query. */
 static enum rc find_row(struct store *store, const struct handle_state *state, struct bytes id,
                         struct row_key *key, struct refusal *refusal, struct err *err)
 {
-    struct field params[WHERE_PARAMS_MAX];
-    const struct where *where = &state->where;
-    struct page_request request = request_for(state);
+    struct page_request request = handle_state_request(state);
+    struct filter *filter = NULL;
     struct page page = {0};
-    struct text sql = {0};
     enum rc rc = RC_OK;
-    if (where->count == WHERE_PARAMS_MAX)
-        return refusal_set(refusal, REFUSAL_BAD_FILTER,
-                           "around: the filter has too many values for it");
-    if (where->count > 0)
-        memcpy(params, where->params, where->count * sizeof params[0]);
-    if (where->sql != NULL)
-        text_appendf(&sql, "(%s) AND ", where->sql);
-    text_appendf(&sql, "%s = ?%zu", state->collection->columns[0].sql, where->count + 1);
-    request.where = (struct where){text_string(&sql), params, where->count + 1};
     request.page_size = 1;
-    if (id_value(state->collection, id, &params[where->count]))
+    if (narrow(state, id, &filter) == RC_OK) {
+        request.filter = filter;
         rc = page_fetch(store, &request, &page, refusal, err);
+    }
     row_key_move(key, &page.last);
     page_free(&page);
-    text_free(&sql);
+    filter_free(filter);
     if (rc == RC_OK && key->count == 0)
         return refusal_set(refusal, REFUSAL_NOT_FOUND,
                            "around: no row of this result has the id \"%.*s\"",
@@ -98,7 +99,7 @@ static enum rc begin_around(struct store *store, struct handle_state *state,
 {
     struct row_key start = {0};
     struct page page = {0};
-    struct page_request request = request_for(state);
+    struct page_request request = handle_state_request(state);
     enum rc rc = find_place_before(store, state, row, before, &start, refusal, err);
     request.after = &start;
     if (rc == RC_OK)
@@ -136,8 +137,8 @@ enum rc handle_open(struct store *store, struct handle_state *state,
 {
     struct store *beside;
     assert(state->page_size > 0 && state->page_size <= COLLECTION_PAGE_SIZE_MAX);
-    enum rc rc =
-        opening_read(store, state->collection, state->where, question->exact, &state->opening, err);
+    enum rc rc = opening_read(store, state->collection, filter_where(state->filter),
+                              question->exact, &state->opening, err);
     if (rc == RC_OK)
         rc = find_beginning(store, state, question->around, refusal, err);
     if (rc == RC_OK)
@@ -166,7 +167,7 @@ static enum rc read_known(struct store *store, const struct handle_state *state,
                           struct handle_answer *answer, struct refusal *refusal, struct err *err)
 {
     const struct walk_place *start = &state->walk.places[at], *end = start + 1;
-    struct page_request request = request_for(state);
+    struct page_request request = handle_state_request(state);
     if (end->empty) {
         text_clear(&answer->page.items);
         text_append_string(&answer->page.items, "[]");
@@ -183,7 +184,7 @@ static enum rc read_new(struct store *store, struct handle_state *state,
                         const struct walk_step *step, struct handle_answer *answer,
                         struct refusal *refusal, struct err *err)
 {
-    struct page_request request = request_for(state);
+    struct page_request request = handle_state_request(state);
     struct row_key start = {0};
     enum rc rc;
     if (step->kind == WALK_FORWARD) {

@@ -33,6 +33,7 @@ static bool count_row(void *arg, const struct field *columns, size_t count)
 enum rc shelf_add(struct store *beside, const struct handle_state *state, struct err *err)
 {
     struct text order = {0}, walk = {0};
+    struct bytes filter = filter_json(state->filter);
     const struct opening *opening = &state->opening;
     size_t added = 0;
     assert(state->known && state->version == 0);
@@ -45,7 +46,7 @@ enum rc shelf_add(struct store *beside, const struct handle_state *state, struct
         field_int(minute_of(state->used_us)),
         field_text(bytes_of(state->collection->name)),
         field_text(text_bytes(&order)),
-        field_text(bytes_of(text_string(&state->filter_json))),
+        field_text(filter.data == NULL ? bytes_of("") : filter),
         field_int(state->page_size),
         field_int(opening->fence_n),
         field_int(opening->seq),

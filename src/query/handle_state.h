@@ -22,8 +22,7 @@ struct handle_state {
     bool known; /* false: nothing but the name is, and the session is the asker's */
     const struct collection *collection;
     struct order order;
-    struct text filter_json; /* as it was asked, without blanks; empty: none */
-    struct where where;      /* owned */
+    struct filter *filter; /* owned; NULL: all rows */
     unsigned page_size;
     struct opening opening;
     struct walk walk;
@@ -31,6 +30,8 @@ struct handle_state {
     int64_t opened_us, used_us;
 };
 
+/* As one page of it is asked for; the page's places are the caller's to add. */
+struct page_request handle_state_request(const struct handle_state *state);
 /* Frees what it owns and keeps the name and the session. */
 void handle_state_forget(struct handle_state *state);
 /* The order as a query-open would say it, all of it. */

@@ -5,16 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_term(const struct collection *collection, struct order *order, uint8_t column,
-                     bool desc)
+static struct order_term *add_term(const struct collection *collection, struct order *order,
+                                   uint8_t column, bool desc)
 {
     const struct column *from = &collection->columns[column];
     assert(order->count < COLLECTION_ORDER_MAX && from->key != NULL);
-    order->terms[order->count++] = (struct order_term){.sql = from->key,
-                                                       .name = from->name,
-                                                       .column = column,
-                                                       .desc = desc,
-                                                       .nullable = from->nullable};
+    struct order_term *term = &order->terms[order->count++];
+    *term = (struct order_term){.sql = from->key,
+                                .name = from->name,
+                                .column = column,
+                                .desc = desc,
+                                .nullable = from->nullable};
+    return term;
 }
 
 /* What follows the ingest number decides nothing; without it the order is not total. */
@@ -51,6 +53,21 @@ static enum rc parse_direction(struct json item, struct bytes field, bool *desc,
                        (int)field.len, field.data);
 }
 
+/* Where NULLs go is said as it is seen, first or last. */
+static enum rc parse_nulls(struct json item, struct order_term *term, struct refusal *refusal)
+{
+    struct json value = json_get(item, "nulls");
+    struct bytes word = json_string_or_absent(value);
+    bool last = bytes_equal_string(word, "last");
+    if (json_type(value) == JSON_ABSENT)
+        return RC_OK;
+    if (!last && !bytes_equal_string(word, "first"))
+        return refusal_set(refusal, REFUSAL_BAD_ORDER, "orderBy %s: nulls is \"first\" or \"last\"",
+                           term->name);
+    term->nulls_high = term->nullable && last != term->desc;
+    return RC_OK;
+}
+
 static enum rc parse_item(const struct collection *collection, struct json item,
                           struct order *order, struct refusal *refusal)
 {
@@ -74,9 +91,9 @@ static enum rc parse_item(const struct collection *collection, struct json item,
             return refusal_set(refusal, REFUSAL_BAD_ORDER, "orderBy names %.*s twice",
                                (int)field.len, field.data);
     enum rc rc = parse_direction(item, field, &desc, refusal);
-    if (rc == RC_OK)
-        add_term(collection, order, (uint8_t)column, desc);
-    return rc;
+    if (rc != RC_OK)
+        return rc;
+    return parse_nulls(item, add_term(collection, order, (uint8_t)column, desc), refusal);
 }
 
 enum rc order_parse(const struct collection *collection, struct json order_by, struct order *order,
@@ -118,12 +135,20 @@ static bool matters(const struct order_term *term, uint64_t fixed)
     return term->name == NULL || !is_fixed(fixed, term->column);
 }
 
+bool order_term_ends_in_nulls(const struct order_term *term)
+{
+    return term->desc != term->nulls_high;
+}
+
+/* An index is read from one of its ends to the other. */
 static bool has_one_direction(const struct order *order, uint64_t fixed)
 {
     bool desc = order->terms[order->count - 1].desc;
-    for (size_t i = 0; i < order->count; i++)
-        if (matters(&order->terms[i], fixed) && order->terms[i].desc != desc)
+    for (size_t i = 0; i < order->count; i++) {
+        const struct order_term *term = &order->terms[i];
+        if (matters(term, fixed) && (term->desc != desc || term->nulls_high))
             return false;
+    }
     return true;
 }
 
@@ -143,12 +168,13 @@ static bool serves(const struct collection_index *index, const struct order *ord
     return term + 1 >= order->count && has_one_direction(order, fixed);
 }
 
-bool order_has_index(const struct collection *collection, const struct order *order, uint64_t fixed)
+const struct collection_index *order_index(const struct collection *collection,
+                                           const struct order *order, uint64_t fixed)
 {
     for (size_t i = 0; i < collection->index_count; i++)
         if (serves(&collection->indexes[i], order, fixed))
-            return true;
-    return false;
+            return &collection->indexes[i];
+    return NULL;
 }
 
 /* ---- places ---- */
@@ -204,7 +230,7 @@ static double real_of(const struct field *field)
     return field->type == FIELD_INT ? (double)field->i : field->d;
 }
 
-static int compare_values(const struct field *a, const struct field *b)
+int field_compare(const struct field *a, const struct field *b)
 {
     if (a->null || b->null)
         return (int)b->null - (int)a->null;
@@ -219,9 +245,13 @@ static int compare_values(const struct field *a, const struct field *b)
 int row_key_compare(const struct order *order, const struct field *a, const struct field *b)
 {
     for (size_t i = 0; i < order->count; i++) {
-        int sign = compare_values(&a[i], &b[i]);
+        const struct order_term *term = &order->terms[i];
+        int sign = field_compare(&a[i], &b[i]);
+        bool turned = term->desc;
+        if (a[i].null || b[i].null)
+            turned = order_term_ends_in_nulls(term);
         if (sign != 0)
-            return order->terms[i].desc ? -sign : sign;
+            return turned ? -sign : sign;
     }
     return 0;
 }

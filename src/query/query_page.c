@@ -129,7 +129,7 @@ enum rc page_fetch(struct store *store, const struct page_request *request, stru
         reading.limit += size / 2 + MOVED_ROWS_MAX;
     const struct seek seek = {.collection = request->collection,
                               .order = request->order,
-                              .where = request->where,
+                              .where = filter_where(request->filter),
                               .fence_n = request->fence_n,
                               .after = request->after,
                               .rows_max = reading.limit};

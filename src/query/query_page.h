@@ -11,7 +11,7 @@
 #ifndef QUERY_QUERY_PAGE_H
 #define QUERY_QUERY_PAGE_H
 
-#include "query/seek.h"
+#include "query/filter.h"
 #include "store/store.h"
 
 #define PAGE_BYTES_MAX  (4 << 20) /* a new page ends here, however many rows were asked for */
@@ -20,7 +20,7 @@
 struct page_request {
     const struct collection *collection;
     const struct order *order;
-    struct where where;
+    const struct filter *filter; /* NULL: all rows */
     int64_t fence_n;
     const struct row_key *after; /* the page begins after this place; NULL: at the beginning */
     const struct row_key *last;  /* and ends with this one; NULL: it is a new page */

@@ -17,7 +17,8 @@ struct where where_copy(struct where where)
             size += where.params[i].b.len;
     struct field *params = memory_new(size);
     char *at = (char *)(params + where.count);
-    const struct where copy = {.sql = at, .params = params, .count = where.count};
+    const struct where copy = {
+        .sql = at, .params = params, .count = where.count, .joined = where.joined};
     memcpy(at, where.sql, sql_size);
     at += sql_size;
     for (size_t i = 0; i < where.count; i++) {
@@ -72,17 +73,25 @@ static void append_scope(const struct seek *seek, size_t fence, struct text *sql
 /* What is never NULL must not say where NULL goes, or PostgreSQL would not use the index. */
 static const char *direction_of(const struct order_term *term)
 {
+    bool last = order_term_ends_in_nulls(term);
     if (!term->nullable)
         return term->desc ? " DESC" : "";
-    return term->desc ? " DESC NULLS LAST" : " NULLS FIRST";
+    if (term->desc)
+        return last ? " DESC NULLS LAST" : " DESC NULLS FIRST";
+    return last ? " NULLS LAST" : " NULLS FIRST";
+}
+
+bool seek_reads_joins(const char *sql)
+{
+    return strncmp(sql, "t.", 2) != 0;
 }
 
 static bool needs_joins(const struct seek *seek)
 {
-    if (seek->where.sql != NULL)
+    if (seek->where.joined)
         return true;
     for (size_t i = 0; i < seek->order->count; i++)
-        if (strncmp(seek->order->terms[i].sql, "t.", 2) != 0)
+        if (seek_reads_joins(seek->order->terms[i].sql))
             return true;
     return false;
 }
@@ -138,14 +147,13 @@ static void append_rung(struct ladder *ladder, size_t term, enum rung_kind kind)
 static void append_rungs(struct ladder *ladder, size_t term)
 {
     const struct order_term *at = &ladder->seek->order->terms[term];
-    bool null = ladder->numbers[term] == 0;
-    if (!at->desc) {
-        append_rung(ladder, term, null ? RUNG_NOT_NULL : RUNG_ABOVE);
-    } else if (!null) {
-        append_rung(ladder, term, RUNG_BELOW);
-        if (at->nullable)
-            append_rung(ladder, term, RUNG_NULL);
-    }
+    bool null = ladder->numbers[term] == 0, nulls_last = order_term_ends_in_nulls(at);
+    if (!null)
+        append_rung(ladder, term, at->desc ? RUNG_BELOW : RUNG_ABOVE);
+    if (null && !nulls_last)
+        append_rung(ladder, term, RUNG_NOT_NULL);
+    else if (!null && nulls_last && at->nullable)
+        append_rung(ladder, term, RUNG_NULL);
 }
 
 static void append_ladder(struct ladder *ladder)
@@ -192,7 +200,7 @@ void seek_build_count(const struct seek *seek, struct seek_sql *out)
     struct text *sql = &out->text;
     size_t fence = begin(seek, out);
     text_appendf(sql, "SELECT count(*) FROM (SELECT 1 FROM %s %s WHERE ", collection->table,
-                 seek->where.sql != NULL ? collection->joins : "");
+                 seek->where.joined ? collection->joins : "");
     append_scope(seek, fence, sql);
     if (seek->rows_max > 0)
         text_appendf(sql, " LIMIT %zu", seek->rows_max);

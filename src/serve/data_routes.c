@@ -72,7 +72,8 @@ static bool take_order(struct json root, struct handle_state *wanted, struct ref
         RC_OK)
         return false;
     (void)json_bool(json_get(root, "allowScan"), &scan);
-    if (scan || order_has_index(wanted->collection, &wanted->order, 0))
+    if (scan ||
+        order_index(wanted->collection, &wanted->order, filter_fixed(wanted->filter)) != NULL)
         return true;
     refusal_set(refusal, REFUSAL_NO_INDEX,
                 "no index of %s has this order: choose another, or set allowScan to true",
@@ -99,17 +100,8 @@ static bool take_around(struct json value, struct open_call *call, struct refusa
     return true;
 }
 
-/* Without a filter language a filter is refused: nobody gets rows that were not asked for. */
-static bool refuse_filter(struct json value, struct refusal *refusal)
-{
-    enum json_type type = json_type(value);
-    if (type == JSON_ABSENT || type == JSON_NULL || (type == JSON_OBJECT && json_count(value) == 0))
-        return false;
-    refusal_set(refusal, REFUSAL_BAD_FILTER, "this version takes no filter");
-    return true;
-}
-
-static bool parse_open(struct json root, struct open_call *call, struct refusal *refusal)
+static bool parse_open(struct collections *collections, struct json root, struct open_call *call,
+                       struct refusal *refusal)
 {
     struct handle_state *wanted = &call->wanted;
     struct bytes name;
@@ -117,13 +109,14 @@ static bool parse_open(struct json root, struct open_call *call, struct refusal 
         refusal_set(refusal, REFUSAL_BAD_REQUEST, "query-open needs a collection");
         return false;
     }
-    wanted->collection = collection_find(name);
+    wanted->collection = collections_find(collections, name);
     if (wanted->collection == NULL) {
         refusal_set(refusal, REFUSAL_UNKNOWN_COLLECTION, "there is no collection \"%.*s\"",
                     (int)(name.len > 128 ? 128 : name.len), name.data);
         return false;
     }
-    if (refuse_filter(json_get(root, "filter"), refusal) ||
+    if (filter_parse(wanted->collection, json_get(root, "filter"), &wanted->filter, refusal) !=
+            RC_OK ||
         !take_page_size(json_get(root, "pageSize"), &wanted->page_size, refusal) ||
         !take_count(json_get(root, "count"), call, refusal) ||
         !take_around(json_get(root, "around"), call, refusal) || !take_order(root, wanted, refusal))
@@ -144,7 +137,7 @@ void query_open_begin(struct request *request)
         return;
     const uint64_t random[2] = {runtime->ops->random(runtime), runtime->ops->random(runtime)};
     memcpy(call->wanted.session, request->session, HANDLE_SESSION_SIZE);
-    if (!parse_open(root, call, &request->refusal) ||
+    if (!parse_open(request->service->options->collections, root, call, &request->refusal) ||
         handle_add(request->service->handles, &call->wanted, (const uint8_t *)random,
                    now_us(request), &call->handle, &request->refusal) != RC_OK)
         request_refuse_with(request, &request->refusal);
@@ -236,8 +229,7 @@ static bool take_handle_name(struct json root, struct bytes *name, struct refusa
 
 static const struct collection *find_collection(void *arg, struct bytes name)
 {
-    (void)arg;
-    return collection_find(name);
+    return collections_find(arg, name);
 }
 
 static void begin_page(struct request *request, enum walk_direction direction)
@@ -251,7 +243,8 @@ static void begin_page(struct request *request, enum walk_direction direction)
     request->free_data = free_page_call;
     if (!request_parse_body(request, &root))
         return;
-    question->finder = (struct handle_finder){find_collection, NULL};
+    question->finder =
+        (struct handle_finder){find_collection, request->service->options->collections};
     question->direction = direction;
     question->now_us = now_us(request);
     question->idle_us_max = handles_limits(handles)->idle_us;

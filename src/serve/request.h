@@ -12,6 +12,7 @@
 #define SERVE_REQUEST_H
 
 #include "base/json_write.h"
+#include "query/collections.h"
 #include "query/handle.h"
 #include "serve/server.h"
 #include "store/reader_pool.h"

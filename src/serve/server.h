@@ -20,6 +20,7 @@
 
 enum listener_kind { LISTENER_MAIN, LISTENER_HEALTH, LISTENER_SOCKET, LISTENER_COUNT };
 
+struct collections;
 struct config;
 struct route;
 struct status_live;
@@ -42,8 +43,9 @@ struct server_options {
     void (*metrics)(void *arg, struct text *out);
     /* Fills in what runs; NULL: nothing does. What it is given was zeroed. */
     void (*status)(void *arg, struct status_live *live);
-    void *arg;                   /* for all three */
-    const struct config *config; /* how links are ranked; NULL: none are */
+    void *arg;                       /* for all three */
+    const struct config *config;     /* how links are ranked; NULL: none are */
+    struct collections *collections; /* what can be asked for; NULL: the built-in ones */
     /* Further routes; the built-in ones come first. */
     const struct route *routes;
     size_t route_count;

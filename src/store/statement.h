@@ -34,6 +34,11 @@ struct condition {
     int64_t value;
 };
 
+/* A request that joins one in the queue of histories: the lesser of the two. */
+#define QUEUE_LESSER(column)                                                                       \
+    column " = CASE WHEN excluded." column " < backfill_queue." column " THEN excluded." column    \
+           " ELSE backfill_queue." column " END"
+
 /* The kinds that change who shares which link. */
 #define STATEMENT_AFTER_NEWS                                                                       \
     (1U << RECORD_POST | 1U << RECORD_LINK | 1U << RECORD_CARD | 1U << RECORD_ACCOUNT |            \

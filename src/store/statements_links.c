@@ -5,7 +5,8 @@
     "a.did = r.did AND p.actor = a.id AND p.collection = r.collection AND p.rkey = r.rkey"
 /* The post as this commit wrote it, in the version that carries the link; a feed tells none. */
 #define CARRIER                                                                                    \
-    POST_OF_RECORD " AND p.seq = {seq} AND ((r.rev IS NULL AND p.asof_seq IS NOT NULL) "           \
+    POST_OF_RECORD " AND p.seq = {seq} AND p.late_seq IS DISTINCT FROM {seq} "                     \
+                   "AND ((r.rev IS NULL AND p.asof_seq IS NOT NULL) "                              \
                    "OR (p.asof_seq IS NULL AND p.rev = r.rev))"
 #define POST_URI "'at://' || a.did || '/' || p.collection || '/' || p.rkey"
 /* Links that have to be found again: inherited ones, and a rewritten post's own. */

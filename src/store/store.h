@@ -8,7 +8,8 @@
  *
  * A connection for writing is held by one thread of one process; a second process is refused while
  * the first lives. Connections for reading are as many as wanted, one thread each; they never block
- * the writer. SQL handed to `store_query` is written once for both: parameters are ?1, ?2, ...
+ * the writer. SQL handed to `store_query` is written once for both: parameters are ?1, ?2, ...,
+ * COLLATE "C" compares text by its bytes and "position"(whole, part) is 0 when a part is not there.
  *
  * Beside the store stands the table query_handles: a file of its own next to SQLite's, an unlogged
  * table of PostgreSQL. It is read and written by `store_query` on connections of its own, as many
@@ -21,10 +22,12 @@
 
 struct commit;
 
+#define STORE_PARAMS_MAX 320 /* of one query */
+
 enum store_mode {
     STORE_READ,
     STORE_WRITE,
-    STORE_BESIDE, /* what outlives this process and may be lost with the machine: see below */
+    STORE_BESIDE, /* what outlives this process and may be lost with the machine: see above */
 };
 
 /* Where the store's history stands. */

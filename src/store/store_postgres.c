@@ -89,10 +89,10 @@ static enum rc refuse_second(struct store_postgres *store, struct err *err)
 /* The writer's statements start from the few rows of one commit and find everything else by its
  * key, in the order in which they name their tables. A server that guesses otherwise, from what a
  * table held when it looked, would read whole tables; and what it thinks of such plans' cost would
- * have them compiled. */
+ * have them compiled. One plan serves all commits: it does not depend on their values. */
 #define PLAN_BY_INDEX                                                                              \
     "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = "  \
-    "off"
+    "off; SET plan_cache_mode = force_generic_plan"
 
 static enum rc dial(struct store_postgres *store, struct err *err)
 {
@@ -241,15 +241,15 @@ static enum rc send_query(struct store_postgres *store, const char *sql, const s
                           size_t count, struct err *err)
 {
     struct text text = {0};
-    Oid types[QUERY_COLUMNS_MAX];
-    const char *values[QUERY_COLUMNS_MAX];
-    int lengths[QUERY_COLUMNS_MAX], formats[QUERY_COLUMNS_MAX];
-    uint64_t numbers[QUERY_COLUMNS_MAX];
+    Oid types[STORE_PARAMS_MAX];
+    const char *values[STORE_PARAMS_MAX];
+    int lengths[STORE_PARAMS_MAX], formats[STORE_PARAMS_MAX];
+    uint64_t numbers[STORE_PARAMS_MAX];
     static const Oid oids[] = {[FIELD_INT] = OID_INT8,
                                [FIELD_TEXT] = OID_TEXT,
                                [FIELD_BLOB] = OID_BYTEA,
                                [FIELD_REAL] = OID_FLOAT8};
-    assert(count <= QUERY_COLUMNS_MAX);
+    assert(count <= STORE_PARAMS_MAX);
     for (size_t i = 0; i < count; i++) {
         bool number = params[i].type == FIELD_INT || params[i].type == FIELD_REAL;
         if (number) {

@@ -181,6 +181,8 @@ static enum rc set_up_connection(struct store_sqlite *store, enum store_mode mod
     if (mode == STORE_BESIDE)
         return sqlite_set_up_beside(store, err);
     int code = sqlite3_exec(store->db, mode == STORE_WRITE ? writer : reader, NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite_words_declare(store);
     if (code != SQLITE_OK)
         return sqlite_fail(store, code, "cannot open the store", err);
     if (mode == STORE_READ)

@@ -77,6 +77,8 @@ void sqlite_path_beside(const char *path, struct text *out);
 /* Sets up a connection to it; RC_FATAL: it is damaged. */
 enum rc sqlite_set_up_beside(struct store_sqlite *store, struct err *err);
 enum rc sqlite_mend_beside(const char *url, bool *anew, struct err *err);
+/* Makes the words that both stores have known to this connection; answers SQLite's code. */
+int sqlite_words_declare(struct store_sqlite *store);
 /* Makes the tables of records known to this connection; answers SQLite's code. */
 int sqlite_rows_declare(struct store_sqlite *store);
 void sqlite_finalize_writes(struct store_sqlite *store);

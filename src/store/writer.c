@@ -4,6 +4,7 @@
 #include "store/committer.h"
 #include "sys/clock.h"
 #include "sys/crashpoint.h"
+#include "sys/log.h"
 #include "sys/metrics.h"
 #include "sys/thread.h"
 #include "sys/thread_queue.h"
@@ -57,8 +58,39 @@ static void answer(struct writer *writer, struct batch *batches, enum rc rc)
     }
 }
 
+/* The first position that the commit moves, and how many it moves; NULL: none. */
+static const struct record *find_cursor(const struct commit *commit, int64_t *count)
+{
+    const struct record *found = NULL;
+    *count = 0;
+    for (const struct batch *batch = commit->first; batch != NULL; batch = batch->next)
+        for (const struct record *row = batch->first[RECORD_CURSOR]; row != NULL; row = row->next) {
+            found = found == NULL ? row : found;
+            ++*count;
+        }
+    return found;
+}
+
+/* Where streams stand is part of the commit (I2): what could not be written names it. */
+static void say_trouble(const struct writer *writer, const struct err *err)
+{
+    int64_t cursors;
+    const struct record *cursor = find_cursor(writer->committer.commit, &cursors);
+    const struct log_field reason = log_string("reason", err->text);
+    if (cursor == NULL)
+        log_event(LOG_ERROR, "store", "not_written", (struct log_field[]){reason, LOG_END});
+    else
+        log_event(LOG_ERROR, "store", "not_written",
+                  (struct log_field[]){log_text("source", cursor->fields[CURSOR_ROW_SOURCE].b),
+                                       log_text("stream", cursor->fields[CURSOR_ROW_STREAM].b),
+                                       log_int("cursor", cursor->fields[CURSOR_ROW_POSITION].i),
+                                       log_int("cursors", cursors), reason, LOG_END});
+}
+
 static void note_trouble(struct writer *writer, const struct err *err)
 {
+    if (!writer->state.in_trouble && !writer->state.dead)
+        say_trouble(writer, err);
     if (!writer->state.in_trouble)
         writer->state.trouble_since_us = clock_wall_us();
     writer->state.in_trouble = true;
@@ -130,6 +162,8 @@ static void commit_gathered(struct writer *writer)
         crashpoint(CRASH_BEFORE_ACK);
         writer->state.commits++;
         writer->state.last_commit_us = clock_wall_us();
+        if (writer->state.in_trouble)
+            log_event(LOG_INFO, "store", "written_again", NULL);
         writer->state.in_trouble = false;
         writer->state.trouble[0] = '\0';
     } else if (rc != RC_RETRY && !writer->state.dead) {

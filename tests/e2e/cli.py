@@ -26,7 +26,7 @@ from skeleton import (NO_DIFFERENCE, PAST, begin_before_everything, difference, 
                       last_wanted_us, settings, stored_in, truth_of)
 
 EXECUTED = {"sqlite": 0, "postgres": 0}
-LISTS = ("gaps", "owed", "quarantine", "providers", "handles")
+LISTS = ("follows", "gaps", "owed", "quarantine", "providers", "handles")
 READS = (*LISTS, "status", "verify")
 BOTH_CHECKS = {"schema", "engine", "ingest_numbers", "commit_numbers", "coverage", "gaps",
                "tombstones", "post_links", "shares", "share_counts", "share_totals", "standing",

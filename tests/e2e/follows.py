@@ -390,6 +390,36 @@ class Follows(unittest.TestCase):
                     self.assertEqual(rows[handle] is not None, did in authors, handle)
         self.both_stores(run)
 
+    def test_an_operator_has_the_lists_read_now(self):
+        """R001-44: on demand; what comes of it is what a refresh by time brings."""
+        def run(home):
+            with self.simulator() as sim:
+                begin_before_everything(home, sim)
+                self.command(home, sim, "migrate")
+                _, words = self.command(home, sim, "follows", "refresh", code=1)
+                self.assertIn("no daemon runs", words)
+                with self.daemon(home, sim, [accounts(sim)[0]["handle"]]) as daemon:
+                    first = listed(sim)
+                    self.wait_for_follows(home, sim, first)
+                    gone = sorted(first)[0]
+                    follow(sim, gone, "DELETE")
+                    pages = sim.stats()["requests"][REQUESTS]
+                    self.assertEqual(self.command(home, sim, "follows", "refresh"),
+                                     ("", "the follows of 1 account are being read\n"))
+                    self.wait_for_follows(home, sim, first - {gone})
+                    self.assertEqual(sim.stats()["requests"][REQUESTS], pages + 2)
+                    shown = json.loads(self.command(home, sim, "follows", "--json")[0])
+                    self.assertEqual({row["did"] for row in shown}, first - {gone})
+                    handles = [row["handle"] for row in shown]
+                    self.assertEqual(handles, sorted(handles))
+                    self.assertIn(handles[0], self.command(home, sim, "follows")[0])
+                    daemon.stop()
+                with self.daemon(home, sim, []) as daemon:
+                    _, words = self.command(home, sim, "follows", "refresh", code=1)
+                    self.assertIn("set bluesky.actors", words)
+                    daemon.stop()
+        self.both_stores(run)
+
     def test_those_whom_enough_follows_follow_count_as_second_degree(self):
         def run(home):
             with Simulator(self.sim_program, "--accounts", "40", "--follows", "5", "--events",

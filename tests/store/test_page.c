@@ -81,19 +81,22 @@ static void counts_are_exact_up_to_a_hundred_thousand(void **state) /* R004-07 *
 static void a_condition_narrows_pages_and_counts_alike(void **state)
 {
     struct bench *bench = *state;
-    const struct field params[] = {field_int(3), field_text(bytes_of("x"))};
-    const struct where where = {
-        .sql = "t.a = ?1 AND (t.b IS NULL OR t.b <> ?2)", .params = params, .count = 2};
+    struct json root;
+    struct filter *filter;
     struct order order;
     struct opening opening = {.kind = COUNT_EXACT};
     struct page page = {0};
     make_things(bench, 100, "i % 10");
-    assert_ok(opening_read(bench->store, &page_bench_things, where, false, &opening, &bench->err));
+    assert_ok(json_parse_copy(bench->doc, bytes_of("{\"a\":3,\"b\":{\"$ne\":\"x\"}}"), &root,
+                              &bench->err));
+    assert_ok(filter_parse(&page_bench_things, root, &filter, &bench->refusal));
+    assert_ok(opening_read(bench->store, &page_bench_things, filter_where(filter), false, &opening,
+                           &bench->err));
     assert_int_equal(opening.total, 10);
     order_default(&page_bench_things, &order);
     struct page_request request = {.collection = &page_bench_things,
                                    .order = &order,
-                                   .where = where,
+                                   .filter = filter,
                                    .fence_n = opening.fence_n,
                                    .page_size = 6};
     assert_ok(page_fetch(bench->store, &request, &page, &bench->refusal, &bench->err));
@@ -107,6 +110,7 @@ static void a_condition_narrows_pages_and_counts_alike(void **state)
     assert_false(page.has_more);
     row_key_clear(&after);
     page_free(&page);
+    filter_free(filter);
 }
 
 static void a_page_that_too_many_rows_moved_into_is_refused_not_cut(void **state)

@@ -137,7 +137,8 @@ static void going_up_everything_follows_a_null(void **state)
 static void a_condition_keeps_its_own_parameters_in_every_rung(void **state)
 {
     const struct field given[] = {field_text(bytes_of("x")), field_int(9)};
-    const struct where where = {.sql = "j.c = ?1 AND t.a > ?2", .params = given, .count = 2};
+    const struct where where = {
+        .sql = "j.c = ?1 AND t.a > ?2", .params = given, .count = 2, .joined = true};
     const struct field parts[] = {field_int(5), field_int(42)};
     struct row_key after = {0};
     (void)state;
