@@ -5,7 +5,6 @@
 #include "serve/request.h"
 #include "serve/upkeep.h"
 #include "sys/listen_socket.h"
-#include "sys/log.h"
 #include "sys/thread.h"
 
 #include <assert.h>
@@ -236,19 +235,6 @@ static void free_server(struct server *server)
     free(server);
 }
 
-/* Without a place for handles everything else is still served; who opens a query is told. */
-static void mend_handles(const char *store_url)
-{
-    struct err err;
-    bool anew;
-    if (store_mend_beside(store_url, &anew, &err) != RC_OK)
-        log_event(LOG_WARN, "serve", "handles_not_at_hand",
-                  (struct log_field[]){log_string("reason", err.text), LOG_END});
-    else if (anew)
-        log_event(LOG_WARN, "serve", "handles_lost",
-                  (struct log_field[]){log_string("reason", "their file was damaged"), LOG_END});
-}
-
 enum rc server_start(const struct server_options *options, struct server **out, struct err *err)
 {
     struct server *server = memory_new_zeroed(1, sizeof *server);
@@ -270,7 +256,7 @@ enum rc server_start(const struct server_options *options, struct server **out, 
         free_server(server);
         return rc;
     }
-    mend_handles(options->store_url);
+    upkeep_prepare(server->service.handles, options->store_url);
     server->done_waker = loop_waker_new(server->loop, finish_jobs, server);
     server->stop_waker = loop_waker_new(server->loop, begin_drain, server);
     const struct reader_options readers = {

@@ -10,7 +10,7 @@
 #define LOOK_US   INT64_C(1000000)
 #define EXPIRE_US INT64_C(10000000)
 
-enum task { TASK_COUNT, TASK_END_SESSION, TASK_EXPIRE };
+enum task { TASK_END_SESSION, TASK_EXPIRE };
 
 struct upkeep {
     struct reader_job job;
@@ -18,14 +18,43 @@ struct upkeep {
     struct handles *handles;
     struct reader_pool *readers;
     struct timer look;
-    bool under_way, stopping, counted;
+    bool under_way, stopping;
     int64_t expire_at_us; /* the next time; monotonic */
     enum task task;
     uint8_t session[HANDLE_SESSION_SIZE]; /* that ended */
     int64_t since_us;                     /* not used since then: expired */
     size_t removed;
-    int64_t count;
 };
+
+/* ---- at the start ---- */
+
+static enum rc count_shelf(struct handles *handles, const char *store_url, struct err *err)
+{
+    struct store *beside;
+    int64_t count;
+    enum rc rc = store_open(store_url, STORE_BESIDE, &beside, err);
+    if (rc == RC_OK)
+        rc = shelf_count(beside, &count, err);
+    if (rc == RC_OK)
+        handles_set_kept(handles, count);
+    store_close(beside);
+    return rc;
+}
+
+void upkeep_prepare(struct handles *handles, const char *store_url)
+{
+    struct err err;
+    bool anew;
+    enum rc rc = store_mend_beside(store_url, &anew, &err);
+    if (rc == RC_OK && anew)
+        log_event(LOG_WARN, "serve", "handles_lost",
+                  (struct log_field[]){log_string("reason", "their file was damaged"), LOG_END});
+    if (rc == RC_OK)
+        rc = count_shelf(handles, store_url, &err);
+    if (rc != RC_OK)
+        log_event(LOG_WARN, "serve", "handles_not_at_hand",
+                  (struct log_field[]){log_string("reason", err.text), LOG_END});
+}
 
 /* ---- on a reader's thread ---- */
 
@@ -36,8 +65,6 @@ static enum rc work(struct reader_job *job, struct store *store, struct err *err
     enum rc rc = store_beside(store, &beside, err);
     if (rc != RC_OK)
         return rc;
-    if (upkeep->task == TASK_COUNT)
-        return shelf_count(beside, &upkeep->count, err);
     if (upkeep->task == TASK_END_SESSION)
         return shelf_end_session(beside, upkeep->session, &upkeep->removed, err);
     return shelf_expire(beside, upkeep->since_us, &upkeep->removed, err);
@@ -57,9 +84,7 @@ static void do_next(struct upkeep *upkeep)
 {
     struct runtime *runtime = upkeep->runtime;
     int64_t wall_us = runtime->ops->wall_us(runtime), mono_us = runtime->ops->mono_us(runtime);
-    if (!upkeep->counted) {
-        submit(upkeep, TASK_COUNT);
-    } else if (session_take_ended(upkeep->handles, wall_us, upkeep->session)) {
+    if (session_take_ended(upkeep->handles, wall_us, upkeep->session)) {
         submit(upkeep, TASK_END_SESSION);
     } else if (mono_us >= upkeep->expire_at_us) {
         upkeep->expire_at_us = mono_us + EXPIRE_US;
@@ -80,14 +105,10 @@ static void look(void *arg)
 
 static void note(struct upkeep *upkeep)
 {
-    if (upkeep->task == TASK_COUNT) {
-        upkeep->counted = true;
-        handles_set_kept(upkeep->handles, upkeep->count);
-    } else if (upkeep->task == TASK_END_SESSION) {
+    if (upkeep->task == TASK_END_SESSION)
         handles_note_closed(upkeep->handles, upkeep->removed);
-    } else {
+    else
         handles_note_expired(upkeep->handles, upkeep->removed);
-    }
 }
 
 bool upkeep_takes(struct upkeep *upkeep, struct reader_job *job)

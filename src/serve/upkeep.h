@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * upkeep.h - what is done for handles when nobody asks: counting, ending, expiring.
+ * upkeep.h - what is done for handles when nobody asks: ending, expiring.
  *
- * Handles whose time is over, and those of sessions that ended, are taken off the shelf in slices,
+ * At the start the shelf is mended if it was damaged, and counted. Handles whose time is over, and those of sessions that ended, are taken off the shelf in slices,
  * one at a time, on a reader's thread and between requests. What fails is told and tried again at
  * the next look.
  *
@@ -16,6 +16,9 @@
 
 struct upkeep;
 
+/* Before anybody reads. Without a shelf everything else is still served; who opens a query is
+ * told. */
+void upkeep_prepare(struct handles *handles, const char *store_url);
 struct upkeep *upkeep_start(struct runtime *runtime, struct handles *handles,
                             struct reader_pool *readers);
 /* No job of it is under way any more. */
