@@ -94,7 +94,8 @@ class Walks(unittest.TestCase):
         own: what it knows, it knows from the store."""
         def run(home):
             with Home("sqlite") as elsewhere:
-                folders = [home.folder, elsewhere.folder if home.kind == "postgres" else home.folder]
+                other = elsewhere.folder if home.kind == "postgres" else home.folder
+                folders = [home.folder, other]
                 turn = 0
 
                 def next_daemon():
