@@ -242,7 +242,8 @@ static enum rc read_in_slices(struct reading *reading, struct refusal *refusal, 
     begin_page(reading);
     reading->page->sliced = reading->sliced = true;
     reading->limit = request->slice_rows > 0 ? request->slice_rows : request->page_size + 1;
-    enum rc rc = read_on(reading, filter_index_where(request->filter, request->index, &sql), err);
+    enum rc rc =
+        read_on(reading, filter_index_where(request->filter, reading->page->index, &sql), err);
     text_free(&sql);
     row_key_clear(&reading->at);
     return rc == RC_OK ? judge(reading, refusal) : rc;
@@ -256,13 +257,13 @@ enum rc page_fetch(struct store *store, const struct page_request *request, stru
                               .page = page,
                               .rows_max = request->page_size * 3 / 2 + MOVED_ROWS_MAX,
                               .end_us = clock_mono_us() + PAGE_SCAN_US};
-    bool can_slice = request->index != NULL;
     enum rc rc = RC_AGAIN;
     assert(request->page_size > 0 && request->page_size <= COLLECTION_PAGE_SIZE_MAX);
     page->sliced = false;
-    if (!can_slice || (!request->counted && request->slice_rows == 0))
+    page->index = order_index(request->collection, request->order, filter_fixed(request->filter));
+    if (page->index == NULL || (!request->counted && request->slice_rows == 0))
         rc = read_at_once(&reading, refusal, err);
-    if (rc == RC_AGAIN && can_slice)
+    if (rc == RC_AGAIN && page->index != NULL)
         rc = read_in_slices(&reading, refusal, err);
     json_end_array(&reading.writer);
     return rc;
