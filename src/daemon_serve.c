@@ -16,6 +16,7 @@ void serve_options_init(struct server_options *options, const struct config *con
         .health_listen = or_none(config->serve.health_listen),
         .store_url = config->store.url,
         .config = config,
+        .handles = handle_limits_of(config),
         .connections_max = (unsigned)config->serve.connections_max,
         .address_connections_max = (unsigned)config->serve.connections_per_address,
         .idle_s_max = (unsigned)config->serve.idle_seconds,

@@ -16,6 +16,7 @@
 #define SERVE_SERVER_H
 
 #include "config_lists.h"
+#include "query/handle.h"
 #include "serve/health.h"
 
 enum listener_kind { LISTENER_MAIN, LISTENER_HEALTH, LISTENER_SOCKET, LISTENER_COUNT };
@@ -50,8 +51,8 @@ struct server_options {
     unsigned idle_s_max;              /* a silent connection is closed; 0: 30 */
     unsigned request_s_max; /* headers must be there, and a body in six times that; 0: 10 */
     int64_t drain_us_max;   /* 0: 5 s */
-    size_t handles_max;     /* 0: as many as the table allows */
-    health_fn *health;      /* NULL: nothing is known, always healthy */
+    struct handle_limits handles;
+    health_fn *health; /* NULL: nothing is known, always healthy */
     /* Appends the numbers as Prometheus text; NULL: there are none. */
     void (*metrics)(void *arg, struct text *out);
     /* Fills in what runs; NULL: nothing does. What it is given was zeroed. */

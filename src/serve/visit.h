@@ -2,9 +2,9 @@
  *
  * visit.h - one connection, and how long it may keep the server waiting.
  *
- * The library closes a connection that is silent. One that drips, a byte at a time, is never silent:
- * so each stage of a request has a time in which it must be over, and a connection that is not
- * through by then is cut. While an answer is being made nothing is asked of the client.
+ * The library closes a connection that is silent. One that drips, a byte at a time, is never
+ * silent: so each stage of a request has a time in which it must be over, and a connection that is
+ * not through by then is cut. While an answer is being made nothing is asked of the client.
  *
  * Owner: the library's connection.  Thread: the serving loop. */
 #ifndef SERVE_VISIT_H
