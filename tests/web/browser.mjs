@@ -58,10 +58,21 @@ export class Browser {
   }
 
   async stop() {
-    const ended = new Promise((resolve) => this.#process.once('exit', resolve));
-    this.#process.kill('SIGKILL');
+    const ended = new Promise((resolve) => this.#process.once('close', resolve));
+    await this.send('Browser.close');
     await ended;
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });
+    // What the browser started itself may write its last words a little later.
+    await until(() => this.#removeFolder(), 'the browser to leave its folder');
+  }
+
+  #removeFolder() {
+    try {
+      rmSync(this.folder, { recursive: true, force: true });
+      return true;
+    } catch (error) {
+      if (error.code === 'ENOTEMPTY') return false;
+      throw error;
+    }
   }
 
   #take(text) {
