@@ -31,6 +31,13 @@ enum postgres_oid {
     OID_NUMERIC = 1700,
 };
 
+static const char *const column_types[] = {[CONFIG_FIELD_TEXT] = "TEXT COLLATE \"C\"",
+                                           [CONFIG_FIELD_INT] = "BIGINT",
+                                           [CONFIG_FIELD_FLOAT] = "DOUBLE PRECISION",
+                                           [CONFIG_FIELD_BOOL] = "BIGINT",
+                                           [CONFIG_FIELD_TIME] = "BIGINT",
+                                           [CONFIG_FIELD_JSON] = "TEXT COLLATE \"C\""};
+
 static struct store_postgres *of(struct store *store)
 {
     assert(store != NULL && store->ops == &store_postgres_ops);
@@ -93,12 +100,15 @@ static enum rc refuse_second(struct store_postgres *store, struct err *err)
 #define PLAN_BY_INDEX                                                                              \
     "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = "  \
     "off; SET plan_cache_mode = force_generic_plan"
+#define QUIET           "SET client_min_messages = warning"
+#define WRITER_SETTINGS QUIET ";" PLAN_BY_INDEX
 
 static enum rc dial(struct store_postgres *store, struct err *err)
 {
     static const char *const set_ups[] = {
         [STORE_READ] = "SET default_transaction_read_only = on",
-        [STORE_WRITE] = "SET client_min_messages = warning;" PLAN_BY_INDEX,
+        [STORE_WRITE] = WRITER_SETTINGS,
+        [STORE_BUILD] = QUIET,
         [STORE_BESIDE] = "SET synchronous_commit = off;" PLAN_BY_INDEX,
     };
     const char *names[] = {
@@ -185,6 +195,13 @@ static enum rc run_script(struct store *base, const char *sql, struct err *err)
         PQclear(postgres_run(store, "ROLLBACK"));
     text_free(&whole);
     return rc;
+}
+
+static enum rc run_build(struct store *base, const char *sql, struct err *err)
+{
+    struct store_postgres *store = of(base);
+    assert(store->mode == STORE_BUILD && base->patient);
+    return run_plain(store, sql, "cannot build", err);
 }
 
 /* ?1 becomes $1, outside of quotes. */
@@ -373,12 +390,15 @@ const struct store_ops store_postgres_ops = {
     .name = "postgres",
     .migrations = migrations_postgres,
     .size_sql = "SELECT pg_database_size(current_database())",
+    .column_types = column_types,
+    .null_first = " NULLS FIRST",
     .open = open_postgres,
     .close = close_postgres,
     .script = run_script,
     .query = run_query,
     .write = postgres_write,
     .position = read_position,
+    .build = run_build,
     .backup = refuse_backup,
     .writer = look_for_writer,
 };

@@ -20,6 +20,10 @@
 #define CHECKPOINT_TRY_MS 10
 #define COPY_PAGES        1024
 
+static const char *const column_types[] = {
+    [CONFIG_FIELD_TEXT] = "TEXT",    [CONFIG_FIELD_INT] = "INTEGER",  [CONFIG_FIELD_FLOAT] = "REAL",
+    [CONFIG_FIELD_BOOL] = "INTEGER", [CONFIG_FIELD_TIME] = "INTEGER", [CONFIG_FIELD_JSON] = "TEXT"};
+
 static struct store_sqlite *of(struct store *store)
 {
     assert(store != NULL && store->ops == &store_sqlite_ops);
@@ -214,6 +218,7 @@ static enum rc connect_to(struct store_sqlite *store, enum store_mode mode, stru
 
 static struct store_sqlite *new_store(const char *path, enum store_mode mode)
 {
+    assert(mode != STORE_BUILD);
     struct store_sqlite *store = memory_new_zeroed(1, sizeof *store);
     struct text beside = {0};
     if (mode == STORE_BESIDE) {
@@ -423,6 +428,8 @@ const struct store_ops store_sqlite_ops = {
     .name = "sqlite",
     .migrations = migrations_sqlite,
     .size_sql = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
+    .column_types = column_types,
+    .null_first = "",
     .open = open_sqlite,
     .close = close_sqlite,
     .script = run_script,
