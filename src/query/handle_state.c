@@ -23,12 +23,8 @@ struct page_request handle_state_request(const struct handle_state *state)
     return (struct page_request){.collection = state->collection,
                                  .order = &state->order,
                                  .filter = state->filter,
-                                 .index = state->index,
                                  .fence_n = state->opening.fence_n,
-                                 .page_size = state->page_size,
-                                 .slice_rows = state->slice_rows,
-                                 .enough = state->enough,
-                                 .enough_arg = state->enough_arg};
+                                 .page_size = state->page_size};
 }
 
 void handle_state_print_order(const struct handle_state *state, struct text *out)
@@ -81,10 +77,8 @@ enum rc handle_state_read(struct handle_state *state, const struct handle_words 
                    read_filter(state, doc, words->filter) &&
                    walk_decode(&state->walk, words->walk, state->order.count);
     json_doc_free(doc);
-    if (state->known) {
-        state->index = order_index(state->collection, &state->order, filter_fixed(state->filter));
+    if (state->known)
         return RC_OK;
-    }
     handle_state_forget(state);
     return refusal_set(refusal, REFUSAL_HANDLE_NOT_FOUND,
                        "what this query asked for is not there any more: open it again");

@@ -22,16 +22,12 @@ struct handle_state {
     bool known; /* false: nothing but the name is, and the session is the asker's */
     const struct collection *collection;
     struct order order;
-    struct filter *filter;                /* owned; NULL: all rows */
-    const struct collection_index *index; /* that has this order; NULL: the store sorts */
+    struct filter *filter; /* owned; NULL: all rows */
     unsigned page_size;
     struct opening opening;
     struct walk walk;
     int64_t version; /* how often it was kept */
     int64_t opened_us, used_us;
-    size_t slice_rows; /* as page_request has them, for tests */
-    bool (*enough)(void *arg);
-    void *enough_arg;
 };
 
 /* As one page of it is asked for; the page's places are the caller's to add. */

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/query_page.h"
 
-#include "base/json_write.h"
-#include "base/timestamp.h"
+#include "query/row_print.h"
 #include "sys/clock.h"
 
 #include <assert.h>
-#include <inttypes.h>
-#include <stdio.h>
 
 /* A page asked for again may have grown by this many rows and half as many again. */
 #define MOVED_ROWS_MAX 64
@@ -30,58 +27,10 @@ struct reading {
     struct row_key at; /* of the last row looked at in slices */
 };
 
-static void put_time(struct json_writer *writer, int64_t us)
-{
-    char text[TIMESTAMP_TEXT_MAX];
-    if (timestamp_format(us, text))
-        json_put_cstring(writer, text);
-    else
-        json_put_null(writer);
-}
-
-static void put_id(struct json_writer *writer, int64_t id)
-{
-    char text[24];
-    snprintf(text, sizeof text, "%" PRId64, id);
-    json_put_cstring(writer, text);
-}
-
-static void put_number(struct json_writer *writer, const struct field *value)
-{
-    if (value->type == FIELD_REAL)
-        json_put_real(writer, value->d);
-    else
-        json_put_i64(writer, value->i);
-}
-
-static void put_value(struct json_writer *writer, enum column_type type, const struct field *value)
-{
-    bool bytes = value->type == FIELD_TEXT || value->type == FIELD_BLOB;
-    if (value->null)
-        json_put_null(writer);
-    else if (bytes && type == COLUMN_JSON)
-        json_put_raw(writer, value->b);
-    else if (bytes)
-        json_put_string(writer, value->b);
-    else if (type == COLUMN_ID || type == COLUMN_TEXT)
-        put_id(writer, value->i);
-    else if (type == COLUMN_TIME)
-        put_time(writer, value->i);
-    else if (type == COLUMN_BOOL)
-        json_put_bool(writer, value->i != 0);
-    else
-        put_number(writer, value);
-}
-
 static void put_row(struct reading *reading, const struct field *columns)
 {
     const struct collection *collection = reading->request->collection;
-    json_begin_object(&reading->writer);
-    for (size_t i = 0; i < collection->column_count; i++) {
-        json_key(&reading->writer, collection->columns[i].name);
-        put_value(&reading->writer, collection->columns[i].type, &columns[i]);
-    }
-    json_end_object(&reading->writer);
+    row_print(collection, columns, NULL, &reading->writer);
     reading->page->rows++;
 }
 
@@ -242,7 +191,8 @@ static enum rc read_in_slices(struct reading *reading, struct refusal *refusal, 
     begin_page(reading);
     reading->page->sliced = reading->sliced = true;
     reading->limit = request->slice_rows > 0 ? request->slice_rows : request->page_size + 1;
-    enum rc rc = read_on(reading, filter_index_where(request->filter, request->index, &sql), err);
+    enum rc rc =
+        read_on(reading, filter_index_where(request->filter, reading->page->index, &sql), err);
     text_free(&sql);
     row_key_clear(&reading->at);
     return rc == RC_OK ? judge(reading, refusal) : rc;
@@ -256,13 +206,13 @@ enum rc page_fetch(struct store *store, const struct page_request *request, stru
                               .page = page,
                               .rows_max = request->page_size * 3 / 2 + MOVED_ROWS_MAX,
                               .end_us = clock_mono_us() + PAGE_SCAN_US};
-    bool can_slice = request->index != NULL;
     enum rc rc = RC_AGAIN;
     assert(request->page_size > 0 && request->page_size <= COLLECTION_PAGE_SIZE_MAX);
     page->sliced = false;
-    if (!can_slice || (!request->counted && request->slice_rows == 0))
+    page->index = order_index(request->collection, request->order, filter_fixed(request->filter));
+    if (page->index == NULL || (!request->counted && request->slice_rows == 0))
         rc = read_at_once(&reading, refusal, err);
-    if (rc == RC_AGAIN && can_slice)
+    if (rc == RC_AGAIN && page->index != NULL)
         rc = read_in_slices(&reading, refusal, err);
     json_end_array(&reading.writer);
     return rc;

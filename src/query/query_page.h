@@ -25,13 +25,12 @@
 struct page_request {
     const struct collection *collection;
     const struct order *order;
-    const struct filter *filter;          /* NULL: all rows */
-    const struct collection_index *index; /* that has this order; NULL: the store sorts */
+    const struct filter *filter; /* NULL: all rows */
     int64_t fence_n;
     const struct row_key *after; /* the page begins after this place; NULL: at the beginning */
     const struct row_key *last;  /* and ends with this one; NULL: it is a new page */
     size_t page_size;
-    bool counted; /* `scanned` is asked for, where an index can tell */
+    bool counted; /* `scanned` is asked for */
     /* For tests, which have no clock: the rows of a slice (0: none unless they are needed), and
      * whether a new page is to end after one (NULL: when its time is over). */
     size_t slice_rows;
@@ -44,8 +43,9 @@ struct page {
     size_t rows;
     bool has_more;       /* told of new pages only */
     struct row_key last; /* where a new page ends; without a place when nothing is left */
-    bool sliced;         /* it was read in slices, and */
-    size_t scanned;      /* so many rows were looked at */
+    const struct collection_index *index; /* that has the order; NULL: the store sorts */
+    bool sliced;                          /* it was read in slices, and */
+    size_t scanned;                       /* so many rows were looked at */
 };
 
 /* RC_REJECT: see `refusal`; RC_RETRY and RC_FATAL: the store failed, see `err`. May be called again

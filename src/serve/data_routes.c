@@ -72,8 +72,8 @@ static bool take_order(struct json root, struct handle_state *wanted, struct ref
         RC_OK)
         return false;
     (void)json_bool(json_get(root, "allowScan"), &scan);
-    wanted->index = order_index(wanted->collection, &wanted->order, filter_fixed(wanted->filter));
-    if (scan || wanted->index != NULL)
+    if (scan ||
+        order_index(wanted->collection, &wanted->order, filter_fixed(wanted->filter)) != NULL)
         return true;
     refusal_set(refusal, REFUSAL_NO_INDEX,
                 "no index of %s has this order: choose another, or set allowScan to true",

@@ -100,14 +100,13 @@ static enum rc refuse_second(struct store_postgres *store, struct err *err)
 #define PLAN_BY_INDEX                                                                              \
     "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = "  \
     "off; SET plan_cache_mode = force_generic_plan"
-#define QUIET           "SET client_min_messages = warning"
-#define WRITER_SETTINGS QUIET ";" PLAN_BY_INDEX
+#define QUIET "SET client_min_messages = warning"
 
 static enum rc dial(struct store_postgres *store, struct err *err)
 {
     static const char *const set_ups[] = {
         [STORE_READ] = "SET default_transaction_read_only = on",
-        [STORE_WRITE] = WRITER_SETTINGS,
+        [STORE_WRITE] = QUIET ";" PLAN_BY_INDEX,
         [STORE_BUILD] = QUIET,
         [STORE_BESIDE] = "SET synchronous_commit = off;" PLAN_BY_INDEX,
     };

@@ -256,7 +256,6 @@ class AppviewCell(Cell):
         begin_before_everything(self.home, self.sim)
         if backfills:  # which happens only for those who are new
             self.arm()
-        self.early = set(true_posts(self.sim))
         with self.daemon() as daemon:
             daemon.wait_for(lambda _: not self.follows_missing(), "the follows")
             daemon.stop()
@@ -269,9 +268,11 @@ class AppviewCell(Cell):
     def judge(self, daemon):
         """What is followed, and all that those people share, is there after a while."""
         def look():
+            stored = stored_posts(daemon)
+            by_feed = {uri for uri, row in stored.items() if row[0] is None}
             return {"follows": self.follows_missing(),
-                    "posts": difference(self.without_times(stored_posts(daemon)),
-                                        self.without_times(true_posts(self.sim, "&follows=1"))),
+                    "posts": difference(self.told(stored, by_feed),
+                                        self.told(true_posts(self.sim, "&follows=1"), by_feed)),
                     **differences(daemon, self.sim, ("post_links", "trending"), "&follows=1")}
         self.wait_for_none(daemon, look)
 
@@ -282,8 +283,9 @@ class AppviewCell(Cell):
     def me(self):
         return json.loads(lines(self.sim.get("/_sim/accounts"))[0])["did"]
 
-    def without_times(self, posts):
-        """A feed has its own time of a post, and the earlier one counts; what was there before
-        anybody was followed came by a feed alone, which tells no revision."""
-        return {uri: row[1:3] if uri in self.early else (*row[:3], row[4])
+    @staticmethod
+    def told(posts, by_feed):
+        """A feed has its own time of a post, and the earlier one counts; what came by a feed alone
+        (from before one followed, or while the account was away) has no revision."""
+        return {uri: row[1:3] if uri in by_feed else (*row[:3], row[4])
                 for uri, row in posts.items()}

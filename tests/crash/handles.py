@@ -94,8 +94,9 @@ class Walks(unittest.TestCase):
         own: what it knows, it knows from the store."""
         def run(home):
             with Home("sqlite") as elsewhere:
-                other = elsewhere if home.kind == "postgres" else home
-                folders, turn = (home.folder, other.folder), 0
+                other = elsewhere.folder if home.kind == "postgres" else home.folder
+                folders = [home.folder, other]
+                turn = 0
 
                 def next_daemon():
                     nonlocal turn

@@ -3,9 +3,7 @@
 
 from daemon_client import wait_until
 from fault_cell import EVERYBODY_COUNTS, METHODS, AppviewCell
-from feed_truth import feeds_show, told_by_feeds
-from truth_compare import (difference, folded_trending, shown_trending, stored_post_links,
-                           stored_posts, trending_difference, true_post_links, true_posts)
+from feed_truth import feeds_show, news_difference, told_by_feeds
 
 CYCLES_MAX = 6
 
@@ -53,22 +51,6 @@ class PollingCell(AppviewCell):
 
     def look(self, daemon):
         """What differs, but for what no feed shows."""
-        is_clear = feeds_show(self.sim)
-        scope = "&follows=1"
-        expected = {uri: row for uri, row in true_posts(self.sim, scope).items() if is_clear(uri)}
-        stored = {uri: row for uri, row in stored_posts(daemon).items() if is_clear(uri)}
-        firm, fluid = true_post_links(self.sim, scope)
-        rows = stored_post_links(self.home)
-        unsure = {url for uri, url in rows if not is_clear(uri)}
-        people = folded_trending(self.sim, scope, doubtful=lambda row: not is_clear(row["uri"]))
-        shown = shown_trending(daemon, 24)
-        found = {
-            "follows": self.follows_missing(),
-            "posts": difference(told_by_feeds(stored), told_by_feeds(expected)),
-            "post_links": difference({key: via for key, via in rows.items() if is_clear(key[0])},
-                                     {key: via for key, via in firm.items() if is_clear(key[0])},
-                                     fluid),
-            "trending": trending_difference([row for row in shown if row[0] not in unsure],
-                                            {url: count for url, count in people.items()
-                                             if url not in unsure})}
-        return {name: wrong for name, wrong in found.items() if wrong}
+        found = news_difference(daemon, self.sim, feeds_show(self.sim), told_by_feeds)
+        missing = self.follows_missing()
+        return {**found, "follows": missing} if missing else found

@@ -163,13 +163,6 @@ class Cli(unittest.TestCase):
 
     # ---- usage ----
 
-    def test_a_setting_without_effect_is_named(self):
-        def run(home):
-            self.assertNotIn("warning", self.tell(home, "config", "check")[1])
-            _, words = self.tell(home, "config", "check", "--set", "serve.tokens_file=tokens")
-            self.assertIn("serve.tokens_file has no effect", words)
-        self.both_stores(run)
-
     def test_wrong_usage_is_told_and_help_is_given(self):
         def run(home):
             for command in (*READS, "migrate", "reset", "backup", "run", "config"):

@@ -40,7 +40,6 @@ int page_bench_tear_down(void **state)
     struct bench *bench = *state;
     handle_state_forget(&bench->state);
     page_free(&bench->answer.page);
-    row_key_clear(&bench->place);
     text_free(&bench->script);
     json_doc_free(bench->doc);
     store_close(bench->store);
@@ -56,8 +55,6 @@ static const struct column thing_columns[] = {
     {"f", COLUMN_FLOAT, "t.f", "t.f", true},
 };
 static const struct collection_order thing_order[] = {{1, true}};
-static const struct collection_index thing_indexes[] = {
-    {{1}, 1}, {{0}, 1}, {{2}, 1}, {{1, 2}, 2}, {{3, 1}, 2}};
 const struct collection page_bench_things = {
     .name = "things",
     .table = "thing t",
@@ -67,8 +64,6 @@ const struct collection page_bench_things = {
     .column_count = 4,
     .order = thing_order,
     .order_count = 1,
-    .indexes = thing_indexes,
-    .index_count = sizeof thing_indexes / sizeof thing_indexes[0],
     .page_size = 100,
 };
 
@@ -93,10 +88,6 @@ enum rc page_bench_open_around(struct bench *bench, const struct collection *col
     bench->question = (struct handle_question){.finder = {find, NULL}, .idle_us_max = 1};
     assert_ok(json_parse_copy(bench->doc, bytes_of(order), &root, &bench->err));
     assert_ok(order_parse(collection, root, &state->order, &bench->refusal));
-    const char *filter = bench->filter == NULL ? "null" : bench->filter;
-    assert_ok(json_parse_copy(bench->doc, bytes_of(filter), &root, &bench->err));
-    assert_ok(filter_parse(collection, root, &state->filter, &bench->refusal));
-    state->index = order_index(collection, &state->order, filter_fixed(state->filter));
     return handle_open(bench->store, state, &question, &bench->refusal, &bench->err);
 }
 
@@ -113,9 +104,6 @@ void page_bench_forget(struct bench *bench)
 
 enum rc page_bench_try(struct bench *bench)
 {
-    bench->state.slice_rows = bench->slice_rows;
-    bench->state.enough = bench->enough;
-    bench->state.enough_arg = bench->enough_arg;
     return handle_ask(bench->store, &bench->state, &bench->question, &bench->answer,
                       &bench->refusal, &bench->err);
 }
@@ -130,10 +118,6 @@ static size_t ask(struct bench *bench, enum walk_direction direction, const int6
     bench->question.named = number != NULL;
     bench->question.page = number == NULL ? 0 : *number;
     assert_ok(page_bench_try(bench));
-    const struct walk_place *end = &bench->state.walk.places[bench->state.walk.at + 1];
-    row_key_clear(&bench->place);
-    if (bench->state.walk.beyond == 0 && !end->empty)
-        assert_true(row_key_set(&bench->place, end->key.parts, end->key.count));
     assert_ok(
         json_parse_copy(bench->doc, text_bytes(&bench->answer.page.items), &root, &bench->err));
     struct json_walk walk = json_walk(root);

@@ -20,12 +20,6 @@ struct bench {
     struct refusal refusal;
     struct err err;
     struct text script; /* changes not yet in the store */
-    /* How the next query is opened and its pages are read. */
-    const char *filter; /* JSON; NULL: none */
-    size_t slice_rows;
-    bool (*enough)(void *arg);
-    void *enough_arg;
-    struct row_key place; /* where the page asked for last ends */
 };
 
 #define assert_ok(rc_)                                                                             \

@@ -2,7 +2,6 @@
  *
  * Many walks at once through a collection that changes under them, on both stores, each page
  * compared with a sorted array that knows nothing of SQL. */
-#include "query/handle_shelf.h"
 #include "walk_model.h"
 
 #include <string.h>
@@ -25,13 +24,13 @@ struct met {
 };
 
 struct walker {
-    struct handle_state state;
     bool open;
+    struct walk walk;
     struct walk_order order;
     int filter;
-    int64_t fence, number;
+    int64_t fence;
     size_t page_size;
-    size_t slice_rows; /* 0: pages are read at once */
+    bool asked;        /* for a page at least */
     uint32_t patience; /* of its pages: so many slices; 0: as many as it takes */
     struct thing start, end;
     bool started, placed;
@@ -99,24 +98,6 @@ static bool runs_out_of_patience(void *arg)
     return walks->slices_left != 0 && --walks->slices_left == 0;
 }
 
-/* The bench has one query at a time; the others are with their walkers. */
-static void take_back(struct bench *bench, struct handle_state *state)
-{
-    *state = bench->state;
-    bench->state = (struct handle_state){0};
-}
-
-static void close_handle(struct bench *bench, struct handle_state *state)
-{
-    struct store *beside;
-    bool removed;
-    assert_ok(store_beside(bench->store, &beside, &bench->err));
-    assert_ok(
-        shelf_remove(beside, state->name, state->session, &removed, &bench->refusal, &bench->err));
-    assert_true(removed);
-    handle_state_forget(state);
-}
-
 static void open_walk(struct walks *walks, struct walker *walker)
 {
     struct bench *bench = walks->model.bench;
@@ -127,19 +108,20 @@ static void open_walk(struct walks *walks, struct walker *walker)
     walker->filter = (int)chance_below(&walks->chance, FILTER_COUNT + 3) - 3;
     walker->filter = walker->filter < 0 ? 0 : walker->filter;
     walker->page_size = 1 + chance_below(&walks->chance, (uint32_t)walks->target);
+    walk_open(bench, &walker->walk, walk_filters[walker->filter], text_string(&order),
+              walker->page_size);
     if (chance_below(&walks->chance, 3) == 0) {
-        walker->slice_rows = 1 + chance_below(&walks->chance, 9);
+        walker->walk.request.slice_rows = 1 + chance_below(&walks->chance, 9);
+        walker->walk.request.enough = runs_out_of_patience;
+        walker->walk.request.enough_arg = walks;
         walker->patience = chance_below(&walks->chance, 4);
     }
-    bench->filter = walk_filters[walker->filter];
-    page_bench_open(bench, &page_bench_things, text_string(&order), (unsigned)walker->page_size);
     walker->open = true;
-    take_back(bench, &walker->state);
     walker->met_count =
         walk_model_list(&walks->model, &walker->order, walker->filter, walker->fence, there);
     for (size_t i = 0; i < walker->met_count; i++)
         walker->met[i] = (struct met){.n = there[i]->n, .stable = true};
-    assert_int_equal(walker->state.opening.total, walker->met_count);
+    assert_int_equal(walker->walk.opening.total, walker->met_count);
     text_free(&order);
 }
 
@@ -148,26 +130,16 @@ static void close_walk(struct walks *walks, struct walker *walker)
     for (size_t i = 0; i < walker->met_count; i++)
         if (walker->met[i].stable)
             assert_int_equal(walker->met[i].delivered, 1);
-    close_handle(walks->model.bench, &walker->state);
+    walk_close(&walker->walk);
     *walker = (struct walker){0};
     walks->done++;
 }
 
-static size_t ask(struct walks *walks, struct walker *walker, int64_t number, int64_t *ids,
-                  bool *has_more)
+static void add_to_hash(struct walks *walks)
 {
-    struct bench *bench = walks->model.bench;
-    bench->state = walker->state;
-    bench->slice_rows = walker->slice_rows;
-    bench->enough = runs_out_of_patience;
-    bench->enough_arg = walks;
-    walks->slices_left = walker->patience;
-    size_t count = page_bench_ask(bench, number, ids, has_more);
-    take_back(bench, &walker->state);
-    const struct text *items = &bench->answer.page.items;
+    const struct text *items = &walks->model.bench->page.items;
     for (size_t i = 0; i < items->len; i++)
         walks->hash = (walks->hash ^ (unsigned char)items->data[i]) * 1099511628211u;
-    return count;
 }
 
 /* A page is what is there after one place up to the next; `ids` must be that. */
@@ -200,8 +172,8 @@ static void ask_again(struct walks *walks, struct walker *walker)
 {
     int64_t ids[THINGS_MAX];
     size_t left;
-    bool has_more;
-    size_t count = ask(walks, walker, walker->number - 1, ids, &has_more);
+    size_t count = walk_again(walks->model.bench, &walker->walk, ids);
+    add_to_hash(walks);
     if (walker->placed)
         expect_interval(walks, walker, ids, count, &left);
 }
@@ -217,15 +189,15 @@ static void take_step(struct walks *walks, struct walker *walker)
     int64_t ids[THINGS_MAX];
     size_t left;
     bool has_more, hurried = walker->patience > 0;
-    struct bench *bench = walks->model.bench;
-    size_t count =
-        ask(walks, walker, chance_below(&walks->chance, 2) ? walker->number : -1, ids, &has_more);
-    walker->number++;
+    walks->slices_left = walker->patience;
+    size_t count = walk_next(walks->model.bench, &walker->walk, ids, &has_more);
+    add_to_hash(walks);
+    walker->asked = true;
     walker->start = walker->end;
     walker->started = walker->placed;
-    walker->placed = bench->place.count > 0;
+    walker->placed = walker->walk.end.count > 0;
     if (walker->placed)
-        walker->end = walk_order_thing_at(&walker->order, &bench->place);
+        walker->end = walk_order_thing_at(&walker->order, &walker->walk.end);
     expect_interval(walks, walker, ids, count, &left);
     assert_true(count <= walker->page_size);
     if (hurried) {
@@ -250,7 +222,7 @@ static void run_round(struct walks *walks)
         struct walker *walker = &walks->walkers[i];
         if (!walker->open)
             open_walk(walks, walker);
-        else if (walker->number > 0 && chance_below(&walks->chance, 4) == 0)
+        else if (walker->asked && chance_below(&walks->chance, 4) == 0)
             ask_again(walks, walker);
         else
             take_step(walks, walker);
@@ -288,15 +260,14 @@ static void a_row_that_keeps_its_key_is_delivered_exactly_once(void **state)
     printf("page_walk: %u walks, %u short pages, %u rounds\n", walks->done, walks->short_pages,
            round);
     for (size_t i = 0; i < WALKERS; i++)
-        if (walks->walkers[i].open)
-            close_handle(bench, &walks->walkers[i].state);
+        walk_close(&walks->walkers[i].walk);
     free(walks);
 }
 
 int main(void)
 {
 #define ON_STORE(test)                                                                             \
-    cmocka_unit_test_setup_teardown(test, page_bench_set_up, page_bench_tear_down)
+    cmocka_unit_test_setup_teardown(test, walk_bench_set_up, walk_bench_tear_down)
     const struct CMUnitTest tests[] = {
         ON_STORE(a_row_that_keeps_its_key_is_delivered_exactly_once),
     };

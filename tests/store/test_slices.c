@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Pages that the store cannot find in one query, on both stores and without a clock. */
-#include "page_bench.h"
+#include "walk_bench.h"
 
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 static void make_things(struct bench *bench)
 {
-    page_bench_run(bench, "INSERT INTO thing (n, a, b) WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL "
+    walk_bench_run(bench, "INSERT INTO thing (n, a, b) WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL "
                           "SELECT i + 1 FROM s WHERE i < 1000) SELECT i, i, CASE WHEN i % 400 = 0 "
                           "THEN 'rare' ELSE 'x' END FROM s; UPDATE engine SET next_n = 1001");
 }
@@ -23,11 +23,12 @@ static bool is_second(void *arg)
     return ++*slices % 2 == 0;
 }
 
-static void hurry(struct bench *bench, unsigned *slices)
+static void open_hurried(struct bench *bench, struct walk *walk, unsigned *slices, size_t page_size)
 {
-    bench->slice_rows = 10;
-    bench->enough = is_second;
-    bench->enough_arg = slices;
+    walk_open(bench, walk, "{\"b\":\"rare\"}", "[]", page_size);
+    walk->request.slice_rows = 10;
+    walk->request.enough = is_second;
+    walk->request.enough_arg = slices;
 }
 
 static void a_scan_that_finds_too_little_ends_in_a_short_page(void **state)
@@ -37,18 +38,17 @@ static void a_scan_that_finds_too_little_ends_in_a_short_page(void **state)
     int64_t ids[8], found[8];
     bool has_more = true;
     size_t total = 0;
+    struct walk walk;
     make_things(bench);
-    bench->filter = "{\"b\":\"rare\"}";
-    hurry(bench, &slices);
-    page_bench_open(bench, &page_bench_things, "[]", 3);
+    open_hurried(bench, &walk, &slices, 3);
     for (; has_more; pages++) {
-        size_t count = page_bench_ask(bench, pages, ids, &has_more);
+        size_t count = walk_next(bench, &walk, ids, &has_more);
         memcpy(found + total, ids, count * sizeof ids[0]);
         total += count;
         empty += count == 0;
         if (has_more) {
-            assert_int_equal(bench->answer.page.scanned, 20);
-            assert_int_equal(bench->place.parts[0].i, THINGS - 20 * (pages + 1) + 1);
+            assert_int_equal(bench->page.scanned, 20);
+            assert_int_equal(walk.end.parts[0].i, THINGS - 20 * (pages + 1) + 1);
         }
     }
     assert_int_equal(total, 2);
@@ -56,6 +56,7 @@ static void a_scan_that_finds_too_little_ends_in_a_short_page(void **state)
     assert_int_equal(found[1], 400);
     assert_int_equal(pages, 51); /* the last looks at what is left, nothing */
     assert_int_equal(empty, 49);
+    walk_close(&walk);
 }
 
 static void an_empty_page_asked_again_is_the_same_interval(void **state)
@@ -64,18 +65,17 @@ static void an_empty_page_asked_again_is_the_same_interval(void **state)
     unsigned slices = 0;
     int64_t ids[8];
     bool has_more;
+    struct walk walk;
     make_things(bench);
-    bench->filter = "{\"b\":\"rare\"}";
-    hurry(bench, &slices);
-    page_bench_open(bench, &page_bench_things, "[]", 3);
-    assert_int_equal(page_bench_ask(bench, 0, ids, &has_more), 0);
+    open_hurried(bench, &walk, &slices, 3);
+    assert_int_equal(walk_next(bench, &walk, ids, &has_more), 0);
     assert_true(has_more);
-    page_bench_run(bench, "UPDATE thing SET b = 'rare' WHERE n IN (999, 980)");
-    assert_int_equal(page_bench_ask(bench, 0, ids, &has_more), 1); /* 980 is beyond its end */
+    walk_bench_run(bench, "UPDATE thing SET b = 'rare' WHERE n IN (999, 980)");
+    assert_int_equal(walk_again(bench, &walk, ids), 1); /* 980 is beyond its end */
     assert_int_equal(ids[0], 999);
-    assert_true(has_more);
-    assert_int_equal(page_bench_ask(bench, 1, ids, &has_more), 1);
+    assert_int_equal(walk_next(bench, &walk, ids, &has_more), 1);
     assert_int_equal(ids[0], 980);
+    walk_close(&walk);
 }
 
 static void a_full_page_may_end_beyond_its_last_row(void **state)
@@ -84,14 +84,14 @@ static void a_full_page_may_end_beyond_its_last_row(void **state)
     unsigned slices = 0;
     int64_t ids[8];
     bool has_more;
+    struct walk walk;
     make_things(bench);
-    page_bench_run(bench, "UPDATE thing SET b = 'rare' WHERE n IN (1000, 999)");
-    bench->filter = "{\"b\":\"rare\"}";
-    hurry(bench, &slices);
-    page_bench_open(bench, &page_bench_things, "[]", 2);
-    assert_int_equal(page_bench_ask(bench, 0, ids, &has_more), 2);
+    walk_bench_run(bench, "UPDATE thing SET b = 'rare' WHERE n IN (1000, 999)");
+    open_hurried(bench, &walk, &slices, 2);
+    assert_int_equal(walk_next(bench, &walk, ids, &has_more), 2);
     assert_true(has_more);
-    assert_int_equal(bench->place.parts[0].i, 981); /* nothing was found after them yet */
+    assert_int_equal(walk.end.parts[0].i, 981); /* nothing was found after them yet */
+    walk_close(&walk);
 }
 
 /* ---- a store that has little time ---- */
@@ -142,12 +142,12 @@ static enum rc fetch_hastily(struct bench *bench, size_t rows_in_time, const cha
 {
     struct hasty_store hasty = {
         .store = {.ops = &hasty_ops}, .real = bench->store, .rows_in_time = rows_in_time};
-    bench->filter = "{\"b\":\"rare\"}";
-    page_bench_open(bench, &page_bench_things, order, (unsigned)page_size);
-    struct page_request request = handle_state_request(&bench->state);
-    request.enough = is_never;
+    struct walk walk;
+    walk_open(bench, &walk, "{\"b\":\"rare\"}", order, page_size);
+    walk.request.enough = is_never;
     enum rc rc =
-        page_fetch(&hasty.store, &request, &bench->answer.page, &bench->refusal, &bench->err);
+        page_fetch(&hasty.store, &walk.request, &bench->page, &bench->refusal, &bench->err);
+    walk_close(&walk);
     return rc;
 }
 
@@ -155,11 +155,11 @@ static void what_a_query_found_before_its_time_was_up_is_kept(void **state)
 {
     struct bench *bench = *state;
     make_things(bench);
-    assert_ok(fetch_hastily(bench, 7, "[]", 2));
-    assert_int_equal(bench->answer.page.rows, 2);
-    assert_false(bench->answer.page.has_more);
-    assert_int_equal(bench->answer.page.scanned, THINGS);
-    assert_non_null(strstr(text_string(&bench->answer.page.items), "\"id\":\"800\""));
+    assert_ok(fetch_hastily(bench, 37, "[]", 2));
+    assert_int_equal(bench->page.rows, 2);
+    assert_false(bench->page.has_more);
+    assert_int_equal(bench->page.scanned, THINGS);
+    assert_non_null(strstr(text_string(&bench->page.items), "\"id\":\"800\""));
 }
 
 static void a_store_without_time_for_a_row_is_told_of(void **state)
@@ -173,7 +173,7 @@ static void an_order_without_an_index_is_not_scanned_in_slices(void **state)
 {
     struct bench *bench = *state;
     make_things(bench);
-    assert_int_equal(fetch_hastily(bench, 7, "[{\"field\":\"f\",\"nulls\":\"last\"}]", 2),
+    assert_int_equal(fetch_hastily(bench, 37, "[{\"field\":\"f\",\"nulls\":\"last\"}]", 2),
                      RC_AGAIN);
 }
 
@@ -181,14 +181,13 @@ static void an_order_without_an_index_is_not_scanned_in_slices(void **state)
 
 static size_t count_scanned(struct bench *bench, const char *filter, const char *order)
 {
-    bench->filter = filter;
-    page_bench_open(bench, &page_bench_things, order, 5);
-    struct page_request request = handle_state_request(&bench->state);
-    request.counted = true;
-    assert_ok(
-        page_fetch(bench->store, &request, &bench->answer.page, &bench->refusal, &bench->err));
-    assert_true(bench->answer.page.sliced);
-    return bench->answer.page.scanned;
+    struct walk walk;
+    walk_open(bench, &walk, filter, order, 5);
+    walk.request.counted = true;
+    assert_ok(page_fetch(bench->store, &walk.request, &bench->page, &bench->refusal, &bench->err));
+    walk_close(&walk);
+    assert_true(bench->page.sliced);
+    return bench->page.scanned;
 }
 
 static void the_index_keeps_to_what_the_filter_leaves_of_it(void **state)
@@ -196,19 +195,19 @@ static void the_index_keeps_to_what_the_filter_leaves_of_it(void **state)
     struct bench *bench = *state;
     make_things(bench);
     assert_int_equal(count_scanned(bench, "null", "[]"), 6); /* one more says that more follow */
-    assert_int_equal(bench->answer.page.rows, 5);
+    assert_int_equal(bench->page.rows, 5);
     assert_int_equal(count_scanned(bench, "{\"a\":{\"$gt\":990},\"b\":\"rare\"}", "[]"), 10);
-    assert_int_equal(bench->answer.page.rows, 0);
-    assert_false(bench->answer.page.has_more);
+    assert_int_equal(bench->page.rows, 0);
+    assert_false(bench->page.has_more);
     assert_int_equal(count_scanned(bench, "{\"a\":800}", "[{\"field\":\"b\"}]"), 1);
     assert_int_equal(count_scanned(bench, "{\"b\":\"rare\"}", "[]"), THINGS);
-    assert_int_equal(bench->answer.page.rows, 2);
+    assert_int_equal(bench->page.rows, 2);
 }
 
 int main(void)
 {
 #define ON_STORE(test)                                                                             \
-    cmocka_unit_test_setup_teardown(test, page_bench_set_up, page_bench_tear_down)
+    cmocka_unit_test_setup_teardown(test, walk_bench_set_up, walk_bench_tear_down)
     const struct CMUnitTest tests[] = {
         ON_STORE(a_scan_that_finds_too_little_ends_in_a_short_page),
         ON_STORE(an_empty_page_asked_again_is_the_same_interval),

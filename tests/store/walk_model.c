@@ -59,7 +59,7 @@ void walk_model_apply(struct walk_model *model)
 {
     struct text *script = &model->bench->script;
     text_appendf(script, "UPDATE engine SET next_n = %" PRId64, model->next_n);
-    page_bench_run(model->bench, text_string(script));
+    walk_bench_run(model->bench, text_string(script));
     text_clear(script);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * walk_model.h - the things of a page_bench as an array, and what orders and filters mean to it.
+ * walk_model.h - the things of a walk_bench as an array, and what orders and filters mean to it.
  *
  * Values are small numbers that rank the real ones, so comparing needs neither text nor doubles nor
  * SQL. Changes go to the array at once and to the store with walk_model_apply(). */
@@ -8,7 +8,7 @@
 #define TESTS_WALK_MODEL_H
 
 #include "chance.h"
-#include "page_bench.h"
+#include "walk_bench.h"
 
 #define THINGS_MAX   64
 #define FILTER_COUNT 9

@@ -44,6 +44,7 @@ static void numbers_of_the_seeds_have_their_defaults_and_bounds(void **state)
     check_number("polling.max_retries", 3, 0, 20);
     check_number("polling.retry_backoff_ms", 1000, 1, 60000);
     check_number("polling.max_pages_per_user", 100, 1, 10000);
+    check_number("polling.after_outage_seconds", 300, 1, 86400);
     /* R001-93, R001-94, R001-95 (accepted, default, bounds) */
     check_number("jetstream.reconnect_delay_seconds", 5, 1, 3600);
     check_number("jetstream.max_reconnect_attempts", 0, 0, 1000000);
@@ -106,6 +107,8 @@ static void settings_beside_the_seeds_have_their_defaults(void **state)
     assert_string_equal(c->serve.listen, "127.0.0.1:8080");
     assert_string_equal(c->serve.health_listen, "127.0.0.1:8081");
     assert_string_equal(c->serve.tokens_file, "");
+    assert_true(c->serve.open_reads);
+    assert_int_equal(c->serve.cors_origins.count, 0);
     assert_int_equal(c->log.format, CONFIG_LOG_TEXT);
     assert_int_equal(c->log.level, CONFIG_LOG_INFO);
     assert_string_equal(c->log.file, "");
@@ -280,6 +283,9 @@ static void addresses_are_checked(void **state)
     expect("serve: {listen: 8080}\n",
            "t.yaml:1:17: serve.listen is \"8080\"; it must be an address "
            "and a port, like 127.0.0.1:8080\n");
+    expect("serve: {cors_origins: [\"https://a.example:8\", \"*\"]}\n",
+           "t.yaml:1:47: serve.cors_origins has the entry \"*\"; it must be an origin like "
+           "https://news.example:8443, without a path\n");
     expect("serve: {listen: \"[::]:8081\", health_listen: \"[::]:8081\"}\n",
            "t.yaml:1:45: serve.health_listen is the same address as serve.listen; leave it empty, "
            "/health is served there too\n");
