@@ -28,6 +28,11 @@ static void put_cors(struct MHD_Response *response, const struct request *reques
         return;
     put(response, "Access-Control-Allow-Origin", request->cors_origin);
     put(response, "Access-Control-Expose-Headers", "Retry-After");
+    if (!request->preflight)
+        return;
+    put(response, "Access-Control-Allow-Methods", "GET, HEAD, POST");
+    put(response, "Access-Control-Allow-Headers", "Authorization, Content-Type, Tidemark-Session");
+    put(response, "Access-Control-Max-Age", "600");
 }
 
 enum MHD_Result answer_send(struct request *request)

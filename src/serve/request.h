@@ -80,6 +80,7 @@ struct request {
     unsigned retry_after_s;
     bool cors;               /* the answer depends on the page that asks */
     const char *cors_origin; /* of a page that may use the answer; NULL: none */
+    bool preflight;          /* only asks what that page may ask */
     struct text reply;
 };
 
