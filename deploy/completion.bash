@@ -4,8 +4,8 @@
 
 _tidemark() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command='' i
-    local commands="run import backfill status query gaps owed quarantine providers handles reset \
-compare migrate migrate-follows verify doctor digest backup config connector version help"
+    local commands="run import follows backfill status query gaps owed quarantine providers handles reset \
+compare migrate migrate-follows verify doctor digest backup config connector token version help"
     local collections="posts links follows transactions accounts import_sessions documents blocks \
 gaps owed quarantine"
     local choices=""
@@ -39,6 +39,7 @@ gaps owed quarantine"
         choices="--where --order --page-size --limit --tail --json --csv --table --help"
         if [ "$before" = query ]; then choices="$collections $choices"; fi
         ;;
+    follows) choices="refresh --json -c --set --help" ;;
     quarantine) choices="retry drop --json -c --set --help" ;;
     owed) choices="retry --json -c --set --help" ;;
     gaps | providers | handles | verify) choices="--json -c --set --help" ;;

@@ -5,8 +5,8 @@
 #include "daemon_admin.h"
 #include "daemon_appview.h"
 #include "daemon_parts.h"
+#include "daemon_serve.h"
 #include "daemon_view.h"
-#include "serve/server.h"
 #include "store/outbox.h"
 #include "store/writer.h"
 #include "sys/clock.h"
@@ -44,6 +44,7 @@ struct daemon {
     unsigned news; /* not yet told */
     struct reset *reset;
     struct backfill_ask *backfill_ask;
+    struct follows_ask follows_ask;
     struct admin admin;
     struct server *server;
     struct server_options server_options;
@@ -194,6 +195,7 @@ static void take_over(struct daemon *daemon, const struct config *fresh)
     if (daemon_open_log(fresh, &err) != RC_OK)
         say_failure("log_not_changed", &err);
     parts_reload(&daemon->parts, fresh);
+    serve_reload(daemon->server, daemon->server_options.gate.tokens_file != NULL, fresh);
     size_t count = config_restart_needed(daemon->config, fresh, &paths);
     const char *at = text_string(&paths);
     for (size_t len; (len = strcspn(at, "\n")) > 0; at += len + (at[len] != '\0'))
@@ -342,6 +344,7 @@ static void start_writer(struct daemon *daemon)
     daemon->lookup = lookup_new(daemon->loop, daemon->config->store.url, ASKS_MAX);
     daemon->reset = reset_new(daemon->loop, daemon->pool, &reset_ops, daemon);
     daemon->backfill_ask = backfill_ask_new(&daemon->env);
+    follows_ask_init(&daemon->follows_ask, &daemon->env);
     daemon->stop_look = (struct timer){.fn = look_stopped, .arg = daemon};
     daemon->look = (struct timer){.fn = look, .arg = daemon};
     daemon->news_due = (struct timer){.fn = pass_news, .arg = daemon};
@@ -349,26 +352,18 @@ static void start_writer(struct daemon *daemon)
     daemon->started_us = clock_wall_us();
 }
 
-/* "" is how the configuration says "none". */
-static const char *or_none(const char *address)
-{
-    return *address == '\0' ? NULL : address;
-}
-
 static enum rc start_server(struct daemon *daemon, struct err *err)
 {
-    const struct config *config = daemon->config;
-    struct server_options options = {.listen = or_none(config->serve.listen),
-                                     .health_listen = or_none(config->serve.health_listen),
-                                     .socket_path = text_string(&daemon->socket_path),
-                                     .store_url = config->store.url,
-                                     .config = config,
-                                     .health = tell_health,
-                                     .metrics = tell_metrics,
-                                     .status = tell_status,
-                                     .arg = daemon};
+    struct server_options options;
+    serve_options_init(&options, daemon->config);
+    options.socket_path = text_string(&daemon->socket_path);
+    options.health = tell_health;
+    options.metrics = tell_metrics;
+    options.status = tell_status;
+    options.arg = daemon;
     daemon->admin.reset = daemon->reset;
     daemon->admin.backfill = daemon->backfill_ask;
+    daemon->admin.follows = &daemon->follows_ask;
     admin_add_routes(&daemon->admin, &options);
     daemon->server_options = options;
     enum rc rc = server_start(&daemon->server_options, &daemon->server, err);
@@ -443,6 +438,7 @@ static void stop_all(struct daemon *daemon)
     if (daemon->reset != NULL) {
         reset_abandon(daemon->reset);
         backfill_ask_abandon(daemon->backfill_ask);
+        follows_ask_abandon(&daemon->follows_ask);
     }
     if (daemon->server != NULL)
         server_stop(daemon->server);
@@ -456,6 +452,7 @@ static void stop_all(struct daemon *daemon)
     if (daemon->reset != NULL) {
         reset_free(daemon->reset);
         backfill_ask_free(daemon->backfill_ask);
+        follows_ask_deinit(&daemon->follows_ask);
     }
     appview_free(daemon->env.appview);
     if (daemon->network != NULL)

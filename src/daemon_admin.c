@@ -21,7 +21,7 @@ struct admin_call {
     char path[PATH_MAX];
     char actor[AT_DID_MAX + 1], did[AT_DID_MAX + 1];
     int64_t hours;
-    int64_t cursors;
+    int64_t cursors, lists;
     struct verification verification;
     /* What came of it; a failure of the store itself is the job's. */
     enum rc outcome;
@@ -82,6 +82,14 @@ static bool take_name(struct json value, char *out, size_t size)
     memcpy(out, name.data, name.len);
     out[name.len] = '\0';
     return true;
+}
+
+/* Of what takes no parameters. */
+static void begin_plain(struct request *request)
+{
+    struct json root;
+    if (begin_call(request, &root) != NULL)
+        take_turn(request);
 }
 
 /* ---- reset ---- */
@@ -173,6 +181,29 @@ static void finish_backfill(struct request *request)
     request_send_json(request, &writer);
 }
 
+/* ---- follows ---- */
+
+static enum rc work_follows(struct request *request, struct store *store, struct err *err)
+{
+    struct admin_call *call = request->data;
+    (void)store;
+    (void)err;
+    call->outcome = follows_ask_run(call->admin->follows, ERRAND_WAIT_US, &call->lists, &call->why);
+    return RC_OK;
+}
+
+static void finish_follows(struct request *request)
+{
+    struct admin_call *call = request->data;
+    struct json_writer writer;
+    if (!end_call(request))
+        return;
+    request_begin_json(request, &writer);
+    json_key(&writer, "lists");
+    json_put_i64(&writer, call->lists);
+    request_send_json(request, &writer);
+}
+
 /* ---- backup ---- */
 
 static void begin_backup(struct request *request)
@@ -209,13 +240,6 @@ static void finish_backup(struct request *request)
 
 /* ---- verify ---- */
 
-static void begin_verify(struct request *request)
-{
-    struct json root;
-    if (begin_call(request, &root) != NULL)
-        take_turn(request);
-}
-
 static enum rc work_verify(struct request *request, struct store *store, struct err *err)
 {
     struct admin_call *call = request->data;
@@ -242,26 +266,37 @@ void admin_add_routes(struct admin *admin, struct server_options *options)
     static const struct route routes[] = {
         {.method = "POST",
          .path = "/api/admin/backfill",
-         .listeners = ON_SOCKET,
+         .listeners = ON_MAIN,
+         .scope = SCOPE_ADMIN,
          .begin = begin_backfill,
          .work = work_backfill,
          .finish = finish_backfill},
         {.method = "POST",
+         .path = "/api/admin/follows",
+         .listeners = ON_MAIN,
+         .scope = SCOPE_ADMIN,
+         .begin = begin_plain,
+         .work = work_follows,
+         .finish = finish_follows},
+        {.method = "POST",
          .path = "/api/admin/reset",
-         .listeners = ON_SOCKET,
+         .listeners = ON_MAIN,
+         .scope = SCOPE_ADMIN,
          .begin = begin_reset,
          .work = work_reset,
          .finish = finish_reset},
         {.method = "POST",
          .path = "/api/admin/backup",
-         .listeners = ON_SOCKET,
+         .listeners = ON_SOCKET, /* it writes where it is told */
+         .scope = SCOPE_ADMIN,
          .begin = begin_backup,
          .work = work_backup,
          .finish = finish_backup},
         {.method = "POST",
          .path = "/api/admin/verify",
-         .listeners = ON_SOCKET,
-         .begin = begin_verify,
+         .listeners = ON_MAIN,
+         .scope = SCOPE_ADMIN,
+         .begin = begin_plain,
          .work = work_verify,
          .finish = finish_verify},
     };

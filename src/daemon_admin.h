@@ -4,6 +4,7 @@
  *
  *   POST /api/admin/reset   {source, stream?}   forgets a position; answered when that is durable
  *   POST /api/admin/backfill {actor, hours?}    has a history read; answered when queued
+ *   POST /api/admin/follows {}                  has the lists read anew; answered when begun
  *   POST /api/admin/backup  {path}              copies the store to a new file of the daemon's host
  *   POST /api/admin/verify  {}                  compares the store with its own rules
  *
@@ -14,12 +15,14 @@
 #define DAEMON_ADMIN_H
 
 #include "daemon_backfill_ask.h"
+#include "daemon_follows_ask.h"
 #include "daemon_reset.h"
 #include "serve/server.h"
 
 struct admin {
     struct reset *reset;
     struct backfill_ask *backfill;
+    struct follows_ask *follows;
     bool busy;
 };
 

@@ -18,6 +18,7 @@ static const struct command commands[] = {
     {"quarantine", cmd_quarantine, "input that could not be used"},
     {"providers", cmd_providers, "how each upstream fares"},
     {"handles", cmd_handles, "open queries"},
+    {"follows", cmd_follows, "whose posts are stored; `refresh` reads the lists anew"},
     {"backfill", cmd_backfill, "have the history of an account read"},
     {"compare", cmd_compare, "the posts of two stores, side by side"},
     {"reset", cmd_reset, "forget where a source stands"},
@@ -26,6 +27,7 @@ static const struct command commands[] = {
     {"migrate", cmd_migrate, "bring the schema to this program's version"},
     {"migrate-follows", cmd_migrate_follows, "move from polling to the firehose, or back"},
     {"config", cmd_config, "check, print or document the settings"},
+    {"token", cmd_token, "make a token for serve.tokens_file"},
     {"version", cmd_version, "which tidemark this is"},
 };
 

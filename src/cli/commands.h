@@ -9,6 +9,7 @@ int cmd_backfill(int argc, char **argv);
 int cmd_backup(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_config(int argc, char **argv);
+int cmd_follows(int argc, char **argv);
 int cmd_gaps(int argc, char **argv);
 int cmd_handles(int argc, char **argv);
 int cmd_migrate(int argc, char **argv);
@@ -19,6 +20,7 @@ int cmd_quarantine(int argc, char **argv);
 int cmd_reset(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_status(int argc, char **argv);
+int cmd_token(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 

@@ -2,10 +2,11 @@
  *
  * collection.h - what a client can page through: fields, default order, page size, indexes.
  *
- * A collection is data; nothing of it comes from a request. Its rows stand in one table, called `t`
- * in all its SQL, that has an ingest number: unique, never NULL, growing with insertion. `joins`
- * add columns to a row and neither rows nor gaps. An index names the fields it is made of, all in
- * one direction, followed by the ingest number; fields that may be NULL sort it lowest there too.
+ * A collection is data; nothing of it comes from a request. Its first column is the id. Its rows
+ * stand in one table, called `t` in all its SQL, that has an ingest number: unique, never NULL,
+ * growing with insertion. `joins` add columns to a row and neither rows nor gaps. An index names
+ * the fields it is made of, all in one direction, followed by the ingest number; fields that may be
+ * NULL sort it lowest there too.
  *
  * Values on the wire: an id is a string, a time ISO 8601 with Z, bytes are text as far as they are
  * UTF-8. Thread: any; constant. */
@@ -60,12 +61,17 @@ struct collection {
     const struct collection_index *indexes;
     size_t index_count;
     unsigned page_size;
+    const char *tombstones; /* what left it is under this name in the table of that name, the id as
+                             * key; NULL: nothing is */
+    const char *seq;        /* the commit that changed a row last: "t.seq"; NULL: not indexed */
+    bool declared;          /* by a person: it may be written */
+    const char *extra;      /* "t.extra": a JSON object whose keys follow the columns; NULL: none */
 };
 
 extern const struct collection collections_built_in[];
 extern const size_t collections_built_in_count;
 
-/* NULL when there is none of that name. */
+/* Among the built-in ones; NULL when there is none of that name. */
 const struct collection *collection_find(struct bytes name);
 /* -1 when there is none of that name. */
 int collection_column(const struct collection *collection, struct bytes name);

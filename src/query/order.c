@@ -5,16 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_term(const struct collection *collection, struct order *order, uint8_t column,
-                     bool desc)
+#define KEY_ROOM 64 /* more than is needed, for the next one */
+
+static struct order_term *add_term(const struct collection *collection, struct order *order,
+                                   uint8_t column, bool desc)
 {
     const struct column *from = &collection->columns[column];
     assert(order->count < COLLECTION_ORDER_MAX && from->key != NULL);
-    order->terms[order->count++] = (struct order_term){.sql = from->key,
-                                                       .name = from->name,
-                                                       .column = column,
-                                                       .desc = desc,
-                                                       .nullable = from->nullable};
+    struct order_term *term = &order->terms[order->count++];
+    *term = (struct order_term){.sql = from->key,
+                                .name = from->name,
+                                .column = column,
+                                .desc = desc,
+                                .nullable = from->nullable};
+    return term;
 }
 
 /* What follows the ingest number decides nothing; without it the order is not total. */
@@ -51,6 +55,21 @@ static enum rc parse_direction(struct json item, struct bytes field, bool *desc,
                        (int)field.len, field.data);
 }
 
+/* Where NULLs go is said as it is seen, first or last. */
+static enum rc parse_nulls(struct json item, struct order_term *term, struct refusal *refusal)
+{
+    struct json value = json_get(item, "nulls");
+    struct bytes word = json_string_or_absent(value);
+    bool last = bytes_equal_string(word, "last");
+    if (json_type(value) == JSON_ABSENT)
+        return RC_OK;
+    if (!last && !bytes_equal_string(word, "first"))
+        return refusal_set(refusal, REFUSAL_BAD_ORDER, "orderBy %s: nulls is \"first\" or \"last\"",
+                           term->name);
+    term->nulls_high = term->nullable && last != term->desc;
+    return RC_OK;
+}
+
 static enum rc parse_item(const struct collection *collection, struct json item,
                           struct order *order, struct refusal *refusal)
 {
@@ -74,9 +93,9 @@ static enum rc parse_item(const struct collection *collection, struct json item,
             return refusal_set(refusal, REFUSAL_BAD_ORDER, "orderBy names %.*s twice",
                                (int)field.len, field.data);
     enum rc rc = parse_direction(item, field, &desc, refusal);
-    if (rc == RC_OK)
-        add_term(collection, order, (uint8_t)column, desc);
-    return rc;
+    if (rc != RC_OK)
+        return rc;
+    return parse_nulls(item, add_term(collection, order, (uint8_t)column, desc), refusal);
 }
 
 enum rc order_parse(const struct collection *collection, struct json order_by, struct order *order,
@@ -118,12 +137,20 @@ static bool matters(const struct order_term *term, uint64_t fixed)
     return term->name == NULL || !is_fixed(fixed, term->column);
 }
 
+bool order_term_ends_in_nulls(const struct order_term *term)
+{
+    return term->desc != term->nulls_high;
+}
+
+/* An index is read from one of its ends to the other. */
 static bool has_one_direction(const struct order *order, uint64_t fixed)
 {
     bool desc = order->terms[order->count - 1].desc;
-    for (size_t i = 0; i < order->count; i++)
-        if (matters(&order->terms[i], fixed) && order->terms[i].desc != desc)
+    for (size_t i = 0; i < order->count; i++) {
+        const struct order_term *term = &order->terms[i];
+        if (matters(term, fixed) && (term->desc != desc || term->nulls_high))
             return false;
+    }
     return true;
 }
 
@@ -143,12 +170,28 @@ static bool serves(const struct collection_index *index, const struct order *ord
     return term + 1 >= order->count && has_one_direction(order, fixed);
 }
 
-bool order_has_index(const struct collection *collection, const struct order *order, uint64_t fixed)
+static size_t count_pinned(const struct collection_index *index, uint64_t fixed)
 {
-    for (size_t i = 0; i < collection->index_count; i++)
-        if (serves(&collection->indexes[i], order, fixed))
-            return true;
-    return false;
+    size_t count = 0;
+    while (count < index->count && is_fixed(fixed, index->columns[count]))
+        count++;
+    return count;
+}
+
+const struct collection_index *order_index(const struct collection *collection,
+                                           const struct order *order, uint64_t fixed)
+{
+    const struct collection_index *best = NULL;
+    size_t best_pinned = 0;
+    for (size_t i = 0; i < collection->index_count; i++) {
+        const struct collection_index *index = &collection->indexes[i];
+        size_t pinned = count_pinned(index, fixed);
+        if ((best == NULL || pinned > best_pinned) && serves(index, order, fixed)) {
+            best = index;
+            best_pinned = pinned;
+        }
+    }
+    return best;
 }
 
 /* ---- places ---- */
@@ -158,9 +201,24 @@ bool row_key_has_bytes(const struct field *field)
     return !field->null && (field->type == FIELD_TEXT || field->type == FIELD_BLOB);
 }
 
+/* The parts may be the key's own: their bytes are in this order there, too. */
+static void copy_parts(struct row_key *key, char *bytes, const struct field *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct field part = parts[i];
+        if (row_key_has_bytes(&part)) {
+            if (part.b.len > 0)
+                memmove(bytes, part.b.data, part.b.len);
+            part.b.data = bytes;
+            bytes += part.b.len;
+        }
+        key->parts[i] = part;
+    }
+}
+
 bool row_key_set(struct row_key *key, const struct field *parts, size_t count)
 {
-    size_t total = 0, at = 0;
+    size_t total = 0;
     assert(count > 0 && count <= ORDER_TERMS_MAX);
     for (size_t i = 0; i < count; i++)
         total += row_key_has_bytes(&parts[i]) ? parts[i].b.len : 0;
@@ -168,19 +226,15 @@ bool row_key_set(struct row_key *key, const struct field *parts, size_t count)
         row_key_clear(key);
         return false;
     }
-    char *bytes = memory_new(total + 1);
-    for (size_t i = 0; i < count; i++) {
-        struct field part = parts[i];
-        if (row_key_has_bytes(&part)) {
-            if (part.b.len > 0)
-                memcpy(bytes + at, part.b.data, part.b.len);
-            part.b.data = bytes + at;
-            at += part.b.len;
-        }
-        key->parts[i] = part;
+    if (key->bytes == NULL || total > key->room) {
+        char *bytes = memory_new(total + KEY_ROOM);
+        copy_parts(key, bytes, parts, count);
+        free(key->bytes);
+        key->bytes = bytes;
+        key->room = total + KEY_ROOM;
+    } else {
+        copy_parts(key, key->bytes, parts, count);
     }
-    free(key->bytes);
-    key->bytes = bytes;
     key->count = count;
     return true;
 }
@@ -204,7 +258,7 @@ static double real_of(const struct field *field)
     return field->type == FIELD_INT ? (double)field->i : field->d;
 }
 
-static int compare_values(const struct field *a, const struct field *b)
+int field_compare(const struct field *a, const struct field *b)
 {
     if (a->null || b->null)
         return (int)b->null - (int)a->null;
@@ -219,9 +273,13 @@ static int compare_values(const struct field *a, const struct field *b)
 int row_key_compare(const struct order *order, const struct field *a, const struct field *b)
 {
     for (size_t i = 0; i < order->count; i++) {
-        int sign = compare_values(&a[i], &b[i]);
+        const struct order_term *term = &order->terms[i];
+        int sign = field_compare(&a[i], &b[i]);
+        bool turned = term->desc;
+        if (a[i].null || b[i].null)
+            turned = order_term_ends_in_nulls(term);
         if (sign != 0)
-            return order->terms[i].desc ? -sign : sign;
+            return turned ? -sign : sign;
     }
     return 0;
 }

@@ -17,7 +17,8 @@ struct where where_copy(struct where where)
             size += where.params[i].b.len;
     struct field *params = memory_new(size);
     char *at = (char *)(params + where.count);
-    const struct where copy = {.sql = at, .params = params, .count = where.count};
+    const struct where copy = {
+        .sql = at, .params = params, .count = where.count, .joined = where.joined};
     memcpy(at, where.sql, sql_size);
     at += sql_size;
     for (size_t i = 0; i < where.count; i++) {
@@ -72,17 +73,25 @@ static void append_scope(const struct seek *seek, size_t fence, struct text *sql
 /* What is never NULL must not say where NULL goes, or PostgreSQL would not use the index. */
 static const char *direction_of(const struct order_term *term)
 {
+    bool last = order_term_ends_in_nulls(term);
     if (!term->nullable)
         return term->desc ? " DESC" : "";
-    return term->desc ? " DESC NULLS LAST" : " NULLS FIRST";
+    if (term->desc)
+        return last ? " DESC NULLS LAST" : " DESC NULLS FIRST";
+    return last ? " NULLS LAST" : " NULLS FIRST";
+}
+
+bool seek_reads_joins(const char *sql)
+{
+    return strncmp(sql, "t.", 2) != 0;
 }
 
 static bool needs_joins(const struct seek *seek)
 {
-    if (seek->where.sql != NULL)
+    if (seek->where.joined)
         return true;
     for (size_t i = 0; i < seek->order->count; i++)
-        if (strncmp(seek->order->terms[i].sql, "t.", 2) != 0)
+        if (seek_reads_joins(seek->order->terms[i].sql))
             return true;
     return false;
 }
@@ -99,8 +108,26 @@ struct ladder {
 
 static void append_comparison(struct ladder *ladder, size_t term, const char *operator)
 {
-    text_appendf(&ladder->out->text, " AND %s %s ?%zu",
+    text_appendf(&ladder->out->text, "%s %s ?%zu AND ",
                  ladder->seek->order->terms[term].sql, operator, ladder->numbers[term]);
+}
+
+/* The place comes before what else bounds the rows: of two bounds of one column SQLite takes the
+ * first one into the index, and the place is the nearer one. */
+static void append_place(struct ladder *ladder, size_t term, enum rung_kind kind)
+{
+    const struct order_term *terms = ladder->seek->order->terms;
+    struct text *sql = &ladder->out->text;
+    for (size_t i = 0; i < term; i++) {
+        if (ladder->numbers[i] == 0)
+            text_appendf(sql, "%s IS NULL AND ", terms[i].sql);
+        else
+            append_comparison(ladder, i, "=");
+    }
+    if (kind == RUNG_BELOW || kind == RUNG_ABOVE)
+        append_comparison(ladder, term, kind == RUNG_BELOW ? "<" : ">");
+    else if (kind == RUNG_NULL || kind == RUNG_NOT_NULL)
+        text_appendf(sql, "%s IS %sNULL AND ", terms[term].sql, kind == RUNG_NULL ? "" : "NOT ");
 }
 
 /* Rows that equal the place in the terms before `term` and stand to it in `term` as `kind` says. */
@@ -115,18 +142,8 @@ static void append_rung(struct ladder *ladder, size_t term, enum rung_kind kind)
         text_appendf(sql, "%s%s AS k%zu", i > 0 ? ", " : "", order->terms[i].sql, i);
     text_appendf(sql, " FROM %s %s WHERE ", seek->collection->table,
                  needs_joins(seek) ? seek->collection->joins : "");
+    append_place(ladder, term, kind);
     append_scope(seek, ladder->fence, sql);
-    for (size_t i = 0; i < term; i++) {
-        if (ladder->numbers[i] == 0)
-            text_appendf(sql, " AND %s IS NULL", order->terms[i].sql);
-        else
-            append_comparison(ladder, i, "=");
-    }
-    if (kind == RUNG_BELOW || kind == RUNG_ABOVE)
-        append_comparison(ladder, term, kind == RUNG_BELOW ? "<" : ">");
-    else if (kind == RUNG_NULL || kind == RUNG_NOT_NULL)
-        text_appendf(sql, " AND %s IS %sNULL", order->terms[term].sql,
-                     kind == RUNG_NULL ? "" : "NOT ");
     text_append_string(sql, " ORDER BY ");
     for (size_t i = 0; i < order->count; i++)
         text_appendf(sql, "%s%s%s", i > 0 ? ", " : "", order->terms[i].sql,
@@ -138,14 +155,13 @@ static void append_rung(struct ladder *ladder, size_t term, enum rung_kind kind)
 static void append_rungs(struct ladder *ladder, size_t term)
 {
     const struct order_term *at = &ladder->seek->order->terms[term];
-    bool null = ladder->numbers[term] == 0;
-    if (!at->desc) {
-        append_rung(ladder, term, null ? RUNG_NOT_NULL : RUNG_ABOVE);
-    } else if (!null) {
-        append_rung(ladder, term, RUNG_BELOW);
-        if (at->nullable)
-            append_rung(ladder, term, RUNG_NULL);
-    }
+    bool null = ladder->numbers[term] == 0, nulls_last = order_term_ends_in_nulls(at);
+    if (!null)
+        append_rung(ladder, term, at->desc ? RUNG_BELOW : RUNG_ABOVE);
+    if (null && !nulls_last)
+        append_rung(ladder, term, RUNG_NOT_NULL);
+    else if (!null && nulls_last && at->nullable)
+        append_rung(ladder, term, RUNG_NULL);
 }
 
 static void append_ladder(struct ladder *ladder)
@@ -192,7 +208,7 @@ void seek_build_count(const struct seek *seek, struct seek_sql *out)
     struct text *sql = &out->text;
     size_t fence = begin(seek, out);
     text_appendf(sql, "SELECT count(*) FROM (SELECT 1 FROM %s %s WHERE ", collection->table,
-                 seek->where.sql != NULL ? collection->joins : "");
+                 seek->where.joined ? collection->joins : "");
     append_scope(seek, fence, sql);
     if (seek->rows_max > 0)
         text_appendf(sql, " LIMIT %zu", seek->rows_max);

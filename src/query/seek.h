@@ -14,7 +14,7 @@
 
 #include "query/order.h"
 
-#define WHERE_PARAMS_MAX 48
+#define WHERE_PARAMS_MAX 256
 #define SEEK_PARAMS_MAX  (WHERE_PARAMS_MAX + ORDER_TERMS_MAX + 1)
 
 /* A condition on rows: SQL over `t` and the joins, its parameters ?1 to ?count. NULL sql: none. */
@@ -22,6 +22,7 @@ struct where {
     const char *sql;
     const struct field *params;
     size_t count;
+    bool joined; /* it reads tables other than `t` */
 };
 
 /* One that owns what it points at; where_free() gives it back. */
@@ -43,6 +44,8 @@ struct seek_sql {
     size_t param_count;
 };
 
+/* Whether a column's SQL reads anything but a column of `t`. */
+bool seek_reads_joins(const char *sql);
 /* Selects the order's terms, then the collection's columns. */
 void seek_build(const struct seek *seek, struct seek_sql *out);
 /* Counts the rows, at most `rows_max` of them; 0: all. */

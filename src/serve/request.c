@@ -3,6 +3,8 @@
 
 #include "sys/log.h"
 
+#include <microhttpd.h>
+
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,6 +30,8 @@ int request_status_of(enum refusal_code code)
         return 413;
     case REFUSAL_QUOTA_EXCEEDED:
         return 429;
+    case REFUSAL_HEADERS_TOO_LARGE:
+        return 431;
     case REFUSAL_BUSY:
     case REFUSAL_DEADLINE:
     case REFUSAL_SHUTTING_DOWN:
@@ -38,6 +42,11 @@ int request_status_of(enum refusal_code code)
     default:
         return 400;
     }
+}
+
+const char *request_header(const struct request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
 void request_begin_json(struct request *request, struct json_writer *writer)

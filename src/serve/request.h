@@ -12,15 +12,20 @@
 #define SERVE_REQUEST_H
 
 #include "base/json_write.h"
+#include "config_tokens.h"
+#include "query/collections.h"
 #include "query/handle.h"
 #include "serve/server.h"
 #include "store/reader_pool.h"
 #include "sys/runtime.h"
 
+struct gate;
+
 /* What routes may use of the server. */
 struct service {
     const struct server_options *options;
     struct runtime *runtime;
+    struct gate *gate;
     struct handles *handles;
     struct json_doc *doc; /* for request bodies; its values last until the next parse */
     size_t body_bytes;    /* of all requests */
@@ -41,10 +46,12 @@ typedef enum rc route_work_fn(struct request *request, struct store *store, stru
 struct route {
     const char *method, *path; /* a GET route answers HEAD too; `{}` in a path is any one part */
     unsigned listeners;        /* where it exists: ON_ALL, ON_MAIN or ON_SOCKET */
+    enum scope scope;          /* what a visitor must have; SCOPE_ANYONE: nothing */
     route_fn *begin;
     route_work_fn *work; /* NULL: needs no store, `begin` answers */
     route_fn *finish;
     bool while_draining; /* answers even then */
+    size_t body_max;     /* bytes; 0: LISTENER_BODY_MAX */
 };
 
 struct request {
@@ -52,11 +59,14 @@ struct request {
     struct service *service;
     struct listener *listener;
     struct MHD_Connection *connection;
-    enum listener_kind from; /* the socket is trusted: no token is asked for */
+    enum listener_kind from;
+    unsigned scopes; /* the visitor's */
+    bool bearer;     /* of a token that is known */
     const struct route *route;
     char path_part[64];                   /* what stood where the route has `{}` */
-    uint8_t session[HANDLE_SESSION_SIZE]; /* zero: none was named */
+    uint8_t session[HANDLE_SESSION_SIZE]; /* the one named, else the token's, else zero */
     struct text body;
+    uint64_t body_announced;
     size_t body_seen;       /* bytes that came, kept or not */
     bool body_unkept;       /* all bodies together are too many */
     struct refusal refusal; /* filled by `work` with RC_REJECT */
@@ -66,10 +76,15 @@ struct request {
     bool answered, begun, dispatched, waiting;
     int status; /* 0: not answered */
     bool close; /* the connection ends after it */
-    const char *content_type, *allow, *policy;
+    const char *content_type, *allow, *policy, *challenge;
+    unsigned retry_after_s;
+    bool cors;               /* the answer depends on the page that asks */
+    const char *cors_origin; /* of a page that may use the answer; NULL: none */
     struct text reply;
 };
 
+/* The value of a header, or NULL. */
+const char *request_header(const struct request *request, const char *name);
 /* Begins a reply {"success":true; the caller adds members and calls request_send_json(). */
 void request_begin_json(struct request *request, struct json_writer *writer);
 void request_send_json(struct request *request, struct json_writer *writer);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/backfill.h"
 
+#include "source/backfill_progress.h"
 #include "source/feed_rows.h"
 
 #include <assert.h>
@@ -32,6 +33,7 @@ struct backfill {
     struct quarantine quarantine;
     struct slot slots[BACKFILL_RUNNING_MAX];
     struct backfill_view view;
+    struct backfill_progress progress;
     bool released, stopping;
     bool wanted, picking, planning, plan_wanted;
     uint64_t ended, asked_at_end; /* readings ended; how many when the queue was last asked */
@@ -315,6 +317,7 @@ struct backfill *backfill_new(const struct source_env *env, struct appview *appv
     struct backfill *backfill = memory_new_zeroed(1, sizeof *backfill);
     backfill->env = env;
     quarantine_init(&backfill->quarantine, "feed");
+    backfill_progress_init(&backfill->progress, env);
     backfill->sweep_env = (struct sweep_env){.source = env,
                                              .appview = appview,
                                              .doc = json_doc_new(PAGE_BYTES, JSON_DEPTH_MAX),
@@ -362,6 +365,8 @@ void backfill_look(struct backfill *backfill, int64_t now_us)
     }
     if (backfill->wanted)
         pick(backfill);
+    backfill_progress_look(&backfill->progress, backfill->view.completed + backfill->view.dropped,
+                           backfill->view.running, now_us);
 }
 
 void backfill_stop(struct backfill *backfill)
@@ -374,7 +379,8 @@ void backfill_stop(struct backfill *backfill)
 
 bool backfill_stopped(const struct backfill *backfill)
 {
-    bool idle = backfill->under_way == 0 && !backfill->picking && !backfill->planning;
+    bool idle = backfill->under_way == 0 && !backfill->picking && !backfill->planning &&
+                !backfill->progress.asking;
     for (size_t i = 0; i < BACKFILL_RUNNING_MAX; i++)
         idle =
             idle && (backfill->slots[i].sweep == NULL || feed_sweep_idle(backfill->slots[i].sweep));

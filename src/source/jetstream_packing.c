@@ -117,7 +117,8 @@ void jetstream_packing_choose(struct jetstream_packing *packing, struct jetstrea
         return;
     packing->current = v2 ? packing->v2 : packing->v1;
     if (packing->current == NULL && !v2)
-        warn(host, "there is no dictionary for the v1 wire: set jetstream.dictionary_file");
+        warn(host, "there is no dictionary for the v1 wire: set jetstream.dictionary_file, or "
+                   "jetstream.compress to false");
     ask->compress = packing->current != NULL;
     ask->dictionary = packing->current == NULL ? 0 : zstd_decoder_id(packing->current);
 }

@@ -19,8 +19,19 @@
     "WHERE a.did = r.did AND follows.did = r.did AND a.handle IS NOT NULL AND "                    \
     "(a.handle <> follows.handle OR a.display_name IS DISTINCT FROM follows.display_name)"
 
+static const struct condition active = {ACCOUNT_ACTIVE, 1};
+
 /* clang-format off */
 static const struct statement statements[] = {
+    /* Back again: what it shared while away, and before, is to be read. Not for what was heard
+     * already, and comes once more in a replay. */
+    {.kind = RECORD_ACCOUNT, .only = &active, .sql =
+     "INSERT INTO backfill_queue (actor_did, priority, since_us, reason, next_us, queued_us, "
+     "asked_us) SELECT r.did, 1, r.at_us - 86400000000, 'the account is active again', r.at_us, "
+     "r.at_us, r.at_us {rows with} circle c WHERE c.did = r.did AND NOT EXISTS "
+     "(SELECT 1 FROM actors a WHERE a.did = r.did AND a.status_us >= r.at_us) "
+     "ON CONFLICT (actor_did) DO UPDATE SET " QUEUE_LESSER("priority") ", "
+     QUEUE_LESSER("next_us")},
     {.kind = RECORD_ACCOUNT, .sql =
      "INSERT INTO standing (actor) SELECT a.id {rows with} actors a WHERE a.did = r.did "
      "AND a.active <> r.active AND (a.status_us IS NULL OR r.at_us >= a.status_us) "

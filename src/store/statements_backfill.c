@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/statement.h"
 
-#define LESSER(column)                                                                             \
-    column " = CASE WHEN excluded." column " < backfill_queue." column " THEN excluded." column    \
-           " ELSE backfill_queue." column " END"
 /* The reading of a record's account reaches over the whole gap and began when it was known. */
 #define COVERS(gap) "r.since_us <= " gap ".from_us AND r.next_us >= " gap ".detected_us"
 
@@ -14,21 +11,16 @@
 static const struct condition ask = {BACKFILL_OP, BACKFILL_OP_ASK},
                               move = {BACKFILL_OP, BACKFILL_OP_MOVE},
                               done = {BACKFILL_OP, BACKFILL_OP_DONE},
-                              drop = {BACKFILL_OP, BACKFILL_OP_DROP}, active = {ACCOUNT_ACTIVE, 1};
+                              drop = {BACKFILL_OP, BACKFILL_OP_DROP};
 
 /* clang-format off */
 static const struct statement statements[] = {
-    {.kind = RECORD_ACCOUNT, .only = &active, .sql = /* what it shared while away, and before */
-     "INSERT INTO backfill_queue (actor_did, priority, since_us, reason, next_us, queued_us, "
-     "asked_us) SELECT r.did, 1, r.at_us - 86400000000, 'the account is active again', r.at_us, "
-     "r.at_us, r.at_us {rows with} circle c WHERE c.did = r.did "
-     "ON CONFLICT (actor_did) DO UPDATE SET " LESSER("priority") ", " LESSER("next_us")},
     {.kind = RECORD_BACKFILL, .only = &ask, .each = true, .sql =
      "INSERT INTO backfill_queue (actor_did, priority, since_us, sweep, reason, next_us, "
      "queued_us, asked_us) SELECT r.did, r.priority, r.since_us, r.sweep, r.reason, "
      "coalesce(r.next_us, r.at_us), r.at_us, 0 {rows} WHERE true "
-     "ON CONFLICT (actor_did) DO UPDATE SET " LESSER("priority") ", " LESSER("since_us") ", "
-     LESSER("next_us") ", reason = excluded.reason"},
+     "ON CONFLICT (actor_did) DO UPDATE SET " QUEUE_LESSER("priority") ", "
+     QUEUE_LESSER("since_us") ", " QUEUE_LESSER("next_us") ", reason = excluded.reason"},
     {.kind = RECORD_BACKFILL, .only = &move, .each = true, .sql =
      "UPDATE backfill_queue SET sweep = r.sweep, attempts = r.attempts, next_us = r.next_us, "
      "reason = coalesce(r.reason, backfill_queue.reason) {rows} "
@@ -104,8 +96,9 @@ static const struct statement gap_statements[] = {
      "asked_us) SELECT s.actor_did, 0, min(g.from_us) - 60000000, 'a gap of the firehose', "
      "min(g.detected_us), min(g.detected_us), max(g.detected_us) FROM gaps g "
      "JOIN gap_sweep s ON s.gap_id = g.id WHERE " OPENED_NOW " GROUP BY s.actor_did "
-     "ON CONFLICT (actor_did) DO UPDATE SET priority = 0, " LESSER("since_us") ", "
-     LESSER("next_us") ", sweep = NULL, reason = excluded.reason, asked_us = excluded.asked_us"},
+     "ON CONFLICT (actor_did) DO UPDATE SET priority = 0, " QUEUE_LESSER("since_us") ", "
+     QUEUE_LESSER("next_us") ", sweep = NULL, reason = excluded.reason, "
+     "asked_us = excluded.asked_us"},
 };
 /* clang-format on */
 

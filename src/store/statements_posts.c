@@ -9,8 +9,11 @@
 #define SUBJECT_OF_RECORD                                                                          \
     "b.did = r.subject_did AND s.actor = b.id AND s.collection = r.subject_collection "            \
     "AND s.rkey = r.subject_rkey"
-/* Rows that this commit wrote over: they were there before its first ingest number. */
-#define REWRITTEN "p.seq = {seq} AND p.n < (SELECT next_n FROM engine WHERE id = 1)"
+/* Rows that this commit wrote; of others it only put the time right. */
+#define WRITTEN   "p.seq = {seq} AND p.late_seq IS DISTINCT FROM {seq}"
+#define PUT_RIGHT "p.seq = {seq} AND p.late_seq = {seq}"
+/* They were there before its first ingest number. */
+#define REWRITTEN WRITTEN " AND p.n < (SELECT next_n FROM engine WHERE id = 1)"
 /* A version that came live wins by its rev. What a feed shows has none: it fills what is missing,
  * follows other feeds, and corrects a live version only if nothing newer than the reading came in
  * since. Of a post kept only for its links a feed's is always the better one. */
@@ -21,12 +24,10 @@
     "AND excluded.cid IS DISTINCT FROM post.cid "                                                  \
     "AND (post.rev IS NULL OR post.seq <= excluded.asof_seq))"
 
-/* An older version that came late, alone or folded with the stored one: it is not stored, but it
- * was witnessed first. */
-#define WITNESSED_EARLIER                                                                          \
-    POST_OF_RECORD " AND r.rev <= p.rev AND r.shared_us < p.shared_us AND NOT EXISTS "             \
-                   "(SELECT 1 FROM tombstones t WHERE t.collection = 'posts' "                     \
-                   "AND t.key = " POST_KEY " AND t.rev >= r.rev)"
+/* A version that came late, older than what is stored or the same again: it is not stored, but it
+ * may have been witnessed first. */
+#define LATE        "excluded.rev <= post.rev"
+#define TAKE(field) field " = CASE WHEN " LATE " THEN post." field " ELSE excluded." field " END, "
 
 static const struct condition put = {POST_OP, POST_OP_PUT}, removal = {POST_OP, POST_OP_DELETE};
 
@@ -54,18 +55,13 @@ static const struct statement statements[] = {
      "INSERT INTO touched_posts (n, subject_n, own) SELECT d.n, NULL, 0 "
      "{rows with} actors a CROSS JOIN post p CROSS JOIN post d "
      "WHERE " REMOVABLE " AND d.subject = 'at://' || " POST_KEY " ON CONFLICT (n) DO NOTHING"},
+    /* That one keeps the record from coming back; this one tells who follows the rows. */
+    {.kind = RECORD_POST, .only = &removal, .sql =
+     "INSERT INTO tombstones (collection, key, rev, n, seq, at_us) "
+     "SELECT 'posts.n', CAST(p.n AS TEXT), '', p.n, {seq}, r.shared_us "
+     "{rows with} actors a, post p WHERE " REMOVABLE " ON CONFLICT (collection, key) DO NOTHING"},
     {.kind = RECORD_POST, .only = &removal, .sql =
      "DELETE FROM post WHERE n IN (SELECT p.n {rows with} actors a, post p WHERE " REMOVABLE ")"},
-    {.kind = RECORD_POST, .only = &put, .sql =
-     "INSERT INTO touched_shares (link_id, actor) SELECT l.link_id, l.actor "
-     "{rows with} actors a CROSS JOIN post p CROSS JOIN post_links l "
-     "WHERE " WITNESSED_EARLIER " AND l.post_id = p.n AND l.actor IS NOT NULL "
-     "ON CONFLICT (link_id, actor) DO NOTHING"},
-    {.kind = RECORD_POST, .only = &put, .sql =
-     "UPDATE post SET shared_us = (SELECT min(r.shared_us) {rows with} actors a "
-     "WHERE a.id = post.actor AND a.did = r.did AND r.collection = post.collection "
-     "AND r.rkey = post.rkey) WHERE n IN "
-     "(SELECT p.n {rows with} actors a CROSS JOIN post p WHERE " WITNESSED_EARLIER ")"},
     {.kind = RECORD_POST, .only = &put, .sql =
      "INSERT INTO post (n, seq, actor, collection, rkey, kind, rev, shared_us, created_us, body, "
      "subject, cid, asof_seq, lent) "
@@ -76,12 +72,14 @@ static const struct statement statements[] = {
      "AND t.key = " POST_KEY " AND (t.rev >= r.rev OR (r.rev IS NULL AND NOT EXISTS "
      "(SELECT 1 FROM post p WHERE " POST_OF_RECORD " AND p.rev > t.rev)))) "
      "ON CONFLICT (actor, collection, rkey) DO UPDATE SET seq = excluded.seq, "
-     "rev = coalesce(excluded.rev, post.rev), kind = excluded.kind, "
-     "created_us = excluded.created_us, body = excluded.body, subject = excluded.subject, "
-     "cid = excluded.cid, asof_seq = excluded.asof_seq, lent = excluded.lent, "
+     "rev = CASE WHEN excluded.rev > post.rev OR post.rev IS NULL THEN excluded.rev "
+     "ELSE post.rev END, " TAKE("kind") TAKE("created_us") TAKE("body") TAKE("subject")
+     TAKE("cid") TAKE("asof_seq") TAKE("lent")
+     "late_seq = CASE WHEN " LATE " THEN excluded.seq END, "
      "shared_us = CASE WHEN excluded.shared_us < post.shared_us "
      "OR (post.kind = 2 AND excluded.kind < 2) "
-     "THEN excluded.shared_us ELSE post.shared_us END WHERE " ACCEPTED},
+     "THEN excluded.shared_us ELSE post.shared_us END "
+     "WHERE (" LATE " AND excluded.shared_us < post.shared_us) OR " ACCEPTED},
     {.after = 1U << RECORD_POST, .sql =
      "INSERT INTO touched_posts (n, subject_n, own) SELECT p.n, NULL, 1 FROM post p "
      "WHERE " REWRITTEN " ON CONFLICT (n) DO UPDATE SET own = 1"},
@@ -90,21 +88,25 @@ static const struct statement statements[] = {
      "{rows with} actors a CROSS JOIN post p LEFT JOIN actors b ON b.did = r.subject_did "
      "LEFT JOIN post s ON s.actor = b.id AND s.collection = r.subject_collection "
      "AND s.rkey = r.subject_rkey WHERE " POST_OF_RECORD
-     " AND p.seq = {seq} ON CONFLICT (n) DO UPDATE SET subject_n = excluded.subject_n"},
+     " AND " WRITTEN " ON CONFLICT (n) DO UPDATE SET subject_n = excluded.subject_n"},
     /* A subject that nobody has told us of is fetched, unless it is known to be gone. */
     {.kind = RECORD_POST, .only = &put, .has = POST_SUBJECT, .sql =
      "INSERT INTO owed (id, source, stream, item, state, reason, next_us, since_us, seq) "
      "SELECT r.n, 'appview', 'posts', r.subject, 'owed', 'reposted or quoted, not yet read', "
      "r.shared_us, r.shared_us, {seq} {rows with} actors a CROSS JOIN post p "
      "WHERE r.subject_collection = 'app.bsky.feed.post' AND r.kind < 2 AND " POST_OF_RECORD
-     " AND p.seq = {seq} AND NOT EXISTS (SELECT 1 FROM actors b CROSS JOIN post s "
+     " AND " WRITTEN " AND NOT EXISTS (SELECT 1 FROM actors b CROSS JOIN post s "
      "WHERE " SUBJECT_OF_RECORD ") AND NOT EXISTS (SELECT 1 FROM tombstones t "
      "WHERE t.collection = 'posts' AND t.key = " SUBJECT_KEY ") "
      "ON CONFLICT (source, stream, item) DO NOTHING"},
+    {.after = 1U << RECORD_POST, .sql =
+     "INSERT INTO touched_shares (link_id, actor) SELECT l.link_id, l.actor "
+     "FROM post p CROSS JOIN post_links l WHERE " PUT_RIGHT " AND l.post_id = p.n "
+     "AND l.actor IS NOT NULL ON CONFLICT (link_id, actor) DO NOTHING"},
     {.kind = RECORD_POST, .only = &put, .sql =
      "UPDATE follows SET last_seen_at = {time m.seen_us} "
      "FROM (SELECT r.did AS did, max(r.shared_us) AS seen_us {rows} WHERE r.kind < 2 "
-     "GROUP BY r.did) m WHERE follows.did = m.did "
+     "AND EXISTS (SELECT 1 FROM follows) GROUP BY r.did) m WHERE follows.did = m.did "
      "AND (follows.last_seen_at IS NULL OR follows.last_seen_at < {time m.seen_us})"},
 };
 /* clang-format on */

@@ -31,6 +31,13 @@ enum postgres_oid {
     OID_NUMERIC = 1700,
 };
 
+static const char *const column_types[] = {[CONFIG_FIELD_TEXT] = "TEXT COLLATE \"C\"",
+                                           [CONFIG_FIELD_INT] = "BIGINT",
+                                           [CONFIG_FIELD_FLOAT] = "DOUBLE PRECISION",
+                                           [CONFIG_FIELD_BOOL] = "BIGINT",
+                                           [CONFIG_FIELD_TIME] = "BIGINT",
+                                           [CONFIG_FIELD_JSON] = "TEXT COLLATE \"C\""};
+
 static struct store_postgres *of(struct store *store)
 {
     assert(store != NULL && store->ops == &store_postgres_ops);
@@ -89,18 +96,25 @@ static enum rc refuse_second(struct store_postgres *store, struct err *err)
 /* The writer's statements start from the few rows of one commit and find everything else by its
  * key, in the order in which they name their tables. A server that guesses otherwise, from what a
  * table held when it looked, would read whole tables; and what it thinks of such plans' cost would
- * have them compiled. */
+ * have them compiled. One plan serves all commits: it does not depend on their values. */
 #define PLAN_BY_INDEX                                                                              \
     "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = "  \
-    "off"
+    "off; SET plan_cache_mode = force_generic_plan"
+#define QUIET "SET client_min_messages = warning"
 
 static enum rc dial(struct store_postgres *store, struct err *err)
 {
-    bool writer = store->mode == STORE_WRITE;
+    static const char *const set_ups[] = {
+        [STORE_READ] = "SET default_transaction_read_only = on",
+        [STORE_WRITE] = QUIET ";" PLAN_BY_INDEX,
+        [STORE_BUILD] = QUIET,
+        [STORE_BESIDE] = "SET synchronous_commit = off;" PLAN_BY_INDEX,
+    };
     const char *names[] = {
         "application_name", "connect_timeout",      "tcp_user_timeout", "keepalives_idle",
         "client_encoding",  "target_session_attrs", "dbname",           NULL};
-    const char *values[] = {"tidemark", "10", "15000", "10", "UTF8", writer ? "read-write" : "any",
+    const char *values[] = {"tidemark", "10",   "15000",
+                            "10",       "UTF8", store->mode == STORE_READ ? "any" : "read-write",
                             store->url, NULL};
     if (store->connection != NULL)
         PQfinish(store->connection);
@@ -112,11 +126,8 @@ static enum rc dial(struct store_postgres *store, struct err *err)
         abort();
     if (PQstatus(store->connection) != CONNECTION_OK)
         return postgres_fail(store, NULL, "cannot connect", err);
-    enum rc rc = run_plain(store,
-                           writer ? "SET client_min_messages = warning;" PLAN_BY_INDEX
-                                  : "SET default_transaction_read_only = on",
-                           "cannot set up the connection", err);
-    if (rc == RC_OK && writer)
+    enum rc rc = run_plain(store, set_ups[store->mode], "cannot set up the connection", err);
+    if (rc == RC_OK && store->mode == STORE_WRITE)
         rc = take_lock(store, err);
     return rc;
 }
@@ -185,6 +196,13 @@ static enum rc run_script(struct store *base, const char *sql, struct err *err)
     return rc;
 }
 
+static enum rc run_build(struct store *base, const char *sql, struct err *err)
+{
+    struct store_postgres *store = of(base);
+    assert(store->mode == STORE_BUILD && base->patient);
+    return run_plain(store, sql, "cannot build", err);
+}
+
 /* ?1 becomes $1, outside of quotes. */
 static void translate(const char *sql, struct text *out)
 {
@@ -239,15 +257,15 @@ static enum rc send_query(struct store_postgres *store, const char *sql, const s
                           size_t count, struct err *err)
 {
     struct text text = {0};
-    Oid types[QUERY_COLUMNS_MAX];
-    const char *values[QUERY_COLUMNS_MAX];
-    int lengths[QUERY_COLUMNS_MAX], formats[QUERY_COLUMNS_MAX];
-    uint64_t numbers[QUERY_COLUMNS_MAX];
+    Oid types[STORE_PARAMS_MAX];
+    const char *values[STORE_PARAMS_MAX];
+    int lengths[STORE_PARAMS_MAX], formats[STORE_PARAMS_MAX];
+    uint64_t numbers[STORE_PARAMS_MAX];
     static const Oid oids[] = {[FIELD_INT] = OID_INT8,
                                [FIELD_TEXT] = OID_TEXT,
                                [FIELD_BLOB] = OID_BYTEA,
                                [FIELD_REAL] = OID_FLOAT8};
-    assert(count <= QUERY_COLUMNS_MAX);
+    assert(count <= STORE_PARAMS_MAX);
     for (size_t i = 0; i < count; i++) {
         bool number = params[i].type == FIELD_INT || params[i].type == FIELD_REAL;
         if (number) {
@@ -299,7 +317,7 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
 {
     struct store_postgres *store = of(base);
     struct field columns[QUERY_COLUMNS_MAX];
-    if (store->mode == STORE_READ &&
+    if (store->mode != STORE_WRITE &&
         (PQstatus(store->connection) == CONNECTION_BAD || store->lost)) {
         enum rc redial = dial(store, err);
         if (redial != RC_OK)
@@ -371,12 +389,15 @@ const struct store_ops store_postgres_ops = {
     .name = "postgres",
     .migrations = migrations_postgres,
     .size_sql = "SELECT pg_database_size(current_database())",
+    .column_types = column_types,
+    .null_first = " NULLS FIRST",
     .open = open_postgres,
     .close = close_postgres,
     .script = run_script,
     .query = run_query,
     .write = postgres_write,
     .position = read_position,
+    .build = run_build,
     .backup = refuse_backup,
     .writer = look_for_writer,
 };

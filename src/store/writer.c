@@ -4,6 +4,7 @@
 #include "store/committer.h"
 #include "sys/clock.h"
 #include "sys/crashpoint.h"
+#include "sys/log.h"
 #include "sys/metrics.h"
 #include "sys/thread.h"
 #include "sys/thread_queue.h"
@@ -49,16 +50,49 @@ static void answer(struct writer *writer, struct batch *batches, enum rc rc)
     while (batches != NULL) {
         struct batch *next = batches->next;
         batches->next = NULL;
-        writer->state.records += rc == RC_OK ? batches->record_count : 0;
-        if (rc == RC_OK)
+        enum rc mine = rc == RC_OK && batches->refused ? RC_REJECT : rc;
+        writer->state.records += mine == RC_OK ? batches->record_count : 0;
+        batches->seq = writer->committer.position.commit_seq;
+        if (mine == RC_OK)
             observe_latency(writer, batches);
-        batches->committed(batches->courier, batches, rc);
+        batches->committed(batches->courier, batches, mine);
         batches = next;
     }
 }
 
+/* The first position that the commit moves, and how many it moves; NULL: none. */
+static const struct record *find_cursor(const struct commit *commit, int64_t *count)
+{
+    const struct record *found = NULL;
+    *count = 0;
+    for (const struct batch *batch = commit->first; batch != NULL; batch = batch->next)
+        for (const struct record *row = batch->first[RECORD_CURSOR]; row != NULL; row = row->next) {
+            found = found == NULL ? row : found;
+            ++*count;
+        }
+    return found;
+}
+
+/* Where streams stand is part of the commit (I2): what could not be written names it. */
+static void say_trouble(const struct writer *writer, const struct err *err)
+{
+    int64_t cursors;
+    const struct record *cursor = find_cursor(writer->committer.commit, &cursors);
+    const struct log_field reason = log_string("reason", err->text);
+    if (cursor == NULL)
+        log_event(LOG_ERROR, "store", "not_written", (struct log_field[]){reason, LOG_END});
+    else
+        log_event(LOG_ERROR, "store", "not_written",
+                  (struct log_field[]){log_text("source", cursor->fields[CURSOR_ROW_SOURCE].b),
+                                       log_text("stream", cursor->fields[CURSOR_ROW_STREAM].b),
+                                       log_int("cursor", cursor->fields[CURSOR_ROW_POSITION].i),
+                                       log_int("cursors", cursors), reason, LOG_END});
+}
+
 static void note_trouble(struct writer *writer, const struct err *err)
 {
+    if (!writer->state.in_trouble && !writer->state.dead)
+        say_trouble(writer, err);
     if (!writer->state.in_trouble)
         writer->state.trouble_since_us = clock_wall_us();
     writer->state.in_trouble = true;
@@ -76,7 +110,7 @@ static void gather(struct writer *writer, struct batch *first)
         struct batch *batch = queue_pop(writer->queue, deadline - clock_mono_us());
         if (batch == NULL)
             return;
-        if (!committer_add(&writer->committer, batch)) {
+        if (batch->errand != NULL || !committer_add(&writer->committer, batch)) {
             writer->held = batch;
             return;
         }
@@ -130,6 +164,8 @@ static void commit_gathered(struct writer *writer)
         crashpoint(CRASH_BEFORE_ACK);
         writer->state.commits++;
         writer->state.last_commit_us = clock_wall_us();
+        if (writer->state.in_trouble)
+            log_event(LOG_INFO, "store", "written_again", NULL);
         writer->state.in_trouble = false;
         writer->state.trouble[0] = '\0';
     } else if (rc != RC_RETRY && !writer->state.dead) {
@@ -140,6 +176,16 @@ static void commit_gathered(struct writer *writer)
     show(writer);
 }
 
+/* It fails for itself: what it needs of the store it says to its owner, not to the writer. */
+static void run_errand(struct writer *writer, struct batch *batch)
+{
+    enum rc rc = writer->state.dead ? RC_FATAL : RC_RETRY;
+    assert(batch->record_count == 0);
+    if (!writer->state.dead && !writer->gave_up)
+        rc = batch->errand(batch->owner, writer->store, &batch->why);
+    batch->committed(batch->courier, batch, rc);
+}
+
 static void write_until_closed(void *arg)
 {
     struct writer *writer = arg;
@@ -148,7 +194,9 @@ static void write_until_closed(void *arg)
         writer->held = NULL;
         if (batch == NULL)
             batch = queue_pop(writer->queue, IDLE_US);
-        if (batch != NULL) {
+        if (batch != NULL && batch->errand != NULL) {
+            run_errand(writer, batch);
+        } else if (batch != NULL) {
             gather(writer, batch);
             commit_gathered(writer);
         } else if (queue_is_closed(writer->queue) && queue_count(writer->queue) == 0) {

@@ -5,10 +5,12 @@
  * Batches come over a bounded queue from both halves, are gathered for at most 20 ms or until 1,000
  * records are there, and are committed in one transaction. What it does in trouble:
  *   busy, disk full, lost server   keeps the batches, tries again after 1 to 30 s, says so in its
- *                                  state; before sending again it asks the store whether the last
- *                                  commit arrived
+ *                                  state and, once, in the log; before sending again it asks the
+ *                                  store whether the last commit arrived
  *   a row the database refuses     quarantines that row, commits the rest
  *   I/O error, corruption, fenced  calls `fatal`: the process ends, a restart recovers
+ * A batch may be an errand instead: something else that only the writing connection can do, done
+ * between two commits.
  * Nothing is acknowledged before it is durable, and nothing is committed after a commit that was
  * given up: its cursors would cover what is not stored (I2).
  *

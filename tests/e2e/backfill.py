@@ -7,6 +7,7 @@ what is found gone in them, on both stores.
 import json
 import os
 import sys
+import time
 from types import SimpleNamespace
 
 
@@ -17,7 +18,10 @@ from daemon_client import wait_until  # noqa: E402
 from fake_appview import FakeAppView, now_us  # noqa: E402
 from feed_bench import FeedBench, HOUR, MINUTE, main, queue_sql, values  # noqa: E402
 from sim_client import Simulator, lines  # noqa: E402
-from truth_compare import begin_before_everything, to_us  # noqa: E402
+from truth_compare import begin_before_everything, last_wanted_us, to_us  # noqa: E402
+
+# The world begins two hours ago, so that no event of a test lies in the future.
+PAST = ("--start-us", str(int((time.time() - 7200) * 1000000)))
 
 
 class Backfill(FeedBench):
@@ -196,17 +200,7 @@ class Backfill(FeedBench):
                            "--retention-hours", "1") as sim:
                 self.migrate(home)
                 begin_before_everything(home, sim)
-                accounts = [json.loads(line) for line in lines(sim.get("/_sim/accounts"))]
-                rows = [(account["did"], account["handle"]) for account in accounts
-                        if account["followed"]]
-                self.run_sql(home, [
-                    f"INSERT INTO follows (did, handle, backfill_completed) SELECT did, handle, "
-                    f"TRUE FROM (VALUES {values(rows)}) AS f(did, handle)"
-                    if home.kind == "postgres" else
-                    "INSERT INTO follows (did, handle, backfill_completed) VALUES "
-                    + values([(*row, 1) for row in rows]),
-                    "INSERT INTO circle (did, degree, sources) VALUES " +
-                    values([(did, 1, 1) for did, _ in rows])])
+                self.follow_in(home, sim)
                 view = SimpleNamespace(address=sim.address)
                 endpoint = f"ws://127.0.0.1:{sim.port}/subscribe"
                 with self.daemon(home, view, endpoint=endpoint) as daemon:
@@ -223,6 +217,48 @@ class Backfill(FeedBench):
                           and (record["kind"] == "post" or record["subject"] in everybody)}
                 self.assertGreater(len(wanted), 300)
                 self.assertEqual(wanted - set(stored), set())
+        self.both_stores(run)
+
+    def follow_in(self, home, sim):
+        """Whom the world's first account follows, their histories read; who they are."""
+        accounts = [json.loads(line) for line in lines(sim.get("/_sim/accounts"))]
+        rows = [(a["did"], a["handle"]) for a in accounts if a["followed"]]
+        self.run_sql(home, ["INSERT INTO follows (did, handle) VALUES " + values(rows),
+                            "UPDATE follows SET backfill_completed = TRUE",
+                            "INSERT INTO circle (did, degree, sources) VALUES " +
+                            values([(did, 1, 1) for did, _ in rows])])
+        return [did for did, _ in rows]
+
+    def test_what_the_host_still_has_is_replayed_and_nobody_is_asked(self):
+        """R001-60: after 4 min 59 s, after exactly 5 min, after an hour. How long it was does not
+        matter, only whether the host still has it."""
+        def run(home):
+            with Simulator(self.sim_program, "--events", "300", *PAST, "--gap-us", "1000",
+                           "--accounts", "60", "--follows", "30") as sim:
+                self.migrate(home)
+                begin_before_everything(home, sim)
+                dids = self.follow_in(home, sim)
+                view = SimpleNamespace(address=sim.address)
+                missed, asked = set(), []
+                for outage_s in (0, 299, 300, 3600):
+                    since = sim.stats()["last_time_us"]
+                    for i, did in enumerate(dids if outage_s else []):
+                        at_us = since + outage_s * 1000000 * (i + 1) // len(dids)
+                        _, body = sim.ask("POST", f"/_sim/act?do=post&did={did}&at_us={at_us}")
+                        missed.add(json.loads(body)["uri"])
+                    end = last_wanted_us(sim)
+                    with self.daemon(home, view, "retention.enabled=false",
+                                     endpoint=f"ws://127.0.0.1:{sim.port}/subscribe") as daemon:
+                        daemon.wait_for(lambda health: (health["cursor_time_us"] or 0) >= end,
+                                        "the replay")
+                        self.assertEqual(missed - set(self.stored(daemon)), set())
+                        self.assertEqual(daemon.walk("gaps"), [])
+                        self.wait_for_queue(daemon, 0)
+                        daemon.stop()
+                    asked.append(sim.stats()["requests"]["GET /xrpc/app.bsky.feed.getAuthorFeed"])
+                self.assertEqual(len(missed), 90)
+                # In the first run somebody came back who had left; then nobody was asked for.
+                self.assertEqual(asked, asked[:1] * 4)
         self.both_stores(run)
 
     def test_a_page_larger_than_a_batch_and_items_nobody_can_read(self):

@@ -26,7 +26,7 @@ from skeleton import (NO_DIFFERENCE, PAST, begin_before_everything, difference, 
                       last_wanted_us, settings, stored_in, truth_of)
 
 EXECUTED = {"sqlite": 0, "postgres": 0}
-LISTS = ("gaps", "owed", "quarantine", "providers", "handles")
+LISTS = ("follows", "gaps", "owed", "quarantine", "providers", "handles")
 READS = (*LISTS, "status", "verify")
 BOTH_CHECKS = {"schema", "engine", "ingest_numbers", "commit_numbers", "coverage", "gaps",
                "tombstones", "post_links", "shares", "share_counts", "share_totals", "standing",
@@ -162,13 +162,6 @@ class Cli(unittest.TestCase):
         self.assertEqual(difference(stored_in(daemon), truth_of(sim)), NO_DIFFERENCE)
 
     # ---- usage ----
-
-    def test_a_setting_without_effect_is_named(self):
-        def run(home):
-            self.assertNotIn("warning", self.tell(home, "config", "check")[1])
-            _, words = self.tell(home, "config", "check", "--set", "serve.tokens_file=tokens")
-            self.assertIn("serve.tokens_file has no effect", words)
-        self.both_stores(run)
 
     def test_wrong_usage_is_told_and_help_is_given(self):
         def run(home):
@@ -336,7 +329,7 @@ class Cli(unittest.TestCase):
                     self.assertRegex(out, r"(?m)^jetstream  live +127")
                     daemon.ask("POST", "/api/data/query-open", {"collection": "posts"})
                     handle, = self.tell_json(home, "handles")
-                    self.assertEqual((handle["collection"], handle["state"]), ("posts", "idle"))
+                    self.assertEqual((handle["collection"], handle["state"]), ("posts", "open"))
                     self.assertIn("nothing to do", self.tell(home, "migrate")[1])
                     daemon.stop()
         self.both_stores(run)

@@ -234,6 +234,31 @@ class Jetstream(unittest.TestCase):
                 self.assertIn("UnknownZstdDictionary", daemon.words())
         self.both_stores(run)
 
+    def test_a_dictionary_is_loaded_once_and_serves_every_message_and_connection(self):
+        """R001-12: the configured file is read at the start and not needed after it; what a host
+        hands out is fetched once."""
+        def run(home):
+            fetches = "GET /xrpc/network.bsky.jetstream.getZstdDictionary"
+            for wire, path in WIRES.items():
+                with Home(home.kind) as fresh, self.simulator(events=300) as sim:
+                    begin_before_everything(fresh, sim)
+                    configured = dictionary_file(fresh, sim)
+                    with Daemon(self.program, fresh, settings(sim, path, configured)) as daemon:
+                        self.check(daemon, sim)
+                        os.remove(configured.split("=")[1])
+                        for times in (1, 2, 3):
+                            sim.arm("name=disconnect&count=1")
+                            sim.step(100)
+                            sim.wait_until(lambda stats: stats["connections_total"] > times)
+                            self.check(daemon, sim, quarantine=0)
+                            self.assertEqual(metric(daemon, "compressed"), 1)
+                        self.assertEqual(sim.fired("disconnect"), 3)
+                        self.assertNotIn("dictionary", daemon.words())
+                        self.assertEqual(sim.stats()["requests"].get(fetches, 0),
+                                         0 if wire == "v1" else 1)
+                        daemon.stop()
+        self.both_stores(run)
+
     def test_frames_that_are_twice_late_or_nonsense_do_no_harm(self):
         """R001-30"""
         plans = {"garbage": "after=20&count=5", "truncate": "after=30&count=4",

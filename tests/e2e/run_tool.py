@@ -133,6 +133,8 @@ class RunTool(unittest.TestCase):
                 self.assertTrue(health["websocket_connected"])
                 seen = run.events(address)
                 wait_until(lambda: run.events(address) > seen + 100, "a stream that goes on")
+                self.assertNotIn("level=warn", run.said())  # nothing here is amiss
+                self.assertIn("tidemark_compressed 1\n", run.get(address, "/metrics")[1])
                 self.end(run, number, code)
 
     def test_a_daemon_that_cannot_start_ends_it_all(self):

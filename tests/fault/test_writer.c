@@ -6,6 +6,7 @@
 #include "store/commit.h"
 #include "store/outbox.h"
 #include "sys/clock.h"
+#include "sys/log.h"
 #include "sys/loop.h"
 
 #include <setjmp.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -168,6 +170,54 @@ static void a_commit_that_did_not_arrive_is_sent_again(void **state)
     assert_int_equal(bench->fake->writes, 5);
     assert_int_equal(bench->fake->kept, 2);
     assert_int_equal(bench->answers->fatals, 0);
+}
+
+static unsigned count_of(const char *words, const char *what)
+{
+    unsigned count = 0;
+    for (; (words = strstr(words, what)) != NULL; words++)
+        count++;
+    return count;
+}
+
+static void add_cursor(struct batch *batch, const char *stream, int64_t position)
+{
+    struct record *row = batch_add(batch, RECORD_CURSOR);
+    assert_non_null(row);
+    assert_true(batch_set_text(batch, row, CURSOR_ROW_SOURCE, bytes_of("jetstream")));
+    assert_true(batch_set_text(batch, row, CURSOR_ROW_STREAM, bytes_of(stream)));
+    batch_set_int(row, CURSOR_ROW_POSITION, position);
+}
+
+/* R003-63: a position that cannot be written fails with all it covers, and people are told once. */
+static void trouble_is_logged_once_with_the_stream_and_its_cursor(void **state)
+{
+    struct bench *bench = *state;
+    struct err err;
+    char path[] = "/tmp/tidemark-writer-XXXXXX", words[4096] = "";
+    close(mkstemp(path));
+    assert_int_equal(log_open(&(struct log_options){.level = LOG_INFO, .file = path}, &err), RC_OK);
+    for (int i = 0; i < 5; i++)
+        bench->fake->fates[i] = FAKE_LOST;
+    bench->fake->fate_count = 5;
+    start(bench);
+    struct batch *batch = fill(bench, 0, 3);
+    add_cursor(batch, "live", 1234567);
+    add_cursor(batch, "other", 8);
+    assert_int_equal(writer_submit(bench->writer, batch), RC_OK);
+    await_retries(bench, 5);
+    assert_true(answers_wait(bench->answers, 1));
+    stop(bench);
+    log_close();
+    FILE *file = fopen(path, "r");
+    assert_true(fread(words, 1, sizeof words - 1, file) > 0);
+    fclose(file);
+    unlink(path);
+    assert_true(answers_are(bench->answers, 1, RC_OK));
+    assert_int_equal(count_of(words, "level=error"), 1);
+    assert_non_null(strstr(words, "component=store source=jetstream stream=live cursor=1234567 "
+                                  "cursors=2 reason=\"told to fail\" msg=not_written"));
+    assert_int_equal(count_of(words, "msg=written_again"), 1);
 }
 
 static void nothing_is_sent_before_the_outcome_is_known(void **state)
@@ -365,6 +415,7 @@ int main(void)
         WITH_WRITER(the_fullest_commit_still_fits),
         WITH_WRITER(a_commit_whose_answer_was_lost_is_not_sent_again),
         WITH_WRITER(a_commit_that_did_not_arrive_is_sent_again),
+        WITH_WRITER(trouble_is_logged_once_with_the_stream_and_its_cursor),
         WITH_WRITER(nothing_is_sent_before_the_outcome_is_known),
         WITH_WRITER(a_writer_that_was_replaced_says_so_once_and_takes_nothing_more),
         WITH_WRITER(a_store_that_jumped_back_or_ahead_is_fatal),

@@ -153,6 +153,8 @@ static void an_older_version_that_comes_late_still_tells_when_it_was_shared(void
     assert_int_equal(number(bench, "SELECT shared_us FROM post"), 100);
     assert_int_equal(number(bench, "SELECT last_us FROM shares"), 100);
     assert_int_equal(number(bench, "SELECT count(*) FROM post_links"), 1);
+    /* Whoever follows the changes hears of the new time. */
+    assert_int_equal(number(bench, "SELECT p.seq - e.commit_seq FROM post p, engine e"), 0);
     /* A replay brings both in one commit. */
     struct news_post other = by_a, other_edit = edit;
     other.rkey = other_edit.rkey = "5";

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #define DESK_T0       INT64_C(1790000000000000) /* wall time when a desk begins */
-#define DESK_SENT_MAX 128
+#define DESK_SENT_MAX 512
 #define DESK_MS       INT64_C(1000)
 
 struct desk_request {

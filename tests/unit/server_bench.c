@@ -78,10 +78,32 @@ static enum rc work_patient(struct request *request, struct store *store, struct
     return RC_OK;
 }
 
+static void begin_large(struct request *request)
+{
+    struct json root;
+    struct json_writer writer;
+    if (!request_parse_body(request, &root))
+        return;
+    request_begin_json(request, &writer);
+    request_send_json(request, &writer);
+}
+
+#define SLOW(where, what)                                                                          \
+    {                                                                                              \
+        .method = "GET", .path = (where), .listeners = ON_MAIN, .scope = SCOPE_READ,               \
+        .begin = begin_slow, .work = (what), .finish = finish_slow                                 \
+    }
+
 static const struct route slow_routes[] = {
-    {"GET", "/slow", ON_MAIN, begin_slow, work_slow, finish_slow, false},
-    {"GET", "/endless", ON_MAIN, begin_slow, work_endless, finish_slow, false},
-    {"GET", "/patient", ON_MAIN, begin_slow, work_patient, finish_slow, false},
+    SLOW("/slow", work_slow),
+    SLOW("/endless", work_endless),
+    SLOW("/patient", work_patient),
+    {.method = "POST",
+     .path = "/large",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_WRITE,
+     .begin = begin_large,
+     .body_max = 16 << 20},
 };
 
 static void make_store(struct bench *bench, unsigned posts)

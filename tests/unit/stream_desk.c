@@ -120,7 +120,8 @@ void stream_desk_begin(struct stream_desk *desk, struct jetstream_options *optio
     *desk = (struct stream_desk){.runtime = {.ops = &ops}, .pool = batch_pool_new(4, 1 << 17)};
     struct source_env env = {
         .runtime = &desk->runtime, .pool = desk->pool, .submit = submit, .submit_arg = desk};
-    options->reconnect_delay_seconds = 1;
+    if (options->reconnect_delay_seconds == 0)
+        options->reconnect_delay_seconds = 1;
     assert_int_equal(jetstream_new(&env, options, &desk->source, &err), RC_OK);
 }
 

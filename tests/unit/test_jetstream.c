@@ -4,6 +4,8 @@
  * were asked. */
 #include "stream_desk.h"
 
+#include "daemon_uptime.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -193,6 +195,47 @@ static void the_second_wire_is_never_sent_a_message(void **state)
     stream_desk_finish(&desk);
 }
 
+/* R001-148 R001-35: a drop each hour, and each time the first attempt to come back is refused. */
+static void a_day_with_a_drop_each_hour_is_up_for_more_than_99_percent(void **state)
+{
+    (void)state;
+    const int64_t second = 1000000, hour = 3600 * second, look = second / 5;
+    struct stream_desk desk;
+    struct uptime uptime = {0};
+    struct source_view view = {0};
+    unsigned answered = 0, drops = 0;
+    int64_t events = 0;
+    bool refuse = false;
+    stream_desk_begin(&desk,
+                      &(struct jetstream_options){.endpoints = {"ws://h" V2 "subscribeEvents"},
+                                                  .reconnect_delay_seconds = 5});
+    stream_desk_start(&desk);
+    for (int64_t passed = 0; passed < 24 * hour; passed += look) {
+        if (desk.dials > answered) {
+            answered = desk.dials;
+            if (drops > 0)
+                assert_int_equal(passed % hour - hour / 2, (refuse ? 5 : 15) * second);
+            refuse ? stream_desk_ended(&desk, 503, "") : stream_desk_opened(&desk);
+            refuse = false;
+        } else if (passed % hour == hour / 2) {
+            stream_desk_ended(&desk, 0, "");
+            refuse = true;
+            drops++;
+        } else if (view.state == SOURCE_LIVE && passed % second == 0) {
+            stream_desk_message(&desk, stream_desk_event(0, ++events));
+        }
+        desk.source->ops->view(desk.source, &view);
+        uptime_tell(&uptime, view.state == SOURCE_LIVE, view.bytes, desk.mono_us + 1);
+        stream_desk_pass(&desk, look);
+    }
+    printf("24 drops in 24 hours: up %.2f %% of the time\n", uptime_percent(&uptime));
+    assert_int_equal(drops, 24);
+    assert_int_equal(desk.dials, 1 + 2 * drops);
+    assert_true(uptime_percent(&uptime) > 99);
+    assert_true(uptime_percent(&uptime) < 100);
+    stream_desk_finish(&desk);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +247,7 @@ int main(void)
         cmocka_unit_test(after_an_event_of_the_future_the_stream_is_asked_where_it_stood),
         cmocka_unit_test(who_is_followed_is_told_on_the_open_connection),
         cmocka_unit_test(the_second_wire_is_never_sent_a_message),
+        cmocka_unit_test(a_day_with_a_drop_each_hour_is_up_for_more_than_99_percent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

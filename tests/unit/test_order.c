@@ -104,6 +104,8 @@ static void a_wrong_order_is_refused_by_name(void **state)
     expect_refusal("[{\"field\":\"sharedAt\",\"direction\":\"up\"}]", REFUSAL_BAD_ORDER);
     expect_refusal("[{\"field\":\"sharedAt\",\"direction\":null}]", REFUSAL_BAD_ORDER);
     expect_refusal("[{\"field\":\"sharedAt\"},{\"field\":\"sharedAt\"}]", REFUSAL_BAD_ORDER);
+    expect_refusal("[{\"field\":\"sharedAt\",\"nulls\":\"lowest\"}]", REFUSAL_BAD_ORDER);
+    expect_refusal("[{\"field\":\"sharedAt\",\"nulls\":null}]", REFUSAL_BAD_ORDER);
     expect_refusal("[{\"field\":\"uri\"}]", REFUSAL_BAD_ORDER);
     expect_refusal("[{\"field\":\"shared_us\"}]", REFUSAL_UNKNOWN_FIELD);
     expect_refusal("[{\"field\":\"t.n; DROP TABLE post\"}]", REFUSAL_UNKNOWN_FIELD);
@@ -116,7 +118,7 @@ static bool indexed(const char *text, uint64_t fixed)
     struct order order;
     struct refusal refusal;
     assert_int_equal(parse(text, &order, &refusal), RC_OK);
-    return order_has_index(posts(), &order, fixed);
+    return order_index(posts(), &order, fixed) != NULL;
 }
 
 static void an_index_serves_its_own_fields_in_one_direction(void **state)
@@ -143,7 +145,7 @@ static void every_built_in_collection_has_an_index_for_its_own_order(void **stat
         const struct collection *collection = collection_find(bytes_of(names[i]));
         assert_non_null(collection);
         order_default(collection, &order);
-        assert_true(order_has_index(collection, &order, 0));
+        assert_non_null(order_index(collection, &order, 0));
         assert_string_equal(order.terms[order.count - 1].sql, collection->n);
         assert_int_equal(collection->page_size, 100);
         assert_string_equal(collection->columns[0].name, "id");
@@ -174,6 +176,45 @@ static void null_is_lowest_and_text_is_compared_by_bytes(void **state)
             assert_int_equal((got > 0) - (got < 0), wanted);
         }
     }
+}
+
+static void nulls_go_where_they_are_told_to(void **state)
+{
+    static const char *const directions[] = {"asc", "desc"}, *const ends[] = {"first", "last"};
+    const struct field null = field_null(FIELD_TEXT), value = field_text(bytes_of("a"));
+    struct order order;
+    struct refusal refusal;
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct text text = {0};
+        text_appendf(&text, "[{\"field\":\"text\",\"direction\":\"%s\",\"nulls\":\"%s\"}]",
+                     directions[i / 2], ends[i % 2]);
+        assert_int_equal(parse(text_string(&text), &order, &refusal), RC_OK);
+        assert_int_equal(order_term_ends_in_nulls(&order.terms[0]), i % 2 == 1);
+        order.count = 1;
+        assert_int_equal(row_key_compare(&order, &null, &value) > 0, i % 2 == 1);
+        assert_int_equal(row_key_compare(&order, &value, &null) > 0, i % 2 == 0);
+        text_free(&text);
+    }
+}
+
+/* An index has its NULLs lowest; where there are none it does not matter. */
+static void an_index_serves_nulls_at_its_own_end_only(void **state)
+{
+    struct order order;
+    const struct collection *links = collection_find(bytes_of("links"));
+    (void)state;
+    int domain = collection_column(links, bytes_of("domain"));
+    order = (struct order){.terms = {{.sql = "t.domain",
+                                      .name = "domain",
+                                      .column = (uint8_t)domain,
+                                      .nullable = true},
+                                     {.sql = "t.id"}},
+                           .count = 2};
+    assert_non_null(order_index(links, &order, 0));
+    order.terms[0].nulls_high = true;
+    assert_null(order_index(links, &order, 0));
+    assert_true(indexed("[{\"field\":\"sharedAt\",\"nulls\":\"last\"}]", 0));
 }
 
 static void a_place_outlives_the_row_it_was_taken_from(void **state)
@@ -219,6 +260,8 @@ int main(void)
         cmocka_unit_test(an_index_serves_its_own_fields_in_one_direction),
         cmocka_unit_test(every_built_in_collection_has_an_index_for_its_own_order),
         cmocka_unit_test(null_is_lowest_and_text_is_compared_by_bytes),
+        cmocka_unit_test(nulls_go_where_they_are_told_to),
+        cmocka_unit_test(an_index_serves_nulls_at_its_own_end_only),
         cmocka_unit_test(a_place_outlives_the_row_it_was_taken_from),
         cmocka_unit_test(a_place_that_is_too_long_is_refused),
     };

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The queue of histories on a scripted machine, where hours pass at once: how many are read at a
+ * time, how long that takes, and what people are told meanwhile. */
+#include "source/backfill.h"
+
+#include "http_desk.h"
+#include "sys/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SECOND       INT64_C(1000000)
+#define MINUTE       (60 * SECOND)
+#define HOUR         (60 * MINUTE)
+#define STEP         (SECOND / 5)
+#define PEOPLE       342
+#define ACCOUNT_US   (34 * SECOND) /* what the reading of one takes */
+#define BATCHES      24
+#define QUESTIONS    4
+#define PICK_COLUMNS 11
+
+struct question {
+    enum { PICK, COUNT, NOBODY } what;
+    int64_t limit;
+    lookup_fn *fn;
+    void *arg;
+};
+
+struct desk {
+    struct http_desk http; /* first: the machine */
+    struct appview *appview;
+    struct source_env env;
+    struct backfill *backfill;
+    char dids[PEOPLE][40];
+    bool done[PEOPLE];
+    size_t left;
+    struct batch *submitted[BATCHES];
+    size_t submitted_count;
+    struct question questions[QUESTIONS];
+    size_t question_count;
+    int64_t due_us[DESK_SENT_MAX]; /* of the answers */
+    size_t timed;                  /* requests that have one */
+    unsigned under_way_max;
+};
+
+/* ---- the store ---- */
+
+static enum rc submit(void *arg, struct batch *batch)
+{
+    struct desk *desk = arg;
+    assert_true(desk->submitted_count < BATCHES);
+    desk->submitted[desk->submitted_count++] = batch;
+    return RC_OK;
+}
+
+static enum rc ask(void *arg, const char *sql, const struct field *params, size_t param_count,
+                   lookup_fn *fn, void *fn_arg)
+{
+    struct desk *desk = arg;
+    assert_true(desk->question_count < QUESTIONS);
+    struct question *question = &desk->questions[desk->question_count++];
+    *question = (struct question){.what = NOBODY, .fn = fn, .arg = fn_arg};
+    if (strcmp(sql, "SELECT count(*) FROM backfill_queue") == 0) {
+        question->what = COUNT;
+    } else if (strstr(sql, "FROM backfill_queue q LEFT JOIN") != NULL) {
+        assert_int_equal(param_count, 3);
+        question->what = PICK;
+        question->limit = params[1].i;
+    }
+    return RC_OK;
+}
+
+static size_t list_queue(const struct desk *desk, int64_t limit, struct field *rows)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < PEOPLE && count < (size_t)limit; i++) {
+        if (desk->done[i])
+            continue;
+        struct field *row = rows + count++ * PICK_COLUMNS;
+        for (size_t k = 0; k < PICK_COLUMNS; k++)
+            row[k] = field_null(FIELD_TEXT);
+        row[0] = field_text(bytes_of(desk->dids[i]));
+        row[1] = field_int(BACKFILL_FOR_START);
+        row[2] = field_int(DESK_T0 - 24 * HOUR);
+        row[4] = row[6] = row[7] = field_int(0); /* attempts, commits, nothing to compare */
+        row[8] = field_int(1);                   /* active */
+    }
+    return count;
+}
+
+static void answer_question(struct desk *desk)
+{
+    struct field rows[2 * BACKFILL_RUNNING_MAX * PICK_COLUMNS];
+    struct question question = desk->questions[--desk->question_count];
+    struct lookup_answer answer = {.fields = rows, .columns = 1};
+    if (question.what == COUNT) {
+        rows[0] = field_int((int64_t)desk->left);
+        answer.rows = 1;
+    } else if (question.what == PICK) {
+        answer.columns = PICK_COLUMNS;
+        answer.rows = list_queue(desk, question.limit, rows);
+    }
+    question.fn(question.arg, &answer);
+}
+
+static void store(struct desk *desk, struct batch *batch)
+{
+    for (struct record *row = batch->first[RECORD_BACKFILL]; row != NULL; row = row->next) {
+        assert_int_equal(row->fields[BACKFILL_OP].i, BACKFILL_OP_DONE);
+        size_t i = 0;
+        while (!bytes_equal_string(row->fields[BACKFILL_DID].b, desk->dids[i]))
+            i++;
+        assert_false(desk->done[i]); /* nobody is read twice */
+        desk->done[i] = true;
+        desk->left--;
+    }
+    batch->answered(batch->owner, batch, RC_OK);
+}
+
+/* ---- the AppView: every reading is one page, which takes its time ---- */
+
+static void answer_feeds(struct desk *desk)
+{
+    unsigned under_way = 0;
+    for (; desk->timed < desk->http.sent_count; desk->timed++)
+        desk->due_us[desk->timed] = desk->http.mono_us + ACCOUNT_US;
+    for (size_t i = 0; i < desk->http.sent_count; i++)
+        under_way += desk->http.sent[i].done != NULL;
+    if (under_way > desk->under_way_max)
+        desk->under_way_max = under_way;
+    for (size_t i = 0; i < desk->timed; i++)
+        if (desk->http.sent[i].done != NULL && desk->due_us[i] <= desk->http.mono_us)
+            http_desk_answer(&desk->http, i, 200, "{\"feed\":[]}");
+}
+
+static void settle(struct desk *desk)
+{
+    do {
+        if (desk->question_count > 0)
+            answer_question(desk);
+        else if (desk->submitted_count > 0)
+            store(desk, desk->submitted[--desk->submitted_count]);
+        answer_feeds(desk);
+    } while (desk->question_count > 0 || desk->submitted_count > 0);
+}
+
+/* ---- the backfill ---- */
+
+static void begin(struct desk *desk, size_t people, uint32_t workers)
+{
+    struct err err;
+    const char *endpoint = "http://a";
+    *desk = (struct desk){.left = people};
+    http_desk_init(&desk->http);
+    struct appview_options options = {
+        .endpoints = &endpoint,
+        .endpoint_count = 1,
+        .asks_max = 64,
+        .pace = {.spacing_ms = 100, .flights_max = workers, .backoff_ms = 1}};
+    assert_int_equal(appview_new(&desk->http.runtime, &options, &desk->appview, &err), RC_OK);
+    desk->env = (struct source_env){.runtime = &desk->http.runtime,
+                                    .pool = batch_pool_new(BATCHES, 65536),
+                                    .submit = submit,
+                                    .submit_arg = desk,
+                                    .ask = ask,
+                                    .ask_arg = desk};
+    for (size_t i = 0; i < PEOPLE; i++) {
+        snprintf(desk->dids[i], sizeof desk->dids[i], "did:plc:%024zu", i);
+        desk->done[i] = i >= people;
+    }
+    desk->backfill = backfill_new(
+        &desk->env, desk->appview,
+        &(struct backfill_settings){
+            .page_size = 50, .running_max = workers, .lookback_us = 24 * HOUR, .follows = true});
+    backfill_release(desk->backfill);
+}
+
+static void live(struct desk *desk)
+{
+    backfill_look(desk->backfill, desk->http.mono_us);
+    settle(desk);
+    http_desk_pass(&desk->http, STEP);
+    settle(desk);
+}
+
+/* Until everybody was read; how long that took. */
+static int64_t work_off(struct desk *desk)
+{
+    while (desk->left > 0) {
+        assert_true(desk->http.mono_us < 5 * HOUR);
+        live(desk);
+    }
+    int64_t took_us = desk->http.mono_us;
+    for (int i = 0; i < 20; i++) /* it finds that nothing is left */
+        live(desk);
+    return took_us;
+}
+
+static void finish(struct desk *desk)
+{
+    backfill_stop(desk->backfill);
+    settle(desk);
+    assert_true(backfill_stopped(desk->backfill));
+    backfill_free(desk->backfill);
+    appview_free(desk->appview);
+    batch_pool_free(desk->env.pool);
+    http_desk_deinit(&desk->http);
+}
+
+/* R001-68: 342 accounts, 34 s each. */
+static void ten_at_a_time_a_cold_start_ends_in_twenty_minutes(void **state)
+{
+    (void)state;
+    struct desk desk;
+    begin(&desk, PEOPLE, 10);
+    int64_t took_us = work_off(&desk);
+    printf("342 accounts, 10 at a time: %.1f minutes\n", (double)took_us / (double)MINUTE);
+    assert_int_equal(desk.under_way_max, 10);
+    assert_true(took_us <= 20 * MINUTE);
+    finish(&desk);
+    begin(&desk, PEOPLE, 1);
+    took_us = work_off(&desk);
+    printf("one at a time: %.2f hours\n", (double)took_us / (double)HOUR);
+    assert_int_equal(desk.under_way_max, 1);
+    assert_true(took_us >= PEOPLE * ACCOUNT_US);
+    assert_true(took_us <= HOUR * 33 / 10);
+    finish(&desk);
+}
+
+/* What the log says of `people` accounts. */
+static void read_log_of(size_t people, uint32_t workers, char *words, size_t size)
+{
+    struct desk desk;
+    struct err err;
+    char path[] = "/tmp/tidemark-backfill-XXXXXX";
+    close(mkstemp(path));
+    assert_int_equal(log_open(&(struct log_options){.level = LOG_INFO, .file = path}, &err), RC_OK);
+    begin(&desk, people, workers);
+    work_off(&desk);
+    finish(&desk);
+    log_close();
+    FILE *file = fopen(path, "r");
+    words[fread(words, 1, size - 1, file)] = '\0';
+    fclose(file);
+    unlink(path);
+}
+
+static unsigned count_of(const char *words, const char *what)
+{
+    unsigned count = 0;
+    for (; (words = strstr(words, what)) != NULL; words++)
+        count++;
+    return count;
+}
+
+static void a_long_reading_is_told_of_each_minute_and_when_it_ends(void **state)
+{
+    (void)state;
+    static char words[65536];
+    read_log_of(PEOPLE, 10, words, sizeof words);
+    unsigned lines = count_of(words, "msg=progress");
+    assert_in_range(lines, 18, 20); /* twenty minutes of them */
+    assert_non_null(strstr(words, "component=backfill done=10 left=332 per_minute=10 "));
+    assert_int_equal(count_of(words, "msg=finished"), 1);
+    assert_non_null(strstr(words, "component=backfill done=342 left=0 per_minute=17 "));
+}
+
+static void many_at_once_are_told_of_by_the_hundred(void **state)
+{
+    (void)state;
+    static char words[65536];
+    read_log_of(PEOPLE, 60, words, sizeof words);
+    unsigned lines = count_of(words, "msg=progress");
+    assert_in_range(lines, 4, 6); /* three and a half minutes, three hundreds */
+    assert_int_equal(count_of(words, "msg=finished"), 1);
+}
+
+static void a_short_reading_is_not_worth_a_word(void **state)
+{
+    (void)state;
+    char words[4096];
+    read_log_of(5, 10, words, sizeof words);
+    assert_string_equal(words, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ten_at_a_time_a_cold_start_ends_in_twenty_minutes),
+        cmocka_unit_test(a_long_reading_is_told_of_each_minute_and_when_it_ends),
+        cmocka_unit_test(many_at_once_are_told_of_by_the_hundred),
+        cmocka_unit_test(a_short_reading_is_not_worth_a_word),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
