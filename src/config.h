@@ -22,7 +22,7 @@ enum config_log_level { CONFIG_LOG_DEBUG, CONFIG_LOG_INFO, CONFIG_LOG_WARN, CONF
 struct config {
     struct {
         int64_t interval_minutes, posts_per_page, initial_lookback_hours, max_retries,
-            retry_backoff_ms, max_pages_per_user;
+            retry_backoff_ms, max_pages_per_user, after_outage_seconds;
     } polling;
     struct {
         const char *endpoint, *fallback_endpoint, *cursor_file, *dictionary_file;

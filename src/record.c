@@ -3,9 +3,10 @@
 
 #include "base/json_write.h"
 
-#define T FIELD_TEXT
-#define I FIELD_INT
-#define B FIELD_BLOB
+#define T  FIELD_TEXT
+#define I  FIELD_INT
+#define B  FIELD_BLOB
+#define T8 T, T, T, T, T, T, T, T
 #define NAMES(...)                                                                                 \
     (const char *const[])                                                                          \
     {                                                                                              \
@@ -56,6 +57,16 @@ const struct record_kind record_kinds[RECORD_ID_COUNT] = {
     [RECORD_DOCUMENT] = {"document", NAMES("uri", "block", "data", "whole", "space"),
                          TYPES(T, I, B, I, T), DOCUMENT_FIELDS, 1, DOCUMENT_WHOLE, -1, -1, false,
                          0},
+    /* Of the columns only the names hold for every row; each has the types of its collection. */
+    [RECORD_ROW] = {"row",
+                    NAMES("act", "collection", "at_us", "key", "digest", "extra", "id", "c0", "c1",
+                          "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9", "c10", "c11", "c12",
+                          "c13", "c14", "c15", "c16", "c17", "c18", "c19", "c20", "c21", "c22",
+                          "c23", "c24", "c25", "c26", "c27", "c28", "c29", "c30", "c31", "c32",
+                          "c33", "c34", "c35", "c36", "c37", "c38", "c39", "c40", "c41", "c42",
+                          "c43", "c44", "c45", "c46"),
+                    TYPES(I, T, I, T, B, T, T, T8, T8, T8, T8, T8, T, T, T, T, T, T, T), ROW_FIELDS,
+                    0, -1, -1, -1, false, 0},
     [RECORD_QUARANTINE] = {"quarantine",
                            NAMES("source", "digest", "provider", "raw", "size", "reason", "at_us"),
                            TYPES(T, B, T, B, I, T, I), QUARANTINE_FIELDS, 2, -1, -1, -1, false, 0},
@@ -112,7 +123,7 @@ void record_print(const struct record *record, struct text *out)
     json_begin_object(&json);
     json_key(&json, "record");
     json_put_cstring(&json, kind->name);
-    for (unsigned i = 0; i < kind->field_count; i++) {
+    for (unsigned i = 0; i < record->field_count; i++) {
         json_key(&json, kind->field_names[i]);
         put_field(&json, &record->fields[i]);
     }

@@ -3,19 +3,18 @@
 
 #include <assert.h>
 
-struct record *batch_add(struct batch *batch, enum record_id id)
+static struct record *add(struct batch *batch, enum record_id id, unsigned field_count)
 {
-    assert(id < RECORD_ID_COUNT);
-    const struct record_kind *kind = &record_kinds[id];
+    assert(id < RECORD_ID_COUNT && field_count <= record_kinds[id].field_count);
     if (batch->record_count == BATCH_RECORDS_MAX)
         return NULL;
     struct record *record =
-        arena_take(&batch->arena, sizeof *record + kind->field_count * sizeof(struct field));
+        arena_take(&batch->arena, sizeof *record + field_count * sizeof(struct field));
     if (record == NULL)
         return NULL;
-    *record = (struct record){.kind = (uint16_t)id, .field_count = kind->field_count};
-    for (unsigned i = 0; i < kind->field_count; i++)
-        record->fields[i] = field_null(kind->field_types[i]);
+    *record = (struct record){.kind = (uint16_t)id, .field_count = (uint16_t)field_count};
+    for (unsigned i = 0; i < field_count; i++)
+        record->fields[i] = field_null(record_kinds[id].field_types[i]);
     if (batch->last[id] == NULL)
         batch->first[id] = record;
     else
@@ -26,10 +25,24 @@ struct record *batch_add(struct batch *batch, enum record_id id)
     return record;
 }
 
+struct record *batch_add(struct batch *batch, enum record_id id)
+{
+    return add(batch, id, record_kinds[id].field_count);
+}
+
+struct record *batch_add_row(struct batch *batch, const enum field_type *columns,
+                             unsigned column_count)
+{
+    struct record *record = add(batch, RECORD_ROW, ROW_COLUMNS + column_count);
+    for (unsigned i = 0; record != NULL && i < column_count; i++)
+        record->fields[ROW_COLUMNS + i] = field_null(columns[i]);
+    return record;
+}
+
 bool batch_set_text(struct batch *batch, struct record *record, unsigned field, struct bytes value)
 {
     assert(field < record->field_count);
-    enum field_type type = record_kinds[record->kind].field_types[field];
+    enum field_type type = record->fields[field].type;
     assert(type == FIELD_TEXT || type == FIELD_BLOB);
     struct bytes copy = arena_copy(&batch->arena, value);
     if (copy.data == NULL && value.data != NULL)
@@ -41,7 +54,7 @@ bool batch_set_text(struct batch *batch, struct record *record, unsigned field, 
 void batch_set_int(struct record *record, unsigned field, int64_t value)
 {
     assert(field < record->field_count);
-    assert(record_kinds[record->kind].field_types[field] == FIELD_INT);
+    assert(record->fields[field].type == FIELD_INT);
     record->fields[field] = field_int(value);
 }
 

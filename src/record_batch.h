@@ -15,7 +15,10 @@
 #include "record.h"
 
 struct batch;
+struct store;
 typedef void batch_fn(void *arg, struct batch *batch, enum rc rc);
+/* Done in place of storing records, between two commits, with the one connection that writes. */
+typedef enum rc batch_errand_fn(void *arg, struct store *store, struct err *err);
 
 struct batch {
     struct batch *next; /* in a queue */
@@ -30,7 +33,12 @@ struct batch {
     uint32_t epoch;      /* and in which epoch it was admitted */
     batch_fn *committed; /* the courier's, called on the writer's thread; only passes it on */
     void *courier;
-    enum rc outcome; /* on its way back */
+    enum rc outcome;         /* on its way back */
+    bool together;           /* all of its records are stored, or none and it is RC_REJECT */
+    bool refused;            /* none is, and ... */
+    struct err why;          /* ... this is why */
+    int64_t seq;             /* of the commit that stored it */
+    batch_errand_fn *errand; /* NULL: it carries records; its argument is `owner` */
     struct batch_pool *pool;
 };
 
@@ -38,6 +46,9 @@ struct batch {
 
 /* Adds a record of `id` with all fields null; NULL when the batch is full. */
 struct record *batch_add(struct batch *batch, enum record_id id);
+/* The same for a row whose columns have these types. */
+struct record *batch_add_row(struct batch *batch, const enum field_type *columns,
+                             unsigned column_count);
 /* Sets a field to a copy of `value` inside the batch; false when the batch is full. */
 must_check bool batch_set_text(struct batch *batch, struct record *record, unsigned field,
                                struct bytes value);

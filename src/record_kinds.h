@@ -22,6 +22,7 @@ enum record_id {
     RECORD_BACKFILL,   /* an account whose history is to be read, or was */
     RECORD_POLL,       /* how far the polling of one account is, as people look it up */
     RECORD_DOCUMENT,   /* what a content address stands for */
+    RECORD_ROW,        /* what a person wrote into a collection of their own, or took out */
     RECORD_QUARANTINE, /* input nobody could use, with its bytes and the reason (I7) */
     RECORD_OWED,       /* work the cursor may pass because this row remembers it */
     RECORD_GAP,        /* an interval that was asked for and not delivered */
@@ -41,6 +42,19 @@ enum {
     DOCUMENT_WHOLE, /* 1: `data` is the document; 0: it could not be had */
     DOCUMENT_SPACE,
     DOCUMENT_FIELDS
+};
+/* The columns follow the id, as many as the collection has and of its types. A collection's shape
+ * is a number; the act is twice that, and one more for a delete. */
+enum {
+    ROW_ACT,
+    ROW_COLLECTION,
+    ROW_AT_US,
+    ROW_KEY,    /* on the first row of a request that must not be done twice; null: on no other */
+    ROW_DIGEST, /* and what that request asked for */
+    ROW_EXTRA,  /* what has no column, a JSON object; null: nothing */
+    ROW_ID,
+    ROW_COLUMNS,
+    ROW_FIELDS = ROW_COLUMNS + 47
 };
 enum {
     QUARANTINE_SOURCE,

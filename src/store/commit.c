@@ -51,7 +51,7 @@ struct batch *commit_take_batches(struct commit *commit)
     }
     commit->first = commit->last = NULL;
     commit->gathered = 0;
-    commit->refused_count = 0;
+    commit->refused_count = commit->refused_batches = 0;
     return batches;
 }
 
@@ -137,6 +137,29 @@ static enum rc refuse(struct commit *commit, struct record *culprit, int64_t now
     return fits ? RC_OK : RC_FATAL;
 }
 
+/* The batch that stands or falls with this record; NULL: the record stands for itself. */
+static struct batch *find_together(const struct commit *commit, const struct record *record)
+{
+    const char *at = (const char *)record;
+    for (struct batch *batch = commit->first; batch != NULL; batch = batch->next)
+        if (batch->together && at >= batch->arena.block &&
+            at < batch->arena.block + batch->arena.used)
+            return batch;
+    return NULL;
+}
+
+static void refuse_together(struct commit *commit, struct batch *batch, const struct err *why)
+{
+    if (batch->refused)
+        return;
+    batch->refused = true;
+    batch->why = *why;
+    commit->refused_batches++;
+    for (enum record_id id = 0; id < RECORD_ID_COUNT; id++)
+        for (struct record *record = batch->first[id]; record != NULL; record = record->next)
+            record->refused = true;
+}
+
 /* Finds, by halving, the records of [lo, hi) the database will not take. */
 static enum rc find_refused(struct commit *commit, size_t lo, size_t hi, struct store *store,
                             int64_t now_us, struct err *err)
@@ -153,6 +176,11 @@ static enum rc find_refused(struct commit *commit, size_t lo, size_t hi, struct 
         return rc != RC_OK ? rc : find_refused(commit, middle, hi, store, now_us, err);
     }
     struct record *culprit = commit->records[lo];
+    struct batch *together = find_together(commit, culprit);
+    if (together != NULL) {
+        refuse_together(commit, together, err);
+        return RC_OK;
+    }
     if (culprit->kind == RECORD_CURSOR || culprit->kind == RECORD_RESET ||
         culprit->kind == RECORD_QUARANTINE)
         return err_wrap(err, RC_REJECT, "the store refuses a %s row",
@@ -172,11 +200,11 @@ enum rc commit_write(struct commit *commit, struct store *store, struct store_po
     /* An older version comes forward when the one that stood for it is refused, and may be refused
      * in its turn; every round puts at least one aside. */
     while (rc == RC_REJECT) {
-        unsigned before = commit->refused_count;
+        unsigned before = commit->refused_count + commit->refused_batches;
         rc = find_refused(commit, 0, commit->begin[RECORD_ID_COUNT], store, now_us, err);
         if (rc != RC_OK)
             return rc;
-        if (commit->refused_count == before)
+        if (commit->refused_count + commit->refused_batches == before)
             return err_wrap(err, RC_FATAL, "the rows are refused together but not one by one");
         lay_out(commit, position);
         rc = store->ops->write(store, commit, err);

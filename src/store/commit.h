@@ -4,7 +4,8 @@
  *
  * Batches are gathered, their records sorted by kind, equal identities folded into one, ingest
  * numbers given; then the whole goes to the store at once. A row the database refuses is found by
- * halving, put into quarantine in the same transaction, and the rest goes on (I7).
+ * halving, put into quarantine in the same transaction, and the rest goes on (I7). A batch whose
+ * records are stored together or not at all is left out whole instead, for its owner is told.
  *
  * Always holds: records[begin[k] .. begin[k+1]) are those of kind k, none of them folded; `seq` is
  * the number this commit will have, one more than the store's last.
@@ -29,7 +30,7 @@ struct commit {
     size_t gathered;
     struct batch *first, *last;
     struct batch refused[COMMIT_REFUSED_BATCHES]; /* the quarantine rows a commit makes itself */
-    unsigned refused_count;
+    unsigned refused_count, refused_batches;
 };
 
 struct commit *commit_new(void);

@@ -2,6 +2,7 @@
 #include "store/statement.h"
 
 #include "store/commit.h"
+#include "store/row_table.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -9,13 +10,13 @@
 
 /* What others refer to comes first, cursors last. */
 static const struct statement_group *const groups[] = {
-    &statements_accounts,  &statements_posts,   &statements_links,     &statements_cards,
-    &statements_shares,    &statements_follows, &statements_backfill,  &statements_content,
-    &statements_retention, &statements_engine,  &statements_gap_sweep,
+    &statements_accounts, &statements_posts,     &statements_links,    &statements_cards,
+    &statements_shares,   &statements_follows,   &statements_backfill, &statements_content,
+    &statements_rows,     &statements_retention, &statements_engine,   &statements_gap_sweep,
 };
 #define GROUP_COUNT (sizeof groups / sizeof groups[0])
 
-size_t statement_count(void)
+static size_t count_constant(void)
 {
     size_t count = 0;
     for (size_t i = 0; i < GROUP_COUNT; i++)
@@ -24,13 +25,20 @@ size_t statement_count(void)
     return count;
 }
 
-const struct statement *statement_at(size_t which)
+size_t statement_count(const struct row_tables *declared)
+{
+    return count_constant() + (declared == NULL ? 0 : declared->count * ROW_TABLE_STATEMENTS);
+}
+
+const struct statement *statement_at(const struct row_tables *declared, size_t which)
 {
     size_t group = 0;
+    assert(which < statement_count(declared));
     while (group < GROUP_COUNT && which >= groups[group]->count)
         which -= groups[group++]->count;
-    assert(group < GROUP_COUNT);
-    return &groups[group]->statements[which];
+    if (group < GROUP_COUNT)
+        return &groups[group]->statements[which];
+    return &declared->items[which / ROW_TABLE_STATEMENTS]->statements[which % ROW_TABLE_STATEMENTS];
 }
 
 static bool concerns(const struct statement *statement, const struct record *record)
@@ -84,7 +92,7 @@ static size_t collect_fields(const struct statement *statement, uint8_t *params)
     for (const char *at = statement->sql; (at = strstr(at, "r.")) != NULL; at += 2) {
         if (at > statement->sql && (isalnum((unsigned char)at[-1]) || at[-1] == '_'))
             continue;
-        size_t len = strspn(at + 2, "abcdefghijklmnopqrstuvwxyz_");
+        size_t len = strspn(at + 2, "abcdefghijklmnopqrstuvwxyz_0123456789");
         uint8_t field = find_field(kind, bytes_make(at + 2, len));
         if (count == 0 || memchr(params, field, count) == NULL) {
             assert(count + 1 < STATEMENT_PARAMS_MAX);
@@ -99,22 +107,27 @@ static const char *field_name(const struct record_kind *kind, uint8_t field)
     return field == PARAM_N ? "n" : kind->field_names[field];
 }
 
-static const char *array_type(const struct record_kind *kind, uint8_t field)
+static const char *array_type(const struct statement *statement, uint8_t field)
 {
     static const char *const names[] = {[FIELD_INT] = "int8[]",
                                         [FIELD_TEXT] = "text[]",
                                         [FIELD_BLOB] = "bytea[]",
                                         [FIELD_REAL] = "float8[]"};
-    return field == PARAM_N ? "int8[]" : names[kind->field_types[field]];
+    if (field == PARAM_N)
+        return names[FIELD_INT];
+    if (statement->columns != NULL && field >= ROW_COLUMNS)
+        return names[statement->columns[field - ROW_COLUMNS]];
+    return names[record_kinds[statement->kind].field_types[field]];
 }
 
 /* `{rows}` for PostgreSQL. */
-static void append_arrays(const struct record_kind *kind, struct text *sql, const uint8_t *params,
-                          size_t count)
+static void append_arrays(const struct statement *statement, struct text *sql,
+                          const uint8_t *params, size_t count)
 {
+    const struct record_kind *kind = &record_kinds[statement->kind];
     text_append_string(sql, "FROM unnest(");
     for (size_t i = 0; i < count; i++)
-        text_appendf(sql, "%s$%zu::%s", i > 0 ? ", " : "", i + 1, array_type(kind, params[i]));
+        text_appendf(sql, "%s$%zu::%s", i > 0 ? ", " : "", i + 1, array_type(statement, params[i]));
     text_append_string(sql, ") AS r(");
     for (size_t i = 0; i < count; i++)
         text_appendf(sql, "%s%s", i > 0 ? ", " : "", field_name(kind, params[i]));
@@ -137,15 +150,17 @@ static const char *append_time(const char *at, enum dialect dialect, struct text
 }
 
 /* Appends what stands at `at` and returns what follows it. */
-static const char *expand_one(const char *at, const struct record_kind *kind, enum dialect dialect,
-                              struct text *sql, const uint8_t *params, size_t fields)
+static const char *expand_one(const char *at, const struct statement *statement,
+                              enum dialect dialect, struct text *sql, const uint8_t *params,
+                              size_t fields)
 {
     bool with = strncmp(at, "{rows with}", 11) == 0;
     if (with || strncmp(at, "{rows}", 6) == 0) {
         if (dialect == DIALECT_POSTGRES)
-            append_arrays(kind, sql, params, fields);
+            append_arrays(statement, sql, params, fields);
         else
-            text_appendf(sql, "FROM " STATEMENT_ROWS_PREFIX "%s r", kind->name);
+            text_appendf(sql, "FROM " STATEMENT_ROWS_PREFIX "%s r",
+                         record_kinds[statement->kind].name);
         if (with)
             text_append_string(sql, " CROSS JOIN"); /* SQLite: the records are the outer loop */
         return at + (with ? 11 : 6);
@@ -166,7 +181,7 @@ size_t statement_expand(const struct statement *statement, enum dialect dialect,
     size_t fields = collect_fields(statement, params);
     text_clear(sql);
     for (const char *at = statement->sql; *at != '\0';)
-        at = expand_one(at, &record_kinds[statement->kind], dialect, sql, params, fields);
+        at = expand_one(at, statement, dialect, sql, params, fields);
     if (dialect == DIALECT_SQLITE)
         fields = 0;
     if (strstr(statement->sql, "{seq}") == NULL)

@@ -17,8 +17,8 @@
 
 #include "record.h"
 
-#define STATEMENTS_MAX       160
-#define STATEMENT_PARAMS_MAX 24
+#define STATEMENTS_MAX       160 /* of those that are always there */
+#define STATEMENT_PARAMS_MAX 64
 /* With a kind's name: the table of its records on SQLite. */
 #define STATEMENT_ROWS_PREFIX "tidemark_rows_"
 #define PARAM_N               254 /* the record's ingest number */
@@ -50,6 +50,7 @@ struct statement {
     uint8_t has;                  /* only records in which this field is not null; 0: all */
     bool each;                    /* record by record: later ones must see what earlier ones did */
     uint32_t after;               /* a bit per kind; 0: it is about the records of `kind` */
+    const enum field_type *columns; /* of the rows it is about; NULL: it is about other records */
     const char *sql;
 };
 
@@ -60,11 +61,15 @@ struct statement_group {
 
 extern const struct statement_group statements_accounts, statements_posts, statements_links,
     statements_cards, statements_shares, statements_follows, statements_backfill,
-    statements_content, statements_retention, statements_engine, statements_gap_sweep;
+    statements_content, statements_rows, statements_retention, statements_engine,
+    statements_gap_sweep;
 
-size_t statement_count(void);
-/* In the order in which a commit runs them. */
-const struct statement *statement_at(size_t which);
+struct row_tables;
+
+/* In the order in which a commit runs them: first those that are always there, then those of the
+ * declared collections. A statement keeps its place when more are declared. */
+size_t statement_count(const struct row_tables *declared);
+const struct statement *statement_at(const struct row_tables *declared, size_t which);
 
 /* Gathers the commit's records the statement is about; returns how many runs of it they make up,
  * taken together: their number, or 1 for a statement that reads none. */

@@ -30,6 +30,9 @@ static const struct statement statements[] = {
      "DELETE FROM tombstones WHERE (collection, key) IN (SELECT t.collection, t.key {rows with} "
      OLD_TOMBSTONES ")"},
     {.kind = RECORD_PRUNE, .sql =
+     "DELETE FROM request_keys WHERE (collection, key) IN (SELECT k.collection, k.key {rows with} "
+     "request_keys k WHERE k.at_us < r.tombstones_us ORDER BY k.at_us LIMIT 500)"},
+    {.kind = RECORD_PRUNE, .sql =
      "DELETE FROM gaps WHERE id IN (SELECT g.id {rows with} gaps g "
      "WHERE g.closed_us < r.gaps_us ORDER BY g.closed_us LIMIT 500)"},
     {.kind = RECORD_PRUNE, .sql =

@@ -18,10 +18,12 @@
 #include "store/migration.h"
 
 struct commit;
+struct row_tables;
 
 #define STORE_PARAMS_MAX 320 /* of one query */
 
-enum store_mode { STORE_READ, STORE_WRITE };
+/* STORE_BUILD: for `build` alone, which changes no rows. */
+enum store_mode { STORE_READ, STORE_WRITE, STORE_BUILD };
 
 /* Where the store's history stands. */
 struct store_position {
@@ -41,12 +43,16 @@ struct store {
      * ends it with RC_AGAIN. NULL: never. */
     bool (*stop)(void *arg);
     void *stop_arg;
+    /* The declared collections a commit may write to; NULL: none. The writer's alone. */
+    const struct row_tables *declared;
 };
 
 struct store_ops {
     const char *name;
     const struct migration *migrations;
-    const char *size_sql; /* answers how many bytes it takes */
+    const char *size_sql;            /* answers how many bytes it takes */
+    const char *const *column_types; /* of declared fields, by their type */
+    const char *null_first;          /* after a column of an index: NULL sorts lowest */
     enum rc (*open)(const char *url, enum store_mode mode, struct store **store, struct err *err);
     void (*close)(struct store *store);
     /* Runs a text of several statements in one transaction. */
@@ -59,6 +65,9 @@ struct store_ops {
     enum rc (*write)(struct store *store, const struct commit *commit, struct err *err);
     /* Reads the position, reconnecting first if the connection is gone. */
     enum rc (*position)(struct store *store, struct store_position *position, struct err *err);
+    /* Runs one statement in no transaction, while the writer goes on, on a connection that was
+     * opened with STORE_BUILD; NULL: only the writer can, and it has to stop for that long. */
+    enum rc (*build)(struct store *store, const char *sql, struct err *err);
     /* Copies the whole store to a new file while it is in use; RC_REJECT when the file is there
      * already, or when this kind of store is copied by other means. */
     enum rc (*backup)(struct store *store, const char *path, struct err *err);

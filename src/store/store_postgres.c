@@ -31,6 +31,13 @@ enum postgres_oid {
     OID_NUMERIC = 1700,
 };
 
+static const char *const column_types[] = {[CONFIG_FIELD_TEXT] = "TEXT COLLATE \"C\"",
+                                           [CONFIG_FIELD_INT] = "BIGINT",
+                                           [CONFIG_FIELD_FLOAT] = "DOUBLE PRECISION",
+                                           [CONFIG_FIELD_BOOL] = "BIGINT",
+                                           [CONFIG_FIELD_TIME] = "BIGINT",
+                                           [CONFIG_FIELD_JSON] = "TEXT COLLATE \"C\""};
+
 static struct store_postgres *of(struct store *store)
 {
     assert(store != NULL && store->ops == &store_postgres_ops);
@@ -93,6 +100,8 @@ static enum rc refuse_second(struct store_postgres *store, struct err *err)
 #define PLAN_BY_INDEX                                                                              \
     "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = "  \
     "off; SET plan_cache_mode = force_generic_plan"
+#define QUIET           "SET client_min_messages = warning"
+#define WRITER_SETTINGS QUIET ";" PLAN_BY_INDEX
 
 static enum rc dial(struct store_postgres *store, struct err *err)
 {
@@ -100,7 +109,8 @@ static enum rc dial(struct store_postgres *store, struct err *err)
     const char *names[] = {
         "application_name", "connect_timeout",      "tcp_user_timeout", "keepalives_idle",
         "client_encoding",  "target_session_attrs", "dbname",           NULL};
-    const char *values[] = {"tidemark", "10", "15000", "10", "UTF8", writer ? "read-write" : "any",
+    const char *values[] = {"tidemark", "10",   "15000",
+                            "10",       "UTF8", store->mode == STORE_READ ? "any" : "read-write",
                             store->url, NULL};
     if (store->connection != NULL)
         PQfinish(store->connection);
@@ -113,8 +123,9 @@ static enum rc dial(struct store_postgres *store, struct err *err)
     if (PQstatus(store->connection) != CONNECTION_OK)
         return postgres_fail(store, NULL, "cannot connect", err);
     enum rc rc = run_plain(store,
-                           writer ? "SET client_min_messages = warning;" PLAN_BY_INDEX
-                                  : "SET default_transaction_read_only = on",
+                           writer                      ? WRITER_SETTINGS
+                           : store->mode == STORE_READ ? "SET default_transaction_read_only = on"
+                                                       : QUIET,
                            "cannot set up the connection", err);
     if (rc == RC_OK && writer)
         rc = take_lock(store, err);
@@ -183,6 +194,13 @@ static enum rc run_script(struct store *base, const char *sql, struct err *err)
         PQclear(postgres_run(store, "ROLLBACK"));
     text_free(&whole);
     return rc;
+}
+
+static enum rc run_build(struct store *base, const char *sql, struct err *err)
+{
+    struct store_postgres *store = of(base);
+    assert(store->mode == STORE_BUILD && base->patient);
+    return run_plain(store, sql, "cannot build", err);
 }
 
 /* ?1 becomes $1, outside of quotes. */
@@ -371,12 +389,15 @@ const struct store_ops store_postgres_ops = {
     .name = "postgres",
     .migrations = migrations_postgres,
     .size_sql = "SELECT pg_database_size(current_database())",
+    .column_types = column_types,
+    .null_first = " NULLS FIRST",
     .open = open_postgres,
     .close = close_postgres,
     .script = run_script,
     .query = run_query,
     .write = postgres_write,
     .position = read_position,
+    .build = run_build,
     .backup = refuse_backup,
     .writer = look_for_writer,
 };

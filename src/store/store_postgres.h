@@ -8,10 +8,12 @@
 #ifndef STORE_POSTGRES_H
 #define STORE_POSTGRES_H
 
-#include "store/statement.h"
+#include "store/row_table.h"
 #include "store/store.h"
 
 #include <libpq-fe.h>
+
+#define POSTGRES_STATEMENTS_MAX (STATEMENTS_MAX + ROW_TABLES_MAX * ROW_TABLE_STATEMENTS)
 
 struct store_postgres {
     struct store store;
@@ -20,13 +22,14 @@ struct store_postgres {
     PGconn *connection;
     bool lost; /* the server did not answer in time: this connection is done with */
     int64_t answer_us_max;
-    bool locked;      /* this connection holds the writer's lock */
-    int64_t limit_us; /* what this connection was told of query_us_max */
-    bool prepared;    /* the write statements are prepared on this connection */
-    uint8_t params[STATEMENTS_MAX][STATEMENT_PARAMS_MAX];
-    size_t param_counts[STATEMENTS_MAX];
-    uint32_t unplanned[STATEMENTS_MAX]; /* rows since the server made its plans */
-    uint32_t unplanned_max;             /* of one statement, before it makes them anew */
+    bool locked;        /* this connection holds the writer's lock */
+    int64_t limit_us;   /* what this connection was told of query_us_max */
+    bool prepared;      /* what every commit needs is prepared on this connection, ... */
+    size_t write_count; /* ... and so many of the write statements are */
+    uint8_t params[POSTGRES_STATEMENTS_MAX][STATEMENT_PARAMS_MAX];
+    size_t param_counts[POSTGRES_STATEMENTS_MAX];
+    uint32_t unplanned[POSTGRES_STATEMENTS_MAX]; /* rows since the server made its plans */
+    uint32_t unplanned_max;                      /* of one statement, before it makes them anew */
     struct text arrays[STATEMENT_PARAMS_MAX];
 };
 

@@ -45,11 +45,11 @@ static void put_u64(struct text *out, uint64_t value)
     text_append(out, &big, 8);
 }
 
-static uint32_t element_type(const struct record_kind *kind, uint8_t param)
+static uint32_t element_type(const struct record *row, uint8_t param)
 {
     static const uint32_t types[] = {
         [FIELD_INT] = 20, [FIELD_TEXT] = 25, [FIELD_BLOB] = 17, [FIELD_REAL] = 701};
-    return param == PARAM_N ? 20 : types[kind->field_types[param]];
+    return types[param == PARAM_N ? FIELD_INT : row->fields[param].type];
 }
 
 static void put_element(struct text *out, const struct record *record, uint8_t param)
@@ -76,7 +76,7 @@ static void put_array(struct text *out, const struct record *const *rows, size_t
     text_clear(out);
     put_u32(out, 1); /* dimensions */
     put_u32(out, 1); /* may hold NULLs */
-    put_u32(out, element_type(&record_kinds[rows[0]->kind], param));
+    put_u32(out, element_type(rows[0], param));
     put_u32(out, (uint32_t)count);
     put_u32(out, 1); /* first index */
     for (size_t i = 0; i < count; i++)
@@ -86,10 +86,11 @@ static void put_array(struct text *out, const struct record *const *rows, size_t
 static void send(struct pipeline *pipeline, const char *name, int count, const char *const *values,
                  const int *lengths)
 {
-    static const int binary[STATEMENT_PARAMS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-                                                     1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    int binary[STATEMENT_PARAMS_MAX];
     if (pipeline->rc != RC_OK)
         return;
+    for (int i = 0; i < count; i++)
+        binary[i] = 1;
     assert(pipeline->sent < sizeof pipeline->names / sizeof pipeline->names[0]);
     if (!PQsendQueryPrepared(pipeline->store->connection, name, count, values, lengths, binary, 1))
         pipeline->rc = RC_RETRY;
@@ -98,7 +99,7 @@ static void send(struct pipeline *pipeline, const char *name, int count, const c
 
 static const char *statement_name(size_t which)
 {
-    static char names[STATEMENTS_MAX][8];
+    static char names[POSTGRES_STATEMENTS_MAX][8];
     snprintf(names[which], sizeof names[which], "w%zu", which);
     return names[which];
 }
@@ -126,7 +127,7 @@ static void send_rows(struct pipeline *pipeline, const struct record *const *row
 
 static void send_statement(struct pipeline *pipeline, const struct commit *commit, size_t which)
 {
-    const struct statement *statement = statement_at(which);
+    const struct statement *statement = statement_at(pipeline->store->store.declared, which);
     size_t count = statement_choose(statement, commit, pipeline->rows);
     size_t step = statement->each ? 1 : count;
     for (size_t at = 0; at < count; at += step)
@@ -146,7 +147,7 @@ static void send_replan(struct pipeline *pipeline)
 {
     struct store_postgres *store = pipeline->store;
     uint32_t most = 0;
-    for (size_t i = 0; i < statement_count(); i++)
+    for (size_t i = 0; i < store->write_count; i++)
         most = store->unplanned[i] > most ? store->unplanned[i] : most;
     if (most < store->unplanned_max)
         return;
@@ -159,9 +160,11 @@ static void send_all(struct pipeline *pipeline, const struct commit *commit)
 {
     send(pipeline, "begin", 0, NULL, NULL);
     send_replan(pipeline);
-    for (size_t i = 0; i < statement_count(); i++) {
-        if (statement_at(i)->kind == RECORD_CURSOR && pipeline->rc == RC_OK) {
-            PQflush(pipeline->store->connection);
+    const struct store_postgres *store = pipeline->store;
+    for (size_t i = 0; i < store->write_count; i++) {
+        if (statement_at(store->store.declared, i)->kind == RECORD_CURSOR &&
+            pipeline->rc == RC_OK) {
+            PQflush(store->connection);
             crashpoint(CRASH_AFTER_ROWS);
         }
         send_statement(pipeline, commit, i);
@@ -185,19 +188,29 @@ static enum rc prepare(struct store_postgres *store, const char *name, const cha
     return rc;
 }
 
-static enum rc prepare_all(struct store_postgres *store, struct err *err)
+/* Those that are not prepared yet; a collection may have been declared since. */
+static enum rc prepare_statements(struct store_postgres *store, struct err *err)
 {
+    const struct row_tables *declared = store->store.declared;
     struct text sql = {0};
-    assert(statement_count() <= STATEMENTS_MAX);
-    /* What an earlier try prepared before it failed is still there. */
-    PQclear(postgres_run(store, "DEALLOCATE ALL"));
-    enum rc rc = prepare(store, "begin", "BEGIN", err);
-    for (size_t i = 0; i < statement_count() && rc == RC_OK; i++) {
+    enum rc rc = RC_OK;
+    assert(statement_count(declared) <= POSTGRES_STATEMENTS_MAX);
+    for (size_t i = store->write_count; i < statement_count(declared) && rc == RC_OK; i++) {
         store->param_counts[i] =
-            statement_expand(statement_at(i), DIALECT_POSTGRES, &sql, store->params[i]);
+            statement_expand(statement_at(declared, i), DIALECT_POSTGRES, &sql, store->params[i]);
         rc = prepare(store, statement_name(i), text_string(&sql), err);
+        store->write_count += rc == RC_OK;
     }
     text_free(&sql);
+    return rc;
+}
+
+static enum rc prepare_all(struct store_postgres *store, struct err *err)
+{
+    /* What an earlier try prepared before it failed is still there. */
+    PQclear(postgres_run(store, "DEALLOCATE ALL"));
+    store->write_count = 0;
+    enum rc rc = prepare(store, "begin", "BEGIN", err);
     if (rc == RC_OK)
         rc = prepare(store, BUMP_NAME, BUMP_SQL, err);
     if (rc == RC_OK)
@@ -248,6 +261,8 @@ enum rc postgres_write(struct store *base, const struct commit *commit, struct e
     if (!store->locked)
         return err_set(err, RC_RETRY, "PostgreSQL: another connection holds the writer's lock");
     enum rc rc = store->prepared ? RC_OK : prepare_all(store, err);
+    if (rc == RC_OK)
+        rc = prepare_statements(store, err);
     if (rc != RC_OK)
         return rc;
     if (!PQenterPipelineMode(store->connection))

@@ -20,6 +20,10 @@
 #define CHECKPOINT_TRY_MS 10
 #define COPY_PAGES        1024
 
+static const char *const column_types[] = {
+    [CONFIG_FIELD_TEXT] = "TEXT",    [CONFIG_FIELD_INT] = "INTEGER",  [CONFIG_FIELD_FLOAT] = "REAL",
+    [CONFIG_FIELD_BOOL] = "INTEGER", [CONFIG_FIELD_TIME] = "INTEGER", [CONFIG_FIELD_JSON] = "TEXT"};
+
 static struct store_sqlite *of(struct store *store)
 {
     assert(store != NULL && store->ops == &store_sqlite_ops);
@@ -202,7 +206,7 @@ static void close_sqlite(struct store *base)
 static enum rc open_sqlite(const char *url, enum store_mode mode, struct store **out,
                            struct err *err)
 {
-    assert(strncmp(url, "sqlite:", 7) == 0);
+    assert(strncmp(url, "sqlite:", 7) == 0 && mode != STORE_BUILD);
     const char *path = url + 7;
     if (strncmp(path, "//", 2) == 0)
         path += 2;
@@ -400,6 +404,8 @@ const struct store_ops store_sqlite_ops = {
     .name = "sqlite",
     .migrations = migrations_sqlite,
     .size_sql = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
+    .column_types = column_types,
+    .null_first = "",
     .open = open_sqlite,
     .close = close_sqlite,
     .script = run_script,

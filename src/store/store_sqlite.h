@@ -9,7 +9,7 @@
 #ifndef STORE_SQLITE_H
 #define STORE_SQLITE_H
 
-#include "store/statement.h"
+#include "store/row_table.h"
 #include "store/store.h"
 
 #include <sqlite3.h>
@@ -37,7 +37,8 @@ struct store_sqlite {
     bool broken;          /* that failed for good; `broken_err` says how */
     struct err broken_err;
     sqlite3_stmt *begin, *commit, *bump;
-    sqlite3_stmt *writes[STATEMENTS_MAX];
+    sqlite3_stmt *writes[STATEMENTS_MAX + ROW_TABLES_MAX * ROW_TABLE_STATEMENTS];
+    size_t write_count; /* of them are prepared */
     struct sqlite_rows rows;
     struct sqlite_rows_kind row_kinds[RECORD_ID_COUNT];
 };

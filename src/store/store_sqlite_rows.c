@@ -94,11 +94,11 @@ static int column_of_row(sqlite3_vtab_cursor *base, sqlite3_context *out, int co
 {
     const struct rows_table *table = (const struct rows_table *)base->pVtab;
     const struct record *record = table->rows->records[((struct rows_cursor *)base)->at];
-    assert(column <= table->n_column && record->field_count == table->n_column);
     if (column == table->n_column) {
         sqlite3_result_int64(out, record->n);
         return SQLITE_OK;
     }
+    assert(column < record->field_count);
     const struct field *field = &record->fields[column];
     if (field->null)
         sqlite3_result_null(out);

@@ -10,19 +10,30 @@
     "UPDATE engine SET commit_seq = commit_seq + 1, next_n = ?1 "                                  \
     "WHERE id = 1 AND epoch = ?2 AND commit_seq = ?3"
 
-/* Prepares all write statements at the first commit: the schema exists by then. */
-static enum rc prepare_writes(struct store_sqlite *store, struct err *err)
+/* Those that are not prepared yet; a collection may have been declared since. */
+static enum rc prepare_statements(struct store_sqlite *store, struct err *err)
 {
     struct text sql = {0};
     uint8_t params[STATEMENT_PARAMS_MAX];
-    assert(statement_count() <= STATEMENTS_MAX);
-    int code = sqlite_rows_declare(store);
-    enum rc rc = code == SQLITE_OK ? RC_OK : sqlite_fail(store, code, "cannot prepare", err);
-    for (size_t i = 0; i < statement_count() && rc == RC_OK; i++) {
-        statement_expand(statement_at(i), DIALECT_SQLITE, &sql, params);
-        rc = sqlite_prepare(store, text_string(&sql), &store->writes[i], err);
+    size_t count = statement_count(store->store.declared);
+    enum rc rc = RC_OK;
+    assert(count <= sizeof store->writes / sizeof store->writes[0]);
+    while (store->write_count < count && rc == RC_OK) {
+        sqlite3_stmt **statement = &store->writes[store->write_count];
+        statement_expand(statement_at(store->store.declared, store->write_count), DIALECT_SQLITE,
+                         &sql, params);
+        rc = sqlite_prepare(store, text_string(&sql), statement, err);
+        store->write_count += rc == RC_OK;
     }
     text_free(&sql);
+    return rc;
+}
+
+/* Prepares what every commit needs at the first one: the schema exists by then. */
+static enum rc prepare_writes(struct store_sqlite *store, struct err *err)
+{
+    int code = sqlite_rows_declare(store);
+    enum rc rc = code == SQLITE_OK ? RC_OK : sqlite_fail(store, code, "cannot prepare", err);
     if (rc == RC_OK)
         rc = sqlite_prepare(store, BUMP_SQL, &store->bump, err);
     if (rc == RC_OK)
@@ -41,9 +52,9 @@ void sqlite_finalize_writes(struct store_sqlite *store)
         sqlite3_finalize(*fixed[i]);
         *fixed[i] = NULL;
     }
-    for (size_t i = 0; i < STATEMENTS_MAX; i++) {
-        sqlite3_finalize(store->writes[i]);
-        store->writes[i] = NULL;
+    while (store->write_count > 0) {
+        sqlite3_finalize(store->writes[--store->write_count]);
+        store->writes[store->write_count] = NULL;
     }
 }
 
@@ -58,9 +69,10 @@ static int run(sqlite3_stmt *statement)
 /* Runs one statement over the records it is about, at once or one by one. */
 static int write_statement(struct store_sqlite *store, const struct commit *commit, size_t which)
 {
+    const struct statement *about = statement_at(store->store.declared, which);
     const struct record *chosen[COMMIT_RECORDS_MAX * 2];
-    size_t count = statement_choose(statement_at(which), commit, chosen);
-    size_t step = statement_at(which)->each ? 1 : count;
+    size_t count = statement_choose(about, commit, chosen);
+    size_t step = about->each ? 1 : count;
     sqlite3_stmt *statement = store->writes[which];
     int code = SQLITE_OK;
     if (sqlite3_bind_parameter_count(statement) > 0)
@@ -75,8 +87,8 @@ static int write_statement(struct store_sqlite *store, const struct commit *comm
 
 static enum rc write_rows(struct store_sqlite *store, const struct commit *commit, struct err *err)
 {
-    for (size_t i = 0; i < statement_count(); i++) {
-        if (statement_at(i)->kind == RECORD_CURSOR)
+    for (size_t i = 0; i < store->write_count; i++) {
+        if (statement_at(store->store.declared, i)->kind == RECORD_CURSOR)
             crashpoint(CRASH_AFTER_ROWS);
         int code = write_statement(store, commit, i);
         if (code != SQLITE_OK)
@@ -108,6 +120,8 @@ enum rc sqlite_write(struct store *base, const struct commit *commit, struct err
     if (store->broken)
         return err_set(err, RC_FATAL, "%s", store->broken_err.text);
     enum rc rc = store->begin == NULL ? prepare_writes(store, err) : RC_OK;
+    if (rc == RC_OK)
+        rc = prepare_statements(store, err);
     if (rc != RC_OK)
         return rc;
     int code = run(store->begin);

@@ -50,10 +50,12 @@ static void answer(struct writer *writer, struct batch *batches, enum rc rc)
     while (batches != NULL) {
         struct batch *next = batches->next;
         batches->next = NULL;
-        writer->state.records += rc == RC_OK ? batches->record_count : 0;
-        if (rc == RC_OK)
+        enum rc mine = rc == RC_OK && batches->refused ? RC_REJECT : rc;
+        writer->state.records += mine == RC_OK ? batches->record_count : 0;
+        batches->seq = writer->committer.position.commit_seq;
+        if (mine == RC_OK)
             observe_latency(writer, batches);
-        batches->committed(batches->courier, batches, rc);
+        batches->committed(batches->courier, batches, mine);
         batches = next;
     }
 }
@@ -108,7 +110,7 @@ static void gather(struct writer *writer, struct batch *first)
         struct batch *batch = queue_pop(writer->queue, deadline - clock_mono_us());
         if (batch == NULL)
             return;
-        if (!committer_add(&writer->committer, batch)) {
+        if (batch->errand != NULL || !committer_add(&writer->committer, batch)) {
             writer->held = batch;
             return;
         }
@@ -174,6 +176,16 @@ static void commit_gathered(struct writer *writer)
     show(writer);
 }
 
+/* It fails for itself: what it needs of the store it says to its owner, not to the writer. */
+static void run_errand(struct writer *writer, struct batch *batch)
+{
+    enum rc rc = writer->state.dead ? RC_FATAL : RC_RETRY;
+    assert(batch->record_count == 0);
+    if (!writer->state.dead && !writer->gave_up)
+        rc = batch->errand(batch->owner, writer->store, &batch->why);
+    batch->committed(batch->courier, batch, rc);
+}
+
 static void write_until_closed(void *arg)
 {
     struct writer *writer = arg;
@@ -182,7 +194,9 @@ static void write_until_closed(void *arg)
         writer->held = NULL;
         if (batch == NULL)
             batch = queue_pop(writer->queue, IDLE_US);
-        if (batch != NULL) {
+        if (batch != NULL && batch->errand != NULL) {
+            run_errand(writer, batch);
+        } else if (batch != NULL) {
             gather(writer, batch);
             commit_gathered(writer);
         } else if (queue_is_closed(writer->queue) && queue_count(writer->queue) == 0) {

@@ -9,6 +9,8 @@
  *                                  store whether the last commit arrived
  *   a row the database refuses     quarantines that row, commits the rest
  *   I/O error, corruption, fenced  calls `fatal`: the process ends, a restart recovers
+ * A batch may be an errand instead: something else that only the writing connection can do, done
+ * between two commits.
  * Nothing is acknowledged before it is durable, and nothing is committed after a commit that was
  * given up: its cursors would cover what is not stored (I2).
  *
