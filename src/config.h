@@ -52,6 +52,8 @@ struct config {
     } store;
     struct {
         const char *listen, *health_listen, *tokens_file;
+        int64_t handle_idle_seconds, session_grace_seconds;
+        int64_t handles_open_max, handles_of_session_max, handles_kept_max;
     } serve;
     struct {
         enum config_log_format format;

@@ -365,6 +365,7 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
                                      .socket_path = text_string(&daemon->socket_path),
                                      .store_url = config->store.url,
                                      .config = config,
+                                     .handles = handle_limits_of(config),
                                      .health = tell_health,
                                      .metrics = tell_metrics,
                                      .status = tell_status,

@@ -37,6 +37,7 @@ static void show_metrics(struct request *request)
     const struct server_options *options = request->service->options;
     if (options->metrics != NULL)
         options->metrics(options->arg, &request->reply);
+    handles_print_metrics(request->service->handles, &request->reply);
     request_send(request, 200, "text/plain; version=0.0.4; charset=utf-8");
 }
 
@@ -76,13 +77,26 @@ static const struct route built_in[] = {
      .path = "/api/data/query-next",
      .listeners = ON_MAIN,
      .begin = query_next_begin,
-     .work = query_next_work,
-     .finish = query_next_finish},
+     .work = query_page_work,
+     .finish = query_page_finish},
+    {.method = "POST",
+     .path = "/api/data/query-prev",
+     .listeners = ON_MAIN,
+     .begin = query_prev_begin,
+     .work = query_page_work,
+     .finish = query_page_finish},
     {.method = "POST",
      .path = "/api/data/query-close",
      .listeners = ON_MAIN,
-     .begin = query_close_begin},
-    {.method = "GET", .path = "/api/admin/handles", .listeners = ON_SOCKET, .begin = handles_begin},
+     .begin = query_close_begin,
+     .work = query_close_work,
+     .finish = query_close_finish},
+    {.method = "GET",
+     .path = "/api/admin/handles",
+     .listeners = ON_SOCKET,
+     .begin = handles_begin,
+     .work = handles_work,
+     .finish = handles_finish},
 };
 
 static bool is_method(const struct route *route, const char *method)

@@ -98,6 +98,7 @@ static void stop(struct source *source)
     js->state = SOURCE_STOPPED;
     js->env.runtime->ops->timer_disarm(js->env.runtime, &js->again);
     js->env.runtime->ops->timer_disarm(js->env.runtime, &js->tell);
+    js->env.runtime->ops->timer_disarm(js->env.runtime, &js->cutover);
     jetstream_packing_cancel(&js->packing);
     jetstream_connection_close(js, "stopping");
     intake_stop(&js->intake);
@@ -142,6 +143,7 @@ static void free_jetstream(struct source *source)
     struct jetstream *js = of(source);
     js->env.runtime->ops->timer_disarm(js->env.runtime, &js->again);
     js->env.runtime->ops->timer_disarm(js->env.runtime, &js->tell);
+    js->env.runtime->ops->timer_disarm(js->env.runtime, &js->cutover);
     jetstream_packing_deinit(&js->packing);
     jetstream_filter_deinit(&js->filter);
     intake_deinit(&js->intake);
@@ -235,6 +237,7 @@ enum rc jetstream_new(const struct source_env *env, const struct jetstream_optio
         gap_set_copy(&js->gaps, options->gaps);
     js->again = (struct timer){.fn = jetstream_connection_dial, .arg = js};
     js->tell = (struct timer){.fn = jetstream_connection_tell_filter, .arg = js};
+    js->cutover = (struct timer){.fn = jetstream_cutover_look, .arg = js};
     size_t ring_bytes = options->ring_bytes == 0 ? RING_BYTES : options->ring_bytes;
     js->frame_bytes_max =
         ring_bytes / 2 < JETSTREAM_FRAME_BYTES_MAX ? ring_bytes / 2 : JETSTREAM_FRAME_BYTES_MAX;

@@ -120,7 +120,8 @@ void jetstream_place_ask(struct jetstream_place *place, const struct jetstream_h
         return;
     }
     if (!asked->foreign)
-        asked->number -= DISORDER_US + (place->crossing.looked ? behind_us : 0);
+        asked->number -= (asked->wire == JETSTREAM_WIRE_V1 ? JETSTREAM_V1_REPLAY_US : DISORDER_US) +
+                         (place->crossing.looked ? behind_us : 0);
     int64_t least = asked->wire == JETSTREAM_WIRE_V2 ? SEQ_END : 1;
     asked->number = asked->number < least ? least : asked->number;
     asked->from_us = asked->number;

@@ -5,7 +5,8 @@
  * The stand is the latest event: its time, which every host understands, and on the v2 wire its
  * number, which only its own host does. A time is of the clock of the host that gave it: another
  * host is asked from further back, until its own events have passed it and the stand is its own.
- * The same host is asked for its number again, or for its time less the disorder it may send in.
+ * The same host is asked for its number again, or for its time less the disorder it may send in; on
+ * the v1 wire also less what it may have left out where an earlier replay ended.
  *
  * A host whose clock is behind holds an event under an earlier time than the host before it did. If
  * its first event, or the end of its replay, shows that it is further behind than the rewind went
@@ -33,6 +34,8 @@
 
 /* How far another host's position is rewound: further than two hosts' clocks are apart. */
 #define JETSTREAM_CROSS_REPLAY_US INT64_C(10000000)
+/* How far a v1 host is asked back: further than a second look at the end of a replay takes. */
+#define JETSTREAM_V1_REPLAY_US INT64_C(15000000)
 /* So many events in a row that are ahead of our clock are no mistake of one of them. */
 #define JETSTREAM_AHEAD_RUN 16
 

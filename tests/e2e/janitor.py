@@ -91,14 +91,15 @@ class Janitor(unittest.TestCase):
 
 
     # R001-80
-    def test_what_comes_in_is_stored_while_a_hundred_thousand_posts_go(self):
-        old, planted = 100000, "FROM post WHERE rkey = 'k'"
+    def test_what_comes_in_is_stored_while_thousands_of_posts_go(self):
+        old, planted = 20000, "FROM post WHERE rkey = 'k'"
         look = (f"SELECT (SELECT count(*) {planted}) || ' ' || "
                 "(SELECT count(*) FROM post WHERE rkey <> 'k')")
 
         def run(home):
             self.tell(home, "migrate")
             fill(home, old)
+            sql(home, "ANALYZE")  # as a server does by itself
             with Simulator(SIMULATOR, "--events", "1", "--start-us", "now", "--noise", "0",
                            "--rate", "500") as sim:
                 live = (f"jetstream.endpoint=ws://127.0.0.1:{sim.port}/subscribe",

@@ -316,7 +316,7 @@ static void after_an_event_of_the_future_the_stream_is_asked_where_it_stood(void
 {
     (void)state;
     static const char *const urls[] = {"ws://h/subscribe", "ws://h" V2 "subscribeEvents"};
-    static const char *const asked[] = {"cursor=1789999998000000", "cursor=4001"};
+    static const char *const asked[] = {"cursor=1789999985000000", "cursor=4001"};
     static const char liar[] =
         "{\"$type\":\"message\",\"payload\":{\"$type\":\"x#sync\",\"did\":\"did:web:a\","
         "\"seq\":5001,\"time\":\"2099-09-21T14:13:20Z\"}}";
@@ -338,6 +338,76 @@ static void after_an_event_of_the_future_the_stream_is_asked_where_it_stood(void
         assert_non_null(strstr(desk.ws_url, asked[wire]));
         finish(&desk);
     }
+}
+
+/* The cursor of the last dial; 0: live. */
+static int64_t cursor_asked(const struct desk *desk)
+{
+    const char *at = strstr(desk->ws_url, "cursor=");
+    return at == NULL ? 0 : strtoll(at + strlen("cursor="), NULL, 10);
+}
+
+/* An event a second, in time with the clock, for so long. */
+static void flow(struct desk *desk, int seconds)
+{
+    for (int i = 0; i < seconds && !desk->closed; i++) {
+        pass(desk, 1000000);
+        if (!desk->closed)
+            message(desk, event_at(T0 + desk->mono_us, 0));
+    }
+}
+
+/* A replay that begins a hundred seconds back and is over at once. */
+static void replay(struct desk *desk)
+{
+    begin(desk, &(struct jetstream_options){.endpoints = {"ws://h/subscribe"},
+                                            .start_us = T0 - 100000000});
+    start(desk);
+    opened(desk);
+    for (int64_t at_us = T0 - 100000000; at_us <= T0; at_us += 1000000)
+        message(desk, event_at(at_us, 0));
+    flow(desk, 1);
+}
+
+/* R001-42: what a host keeps to itself where its replay ends comes with a second one, once. */
+static void where_a_replay_ended_the_host_is_asked_again_once(void **state)
+{
+    (void)state;
+    struct desk desk;
+    replay(&desk);
+    flow(&desk, 30);
+    assert_true(desk.closed);
+    assert_true(desk.mono_us <= 15000000);
+    ended(&desk, 1000, "");
+    assert_int_equal(desk.dials, 2);
+    assert_true(cursor_asked(&desk) > 0 && cursor_asked(&desk) < T0 - 1000000);
+    opened(&desk);
+    flow(&desk, 60);
+    assert_int_equal(desk.dials, 2);
+    assert_false(desk.closed);
+    ended(&desk, 1001, ""); /* a new connection, a new replay */
+    pass(&desk, 2000000);
+    opened(&desk);
+    flow(&desk, 60);
+    assert_true(desk.closed);
+    finish(&desk);
+}
+
+static void a_second_look_that_fails_is_taken_later(void **state)
+{
+    (void)state;
+    struct desk desk;
+    replay(&desk);
+    flow(&desk, 30);
+    ended(&desk, 1000, "");
+    ended(&desk, 503, "");
+    pass(&desk, 2000000);
+    assert_int_equal(desk.dials, 3);
+    assert_true(cursor_asked(&desk) < T0 - 1000000);
+    opened(&desk);
+    flow(&desk, 60);
+    assert_true(desk.closed);
+    finish(&desk);
 }
 
 /* What the batches that were handed over say, as one text. */
@@ -487,6 +557,8 @@ int main(void)
         cmocka_unit_test(a_host_without_the_second_wire_is_remembered),
         cmocka_unit_test(a_cursor_too_old_is_asked_exactly_and_then_by_time),
         cmocka_unit_test(after_an_event_of_the_future_the_stream_is_asked_where_it_stood),
+        cmocka_unit_test(where_a_replay_ended_the_host_is_asked_again_once),
+        cmocka_unit_test(a_second_look_that_fails_is_taken_later),
         cmocka_unit_test(what_is_too_large_is_gone_past_and_leaves_a_note_and_a_gap),
         cmocka_unit_test(who_is_followed_is_told_on_the_open_connection),
         cmocka_unit_test(the_second_wire_is_never_sent_a_message),
