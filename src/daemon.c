@@ -6,6 +6,7 @@
 #include "daemon_appview.h"
 #include "daemon_parts.h"
 #include "daemon_view.h"
+#include "query/collections.h"
 #include "serve/server.h"
 #include "store/outbox.h"
 #include "store/writer.h"
@@ -300,7 +301,8 @@ static enum rc make_parts(struct daemon *daemon, struct err *err)
                                                .ask = ask,
                                                .ask_arg = daemon},
                                     .tell = tell,
-                                    .tell_arg = daemon};
+                                    .tell_arg = daemon,
+                                    .collections = collections_new()};
     enum rc rc =
         daemon_appview_make(daemon->config, daemon->env.runtime, &daemon->env.appview, err);
     if (rc == RC_OK)
@@ -333,7 +335,7 @@ static void start_writer(struct daemon *daemon)
     daemon->metrics = metrics_new();
     daemon->latency = metrics_histogram(daemon->metrics, "tidemark_event_commit_seconds",
                                         "From the wire to the commit.", 1e-6, NULL, 0);
-    struct writer_options options = {.batches_max = BATCHES_MAX * 2,
+    struct writer_options options = {.batches_max = BATCHES_MAX * 2 + SERVER_WRITES_MAX,
                                      .latency_us = daemon->latency,
                                      .fatal = on_fatal,
                                      .arg = daemon};
@@ -364,6 +366,8 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
                                      .health_listen = or_none(config->serve.health_listen),
                                      .socket_path = text_string(&daemon->socket_path),
                                      .store_url = config->store.url,
+                                     .writer = daemon->writer,
+                                     .collections = daemon->env.collections,
                                      .config = config,
                                      .health = tell_health,
                                      .metrics = tell_metrics,
@@ -452,6 +456,8 @@ static void stop_all(struct daemon *daemon)
         server_stop(daemon->server);
     if (daemon->writer != NULL)
         stop_writer(daemon);
+    if (daemon->server != NULL)
+        server_free(daemon->server);
     store_close(daemon->store);
     if (daemon->outbox != NULL)
         outbox_free(daemon->outbox);
@@ -466,6 +472,7 @@ static void stop_all(struct daemon *daemon)
     if (daemon->network != NULL)
         network_free(daemon->network);
     parts_free(&daemon->parts);
+    collections_free(daemon->env.collections);
     if (daemon->loop != NULL)
         free_loop(daemon);
     if (daemon->pool != NULL)

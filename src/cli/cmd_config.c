@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 
 #include "cli/settings.h"
+#include "query/collection.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,5 +55,6 @@ int cmd_config(int argc, char **argv)
     }
     struct text docs = {0};
     config_docs(&docs);
+    collection_docs(&docs);
     return put(&docs);
 }

@@ -18,6 +18,7 @@ static int64_t now_us(struct request *request)
 struct open_call {
     struct handle_spec spec;
     bool exact;
+    int64_t min_seq;
 };
 
 static void free_open(void *data)
@@ -104,7 +105,8 @@ void query_open_begin(struct request *request)
     if (!request_parse_body(request, &root))
         return;
     memcpy(call->spec.session, request->session, HANDLE_SESSION_SIZE);
-    if (!parse_open(request->service->options->collections, root, call, &request->refusal))
+    if (!request_take_min_seq(request, root, &call->min_seq) ||
+        !parse_open(request->service->options->collections, root, call, &request->refusal))
         request_refuse_with(request, &request->refusal);
 }
 
@@ -112,8 +114,9 @@ enum rc query_open_work(struct request *request, struct store *store, struct err
 {
     struct open_call *call = request->data;
     struct handle_spec *spec = &call->spec;
-    return opening_read(store, spec->collection, filter_where(spec->filter), call->exact,
-                        &spec->opening, err);
+    enum rc rc = opening_read(store, spec->collection, filter_where(spec->filter), call->exact,
+                              &spec->opening, err);
+    return rc == RC_OK ? request_check_seq(request, spec->opening.seq, call->min_seq) : rc;
 }
 
 static void put_total(struct json_writer *writer, const struct opening *opening)

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define BODY_DROP 2 /* times what is allowed is read, to be heard with the refusal */
+
 struct listener {
     struct listener_options options;
     struct MHD_Daemon *daemon;
@@ -26,7 +28,8 @@ struct listener {
 
 struct framing {
     unsigned lengths, codings, hosts;
-    bool unknown_coding, huge, bad_name;
+    uint64_t length; /* what it says it has */
+    bool unknown_coding, bad_name;
 };
 
 /* The library keeps a blank before the colon as part of the name: another reader would not. */
@@ -50,12 +53,24 @@ static enum MHD_Result look_at_header(void *arg, enum MHD_ValueKind kind, const 
         if (value == NULL || !bytes_to_u64(bytes_of(value), &length))
             framing->lengths++; /* no number: as bad as two */
         else
-            framing->huge = length > LISTENER_BODY_MAX;
+            framing->length = length;
     } else if (strcasecmp(name, "transfer-encoding") == 0) {
         framing->codings++;
         framing->unknown_coding |= value == NULL || strcasecmp(value, "chunked") != 0;
     }
     return MHD_YES;
+}
+
+static size_t body_max(const struct request *request)
+{
+    const struct route *route = request->route;
+    return route == NULL || route->body_max == 0 ? LISTENER_BODY_MAX : route->body_max;
+}
+
+static void refuse_size(struct request *request)
+{
+    request->close = true;
+    request_refuse(request, REFUSAL_TOO_LARGE, "a body may have %zu bytes here", body_max(request));
 }
 
 static void check_framing(struct request *request)
@@ -74,8 +89,7 @@ static void check_framing(struct request *request)
     else if (framing.lengths > 0 && framing.codings > 0)
         request_refuse(request, REFUSAL_BAD_REQUEST,
                        "Content-Length and Transfer-Encoding exclude each other");
-    else if (framing.huge)
-        request_refuse(request, REFUSAL_TOO_LARGE, "a body may have %d bytes", LISTENER_BODY_MAX);
+    request->body_told = framing.length;
 }
 
 static const char *header(struct request *request, const char *name)
@@ -151,6 +165,8 @@ static struct request *begin_request(struct listener *listener, struct MHD_Conne
         read_session(request);
     if (!request->answered)
         route_choose(request, method, path);
+    if (!request->answered && request->body_told > BODY_DROP * body_max(request))
+        refuse_size(request);
     return request;
 }
 
@@ -159,11 +175,11 @@ static enum MHD_Result take_body(struct request *request, const char *data, size
 {
     struct service *service = request->service;
     request->body_seen += *size;
-    if (request->body_seen > 2 * LISTENER_BODY_MAX)
+    if (request->body_seen > BODY_DROP * body_max(request))
         return MHD_NO;
     if (service->body_bytes + *size > LISTENER_BODIES_MAX)
         request->body_unkept = true;
-    if (request->body_seen <= LISTENER_BODY_MAX && !request->body_unkept) {
+    if (request->body_seen <= body_max(request) && !request->body_unkept) {
         text_append(&request->body, data, *size);
         service->body_bytes += *size;
     }
@@ -176,9 +192,8 @@ static void finish_reading(struct listener *listener, struct request *request)
     request->begun = true;
     if (request->answered)
         return;
-    if (request->body_seen > LISTENER_BODY_MAX) {
-        request->close = true;
-        request_refuse(request, REFUSAL_TOO_LARGE, "a body may have %d bytes", LISTENER_BODY_MAX);
+    if (request->body_seen > body_max(request)) {
+        refuse_size(request);
     } else if (request->body_unkept) {
         request->close = true;
         request_refuse(request, REFUSAL_BUSY, "too many bodies are being sent: try again");

@@ -6,7 +6,8 @@
  * request whose length can be read in two ways (two Content-Length, one beside a Transfer-Encoding,
  * any coding but chunked) is refused and its connection closed, for a proxy in front might read it
  * the other way. What a stranger's page made a browser send to a loopback address is refused.
- * Headers have to fit the connection's memory, bodies LISTENER_BODY_MAX.
+ * Headers have to fit the connection's memory, bodies what their route allows, LISTENER_BODY_MAX
+ * where it does not say.
  *
  * Always holds: a request that waits is suspended and costs no thread; the listener is freed only
  * when none waits.

