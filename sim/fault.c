@@ -33,6 +33,10 @@ static const struct fault_defaults {
     [FAULT_HTTP_TRUNCATE] = {.name = "http_truncate"},
     [FAULT_HTTP_STALL] = {.name = "http_stall", .ms = 10000},
     [FAULT_WEB] = {.name = "web", .status = 500},
+    [FAULT_WEB_GARBAGE] = {.name = "web_garbage"},
+    [FAULT_WEB_HUGE] = {.name = "web_huge", .bytes = 4u << 20},
+    [FAULT_WEB_STALL] = {.name = "web_stall", .ms = 10000},
+    [FAULT_WEB_SLOW] = {.name = "web_slow", .ms = 1000, .bytes = 16},
     [FAULT_TLS] = {.name = "tls"},
 };
 
@@ -76,7 +80,7 @@ enum rc fault_plan_arm(struct fault_plan *plan, struct bytes query, struct err *
         return err_set(err, RC_REJECT, "us takes a number, not '%s'", us);
     fault->armed = fault->count > 0;
     plan->armed_count += fault->armed;
-    if (kind == FAULT_SLOW && fault->bytes == 0)
+    if ((kind == FAULT_SLOW || kind == FAULT_WEB_SLOW) && fault->bytes == 0)
         fault->bytes = 1;
     return RC_OK;
 }

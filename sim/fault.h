@@ -43,7 +43,11 @@ enum fault_kind {
     FAULT_HTTP_TRUNCATE, /* half of the JSON */
     FAULT_HTTP_STALL,    /* the answer comes `ms` (10000) late */
     /* at each request for a web page; `collection` is its kind */
-    FAULT_WEB, /* answers `status` (500; 0 drops), Retry-After */
+    FAULT_WEB,         /* answers `status` (500; 0 drops), Retry-After */
+    FAULT_WEB_GARBAGE, /* what no browser could read, and calls it HTML */
+    FAULT_WEB_HUGE,    /* `bytes` (4 MiB) of nothing */
+    FAULT_WEB_STALL,   /* the page comes `ms` (10000) late */
+    FAULT_WEB_SLOW,    /* `bytes` (16) every 10 ms, for `ms` (1000) */
     /* at each TLS connection */
     FAULT_TLS, /* garbage in place of a handshake; `status` 1: a certificate nobody trusts */
     FAULT_COUNT,

@@ -3,6 +3,7 @@
 #include "sim/event_json.h"
 #include "sim/gzip_stream.h"
 #include "sim/sim.h"
+#include "sim/web_fault.h"
 #include "sim/web_link.h"
 
 #include <stdio.h>
@@ -420,26 +421,11 @@ static bool begin_visit(struct visit *visit, struct http_exchange *exchange, str
     return visit->kind != NULL;
 }
 
-static bool answer_fault(struct visit *visit)
-{
-    const struct fault *fault = fault_plan_fire(&visit->sim->faults, FAULT_WEB, visit->kind->name);
-    char headers[48] = "";
-    if (fault == NULL)
-        return false;
-    if (fault->retry_after > 0)
-        snprintf(headers, sizeof headers, "Retry-After: %u\r\n", fault->retry_after);
-    if (fault->status == 0)
-        http_drop(visit->exchange);
-    else
-        http_reply(visit->exchange, (int)fault->status, HTML, headers,
-                   bytes_of("<!doctype html><title>planned</title>"));
-    return true;
-}
-
 void web_page_get(struct http_exchange *exchange, void *arg)
 {
     struct visit visit;
-    if (!begin_visit(&visit, exchange, arg, strlen("/web/")) || answer_fault(&visit))
+    if (!begin_visit(&visit, exchange, arg, strlen("/web/")) ||
+        web_fault_answers(exchange, arg, visit.kind->name))
         return;
     visit.kind->reply(&visit);
     text_free(&visit.html);
@@ -449,7 +435,8 @@ void web_page_shortened(struct http_exchange *exchange, void *arg)
 {
     struct visit visit;
     char location[192];
-    if (!begin_visit(&visit, exchange, arg, strlen("/s/")) || answer_fault(&visit))
+    if (!begin_visit(&visit, exchange, arg, strlen("/s/")) ||
+        web_fault_answers(exchange, arg, visit.kind->name))
         return;
     snprintf(location, sizeof location, "%s/web/%s/%u", visit.sim->options.world.web_base,
              visit.kind->name, visit.id);

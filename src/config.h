@@ -22,7 +22,7 @@ enum config_log_level { CONFIG_LOG_DEBUG, CONFIG_LOG_INFO, CONFIG_LOG_WARN, CONF
 struct config {
     struct {
         int64_t interval_minutes, posts_per_page, initial_lookback_hours, max_retries,
-            retry_backoff_ms, max_pages_per_user;
+            retry_backoff_ms, max_pages_per_user, after_outage_seconds;
     } polling;
     struct {
         const char *endpoint, *fallback_endpoint, *cursor_file, *dictionary_file;
@@ -52,6 +52,8 @@ struct config {
     } store;
     struct {
         const char *listen, *health_listen, *tokens_file;
+        int64_t handle_idle_seconds, session_grace_seconds;
+        int64_t handles_open_max, handles_of_session_max, handles_kept_max;
     } serve;
     struct {
         enum config_log_format format;

@@ -369,6 +369,7 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
                                      .writer = daemon->writer,
                                      .collections = daemon->env.collections,
                                      .config = config,
+                                     .handles = handle_limits_of(config),
                                      .health = tell_health,
                                      .metrics = tell_metrics,
                                      .status = tell_status,

@@ -6,12 +6,13 @@
 #include <stdlib.h>
 
 #define MINUTE_US INT64_C(60000000)
-#define DOWN_US   (5 * MINUTE_US)
+#define SECOND_US INT64_C(1000000)
 
 struct polling_part {
     struct part part;
     const struct part_env *env;
     struct poller *poller; /* NULL before it is opened */
+    int64_t outage_us_max; /* of the firehose; then feeds are polled */
 };
 
 static struct poller *of(const struct part *part)
@@ -35,14 +36,16 @@ static enum rc open_part(struct part *part, struct err *err)
     struct polling_part *self = (struct polling_part *)part;
     struct poller_settings settings = settings_of(self->env->config);
     (void)err;
+    self->outage_us_max = self->env->config->polling.after_outage_seconds * SECOND_US;
     self->poller = poller_new(&self->env->source, self->env->appview, &settings);
     return RC_OK;
 }
 
 static void look(struct part *part, int64_t now_us, const struct daemon_view *view)
 {
-    bool alone = ((struct polling_part *)part)->env->config->bluesky.mode == CONFIG_MODE_POLLING;
-    poller_allow(of(part), alone || view->down_us >= DOWN_US,
+    const struct polling_part *self = (struct polling_part *)part;
+    bool alone = self->env->config->bluesky.mode == CONFIG_MODE_POLLING;
+    poller_allow(of(part), alone || view->down_us >= self->outage_us_max,
                  alone ? 0 : view->source.committed_us);
     poller_look(of(part), now_us);
 }
@@ -55,8 +58,10 @@ static void heed(struct part *part, unsigned news)
 
 static void reload(struct part *part, const struct config *fresh)
 {
+    struct polling_part *self = (struct polling_part *)part;
     struct poller_settings settings = settings_of(fresh);
-    settings.alone = settings_of(((struct polling_part *)part)->env->config).alone;
+    settings.alone = settings_of(self->env->config).alone;
+    self->outage_us_max = fresh->polling.after_outage_seconds * SECOND_US;
     poller_tune(of(part), &settings);
 }
 

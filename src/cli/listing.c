@@ -19,6 +19,8 @@ struct listing {
     struct order order;
     struct opening opening;
     struct row_key last;
+    listing_read_fn *read; /* NULL: the collection's pages */
+    void *read_arg;
     bool json, begun;
     struct table table;
 };
@@ -57,7 +59,7 @@ static enum rc open_pages(struct listing *listing, struct err *err)
 {
     struct target *target = &listing->target;
     enum rc rc = target_open(target, err);
-    if (rc != RC_OK)
+    if (rc != RC_OK || listing->read != NULL)
         return rc;
     if (target->store == NULL)
         return open_at_daemon(listing, err);
@@ -128,6 +130,16 @@ static enum rc read_from_store(struct listing *listing, struct text *page, struc
     return rc;
 }
 
+static enum rc read_page(struct listing *listing, struct text *page, struct json *items, bool *more,
+                         struct err *err)
+{
+    struct target *target = &listing->target;
+    if (listing->read != NULL)
+        return listing->read(listing->read_arg, target, page, items, more, err);
+    return target->store == NULL ? read_from_daemon(listing, page, items, more, err)
+                                 : read_from_store(listing, page, items, more, err);
+}
+
 /* ---- output ---- */
 
 static void print_items(struct listing *listing, struct json items, struct text *out)
@@ -170,8 +182,7 @@ static int print_pages(struct listing *listing, struct err *err)
     while (rc == RC_OK && more && code == EXIT_DONE) {
         struct json items = {0};
         text_clear(&page);
-        rc = listing->target.store == NULL ? read_from_daemon(listing, &page, &items, &more, err)
-                                           : read_from_store(listing, &page, &items, &more, err);
+        rc = read_page(listing, &page, &items, &more, err);
         if (rc != RC_OK)
             break;
         print_items(listing, items, &out);
@@ -184,23 +195,36 @@ static int print_pages(struct listing *listing, struct err *err)
     return rc == RC_OK ? code : target_fail(err);
 }
 
-int listing_command(int argc, char **argv, const char *usage, const char *collection,
-                    const struct table_column *columns, size_t column_count)
+static int run_command(struct listing *listing, int argc, char **argv, const char *usage,
+                       const struct table_column *columns, size_t column_count)
 {
-    struct listing listing = {.collection = collection_find(bytes_of(collection))};
     struct err err;
     bool json = false;
     struct target_words words = {.usage = usage, .flags = flags, .arg = &json};
     int first, code;
-    assert(listing.collection != NULL);
-    if (!target_begin(&listing.target, &words, argc, argv, &first, &code))
+    if (!target_begin(&listing->target, &words, argc, argv, &first, &code))
         return code;
-    listing.json = json;
-    table_init(&listing.table, columns, column_count);
-    code = print_pages(&listing, &err);
-    table_deinit(&listing.table);
-    target_free(&listing.target);
+    listing->json = json;
+    table_init(&listing->table, columns, column_count);
+    code = print_pages(listing, &err);
+    table_deinit(&listing->table);
+    target_free(&listing->target);
     return code;
+}
+
+int listing_command(int argc, char **argv, const char *usage, const char *collection,
+                    const struct table_column *columns, size_t column_count)
+{
+    struct listing listing = {.collection = collection_find(bytes_of(collection))};
+    assert(listing.collection != NULL);
+    return run_command(&listing, argc, argv, usage, columns, column_count);
+}
+
+int listing_read_command(int argc, char **argv, const char *usage, listing_read_fn *read, void *arg,
+                         const struct table_column *columns, size_t column_count)
+{
+    struct listing listing = {.read = read, .read_arg = arg};
+    return run_command(&listing, argc, argv, usage, columns, column_count);
 }
 
 static enum rc read_member(struct listing *listing, const char *path, struct text *page,

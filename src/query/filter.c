@@ -25,30 +25,75 @@ struct where filter_where(const struct filter *filter)
     return filter == NULL ? (struct where){0} : filter->where;
 }
 
-/* What an index is made of is what the column is ordered by; a test of something else pins
- * nothing for it. */
-static bool pins(const struct filter *filter, const struct filter_node *node)
+/* An index is made of what columns are ordered by; a test of something else means nothing to it. */
+static bool concerns_index(const struct filter *filter, const struct filter_node *node)
 {
     const struct column *column = &filter->collection->columns[node->column];
-    return node->test == TEST_AMONG && !node->negated && node->value_count == 1 &&
-           column->key != NULL && strcmp(column->key, column->sql) == 0;
+    return column->key != NULL && strcmp(column->key, column->sql) == 0;
 }
 
-static uint64_t fixed_by(const struct filter *filter, size_t at)
+static bool pins(const struct filter *filter, const struct filter_node *node)
 {
-    const struct filter_node *node = &filter->nodes[at];
-    uint64_t fixed = 0;
-    if (node->kind == FILTER_TEST)
-        return pins(filter, node) ? UINT64_C(1) << node->column : 0;
-    bool counts = node->kind == FILTER_ALL || filter->nodes[at + 1].end == node->end;
-    for (size_t i = at + 1; counts && i < node->end; i = filter->nodes[i].end)
-        fixed |= fixed_by(filter, i);
-    return fixed;
+    return node->test == TEST_AMONG && !node->negated && node->value_count == 1 &&
+           concerns_index(filter, node);
+}
+
+/* The next test that every matching row passes, from node `at` on; node 0 begins. */
+static const struct filter_node *next_duty(const struct filter *filter, size_t *at)
+{
+    while (*at < filter->nodes[0].end) {
+        const struct filter_node *node = &filter->nodes[*at];
+        bool sole = node->kind != FILTER_TEST && filter->nodes[*at + 1].end == node->end;
+        *at = node->kind == FILTER_ALL || sole ? *at + 1 : node->end;
+        if (node->kind == FILTER_TEST)
+            return node;
+    }
+    return NULL;
 }
 
 uint64_t filter_fixed(const struct filter *filter)
 {
-    return filter == NULL ? 0 : fixed_by(filter, 0);
+    const struct filter_node *node;
+    uint64_t fixed = 0;
+    size_t at = 0;
+    while (filter != NULL && (node = next_duty(filter, &at)) != NULL)
+        if (pins(filter, node))
+            fixed |= UINT64_C(1) << node->column;
+    return fixed;
+}
+
+/* The rows that pass lie side by side in an index over this field. */
+static bool is_interval(const struct filter *filter, const struct filter_node *node)
+{
+    bool comparison = node->test >= TEST_BELOW && node->test <= TEST_FROM && !node->negated;
+    return (comparison || node->test == TEST_NULL) && concerns_index(filter, node);
+}
+
+struct where filter_index_where(const struct filter *filter, const struct collection_index *index,
+                                struct text *sql)
+{
+    const struct filter_node *node;
+    uint64_t fixed = filter_fixed(filter), inside = 0, ranged = 0;
+    size_t at = 0;
+    text_clear(sql);
+    for (size_t i = 0; i < index->count; i++) {
+        uint64_t bit = UINT64_C(1) << index->columns[i];
+        inside |= fixed & bit;
+        if (ranged == 0 && (fixed & bit) == 0)
+            ranged = bit;
+    }
+    while (filter != NULL && (node = next_duty(filter, &at)) != NULL) {
+        uint64_t bit = UINT64_C(1) << node->column;
+        if (!((inside & bit) != 0 && pins(filter, node)) &&
+            !((ranged & bit) != 0 && is_interval(filter, node)))
+            continue;
+        text_append_string(sql, sql->len > 0 ? " AND " : "");
+        filter_append_sql(filter->collection, node, 0, sql);
+    }
+    if (sql->len == 0)
+        return (struct where){0};
+    return (struct where){
+        .sql = text_string(sql), .params = filter->where.params, .count = filter->where.count};
 }
 
 static bool contains(struct bytes text, struct bytes part)

@@ -36,6 +36,10 @@ struct bytes filter_json(const struct filter *filter);
 
 /* All of it as a condition, borrowed from the filter. */
 struct where filter_where(const struct filter *filter);
+/* The part of it that an index answers by itself, written to `sql`: the fields that it pins, and an
+ * interval of the first one that it does not. */
+struct where filter_index_where(const struct filter *filter, const struct collection_index *index,
+                                struct text *sql);
 /* The fields that have one value in all rows that match, a bit each, as an index sees it. */
 uint64_t filter_fixed(const struct filter *filter);
 /* `columns` are the values of the collection's columns. */

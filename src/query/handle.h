@@ -1,84 +1,103 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * handle.h - the open queries: what each one asks, how far its reader is, when it is forgotten.
+ * handle.h - which queries are open in memory, who is asking them now, and whose they are.
  *
- * A handle's collection, order, page size and fence never change after the open. What moves is its
- * position, in three states:
- *   idle      nothing under way; `delivered` pages were recorded
- *   busy      one page is being read (handle_begin): any other next is CONFLICT
- *   closing   closed while busy; gone when the page ends
- * A page's end is recorded before its reply leaves (handle_deliver), so a lost reply can be asked
- * for again: page `delivered - 1` is the same interval of keys (I10), page `delivered` goes on, and
- * every other number is CONFLICT. After the end every further page is empty.
+ * Every handle stands on the shelf; here are copies of those used last. A copy is in one of three
+ * states:
+ *   idle      as it stands on the shelf
+ *   busy      one request holds it (handle_hold, handle_add): any other one is CONFLICT
+ *   closing   closed while busy; gone when it is released
+ * Over a session's quota, or over that of all, the copy used least recently is parked: it is
+ * forgotten here and costs no memory, and the next request for it reads it from the shelf. Only
+ * what the shelf may hold in all is a limit that refuses.
  *
- * The table has a fixed bound; a handle nobody used for the idle time is gone. Time is given by the
- * caller and never read here.
+ * A session is whoever names its 128 bits; the one without a name (zero) is the machine itself and
+ * never ends. One that had a connection and lost the last of them has a time of grace to be seen
+ * again; then it has ended, and its handles are to be closed.
  *
- * Owner: the serving loop.  Thread: its own; a busy handle's request may be read by another thread
- * until its page is delivered or abandoned. */
+ * Time is given by the caller and never read here.
+ *
+ * Owner: the serving loop.  Thread: its own; the state of a busy handle is its holder's, on
+ * whichever thread that works. */
 #ifndef QUERY_HANDLE_H
 #define QUERY_HANDLE_H
 
-#include "base/json_write.h"
 #include "base/uuid.h"
-#include "query/query_page.h"
+#include "query/handle_state.h"
 
-#define HANDLES_MAX         16384
-#define HANDLE_IDLE_US      INT64_C(300000000)
-#define HANDLE_SESSION_SIZE 16
+#define HANDLES_OPEN_MAX        16384
+#define HANDLES_OF_SESSION_MAX  256
+#define HANDLES_KEPT_MAX        2000000
+#define HANDLE_IDLE_US          INT64_C(300000000)
+#define HANDLE_SESSION_GRACE_US INT64_C(60000000)
 
+struct config;
 struct handles;
 struct handle;
 
-/* `handles_max` 0: HANDLES_MAX; `idle_us` 0: HANDLE_IDLE_US. */
-struct handles *handles_new(size_t handles_max, int64_t idle_us);
+/* 0: as above. */
+struct handle_limits {
+    size_t open_max, of_session_max; /* in memory */
+    int64_t kept_max;                /* on the shelf */
+    int64_t idle_us, grace_us;
+};
+
+/* As they are configured. */
+struct handle_limits handle_limits_of(const struct config *config);
+
+struct handle_counts {
+    size_t open;                      /* in memory */
+    int64_t kept;                     /* on the shelf, these among them */
+    uint64_t opened, parked, expired; /* since the start */
+};
+
+/* `seed` is secret: clients choose the ids of their sessions. */
+struct handles *handles_new(const struct handle_limits *limits, uint64_t seed);
 /* None may be busy. */
 void handles_free(struct handles *handles);
-size_t handles_count(const struct handles *handles);
-/* Forgets those whose time is over; returns how many. */
-size_t handles_expire(struct handles *handles, int64_t now_us);
+const struct handle_limits *handles_limits(const struct handles *handles);
+struct handle_counts handles_counts(const struct handles *handles);
+/* The shelf was counted; some were taken from it because their time was over, or for their
+ * owners. */
+void handles_set_kept(struct handles *handles, int64_t kept);
+void handles_note_expired(struct handles *handles, size_t count);
+void handles_note_closed(struct handles *handles, size_t count);
+/* Forgets the copies that nobody used for the idle time. */
+void handles_drop_idle(struct handles *handles, int64_t now_us);
 
-struct handle_spec {
-    const struct collection *collection;
-    struct order order;
-    struct filter *filter; /* NULL: all rows; an opened handle has taken it over */
-    unsigned page_size;
-    uint8_t session[HANDLE_SESSION_SIZE];
-    struct opening opening;
-};
-
-/* `random` becomes the handle's name. QUOTA_EXCEEDED when the table is full. */
-must_check enum rc handle_open(struct handles *handles, const struct handle_spec *spec,
-                               const uint8_t random[16], int64_t now_us, struct handle **handle,
+/* A busy handle of a new query; `random` becomes its name and `state`, whose memory is taken over,
+ * what it asks. QUOTA_EXCEEDED: the shelf is full, and the state is untouched. */
+must_check enum rc handle_add(struct handles *handles, struct handle_state *state,
+                              const uint8_t random[HANDLE_NAME_SIZE], int64_t now_us,
+                              struct handle **handle, struct refusal *refusal);
+/* Holds the handle of this name for one request; its state need not be known. HANDLE_NOT_FOUND: it
+ * is no name. FORBIDDEN: another session's. CONFLICT: somebody else holds it. */
+must_check enum rc handle_hold(struct handles *handles, struct bytes name,
+                               const uint8_t session[HANDLE_SESSION_SIZE], struct handle **handle,
                                struct refusal *refusal);
-/* HANDLE_NOT_FOUND, or FORBIDDEN when it is another session's. Using it renews it. */
-must_check enum rc handle_find(struct handles *handles, struct bytes name,
-                               const uint8_t session[HANDLE_SESSION_SIZE], int64_t now_us,
-                               struct handle **handle, struct refusal *refusal);
+/* The holder is done; one whose state is not known is forgotten. RC_REJECT: it was closed
+ * meanwhile. */
+must_check enum rc handle_release(struct handles *handles, struct handle *handle,
+                                  struct refusal *refusal);
+/* Forgets the copy: at once, or when its holder is done. FORBIDDEN: another session's. `wanted` is
+ * its name; the shelf is the caller's business. */
+must_check enum rc handle_close(struct handles *handles, struct bytes name,
+                                const uint8_t session[HANDLE_SESSION_SIZE],
+                                uint8_t wanted[HANDLE_NAME_SIZE], struct refusal *refusal);
+struct handle_state *handle_state(struct handle *handle);
+/* "busy", "open" or "parked". */
+const char *handle_standing(const struct handles *handles, const uint8_t name[HANDLE_NAME_SIZE]);
 
-enum handle_step {
-    STEP_NEXT,  /* read a new page, then handle_deliver() or handle_abandon() */
-    STEP_AGAIN, /* read the last page anew, then the same */
-    STEP_END,   /* nothing to read: the reply is empty; the handle is not busy */
-};
+/* ---- sessions ---- */
 
-/* `page` is what was asked for, or -1: the next one. `request` is borrowed from the handle. */
-must_check enum rc handle_begin(struct handle *handle, int64_t page, enum handle_step *step,
-                                int64_t *number, struct page_request *request,
-                                struct refusal *refusal);
-/* Records the page (a new one's end is taken out of it) and says whether more follow. RC_REJECT:
- * the handle was closed meanwhile and is gone now. */
-must_check enum rc handle_deliver(struct handles *handles, struct handle *handle,
-                                  enum handle_step step, struct page *page, int64_t now_us,
-                                  bool *has_more, struct refusal *refusal);
-/* The page was not read: the position stays where it was. */
-void handle_abandon(struct handles *handles, struct handle *handle, int64_t now_us);
-/* Closing a busy handle takes its page's reply away from it. */
-void handle_close(struct handles *handles, struct handle *handle);
-
-/* Writes an array with what people may know of each handle, the one used last first. */
-void handles_print(const struct handles *handles, int64_t now_us, struct json_writer *writer);
-const struct handle_spec *handle_spec(const struct handle *handle);
-void handle_name(const struct handle *handle, char out[UUID_TEXT_SIZE]);
+/* A connection of the session began; ended. */
+void session_joined(struct handles *handles, const uint8_t session[HANDLE_SESSION_SIZE]);
+void session_gone(struct handles *handles, const uint8_t session[HANDLE_SESSION_SIZE],
+                  int64_t now_us);
+/* It asked something: its grace, if it is in one, is over, and it stays. */
+void session_seen(struct handles *handles, const uint8_t session[HANDLE_SESSION_SIZE]);
+/* One whose grace is over; its copies are forgotten. False: there is none. */
+bool session_take_ended(struct handles *handles, int64_t now_us,
+                        uint8_t session[HANDLE_SESSION_SIZE]);
 
 #endif

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define KEY_ROOM 64 /* more than is needed, for the next one */
+
 static struct order_term *add_term(const struct collection *collection, struct order *order,
                                    uint8_t column, bool desc)
 {
@@ -167,13 +169,28 @@ static bool serves(const struct collection_index *index, const struct order *ord
     return term + 1 >= order->count && has_one_direction(order, fixed);
 }
 
+static size_t count_pinned(const struct collection_index *index, uint64_t fixed)
+{
+    size_t count = 0;
+    while (count < index->count && is_fixed(fixed, index->columns[count]))
+        count++;
+    return count;
+}
+
 const struct collection_index *order_index(const struct collection *collection,
                                            const struct order *order, uint64_t fixed)
 {
-    for (size_t i = 0; i < collection->index_count; i++)
-        if (serves(&collection->indexes[i], order, fixed))
-            return &collection->indexes[i];
-    return NULL;
+    const struct collection_index *best = NULL;
+    size_t best_pinned = 0;
+    for (size_t i = 0; i < collection->index_count; i++) {
+        const struct collection_index *index = &collection->indexes[i];
+        size_t pinned = count_pinned(index, fixed);
+        if ((best == NULL || pinned > best_pinned) && serves(index, order, fixed)) {
+            best = index;
+            best_pinned = pinned;
+        }
+    }
+    return best;
 }
 
 /* ---- places ---- */
@@ -183,9 +200,24 @@ bool row_key_has_bytes(const struct field *field)
     return !field->null && (field->type == FIELD_TEXT || field->type == FIELD_BLOB);
 }
 
+/* The parts may be the key's own: their bytes are in this order there, too. */
+static void copy_parts(struct row_key *key, char *bytes, const struct field *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct field part = parts[i];
+        if (row_key_has_bytes(&part)) {
+            if (part.b.len > 0)
+                memmove(bytes, part.b.data, part.b.len);
+            part.b.data = bytes;
+            bytes += part.b.len;
+        }
+        key->parts[i] = part;
+    }
+}
+
 bool row_key_set(struct row_key *key, const struct field *parts, size_t count)
 {
-    size_t total = 0, at = 0;
+    size_t total = 0;
     assert(count > 0 && count <= ORDER_TERMS_MAX);
     for (size_t i = 0; i < count; i++)
         total += row_key_has_bytes(&parts[i]) ? parts[i].b.len : 0;
@@ -193,19 +225,15 @@ bool row_key_set(struct row_key *key, const struct field *parts, size_t count)
         row_key_clear(key);
         return false;
     }
-    char *bytes = memory_new(total + 1);
-    for (size_t i = 0; i < count; i++) {
-        struct field part = parts[i];
-        if (row_key_has_bytes(&part)) {
-            if (part.b.len > 0)
-                memcpy(bytes + at, part.b.data, part.b.len);
-            part.b.data = bytes + at;
-            at += part.b.len;
-        }
-        key->parts[i] = part;
+    if (key->bytes == NULL || total > key->room) {
+        char *bytes = memory_new(total + KEY_ROOM);
+        copy_parts(key, bytes, parts, count);
+        free(key->bytes);
+        key->bytes = bytes;
+        key->room = total + KEY_ROOM;
+    } else {
+        copy_parts(key, key->bytes, parts, count);
     }
-    free(key->bytes);
-    key->bytes = bytes;
     key->count = count;
     return true;
 }

@@ -39,7 +39,8 @@ must_check enum rc order_parse(const struct collection *collection, struct json 
 /* Whether NULLs come after the values, this way. */
 bool order_term_ends_in_nulls(const struct order_term *term);
 /* An index that walks the rows in this order, or NULL. Fields whose bit is set in `fixed` have one
- * value in all rows that matter. */
+ * value in all rows that matter; of several indexes the one that begins with most of them is
+ * taken. */
 const struct collection_index *order_index(const struct collection *collection,
                                            const struct order *order, uint64_t fixed);
 
@@ -47,11 +48,13 @@ struct row_key {
     struct field parts[ORDER_TERMS_MAX];
     size_t count; /* 0: no place */
     char *bytes;  /* what the parts point at */
+    size_t room;  /* for so many of them */
 };
 
 /* Text or bytes that are there. */
 bool row_key_has_bytes(const struct field *field);
-/* Copies the parts; false, and no place, when they have more than ROW_KEY_BYTES_MAX bytes. */
+/* Copies the parts, into the memory it has where they fit; false, and no place, when they have more
+ * than ROW_KEY_BYTES_MAX bytes. */
 must_check bool row_key_set(struct row_key *key, const struct field *parts, size_t count);
 void row_key_clear(struct row_key *key);
 /* Takes over what `from` holds. */

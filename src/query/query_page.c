@@ -2,20 +2,29 @@
 #include "query/query_page.h"
 
 #include "query/row_print.h"
+#include "sys/clock.h"
 
 #include <assert.h>
 
 /* A page asked for again may have grown by this many rows and half as many again. */
 #define MOVED_ROWS_MAX 64
+#define SLICE_ROWS_MIN 16
+#define SLICE_ROWS_MAX 32768
 
 struct reading {
+    struct store *store;
     const struct page_request *request;
     struct page *page;
     struct json_writer writer;
-    size_t limit; /* rows asked of the store */
+    int64_t end_us;  /* monotonic */
+    size_t rows_max; /* in a page asked for again */
+    size_t limit;    /* rows asked of the store */
     size_t seen;
-    bool ended;    /* the page is whole */
-    bool too_long; /* a key cannot be kept */
+    bool ended;        /* the page is whole */
+    bool too_long;     /* a key cannot be kept */
+    bool too_many;     /* rows moved into it */
+    bool sliced;       /* the rows are judged here */
+    struct row_key at; /* of the last row looked at in slices */
 };
 
 static void put_row(struct reading *reading, const struct field *columns)
@@ -33,25 +42,41 @@ static bool is_full(const struct reading *reading)
            (page->rows > 0 && page->items.len >= PAGE_BYTES_MAX);
 }
 
+/* Puts a row into the page, unless that is whole without it. */
+static void add_row(struct reading *reading, const struct field *columns)
+{
+    const struct order *order = reading->request->order;
+    struct page *page = reading->page;
+    if (reading->request->last != NULL)
+        reading->ended = reading->too_many = page->rows == reading->rows_max;
+    else if (is_full(reading))
+        reading->ended = page->has_more = true;
+    else if (!row_key_set(&page->last, columns, order->count))
+        reading->ended = reading->too_long = true;
+    if (!reading->ended)
+        put_row(reading, columns + order->count);
+}
+
 static bool take_row(void *arg, const struct field *columns, size_t count)
 {
     struct reading *reading = arg;
     const struct page_request *request = reading->request;
     const struct order *order = request->order;
-    struct page *page = reading->page;
     assert(count >= order->count + request->collection->column_count);
     reading->seen++;
+    if (!reading->ended && request->last != NULL)
+        reading->ended = row_key_compare(order, columns, request->last->parts) > 0;
     if (reading->ended)
         return true;
-    if (request->last != NULL) {
-        reading->ended = row_key_compare(order, columns, request->last->parts) > 0;
-    } else if (is_full(reading)) {
-        reading->ended = page->has_more = true;
-    } else if (!row_key_set(&page->last, columns, order->count)) {
-        reading->ended = reading->too_long = true;
+    if (!reading->sliced) {
+        add_row(reading, columns);
+        return true;
     }
-    if (!reading->ended)
-        put_row(reading, columns + order->count);
+    reading->page->scanned++;
+    if (filter_matches(request->filter, columns + order->count))
+        add_row(reading, columns);
+    if (!reading->ended && !row_key_set(&reading->at, columns, order->count))
+        reading->ended = reading->too_long = true;
     return true;
 }
 
@@ -61,40 +86,137 @@ static enum rc judge(const struct reading *reading, struct refusal *refusal)
         return refusal_set(refusal, REFUSAL_BAD_ORDER,
                            "a value of %s is too long to page by: more than %d bytes",
                            reading->request->order->terms[0].name, ROW_KEY_BYTES_MAX);
-    if (reading->request->last != NULL && !reading->ended && reading->seen == reading->limit)
+    if (reading->too_many)
         return refusal_set(refusal, REFUSAL_CONFLICT,
                            "too many rows moved into this page since it was delivered: open the "
                            "query again");
     return RC_OK;
 }
 
+static void begin_page(struct reading *reading)
+{
+    struct page *page = reading->page;
+    text_clear(&page->items);
+    row_key_clear(&page->last);
+    page->rows = page->scanned = 0;
+    page->has_more = false;
+    reading->seen = 0;
+    reading->ended = reading->too_long = reading->too_many = false;
+    json_writer_init(&reading->writer, &page->items);
+    json_begin_array(&reading->writer);
+}
+
+static enum rc read_rows(struct reading *reading, struct where where, const struct row_key *after,
+                         struct err *err)
+{
+    const struct page_request *request = reading->request;
+    struct seek_sql sql = {0};
+    const struct seek seek = {.collection = request->collection,
+                              .order = request->order,
+                              .where = where,
+                              .fence_n = request->fence_n,
+                              .after = after,
+                              .rows_max = reading->limit};
+    reading->seen = 0;
+    seek_build(&seek, &sql);
+    enum rc rc = store_query(reading->store, text_string(&sql.text), sql.params, sql.param_count,
+                             take_row, reading, err);
+    seek_sql_free(&sql);
+    return rc;
+}
+
+/* ---- in one query ---- */
+
+static enum rc read_at_once(struct reading *reading, struct refusal *refusal, struct err *err)
+{
+    const struct page_request *request = reading->request;
+    begin_page(reading);
+    reading->limit = (request->last == NULL ? request->page_size : reading->rows_max) + 1;
+    enum rc rc = read_rows(reading, filter_where(request->filter), request->after, err);
+    return rc == RC_OK ? judge(reading, refusal) : rc;
+}
+
+/* ---- in slices ---- */
+
+static bool has_enough(const struct reading *reading)
+{
+    const struct page_request *request = reading->request;
+    const struct store *store = reading->store;
+    if (reading->at.count == 0 || request->last != NULL)
+        return false; /* nothing is known yet; what was delivered before is delivered whole */
+    if (request->enough != NULL)
+        return request->enough(request->enough_arg);
+    return clock_mono_us() >= reading->end_us ||
+           (store->stop != NULL && store->stop(store->stop_arg));
+}
+
+/* The next slice's length: the time for a query sets the pace. False: even the shortest one gave
+ * no row. */
+static bool set_pace(struct reading *reading, bool in_time, bool moved)
+{
+    if (reading->request->slice_rows > 0)
+        return moved;
+    if (in_time && reading->limit < SLICE_ROWS_MAX)
+        reading->limit *= 2;
+    if (in_time)
+        return true;
+    bool shortest = reading->limit == SLICE_ROWS_MIN;
+    reading->limit /= 4;
+    if (reading->limit < SLICE_ROWS_MIN)
+        reading->limit = SLICE_ROWS_MIN;
+    return moved || !shortest;
+}
+
+static enum rc read_on(struct reading *reading, struct where where, struct err *err)
+{
+    do {
+        size_t before = reading->page->scanned;
+        enum rc rc = read_rows(reading, where,
+                               reading->at.count > 0 ? &reading->at : reading->request->after, err);
+        if (rc != RC_OK && rc != RC_AGAIN)
+            return rc;
+        if (reading->ended || (rc == RC_OK && reading->seen < reading->limit))
+            return RC_OK;
+        if (!set_pace(reading, rc == RC_OK, reading->page->scanned > before))
+            return rc;
+    } while (!has_enough(reading));
+    reading->page->has_more = true;
+    row_key_move(&reading->page->last, &reading->at);
+    return RC_OK;
+}
+
+static enum rc read_in_slices(struct reading *reading, struct refusal *refusal, struct err *err)
+{
+    const struct page_request *request = reading->request;
+    struct text sql = {0};
+    begin_page(reading);
+    reading->page->sliced = reading->sliced = true;
+    reading->limit = request->slice_rows > 0 ? request->slice_rows : request->page_size + 1;
+    enum rc rc =
+        read_on(reading, filter_index_where(request->filter, reading->page->index, &sql), err);
+    text_free(&sql);
+    row_key_clear(&reading->at);
+    return rc == RC_OK ? judge(reading, refusal) : rc;
+}
+
 enum rc page_fetch(struct store *store, const struct page_request *request, struct page *page,
                    struct refusal *refusal, struct err *err)
 {
-    size_t size = request->page_size;
-    struct reading reading = {.request = request, .page = page, .limit = size + 1};
-    struct seek_sql sql = {0};
-    assert(size > 0 && size <= COLLECTION_PAGE_SIZE_MAX);
-    if (request->last != NULL)
-        reading.limit += size / 2 + MOVED_ROWS_MAX;
-    const struct seek seek = {.collection = request->collection,
-                              .order = request->order,
-                              .where = filter_where(request->filter),
-                              .fence_n = request->fence_n,
-                              .after = request->after,
-                              .rows_max = reading.limit};
-    text_clear(&page->items);
-    row_key_clear(&page->last);
-    page->rows = 0;
-    page->has_more = false;
-    json_writer_init(&reading.writer, &page->items);
-    json_begin_array(&reading.writer);
-    seek_build(&seek, &sql);
-    enum rc rc = store_query(store, text_string(&sql.text), sql.params, sql.param_count, take_row,
-                             &reading, err);
-    seek_sql_free(&sql);
+    struct reading reading = {.store = store,
+                              .request = request,
+                              .page = page,
+                              .rows_max = request->page_size * 3 / 2 + MOVED_ROWS_MAX,
+                              .end_us = clock_mono_us() + PAGE_SCAN_US};
+    enum rc rc = RC_AGAIN;
+    assert(request->page_size > 0 && request->page_size <= COLLECTION_PAGE_SIZE_MAX);
+    page->sliced = false;
+    page->index = order_index(request->collection, request->order, filter_fixed(request->filter));
+    if (page->index == NULL || (!request->counted && request->slice_rows == 0))
+        rc = read_at_once(&reading, refusal, err);
+    if (rc == RC_AGAIN && page->index != NULL)
+        rc = read_in_slices(&reading, refusal, err);
     json_end_array(&reading.writer);
-    return rc == RC_OK ? judge(&reading, refusal) : rc;
+    return rc;
 }
 
 void page_free(struct page *page)

@@ -7,6 +7,10 @@
  * many rows are there now. When rows that moved into such an interval are too many for one reply,
  * the page is refused with CONFLICT rather than cut, since a cut would lose rows.
  *
+ * A filter that few rows match can make the store look at many. What it does not find in the time
+ * of one query is read in slices: the next so many rows of the index, judged here. When that took
+ * PAGE_SCAN_US a new page ends with the last row looked at, short or even empty, and more follow.
+ *
  * Owner: the caller.  Thread: any one that owns the store's connection. */
 #ifndef QUERY_QUERY_PAGE_H
 #define QUERY_QUERY_PAGE_H
@@ -16,6 +20,7 @@
 
 #define PAGE_BYTES_MAX  (4 << 20) /* a new page ends here, however many rows were asked for */
 #define COUNT_EXACT_MAX 100000
+#define PAGE_SCAN_US    INT64_C(1500000)
 
 struct page_request {
     const struct collection *collection;
@@ -25,13 +30,22 @@ struct page_request {
     const struct row_key *after; /* the page begins after this place; NULL: at the beginning */
     const struct row_key *last;  /* and ends with this one; NULL: it is a new page */
     size_t page_size;
+    bool counted; /* `scanned` is asked for */
+    /* For tests, which have no clock: the rows of a slice (0: none unless they are needed), and
+     * whether a new page is to end after one (NULL: when its time is over). */
+    size_t slice_rows;
+    bool (*enough)(void *arg);
+    void *enough_arg;
 };
 
 struct page {
     struct text items; /* a JSON array */
     size_t rows;
     bool has_more;       /* told of new pages only */
-    struct row_key last; /* where a new page ends; without a place when it is empty */
+    struct row_key last; /* where a new page ends; without a place when nothing is left */
+    const struct collection_index *index; /* that has the order; NULL: the store sorts */
+    bool sliced;                          /* it was read in slices, and */
+    size_t scanned;                       /* so many rows were looked at */
 };
 
 /* RC_REJECT: see `refusal`; RC_RETRY and RC_FATAL: the store failed, see `err`. May be called again

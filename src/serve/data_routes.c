@@ -1,38 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "query/handle_ask.h"
+#include "query/handle_shelf.h"
 #include "serve/routes.h"
 #include "sys/log.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 static int64_t now_us(struct request *request)
 {
     struct runtime *runtime = request->service->runtime;
-    return runtime->ops->mono_us(runtime);
+    return runtime->ops->wall_us(runtime);
 }
 
-/* ---- query-open ---- */
-
-struct open_call {
-    struct handle_spec spec;
-    bool exact;
-    int64_t min_seq;
-};
-
-static void free_open(void *data)
-{
-    struct open_call *call = data;
-    filter_free(call->spec.filter);
-    free(call);
-}
-
-static bool take_page_size(struct json value, struct handle_spec *spec, struct refusal *refusal)
+/* 0 when it is left out. */
+static bool take_page_size(struct json value, unsigned *page_size, struct refusal *refusal)
 {
     enum json_type type = json_type(value);
     int64_t size = 0;
-    spec->page_size = spec->collection->page_size;
+    *page_size = 0;
     if (type == JSON_ABSENT || type == JSON_NULL)
         return true;
     if (type != JSON_INT && type != JSON_UINT) {
@@ -44,79 +31,127 @@ static bool take_page_size(struct json value, struct handle_spec *spec, struct r
                     COLLECTION_PAGE_SIZE_MAX);
         return false;
     }
-    spec->page_size = (unsigned)size;
+    *page_size = (unsigned)size;
     return true;
+}
+
+/* ---- query-open ---- */
+
+struct open_call {
+    struct handle_state wanted; /* until it has a handle */
+    struct handle *handle;      /* from begin to finish */
+    struct handle_opening question;
+    struct text around; /* the question's bytes */
+    int64_t min_seq;
+};
+
+static void free_open(void *data)
+{
+    struct open_call *call = data;
+    handle_state_forget(&call->wanted);
+    text_free(&call->around);
+    free(call);
 }
 
 static bool take_count(struct json value, struct open_call *call, struct refusal *refusal)
 {
     struct bytes word = json_string_or_absent(value);
     enum json_type type = json_type(value);
-    call->spec.opening.kind = bytes_equal_string(word, "none") ? COUNT_NONE : COUNT_EXACT;
-    call->exact = bytes_equal_string(word, "exact");
-    if (type == JSON_ABSENT || type == JSON_NULL || call->exact ||
-        call->spec.opening.kind == COUNT_NONE)
+    call->wanted.opening.kind = bytes_equal_string(word, "none") ? COUNT_NONE : COUNT_EXACT;
+    call->question.exact = bytes_equal_string(word, "exact");
+    if (type == JSON_ABSENT || type == JSON_NULL || call->question.exact ||
+        call->wanted.opening.kind == COUNT_NONE)
         return true;
     refusal_set(refusal, REFUSAL_BAD_REQUEST, "count is \"exact\", \"none\" or left out");
     return false;
 }
 
-static bool take_order(struct json root, struct handle_spec *spec, struct refusal *refusal)
+static bool take_order(struct json root, struct handle_state *wanted, struct refusal *refusal)
 {
     bool scan = false;
-    if (order_parse(spec->collection, json_get(root, "orderBy"), &spec->order, refusal) != RC_OK)
+    if (order_parse(wanted->collection, json_get(root, "orderBy"), &wanted->order, refusal) !=
+        RC_OK)
         return false;
     (void)json_bool(json_get(root, "allowScan"), &scan);
-    if (scan || order_index(spec->collection, &spec->order, filter_fixed(spec->filter)) != NULL)
+    if (scan ||
+        order_index(wanted->collection, &wanted->order, filter_fixed(wanted->filter)) != NULL)
         return true;
     refusal_set(refusal, REFUSAL_NO_INDEX,
                 "no index of %s has this order: choose another, or set allowScan to true",
-                spec->collection->name);
+                wanted->collection->name);
     return false;
+}
+
+/* An id is a string; a number is taken for the string that it is written as. */
+static bool take_around(struct json value, struct open_call *call, struct refusal *refusal)
+{
+    enum json_type type = json_type(value);
+    if (type == JSON_ABSENT || type == JSON_NULL)
+        return true;
+    if (type != JSON_STRING && type != JSON_INT) {
+        refusal_set(refusal, REFUSAL_BAD_REQUEST, "around is the id of a row");
+        return false;
+    }
+    struct bytes id = json_string_or_absent(value);
+    if (type == JSON_STRING)
+        text_append(&call->around, id.data, id.len);
+    else
+        json_print(value, &call->around);
+    call->question.around = bytes_make(text_string(&call->around), call->around.len);
+    return true;
 }
 
 static bool parse_open(struct collections *collections, struct json root, struct open_call *call,
                        struct refusal *refusal)
 {
+    struct handle_state *wanted = &call->wanted;
     struct bytes name;
     if (!json_string(json_get(root, "collection"), &name)) {
         refusal_set(refusal, REFUSAL_BAD_REQUEST, "query-open needs a collection");
         return false;
     }
-    call->spec.collection = collections_find(collections, name);
-    if (call->spec.collection == NULL) {
+    wanted->collection = collections_find(collections, name);
+    if (wanted->collection == NULL) {
         refusal_set(refusal, REFUSAL_UNKNOWN_COLLECTION, "there is no collection \"%.*s\"",
                     (int)(name.len > 128 ? 128 : name.len), name.data);
         return false;
     }
-    return filter_parse(call->spec.collection, json_get(root, "filter"), &call->spec.filter,
-                        refusal) == RC_OK &&
-           take_page_size(json_get(root, "pageSize"), &call->spec, refusal) &&
-           take_count(json_get(root, "count"), call, refusal) &&
-           take_order(root, &call->spec, refusal);
+    if (filter_parse(wanted->collection, json_get(root, "filter"), &wanted->filter, refusal) !=
+            RC_OK ||
+        !take_page_size(json_get(root, "pageSize"), &wanted->page_size, refusal) ||
+        !take_count(json_get(root, "count"), call, refusal) ||
+        !take_around(json_get(root, "around"), call, refusal) || !take_order(root, wanted, refusal))
+        return false;
+    if (wanted->page_size == 0)
+        wanted->page_size = wanted->collection->page_size;
+    return true;
 }
 
 void query_open_begin(struct request *request)
 {
+    struct runtime *runtime = request->service->runtime;
     struct json root;
     struct open_call *call = memory_new_zeroed(1, sizeof *call);
     request->data = call;
     request->free_data = free_open;
     if (!request_parse_body(request, &root))
         return;
-    memcpy(call->spec.session, request->session, HANDLE_SESSION_SIZE);
+    const uint64_t random[2] = {runtime->ops->random(runtime), runtime->ops->random(runtime)};
+    memcpy(call->wanted.session, request->session, HANDLE_SESSION_SIZE);
     if (!request_take_min_seq(request, root, &call->min_seq) ||
-        !parse_open(request->service->options->collections, root, call, &request->refusal))
+        !parse_open(request->service->options->collections, root, call, &request->refusal) ||
+        handle_add(request->service->handles, &call->wanted, (const uint8_t *)random,
+                   now_us(request), &call->handle, &request->refusal) != RC_OK)
         request_refuse_with(request, &request->refusal);
 }
 
 enum rc query_open_work(struct request *request, struct store *store, struct err *err)
 {
     struct open_call *call = request->data;
-    struct handle_spec *spec = &call->spec;
-    enum rc rc = opening_read(store, spec->collection, filter_where(spec->filter), call->exact,
-                              &spec->opening, err);
-    return rc == RC_OK ? request_check_seq(request, spec->opening.seq, call->min_seq) : rc;
+    enum rc rc = request_check_seq(request, call->min_seq, store, err);
+    if (rc != RC_OK)
+        return rc;
+    return handle_open(store, handle_state(call->handle), &call->question, &request->refusal, err);
 }
 
 static void put_total(struct json_writer *writer, const struct opening *opening)
@@ -128,174 +163,223 @@ static void put_total(struct json_writer *writer, const struct opening *opening)
         json_put_i64(writer, opening->total);
 }
 
-void query_open_finish(struct request *request)
+static void put_opened(const struct handle_state *state, struct json_writer *writer)
 {
-    struct runtime *runtime = request->service->runtime;
-    struct open_call *call = request->data;
-    struct handle *handle;
-    struct json_writer writer;
     char name[UUID_TEXT_SIZE];
-    uint64_t random[2] = {runtime->ops->random(runtime), runtime->ops->random(runtime)};
-    if (request->job.rc != RC_OK) {
-        request_fail(request);
-        return;
-    }
-    if (handle_open(request->service->handles, &call->spec, (uint8_t *)random, now_us(request),
-                    &handle, &request->refusal) != RC_OK) {
-        request_refuse_with(request, &request->refusal);
-        return;
-    }
-    call->spec.filter = NULL; /* the handle's now */
-    handle_name(handle, name);
-    request_begin_json(request, &writer);
-    json_key(&writer, "queryHandle");
-    json_put_cstring(&writer, name);
-    put_total(&writer, &call->spec.opening);
-    json_key(&writer, "totalCountKind");
-    json_put_cstring(&writer, count_kind_name(call->spec.opening.kind));
-    json_key(&writer, "pageSize");
-    json_put_i64(&writer, call->spec.page_size);
-    json_key(&writer, "seq");
-    json_put_i64(&writer, call->spec.opening.seq);
-    request_send_json(request, &writer);
+    uuid_format(state->name, name);
+    json_key(writer, "queryHandle");
+    json_put_cstring(writer, name);
+    put_total(writer, &state->opening);
+    json_key(writer, "totalCountKind");
+    json_put_cstring(writer, count_kind_name(state->opening.kind));
+    json_key(writer, "pageSize");
+    json_put_i64(writer, state->page_size);
+    json_key(writer, "seq");
+    json_put_i64(writer, state->opening.seq);
 }
 
-/* ---- query-next ---- */
+void query_open_finish(struct request *request)
+{
+    struct open_call *call = request->data;
+    struct json_writer writer;
+    bool opened = request->job.rc == RC_OK;
+    if (opened) {
+        request_begin_json(request, &writer);
+        put_opened(handle_state(call->handle), &writer);
+    }
+    /* Nobody knows its name yet, so nobody has closed it. */
+    enum rc rc = handle_release(request->service->handles, call->handle, &request->refusal);
+    assert(rc == RC_OK);
+    (void)rc;
+    if (opened)
+        request_send_json(request, &writer);
+    else
+        request_fail(request);
+}
 
-struct next_call {
-    struct handle *handle; /* busy from begin to finish */
-    enum handle_step step;
-    int64_t number;
-    struct page_request wanted;
-    struct page page;
+/* ---- query-next, query-prev ---- */
+
+struct page_call {
+    struct handle *handle; /* from begin to finish */
+    struct handle_question question;
+    struct handle_answer answer;
 };
 
-static void free_next(void *data)
+static void free_page_call(void *data)
 {
-    struct next_call *call = data;
-    page_free(&call->page);
+    struct page_call *call = data;
+    page_free(&call->answer.page);
     free(call);
 }
 
-static bool find_handle(struct request *request, struct json root, struct handle **handle)
-{
-    struct bytes name;
-    if (!json_string(json_get(root, "queryHandle"), &name))
-        refusal_set(&request->refusal, REFUSAL_BAD_REQUEST, "queryHandle is missing");
-    else if (handle_find(request->service->handles, name, request->session, now_us(request), handle,
-                         &request->refusal) == RC_OK)
-        return true;
-    return false;
-}
-
-static bool take_page_number(struct json value, int64_t *page, struct refusal *refusal)
+static bool take_page_number(struct json value, struct handle_question *question,
+                             struct refusal *refusal)
 {
     enum json_type type = json_type(value);
-    *page = -1;
-    if (type == JSON_ABSENT || type == JSON_NULL || (json_i64(value, page) && *page >= 0))
+    if (type == JSON_ABSENT || type == JSON_NULL)
         return true;
-    refusal_set(refusal, REFUSAL_BAD_REQUEST, "page is a whole number from 0 on");
+    question->named = type == JSON_INT && json_i64(value, &question->page);
+    if (!question->named)
+        refusal_set(refusal, REFUSAL_BAD_REQUEST, "page is a whole number");
+    return question->named;
+}
+
+static bool take_handle_name(struct json root, struct bytes *name, struct refusal *refusal)
+{
+    if (json_string(json_get(root, "queryHandle"), name))
+        return true;
+    refusal_set(refusal, REFUSAL_BAD_REQUEST, "queryHandle is missing");
     return false;
 }
 
-static void send_page(struct request *request, struct bytes items, int64_t number, bool has_more,
-                      const struct opening *opening)
+static const struct collection *find_collection(void *arg, struct bytes name)
 {
-    struct json_writer writer;
-    request_begin_json(request, &writer);
-    json_key(&writer, "items");
-    json_put_raw(&writer, items);
-    json_key(&writer, "pageNumber");
-    json_put_i64(&writer, number);
-    json_key(&writer, "hasMore");
-    json_put_bool(&writer, has_more);
-    put_total(&writer, opening);
-    request_send_json(request, &writer);
+    return collections_find(arg, name);
 }
 
-/* Which fields place the cursor, never their values. */
-static void log_cursor(const struct next_call *call)
+static void begin_page(struct request *request, enum walk_direction direction)
 {
-    char name[UUID_TEXT_SIZE];
-    struct text fields = {0};
-    const struct order *order = call->wanted.order;
-    if (call->wanted.after->count == 0)
+    struct json root;
+    struct bytes name;
+    struct handles *handles = request->service->handles;
+    struct page_call *call = memory_new_zeroed(1, sizeof *call);
+    struct handle_question *question = &call->question;
+    request->data = call;
+    request->free_data = free_page_call;
+    if (!request_parse_body(request, &root))
         return;
-    handle_name(call->handle, name);
-    for (size_t i = 0; i < order->count; i++)
-        text_appendf(&fields, "%s%s", i > 0 ? "," : "",
-                     order->terms[i].name == NULL ? "n" : order->terms[i].name);
-    log_event(LOG_DEBUG, "query", "cursor_applied",
-              (struct log_field[]){log_string("handle", name), log_int("page", call->number),
-                                   log_string("collection", call->wanted.collection->name),
-                                   log_text("fields", text_bytes(&fields)), LOG_END});
-    text_free(&fields);
+    question->finder =
+        (struct handle_finder){find_collection, request->service->options->collections};
+    question->direction = direction;
+    question->now_us = now_us(request);
+    question->idle_us_max = handles_limits(handles)->idle_us;
+    memcpy(question->session, request->session, HANDLE_SESSION_SIZE);
+    if (!take_page_number(json_get(root, "page"), question, &request->refusal) ||
+        !take_page_size(json_get(root, "pageSize"), &question->page_size, &request->refusal) ||
+        !take_handle_name(root, &name, &request->refusal) ||
+        handle_hold(handles, name, request->session, &call->handle, &request->refusal) != RC_OK)
+        request_refuse_with(request, &request->refusal);
 }
 
 void query_next_begin(struct request *request)
 {
-    struct json root;
-    int64_t page;
-    struct next_call *call = memory_new_zeroed(1, sizeof *call);
-    request->data = call;
-    request->free_data = free_next;
-    if (!request_parse_body(request, &root))
-        return;
-    if (!take_page_number(json_get(root, "page"), &page, &request->refusal) ||
-        !find_handle(request, root, &call->handle) ||
-        handle_begin(call->handle, page, &call->step, &call->number, &call->wanted,
-                     &request->refusal) != RC_OK) {
-        request_refuse_with(request, &request->refusal);
-        return;
-    }
-    if (call->step == STEP_END)
-        send_page(request, bytes_of("[]"), call->number, false,
-                  &handle_spec(call->handle)->opening);
-    else
-        log_cursor(call);
+    begin_page(request, WALK_NEXT);
 }
 
-enum rc query_next_work(struct request *request, struct store *store, struct err *err)
+void query_prev_begin(struct request *request)
 {
-    struct next_call *call = request->data;
-    return page_fetch(store, &call->wanted, &call->page, &request->refusal, err);
+    begin_page(request, WALK_PREVIOUS);
 }
 
-void query_next_finish(struct request *request)
+enum rc query_page_work(struct request *request, struct store *store, struct err *err)
 {
-    struct handles *handles = request->service->handles;
-    struct next_call *call = request->data;
-    const struct opening opening = handle_spec(call->handle)->opening;
-    bool has_more;
-    if (request->job.rc != RC_OK) {
-        handle_abandon(handles, call->handle, now_us(request));
+    struct page_call *call = request->data;
+    return handle_ask(store, handle_state(call->handle), &call->question, &call->answer,
+                      &request->refusal, err);
+}
+
+static void send_page(struct request *request, const struct handle_answer *answer)
+{
+    struct json_writer writer;
+    request_begin_json(request, &writer);
+    json_key(&writer, "items");
+    json_put_raw(&writer, text_bytes(&answer->page.items));
+    json_key(&writer, "pageNumber");
+    json_put_i64(&writer, answer->number);
+    json_key(&writer, "hasMore");
+    json_put_bool(&writer, answer->has_more);
+    put_total(&writer, &answer->opening);
+    json_key(&writer, "hasPrevious");
+    json_put_bool(&writer, answer->has_previous);
+    request_send_json(request, &writer);
+}
+
+/* Which fields place the cursor, never their values. */
+static void log_cursor(const struct handle_state *state, const struct handle_answer *answer)
+{
+    char name[UUID_TEXT_SIZE];
+    struct text fields = {0};
+    const struct order *order = &state->order;
+    if (answer->keys_used == 0 || !log_wants(LOG_DEBUG))
+        return;
+    uuid_format(state->name, name);
+    for (size_t i = 0; i < order->count; i++)
+        text_appendf(&fields, "%s%s", i > 0 ? "," : "",
+                     order->terms[i].name == NULL ? "n" : order->terms[i].name);
+    log_event(LOG_DEBUG, "query", "cursor_applied",
+              (struct log_field[]){log_string("handle", name), log_int("page", answer->number),
+                                   log_string("collection", state->collection->name),
+                                   log_text("fields", text_bytes(&fields)), LOG_END});
+    text_free(&fields);
+}
+
+void query_page_finish(struct request *request)
+{
+    struct page_call *call = request->data;
+    enum rc rc = request->job.rc;
+    if (rc == RC_OK)
+        log_cursor(handle_state(call->handle), &call->answer);
+    enum rc released = handle_release(request->service->handles, call->handle, &request->refusal);
+    if (rc != RC_OK)
         request_fail(request);
-    } else if (handle_deliver(handles, call->handle, call->step, &call->page, now_us(request),
-                              &has_more, &request->refusal) != RC_OK) {
+    else if (released != RC_OK)
         request_refuse_with(request, &request->refusal);
-    } else {
-        send_page(request, text_bytes(&call->page.items), call->number, has_more, &opening);
-    }
-    call->handle = NULL;
+    else
+        send_page(request, &call->answer);
 }
 
 /* ---- query-close ---- */
 
+struct close_call {
+    uint8_t name[HANDLE_NAME_SIZE];
+    bool removed;
+};
+
+static void send_closed(struct request *request)
+{
+    struct json_writer writer;
+    request_begin_json(request, &writer);
+    request_send_json(request, &writer);
+}
+
 void query_close_begin(struct request *request)
 {
     struct json root;
-    struct json_writer writer;
-    struct handle *handle = NULL;
+    struct bytes name;
+    struct close_call *call = memory_new_zeroed(1, sizeof *call);
+    request->data = call;
+    request->free_data = free;
     if (!request_parse_body(request, &root))
         return;
-    bool found = find_handle(request, root, &handle);
-    if (!found && request->refusal.code != REFUSAL_HANDLE_NOT_FOUND) {
-        request_refuse_with(request, &request->refusal);
+    if (take_handle_name(root, &name, &request->refusal) &&
+        handle_close(request->service->handles, name, request->session, call->name,
+                     &request->refusal) == RC_OK)
         return;
-    }
-    /* Closing what is closed succeeds: the caller wants it gone, and it is. */
-    if (found)
-        handle_close(request->service->handles, handle);
-    request_begin_json(request, &writer);
-    request_send_json(request, &writer);
+    /* Closing what is not open succeeds: the caller wants it gone, and it is. */
+    if (request->refusal.code == REFUSAL_HANDLE_NOT_FOUND)
+        send_closed(request);
+    else
+        request_refuse_with(request, &request->refusal);
+}
+
+enum rc query_close_work(struct request *request, struct store *store, struct err *err)
+{
+    struct close_call *call = request->data;
+    struct store *beside;
+    enum rc rc = store_beside(store, &beside, err);
+    if (rc == RC_OK)
+        rc = shelf_remove(beside, call->name, request->session, &call->removed, &request->refusal,
+                          err);
+    return rc;
+}
+
+void query_close_finish(struct request *request)
+{
+    struct close_call *call = request->data;
+    if (call->removed)
+        handles_note_closed(request->service->handles, 1);
+    if (request->job.rc == RC_OK)
+        send_closed(request);
+    else
+        request_fail(request);
 }

@@ -40,13 +40,8 @@ void read_begin(struct request *request)
 enum rc read_work(struct request *request, struct store *store, struct err *err)
 {
     struct read_call *call = request->data;
-    int64_t seq = 0;
-    enum rc rc = RC_OK;
     text_clear(&call->item);
-    if (call->min_seq > 0)
-        rc = store_query_int(store, "SELECT commit_seq FROM engine WHERE id = 1", 0, &seq, err);
-    if (rc == RC_OK)
-        rc = request_check_seq(request, seq, call->min_seq);
+    enum rc rc = request_check_seq(request, call->min_seq, store, err);
     if (rc == RC_OK)
         rc = row_fetch(store, call->collection, text_bytes(&call->id), &call->item, err);
     return rc;
@@ -158,10 +153,10 @@ enum rc list_work(struct request *request, struct store *store, struct err *err)
 {
     struct list_call *call = request->data;
     call->opening.kind = COUNT_EXACT;
-    enum rc rc = opening_read(store, call->collection, filter_where(call->asked), false,
-                              &call->opening, err);
+    enum rc rc = request_check_seq(request, call->min_seq, store, err);
     if (rc == RC_OK)
-        rc = request_check_seq(request, call->opening.seq, call->min_seq);
+        rc = opening_read(store, call->collection, filter_where(call->asked), false, &call->opening,
+                          err);
     if (rc == RC_OK)
         rc = list_cursor_place(&call->cursor, store, call->collection, &call->order, &call->place,
                                &request->refusal, err);

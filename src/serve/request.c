@@ -129,9 +129,14 @@ void request_fail(struct request *request)
 
 void request_read(struct request *request)
 {
+    struct service *service = request->service;
     assert(request->route->work != NULL);
-    if (reader_pool_submit(request->service->readers, &request->job) == RC_OK)
+    request->job.rc = RC_AGAIN;
+    if (service->waiting < service->waiting_max &&
+        reader_pool_submit(service->readers, &request->job) == RC_OK) {
+        service->waiting++;
         return;
+    }
     request->route->finish(request);
     if (request->answered)
         request_resume(request);
@@ -184,10 +189,15 @@ bool request_take_min_seq(struct request *request, struct json root, int64_t *mi
     return false;
 }
 
-enum rc request_check_seq(struct request *request, int64_t seq, int64_t min_seq)
+enum rc request_check_seq(struct request *request, int64_t min_seq, struct store *store,
+                          struct err *err)
 {
-    if (seq >= min_seq)
+    int64_t seq = 0;
+    if (min_seq == 0)
         return RC_OK;
+    enum rc rc = store_query_int(store, "SELECT commit_seq FROM engine WHERE id = 1", 0, &seq, err);
+    if (rc != RC_OK || seq >= min_seq)
+        return rc;
     return refusal_set(&request->refusal, REFUSAL_BEHIND,
                        "the store is at seq %" PRId64 ", and minSeq is %" PRId64 ": try again", seq,
                        min_seq);

@@ -25,10 +25,11 @@ struct service {
     struct runtime *runtime;
     struct handles *handles;
     struct reader_pool *readers;
-    struct desk *desk;     /* where what is to be written goes; NULL: nothing can be */
-    struct json_doc *doc;  /* for request bodies; its values last until the next parse */
-    size_t body_bytes;     /* of all requests */
-    uint64_t list_cursors; /* lists that went on from a client's own cursor */
+    unsigned waiting, waiting_max; /* requests that wait for a reader, or are with one */
+    struct desk *desk;             /* where what is to be written goes; NULL: nothing can be */
+    struct json_doc *doc;          /* for request bodies; its values last until the next parse */
+    size_t body_bytes;             /* of all requests */
+    uint64_t list_cursors;         /* lists that went on from a client's own cursor */
     bool draining;
 };
 
@@ -105,7 +106,8 @@ must_check bool request_take_id(struct request *request, struct json root, struc
 /* What `minSeq` says; 0 when it is left out. */
 must_check bool request_take_min_seq(struct request *request, struct json root, int64_t *min_seq);
 /* RC_REJECT, and a refusal, when the store's last commit is below `min_seq`. */
-must_check enum rc request_check_seq(struct request *request, int64_t seq, int64_t min_seq);
+must_check enum rc request_check_seq(struct request *request, int64_t min_seq, struct store *store,
+                                     struct err *err);
 int request_status_of(enum refusal_code code);
 
 #endif

@@ -38,6 +38,7 @@ static void show_metrics(struct request *request)
     const struct server_options *options = request->service->options;
     if (options->metrics != NULL)
         options->metrics(options->arg, &request->reply);
+    handles_print_metrics(request->service->handles, &request->reply);
     text_appendf(&request->reply,
                  "# HELP tidemark_list_cursors_total Lists that named a cursor: the old way.\n"
                  "# TYPE tidemark_list_cursors_total counter\n"
@@ -82,12 +83,20 @@ static const struct route built_in[] = {
      .path = "/api/data/query-next",
      .listeners = ON_MAIN,
      .begin = query_next_begin,
-     .work = query_next_work,
-     .finish = query_next_finish},
+     .work = query_page_work,
+     .finish = query_page_finish},
+    {.method = "POST",
+     .path = "/api/data/query-prev",
+     .listeners = ON_MAIN,
+     .begin = query_prev_begin,
+     .work = query_page_work,
+     .finish = query_page_finish},
     {.method = "POST",
      .path = "/api/data/query-close",
      .listeners = ON_MAIN,
-     .begin = query_close_begin},
+     .begin = query_close_begin,
+     .work = query_close_work,
+     .finish = query_close_finish},
     {.method = "POST",
      .path = "/api/data/create",
      .listeners = ON_MAIN,
@@ -119,7 +128,12 @@ static const struct route built_in[] = {
      .begin = list_begin,
      .work = list_work,
      .finish = list_finish},
-    {.method = "GET", .path = "/api/admin/handles", .listeners = ON_SOCKET, .begin = handles_begin},
+    {.method = "GET",
+     .path = "/api/admin/handles",
+     .listeners = ON_SOCKET,
+     .begin = handles_begin,
+     .work = handles_work,
+     .finish = handles_finish},
 };
 
 static bool is_method(const struct route *route, const char *method)

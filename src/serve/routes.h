@@ -18,9 +18,12 @@ void query_open_begin(struct request *request);
 enum rc query_open_work(struct request *request, struct store *store, struct err *err);
 void query_open_finish(struct request *request);
 void query_next_begin(struct request *request);
-enum rc query_next_work(struct request *request, struct store *store, struct err *err);
-void query_next_finish(struct request *request);
+void query_prev_begin(struct request *request);
+enum rc query_page_work(struct request *request, struct store *store, struct err *err);
+void query_page_finish(struct request *request);
 void query_close_begin(struct request *request);
+enum rc query_close_work(struct request *request, struct store *store, struct err *err);
+void query_close_finish(struct request *request);
 
 #define CREATE_BODY_MAX ((size_t)16 << 20)
 void create_begin(struct request *request);
@@ -52,5 +55,9 @@ enum rc status_work(struct request *request, struct store *store, struct err *er
 void status_finish(struct request *request);
 /* The open queries of every session. */
 void handles_begin(struct request *request);
+enum rc handles_work(struct request *request, struct store *store, struct err *err);
+void handles_finish(struct request *request);
+/* Their numbers, as Prometheus text. */
+void handles_print_metrics(const struct handles *handles, struct text *out);
 
 #endif

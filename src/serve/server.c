@@ -3,6 +3,7 @@
 
 #include "serve/listener.h"
 #include "serve/request.h"
+#include "serve/upkeep.h"
 #include "serve/write_desk.h"
 #include "sys/listen_socket.h"
 #include "sys/thread.h"
@@ -16,7 +17,6 @@
 #define IDLE_S_DEFAULT      30
 #define DRAIN_US_DEFAULT    INT64_C(5000000)
 #define QUERY_US_DEFAULT    INT64_C(250000)
-#define EXPIRE_US           INT64_C(10000000)
 #define LAST_TURNS          16 /* what a stopping server may still send without waiting */
 
 struct server {
@@ -27,7 +27,8 @@ struct server {
     struct listener *listeners[LISTENER_COUNT];
     unsigned ports[LISTENER_COUNT];
     struct loop_waker *done_waker, *stop_waker;
-    struct timer expire, drain;
+    struct upkeep *upkeep;
+    struct timer drain;
     size_t under_way; /* requests begun and not completed */
 };
 
@@ -50,6 +51,7 @@ static void dispatch(void *arg, struct request *request)
     const struct route *route = request->route;
     server->under_way++;
     request->dispatched = true;
+    session_seen(server->service.handles, request->session);
     if (server->service.draining && !route->while_draining) {
         request_refuse(request, REFUSAL_SHUTTING_DOWN, "the daemon is stopping");
         return;
@@ -81,7 +83,10 @@ static void finish_jobs(void *arg)
     struct server *server = arg;
     struct reader_job *job;
     while ((job = reader_pool_take(server->service.readers)) != NULL) {
+        if (upkeep_takes(server->upkeep, job))
+            continue;
         struct request *request = (struct request *)job;
+        server->service.waiting--;
         request->route->finish(request);
         assert(request->answered || request->parked);
         if (request->answered)
@@ -134,7 +139,7 @@ static void close_listeners(struct server *server)
 static void end_serving(struct server *server)
 {
     struct runtime *runtime = server->service.runtime;
-    runtime->ops->timer_disarm(runtime, &server->expire);
+    upkeep_stop(server->upkeep);
     runtime->ops->timer_disarm(runtime, &server->drain);
     reader_pool_stop(server->service.readers);
     finish_jobs(server);
@@ -144,6 +149,7 @@ static void end_serving(struct server *server)
         run_listeners(server);
     close_listeners(server);
     assert(server->under_way == 0);
+    upkeep_free(server->upkeep);
     reader_pool_free(server->service.readers);
     loop_waker_free(server->done_waker);
     loop_waker_free(server->stop_waker);
@@ -151,18 +157,11 @@ static void end_serving(struct server *server)
 
 /* ---- the beginning ---- */
 
-static void expire_handles(void *arg)
-{
-    struct server *server = arg;
-    struct runtime *runtime = server->service.runtime;
-    handles_expire(server->service.handles, runtime->ops->mono_us(runtime));
-    runtime->ops->timer_arm(runtime, &server->expire, EXPIRE_US);
-}
-
 static void serve(void *arg)
 {
     struct server *server = arg;
-    expire_handles(server);
+    server->upkeep =
+        upkeep_start(server->service.runtime, server->service.handles, server->service.readers);
     run_listeners(server);
     loop_run(server->loop);
     end_serving(server);
@@ -239,13 +238,14 @@ enum rc server_start(const struct server_options *options, struct server **out, 
     assert(options->store_url != NULL);
     server->options = *options;
     server->loop = loop_new();
+    struct runtime *runtime = loop_runtime(server->loop);
     server->service = (struct service){
         .options = &server->options,
-        .runtime = loop_runtime(server->loop),
-        .handles = handles_new(options->handles_max, 0),
+        .runtime = runtime,
+        .handles = handles_new(&options->handles, runtime->ops->random(runtime)),
+        .waiting_max = or_default(options->waiting_max, WAITING_DEFAULT),
         .doc = json_doc_new(LISTENER_BODY_MAX, JSON_DEPTH_MAX),
     };
-    server->expire = (struct timer){.fn = expire_handles, .arg = server};
     server->drain = (struct timer){.fn = give_up_draining, .arg = server};
     enum rc rc = listen_everywhere(server, err);
     if (rc != RC_OK) {
@@ -253,12 +253,13 @@ enum rc server_start(const struct server_options *options, struct server **out, 
         server_free(server);
         return rc;
     }
+    upkeep_prepare(server->service.handles, options->store_url);
     server->done_waker = loop_waker_new(server->loop, finish_jobs, server);
     server->stop_waker = loop_waker_new(server->loop, begin_drain, server);
     const struct reader_options readers = {
         .store_url = options->store_url,
         .threads = or_default(options->readers, READERS_DEFAULT),
-        .jobs_max = or_default(options->waiting_max, WAITING_DEFAULT),
+        .jobs_max = server->service.waiting_max + 1, /* and the upkeep */
         .query_us_max = options->query_us_max == 0 ? QUERY_US_DEFAULT : options->query_us_max,
     };
     server->service.readers = reader_pool_start(&readers, pass_on_done, server);

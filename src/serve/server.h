@@ -15,6 +15,7 @@
 #ifndef SERVE_SERVER_H
 #define SERVE_SERVER_H
 
+#include "query/handle.h"
 #include "serve/health.h"
 
 #define SERVER_WRITES_MAX 256 /* with the writer at a time */
@@ -40,8 +41,8 @@ struct server_options {
     unsigned connections_max; /* of each listener; 0: 1024 */
     unsigned idle_s_max;      /* a silent connection is closed; 0: 30 */
     int64_t drain_us_max;     /* 0: 5 s */
-    size_t handles_max;       /* 0: as many as the table allows */
-    health_fn *health;        /* NULL: nothing is known, always healthy */
+    struct handle_limits handles;
+    health_fn *health; /* NULL: nothing is known, always healthy */
     /* Appends the numbers as Prometheus text; NULL: there are none. */
     void (*metrics)(void *arg, struct text *out);
     /* Fills in what runs; NULL: nothing does. What it is given was zeroed. */

@@ -30,15 +30,3 @@ void status_finish(struct request *request)
     else
         request_fail(request);
 }
-
-/* ---- open queries ---- */
-
-void handles_begin(struct request *request)
-{
-    struct runtime *runtime = request->service->runtime;
-    struct json_writer writer;
-    request_begin_json(request, &writer);
-    json_key(&writer, "handles");
-    handles_print(request->service->handles, runtime->ops->mono_us(runtime), &writer);
-    request_send_json(request, &writer);
-}

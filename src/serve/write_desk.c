@@ -2,8 +2,8 @@
 #include "serve/write_desk.h"
 
 #include "store/outbox.h"
-#include "sys/loop.h"
 #include "sys/log.h"
+#include "sys/loop.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define RING_BYTES  ((size_t)16 << 20)
 #define WINDOW_US   INT64_C(86400000000)
@@ -72,12 +73,23 @@ static void start(struct source *source)
     jetstream_connection_dial_later(js, 0);
 }
 
+/* A dropped connection is itself the first failure; before the first dial nobody waits. */
+static struct retry_schedule reconnect_schedule(uint32_t delay_seconds)
+{
+    struct retry_schedule dials = retry_schedule_reconnect(delay_seconds, 0), schedule = dials;
+    assert(dials.delay_count < RETRY_STEPS_MAX);
+    schedule.delays_us[0] = 0;
+    memcpy(schedule.delays_us + 1, dials.delays_us, dials.delay_count * sizeof *dials.delays_us);
+    schedule.delay_count = dials.delay_count + 1;
+    return schedule;
+}
+
 static void tune(struct source *source, const struct source_tuning *tuning)
 {
     struct jetstream *js = of(source);
     assert(tuning->reconnect_delay_seconds > 0);
     js->attempts_max = tuning->max_reconnect_attempts;
-    js->hosts.settings.schedule = retry_schedule_reconnect(tuning->reconnect_delay_seconds, 0);
+    js->hosts.settings.schedule = reconnect_schedule(tuning->reconnect_delay_seconds);
 }
 
 static void stop(struct source *source)
@@ -182,7 +194,7 @@ static enum rc set_up(struct jetstream *js, const struct jetstream_options *opti
 {
     struct failover_settings settings;
     failover_settings_default(&settings);
-    settings.schedule = retry_schedule_reconnect(options->reconnect_delay_seconds, 0);
+    settings.schedule = reconnect_schedule(options->reconnect_delay_seconds);
     failover_init(&js->hosts, &settings);
     for (size_t i = 0; i < JETSTREAM_ENDPOINTS_MAX && options->endpoints[i] != NULL; i++) {
         enum rc rc = add_host(js, options->endpoints[i], (int32_t)i, err);

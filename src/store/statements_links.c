@@ -30,9 +30,10 @@ static const struct statement statements[] = {
      "ON CONFLICT (n) DO UPDATE SET subject_n = excluded.subject_n"},
     /* Nobody needs to fetch what is here. */
     {.after = STATEMENT_AFTER_NEWS, .sql =
-     "DELETE FROM owed WHERE source = 'appview' AND stream = 'posts' AND item IN "
-     "(SELECT " POST_URI " FROM touched_posts t CROSS JOIN post p CROSS JOIN actors a "
-     "WHERE t.own = 1 AND p.n = t.n AND a.id = p.actor)"},
+     "WITH paid AS MATERIALIZED (SELECT (SELECT o.id FROM owed o WHERE o.source = 'appview' "
+     "AND o.stream = 'posts' AND o.item = " POST_URI ") AS id FROM touched_posts t "
+     "CROSS JOIN post p CROSS JOIN actors a WHERE t.own = 1 AND p.n = t.n AND a.id = p.actor) "
+     "DELETE FROM owed WHERE id IN (SELECT paid.id FROM paid WHERE paid.id IS NOT NULL)"},
     {.after = STATEMENT_AFTER_NEWS, .sql =
      "INSERT INTO touched_shares (link_id, actor) SELECT l.link_id, l.actor " LINKS_TO_REDO " "
      "AND l.actor IS NOT NULL ON CONFLICT (link_id, actor) DO NOTHING"},

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* NULL: not a store's address. */
@@ -27,16 +28,47 @@ enum rc store_open(const char *url, enum store_mode mode, struct store **store, 
     assert(url != NULL && store != NULL);
     const struct store_ops *ops = find_ops(url);
     *store = NULL;
-    if (ops != NULL)
-        return ops->open(url, mode, store, err);
+    if (ops != NULL) {
+        enum rc rc = ops->open(url, mode, store, err);
+        if (rc == RC_OK)
+            (*store)->url = memory_copy_string(url);
+        return rc;
+    }
     return err_set(err, RC_REJECT,
                    "store.url must begin with sqlite: or postgresql:// (got \"%.40s\")", url);
 }
 
 void store_close(struct store *store)
 {
-    if (store != NULL)
-        store->ops->close(store);
+    if (store == NULL)
+        return;
+    store_close_beside(store);
+    free(store->url);
+    store->ops->close(store);
+}
+
+enum rc store_beside(struct store *store, struct store **beside, struct err *err)
+{
+    assert(store->url != NULL);
+    enum rc rc = RC_OK;
+    if (store->beside == NULL)
+        rc = store_open(store->url, STORE_BESIDE, &store->beside, err);
+    *beside = store->beside;
+    return rc;
+}
+
+enum rc store_mend_beside(const char *url, bool *anew, struct err *err)
+{
+    const struct store_ops *ops = find_ops(url);
+    assert(ops != NULL);
+    *anew = false;
+    return ops->mend_beside == NULL ? RC_OK : ops->mend_beside(url, anew, err);
+}
+
+void store_close_beside(struct store *store)
+{
+    store_close(store->beside);
+    store->beside = NULL;
 }
 
 enum rc store_query(struct store *store, const char *sql, const struct field *params,

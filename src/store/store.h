@@ -10,7 +10,10 @@
  * the first lives. Connections for reading are as many as wanted, one thread each; they never block
  * the writer. SQL handed to `store_query` is written once for both: parameters are ?1, ?2, ...,
  * COLLATE "C" compares text by its bytes and "position"(whole, part) is 0 when a part is not there.
- */
+ *
+ * Beside the store stands the table query_handles: a file of its own next to SQLite's, an unlogged
+ * table of PostgreSQL. It is read and written by `store_query` on connections of its own, as many
+ * as wanted, outside of commits and without waiting for the disk. */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
@@ -22,8 +25,12 @@ struct row_tables;
 
 #define STORE_PARAMS_MAX 320 /* of one query */
 
-/* STORE_BUILD: for `build` alone, which changes no rows. */
-enum store_mode { STORE_READ, STORE_WRITE, STORE_BUILD };
+enum store_mode {
+    STORE_READ,
+    STORE_WRITE,
+    STORE_BUILD,  /* for `build` alone, which changes no rows */
+    STORE_BESIDE, /* what outlives this process and may be lost with the machine: see above */
+};
 
 /* Where the store's history stands. */
 struct store_position {
@@ -37,6 +44,8 @@ typedef bool row_fn(void *arg, const struct field *columns, size_t count);
 
 struct store {
     const struct store_ops *ops;
+    char *url;
+    struct store *beside; /* NULL: not asked for yet. See store_beside() */
     int64_t query_us_max; /* of each query of a reader; 0: none. See store_limit_queries() */
     bool patient;         /* the whole store is being read: a server may be silent for long */
     /* Asked now and then during a long read of SQLite, and of a patient one of PostgreSQL: true
@@ -71,6 +80,9 @@ struct store_ops {
     /* Copies the whole store to a new file while it is in use; RC_REJECT when the file is there
      * already, or when this kind of store is copied by other means. */
     enum rc (*backup)(struct store *store, const char *path, struct err *err);
+    /* Makes what stands beside the store fit for use; `anew`: it was damaged and is empty now.
+     * NULL: the database sees to it. */
+    enum rc (*mend_beside)(const char *url, bool *anew, struct err *err);
     /* Whether somebody has the store open for writing; appends who it says it is. */
     enum rc (*writer)(struct store *store, bool *alive, struct text *holder, struct err *err);
 };
@@ -84,6 +96,13 @@ extern const struct store_ops store_sqlite_ops, store_postgres_ops;
 must_check enum rc store_open(const char *url, enum store_mode mode, struct store **store,
                               struct err *err);
 void store_close(struct store *store); /* NULL is allowed */
+
+/* This connection's own one to what stands beside the store, opened when it is first asked for; it
+ * is closed with it, or by an earlier store_close_beside(). */
+must_check enum rc store_beside(struct store *store, struct store **beside, struct err *err);
+void store_close_beside(struct store *store);
+/* To be called once, before anybody opens what stands beside the store at this address. */
+must_check enum rc store_mend_beside(const char *url, bool *anew, struct err *err);
 
 /* Brings the schema to this program's version; RC_REJECT when it is newer than the program or was
  * changed by somebody else. `applied` counts what was done. */

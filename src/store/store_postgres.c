@@ -100,12 +100,16 @@ static enum rc refuse_second(struct store_postgres *store, struct err *err)
 #define PLAN_BY_INDEX                                                                              \
     "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = "  \
     "off; SET plan_cache_mode = force_generic_plan"
-#define QUIET           "SET client_min_messages = warning"
-#define WRITER_SETTINGS QUIET ";" PLAN_BY_INDEX
+#define QUIET "SET client_min_messages = warning"
 
 static enum rc dial(struct store_postgres *store, struct err *err)
 {
-    bool writer = store->mode == STORE_WRITE;
+    static const char *const set_ups[] = {
+        [STORE_READ] = "SET default_transaction_read_only = on",
+        [STORE_WRITE] = QUIET ";" PLAN_BY_INDEX,
+        [STORE_BUILD] = QUIET,
+        [STORE_BESIDE] = "SET synchronous_commit = off;" PLAN_BY_INDEX,
+    };
     const char *names[] = {
         "application_name", "connect_timeout",      "tcp_user_timeout", "keepalives_idle",
         "client_encoding",  "target_session_attrs", "dbname",           NULL};
@@ -122,12 +126,8 @@ static enum rc dial(struct store_postgres *store, struct err *err)
         abort();
     if (PQstatus(store->connection) != CONNECTION_OK)
         return postgres_fail(store, NULL, "cannot connect", err);
-    enum rc rc = run_plain(store,
-                           writer                      ? WRITER_SETTINGS
-                           : store->mode == STORE_READ ? "SET default_transaction_read_only = on"
-                                                       : QUIET,
-                           "cannot set up the connection", err);
-    if (rc == RC_OK && writer)
+    enum rc rc = run_plain(store, set_ups[store->mode], "cannot set up the connection", err);
+    if (rc == RC_OK && store->mode == STORE_WRITE)
         rc = take_lock(store, err);
     return rc;
 }
@@ -317,7 +317,7 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
 {
     struct store_postgres *store = of(base);
     struct field columns[QUERY_COLUMNS_MAX];
-    if (store->mode == STORE_READ &&
+    if (store->mode != STORE_WRITE &&
         (PQstatus(store->connection) == CONNECTION_BAD || store->lost)) {
         enum rc redial = dial(store, err);
         if (redial != RC_OK)

@@ -182,6 +182,8 @@ static enum rc set_up_connection(struct store_sqlite *store, enum store_mode mod
     sqlite3_extended_result_codes(store->db, 1);
     sqlite3_busy_timeout(store->db, BUSY_MS_MAX);
     sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, 64 << 20);
+    if (mode == STORE_BESIDE)
+        return sqlite_set_up_beside(store, err);
     int code = sqlite3_exec(store->db, mode == STORE_WRITE ? writer : reader, NULL, NULL, NULL);
     if (code == SQLITE_OK)
         code = sqlite_words_declare(store);
@@ -197,26 +199,53 @@ static void close_sqlite(struct store *base)
 {
     struct store_sqlite *store = of(base);
     sqlite_finalize_writes(store);
+    sqlite_empty_cache(store);
     sqlite3_close_v2(store->db);
     lock_file_release(store->lock_fd);
     free(store->path);
     free(store);
 }
 
-static enum rc open_sqlite(const char *url, enum store_mode mode, struct store **out,
-                           struct err *err)
+static enum rc connect_to(struct store_sqlite *store, enum store_mode mode, struct err *err)
 {
-    assert(strncmp(url, "sqlite:", 7) == 0 && mode != STORE_BUILD);
-    const char *path = url + 7;
-    if (strncmp(path, "//", 2) == 0)
-        path += 2;
-    if (*path == '\0')
-        return err_set(err, RC_REJECT, "store.url names no file: sqlite:PATH");
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
+    if (mode != STORE_READ)
+        flags |= SQLITE_OPEN_CREATE;
+    int code = sqlite3_open_v2(store->path, &store->db, flags, NULL);
+    return code == SQLITE_OK ? set_up_connection(store, mode, err)
+                             : sqlite_fail(store, code, "cannot open the store", err);
+}
+
+static struct store_sqlite *new_store(const char *path, enum store_mode mode)
+{
+    assert(mode != STORE_BUILD);
     struct store_sqlite *store = memory_new_zeroed(1, sizeof *store);
+    struct text beside = {0};
+    if (mode == STORE_BESIDE) {
+        sqlite_path_beside(path, &beside);
+        path = text_string(&beside);
+    }
     store->store.ops = &store_sqlite_ops;
     store->path = memory_copy_string(path);
     store->lock_fd = -1;
     store->checkpoint_pages = CHECKPOINT_PAGES;
+    text_free(&beside);
+    return store;
+}
+
+const char *sqlite_path_of(const char *url)
+{
+    assert(strncmp(url, "sqlite:", 7) == 0);
+    return url + (strncmp(url + 7, "//", 2) == 0 ? 9 : 7);
+}
+
+static enum rc open_sqlite(const char *url, enum store_mode mode, struct store **out,
+                           struct err *err)
+{
+    const char *path = sqlite_path_of(url);
+    if (*path == '\0')
+        return err_set(err, RC_REJECT, "store.url names no file: sqlite:PATH");
+    struct store_sqlite *store = new_store(path, mode);
     enum rc rc = RC_OK;
     if (mode == STORE_READ && access(path, F_OK) != 0)
         rc =
@@ -224,13 +253,8 @@ static enum rc open_sqlite(const char *url, enum store_mode mode, struct store *
                     "there is no store at %s: `tidemark migrate` or `tidemark run` makes it", path);
     if (mode == STORE_WRITE)
         rc = lock_file_take(path, &store->lock_fd, err);
-    if (rc == RC_OK) {
-        int flags = mode == STORE_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-                                        : SQLITE_OPEN_READWRITE;
-        int code = sqlite3_open_v2(path, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
-        rc = code == SQLITE_OK ? set_up_connection(store, mode, err)
-                               : sqlite_fail(store, code, "cannot open the store", err);
-    }
+    if (rc == RC_OK)
+        rc = connect_to(store, mode, err);
     if (rc != RC_OK) {
         close_sqlite(&store->store);
         return rc;
@@ -315,7 +339,7 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
     struct store_sqlite *store = of(base);
     sqlite3_stmt *statement = NULL;
     struct field columns[QUERY_COLUMNS_MAX];
-    enum rc rc = sqlite_prepare(store, sql, &statement, err);
+    enum rc rc = sqlite_take_statement(store, sql, &statement, err);
     if (rc != RC_OK)
         return rc;
     for (size_t i = 0; i < param_count; i++)
@@ -331,7 +355,7 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
             break;
     }
     rc = end_query(store, code, err);
-    sqlite3_finalize(statement);
+    sqlite_give_statement(store, statement);
     return rc;
 }
 
@@ -414,4 +438,5 @@ const struct store_ops store_sqlite_ops = {
     .position = store_read_position,
     .backup = copy_store,
     .writer = look_for_writer,
+    .mend_beside = sqlite_mend_beside,
 };

@@ -2,10 +2,13 @@
  *
  * store_sqlite.h - what the parts of the SQLite store share.
  *
- * The writer keeps every write statement prepared. A statement reads its records as a table whose
- * rows are the records themselves (`struct sqlite_rows`); nothing is bound or copied. `flock` on a
- * file beside the database keeps a second process out; it is released by the kernel however the
- * first one ends. */
+ * The writer keeps every write statement prepared, and every connection the queries it ran last. A
+ * write statement reads its records as a table whose rows are the records themselves (`struct
+ * sqlite_rows`); nothing is bound or copied. `flock` on a file beside the database keeps a second
+ * process out; it is released by the kernel however the first one ends.
+ *
+ * What stands beside the store (STORE_BESIDE) is a file of its own, which nobody waits for the disk
+ * for. One that a power cut has damaged is made anew. */
 #ifndef STORE_SQLITE_H
 #define STORE_SQLITE_H
 
@@ -25,6 +28,15 @@ struct sqlite_rows_kind {
     const struct sqlite_rows *rows;
 };
 
+#define SQLITE_CACHE_SIZE 32
+
+/* A query's statement, ready to be run again; NULL: the place is free. */
+struct sqlite_cached {
+    sqlite3_stmt *statement;
+    uint64_t hash; /* of its text */
+    uint64_t used; /* when it was last given back, counted in uses */
+};
+
 struct store_sqlite {
     struct store store;
     sqlite3 *db;
@@ -39,6 +51,8 @@ struct store_sqlite {
     sqlite3_stmt *begin, *commit, *bump;
     sqlite3_stmt *writes[STATEMENTS_MAX + ROW_TABLES_MAX * ROW_TABLE_STATEMENTS];
     size_t write_count; /* of them are prepared */
+    struct sqlite_cached cache[SQLITE_CACHE_SIZE];
+    uint64_t cache_uses;
     struct sqlite_rows rows;
     struct sqlite_rows_kind row_kinds[RECORD_ID_COUNT];
 };
@@ -47,10 +61,23 @@ struct store_sqlite {
 enum rc sqlite_fail(struct store_sqlite *store, int code, const char *doing, struct err *err);
 enum rc sqlite_prepare(struct store_sqlite *store, const char *sql, sqlite3_stmt **statement,
                        struct err *err);
+/* A statement for this text, prepared before or now. It is the caller's until it is given back,
+ * which the least recently used one pays for when there is no room. */
+enum rc sqlite_take_statement(struct store_sqlite *store, const char *sql, sqlite3_stmt **statement,
+                              struct err *err);
+void sqlite_give_statement(struct store_sqlite *store, sqlite3_stmt *statement);
+void sqlite_empty_cache(struct store_sqlite *store);
 void sqlite_bind(sqlite3_stmt *statement, int at, const struct field *field);
 /* Ends the transaction that a failure left open. */
 void sqlite_abandon(struct store_sqlite *store);
 enum rc sqlite_write(struct store *store, const struct commit *commit, struct err *err);
+/* The file that an address names. */
+const char *sqlite_path_of(const char *url);
+/* The file beside the store at `path`. */
+void sqlite_path_beside(const char *path, struct text *out);
+/* Sets up a connection to it; RC_FATAL: it is damaged. */
+enum rc sqlite_set_up_beside(struct store_sqlite *store, struct err *err);
+enum rc sqlite_mend_beside(const char *url, bool *anew, struct err *err);
 /* Makes the words that both stores have known to this connection; answers SQLite's code. */
 int sqlite_words_declare(struct store_sqlite *store);
 /* Makes the tables of records known to this connection; answers SQLite's code. */

@@ -288,10 +288,15 @@ bool log_rotate_parse(struct bytes text, uint64_t *bytes, unsigned *count)
 
 /* ---- saying something ---- */
 
+bool log_wants(enum log_level level)
+{
+    return (int)level >= atomic_load(&level_least);
+}
+
 static void say(struct log_line *line, bool limited)
 {
     struct text out = {0};
-    if ((int)line->level < atomic_load(&level_least))
+    if (!log_wants(line->level))
         return;
     lock();
     line->wall_us = sink.clock(sink.clock_arg);

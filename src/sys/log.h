@@ -88,6 +88,8 @@ must_check enum rc log_reopen(struct err *err);
 /* "10M:5" is ten mebibytes and five files. */
 bool log_rotate_parse(struct bytes text, uint64_t *bytes, unsigned *count);
 
+/* Whether lines of this level are written: for what costs something to say. */
+bool log_wants(enum log_level level);
 /* `component` and `event_type` are literals; `fields` end with LOG_END or are NULL:
  *   log_event(LOG_WARN, "jetstream", "frame_rejected",
  *             (struct log_field[]){log_string("host", host), log_int("bytes", n), LOG_END}); */

@@ -43,6 +43,11 @@ void thread_join(struct thread *thread)
     free(thread);
 }
 
+void thread_yield(void)
+{
+    sched_yield();
+}
+
 struct latest {
     pthread_mutex_t lock;
     size_t size;

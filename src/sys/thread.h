@@ -17,6 +17,8 @@ struct thread;
 struct thread *thread_start(const char *name, thread_fn *fn, void *arg);
 /* Waits for its end and forgets it. */
 void thread_join(struct thread *thread);
+/* Lets others run before the caller goes on. */
+void thread_yield(void);
 
 struct latest;
 

@@ -336,7 +336,7 @@ class Cli(unittest.TestCase):
                     self.assertRegex(out, r"(?m)^jetstream  live +127")
                     daemon.ask("POST", "/api/data/query-open", {"collection": "posts"})
                     handle, = self.tell_json(home, "handles")
-                    self.assertEqual((handle["collection"], handle["state"]), ("posts", "idle"))
+                    self.assertEqual((handle["collection"], handle["state"]), ("posts", "open"))
                     self.assertIn("nothing to do", self.tell(home, "migrate")[1])
                     daemon.stop()
         self.both_stores(run)

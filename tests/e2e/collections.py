@@ -29,7 +29,7 @@ class Chat(Daemon):
 
     def data(self, command, status=200, **params):
         got, answer = self.ask("POST", "/api/data/" + command, params)
-        assert got == status, f"{command} {params}: {got} {answer}"
+        assert got == status, f"{command} {str(params)[:300]}: {got} {str(answer)[:300]}"
         assert answer["success"] == (status == 200), answer
         return answer
 

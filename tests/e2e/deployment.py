@@ -53,6 +53,36 @@ def has_cursor(folder):
         store.close()
 
 
+def read_file(*names):
+    with open(os.path.join(ROOT, *names), encoding="utf-8") as file:
+        return file.read()
+
+
+def read_compose(text):
+    """Mappings and lists by indentation, lists of words in brackets: all a compose file here needs.
+    Anything else is an error."""
+    root = {}
+    open_at = [(-1, root)]
+    for line in text.split("\n"):
+        words = line.strip()
+        if not words or words.startswith("#"):
+            continue
+        depth = len(line) - len(line.lstrip())
+        while depth <= open_at[-1][0]:
+            open_at.pop()
+        inside = open_at[-1][1]
+        if words.startswith("- "):
+            inside.setdefault("", []).append(words[2:])
+            continue
+        key, value = re.fullmatch(r"([a-z_]+):(?: (.+))?", words).groups()
+        assert key not in inside, f"{key} stands there twice"
+        inside[key] = {} if value is None else \
+            json.loads(value) if value.startswith("[") else value
+        if value is None:
+            open_at.append((depth, inside[key]))
+    return root
+
+
 class Deployment(unittest.TestCase):
     program = sim_program = None
 
@@ -141,6 +171,62 @@ class Deployment(unittest.TestCase):
             self.assertLessEqual({"tidemark.db", "jetstream_cursor.txt"}, kept)
             self.assertEqual(set(os.listdir(folder)),
                              {"data", "programs", "tidemark.yaml", "tools"})
+
+    def test_the_compose_file_asks_for_health_where_the_daemon_tells_it(self):
+        """R001-141"""
+        compose = read_compose(read_file("deploy", "compose.yaml"))
+        service, = compose["services"].values()
+        self.assertEqual(service["restart"], "unless-stopped")
+        volumes = dict(volume.split(":")[:2] for volume in service["volumes"][""])
+        mounts = {target: source for source, target in volumes.items()}
+        # The image is built from here, without the rights of root, and reads the mounted file.
+        self.assertEqual(service["build"]["context"], "..")
+        image = read_file(service["build"]["dockerfile"])
+        last = image[image.rindex("\nFROM "):]
+        self.assertRegex(image, r"(?m)\AFROM debian:|^FROM debian:")
+        self.assertRegex(last, r"(?m)^USER (?!root)\w+$")
+        config = re.search(r'(?m)^CMD \["run", "-c", "(.+)"\]$', last).group(1)
+        self.assertIn(config, mounts)
+        given = os.path.join(ROOT, "deploy", mounts[config])
+        check = subprocess.run([self.program, "config", "check", "-c", given],
+                               capture_output=True, text=True)
+        self.assertEqual(check.returncode, 0, check.stdout + check.stderr)
+        # All that is written lies in the volume.
+        folder, = (target for target, source in mounts.items() if source in compose["volumes"])
+        for path in re.findall(r"(?m)^  (?:url|data_dir|cursor_file): (?:sqlite:)?(.+)$",
+                               read_file("deploy", mounts[config])):
+            self.assertTrue(path.startswith(folder), path)
+        # Both ask for health at the address that this configuration gives it.
+        asked = service["healthcheck"]["test"][-1]
+        self.assertIn(f'"{asked}"', last)
+        printed = subprocess.run([self.program, "config", "print", "-c", given], check=True,
+                                 capture_output=True, text=True).stdout
+        address = re.search(r'health_listen: "(.+)"', printed).group(1)
+        self.assertEqual(asked, f"http://{address}/health")
+        self.assertEqual(service["network_mode"], "host")  # whose loopback it is
+        with Home("sqlite") as home, Simulator(self.sim_program, "--events", "10") as sim, \
+                Daemon(self.program, home, settings(sim, "serve.health_listen=127.0.0.1:0"),
+                       config=given) as daemon:
+            daemon.wait_for(lambda health: health["websocket_connected"], "the firehose")
+            port = int(re.search(r'"?health_port"?[=:](\d+)', daemon.words()).group(1))
+            self.assertEqual(fetch(port, asked[asked.rindex("/"):])[0], 200)
+            daemon.stop()
+
+    def test_every_duty_of_the_seed_has_its_files(self):
+        """R001-145: the map in docs/ARCHITECTURE.md names them, and they are there."""
+        page = read_file("docs", "ARCHITECTURE.md")
+        section = page.split("## Which file does what the seed's components did")[1]
+        section = section.split("\n## ")[0]
+        rows = re.findall(r"(?m)^\| `([^`]+)` \| ([^|]+) \| ([^|]+) \|$", section)
+        self.assertLessEqual({"cmd/firehose", "internal/jetstream client",
+                              "internal/jetstream types", "internal/didmanager", "cmd/janitor",
+                              "cmd/poller", "internal/backfill"}, {row[0] for row in rows})
+        for component, duty, files in rows:
+            self.assertTrue(duty.strip(), component)
+            names = re.findall(r"`([^`]+)`", files)
+            self.assertTrue(names, component)
+            for name in names:
+                self.assertTrue(os.path.isfile(os.path.join(ROOT, name)), f"{component}: {name}")
 
     def test_what_is_killed_is_started_again_and_complete(self):
         """R001-142 R001-144: the unit restarts whatever ends badly, a kill included."""

@@ -11,6 +11,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -48,6 +49,16 @@ def change(home, statement):
     else:
         subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", "-c", statement, home.url],
                        check=True)
+
+
+def lose(home):
+    """The disk is gone: the store, and the files beside it."""
+    if home.kind == "postgres":
+        change(home, "SET client_min_messages = warning; DROP SCHEMA public CASCADE; "
+               "CREATE SCHEMA public")
+    for name in os.listdir(home.folder):
+        if name != "log":
+            os.remove(os.path.join(home.folder, name))
 
 
 def column(home, question):
@@ -418,6 +429,34 @@ class Follows(unittest.TestCase):
                     _, words = self.command(home, sim, "follows", "refresh", code=1)
                     self.assertIn("set bluesky.actors", words)
                     daemon.stop()
+        self.both_stores(run)
+
+    def test_a_lost_store_is_filled_again_without_a_backup(self):
+        """R001-146: as docs/OPERATING.md says, the window is what the network itself still has."""
+        def run(home):
+            began = str(int((time.time() - 20 * 3600) * 1000000))
+            with Simulator(self.sim_program, "--accounts", "40", "--follows", "25", "--events",
+                           "600", "--start-us", began, "--gap-us", "100000000") as sim:
+                me = accounts(sim)[0]["handle"]
+                for more in (80, 0):  # some of it came live the first time
+                    with self.daemon(home, sim, [me], "bluesky.mode=firehose") as daemon:
+                        self.wait_for_follows(home, sim, listed(sim))
+                        sim.step(more)
+                        self.wait_for_histories(home, listed(sim))
+                        shown = {json.loads(line)["uri"]
+                                 for line in lines(sim.get("/_sim/truth"))[1:]}
+                        truth = [json.loads(line)
+                                 for line in lines(sim.get("/_sim/truth?follows=1"))[1:]]
+                        # No feed shows a repost of what is gone.
+                        wanted_now = {row["uri"] for row in truth
+                                      if row["kind"] == "post" or row["subject"] in shown}
+                        wait_until(lambda: wanted_now <= set(stored_in(daemon)), "all posts")
+                        self.assertGreater(len(wanted_now), 50)
+                        daemon.stop()
+                    lose(home)
+            with open(os.path.join(HERE, "..", "..", "docs", "OPERATING.md"),
+                      encoding="utf-8") as page:
+                self.assertIn("News need no backup", page.read())
         self.both_stores(run)
 
     def test_those_whom_enough_follows_follow_count_as_second_degree(self):

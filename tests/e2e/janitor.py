@@ -4,6 +4,7 @@
   janitor.py TIDEMARK TIDEMARK_SIM"""
 
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -11,9 +12,10 @@ import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.append(os.path.join(HERE, "..", "support"))
+sys.path += [os.path.join(HERE, "..", "support"), HERE]
 
 from daemon_client import Daemon, Home, wait_until  # noqa: E402
+from sim_client import Simulator  # noqa: E402
 
 EXECUTED = {"sqlite": 0, "postgres": 0}
 HOUR_US = 3600 * 1000000
@@ -36,22 +38,23 @@ def sql(home, text):
     return out.split("\n")[0]
 
 
-def fill(home):
-    """1,201 posts of two days ago and one of this hour, all of one link that is kept."""
-    now_us = int(time.time() * 1000000)
-    numbers = ("WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < 1202) "
-               "SELECT {} FROM i")
-    at_us = f"CASE WHEN n = 1202 THEN {now_us} ELSE {now_us - 48 * HOUR_US} END"
+def fill(home, old=1201):
+    """So many posts of two days ago and one of this hour, all of one link that is kept."""
+    now_us, all_posts = int(time.time() * 1000000), old + 1
+    numbers = ("WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i "
+               f"WHERE n < {all_posts}) SELECT {{}} FROM i")
+    at_us = f"CASE WHEN n = {all_posts} THEN {now_us} ELSE {now_us - 48 * HOUR_US} END"
     sql(home, "INSERT INTO actors (id, did) " + numbers.format("n, 'did:plc:a' || n"))
     sql(home, "INSERT INTO post (n, seq, actor, collection, rkey, kind, shared_us) " +
         numbers.format(f"n, 0, n, 'app.bsky.feed.post', 'k', 0, {at_us}"))
     sql(home, "INSERT INTO links (id, normalized_url, original_url, share_count_total, "
-              f"last_shared_us, below_us) VALUES (1, 'https://e', 'https://e', 1202, {now_us}, 1)")
+              f"last_shared_us, below_us) VALUES (1, 'https://e', 'https://e', {all_posts}, "
+              f"{now_us}, 1)")
     sql(home, "INSERT INTO post_links (post_id, link_id, via, actor) " +
         numbers.format("n, 1, 'post', n"))
     sql(home, "INSERT INTO shares (link_id, actor, last_us, n_posts, counted) " +
         numbers.format(f"1, n, {at_us}, 1, 1"))
-    sql(home, "UPDATE engine SET next_n = 5000")
+    sql(home, f"UPDATE engine SET next_n = {2 * all_posts}")
 
 
 class Janitor(unittest.TestCase):
@@ -87,9 +90,44 @@ class Janitor(unittest.TestCase):
         self.both_stores(run)
 
 
+    # R001-80
+    def test_what_comes_in_is_stored_while_thousands_of_posts_go(self):
+        old, planted = 20000, "FROM post WHERE rkey = 'k'"
+        look = (f"SELECT (SELECT count(*) {planted}) || ' ' || "
+                "(SELECT count(*) FROM post WHERE rkey <> 'k')")
+
+        def run(home):
+            self.tell(home, "migrate")
+            fill(home, old)
+            sql(home, "ANALYZE")  # as a server does by itself
+            with Simulator(SIMULATOR, "--events", "1", "--start-us", "now", "--noise", "0",
+                           "--rate", "500") as sim:
+                live = (f"jetstream.endpoint=ws://127.0.0.1:{sim.port}/subscribe",
+                        "jetstream.fallback_endpoint=")
+                between = []  # (old ones left, new ones stored) while the clean-up is under way
+                with Daemon(PROGRAM, home, live) as daemon:
+                    def done():
+                        self.assertFalse(daemon.ended(), daemon.words())
+                        left, fresh = map(int, sql(home, look).split())
+                        if 1 < left < old:
+                            between.append((left, fresh))
+                        return left == 1
+                    wait_until(done, "the old to go", 240)
+                    wait_until(lambda: "cleaned_up" in daemon.words(), "the word of it")
+                    slices = int(re.search(r"slices=(\d+)", daemon.words()).group(1))
+                    daemon.stop()
+            self.assertGreaterEqual(slices, old // 500)
+            halves = [[fresh for left, fresh in between if (left > old // 2) == late]
+                      for late in (True, False)]
+            for fresh in halves:  # in either half of it, more and more
+                self.assertGreater(fresh[-1], fresh[0])
+            self.tell(home, "verify")
+        self.both_stores(run)
+
+
 if __name__ == "__main__":
-    PROGRAM = os.path.abspath(sys.argv[1])
-    result = unittest.main(argv=sys.argv[:1], exit=False, verbosity=2).result
+    PROGRAM, SIMULATOR = map(os.path.abspath, sys.argv[1:3])
+    result = unittest.main(argv=sys.argv[:1] + sys.argv[3:], exit=False, verbosity=2).result
     for name, count in EXECUTED.items():
         print(f"store={name} tests={count}")
     sys.exit(0 if result.wasSuccessful() and min(EXECUTED.values()) > 0 else 1)

@@ -16,17 +16,17 @@ import urllib.parse
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "crash")]
 
+from card_compare import (SILENT, card_state, count_difference, found_out,  # noqa: E402
+                          nothing_untried, page_requests, post_link_difference, unsure_links)
 from daemon_client import Daemon, Home, wait_until  # noqa: E402
 from jetstream import follow_sql, run_sql  # noqa: E402
 from sim_client import Simulator, lines  # noqa: E402
 from skeleton import PAST, begin_before_everything, last_wanted_us  # noqa: E402
+from truth_compare import truth  # noqa: E402
 
 EXECUTED = {"sqlite": 0, "postgres": 0}
 SEED = int(os.environ.get("TIDEMARK_SEED", "20251115"))
 KILLS = 40 if "TIDEMARK_LONG" in os.environ else 8
-# Pages that never say anything about themselves, or not at their first asking.
-SILENT = {"pdf", "picture", "latecard", "bomb", "slow", "silent", "cut", "loop", "chain", "inward",
-          "status404", "status410", "status429", "status500", "status503", "image"}
 
 
 def ask_store(home, sql):
@@ -42,15 +42,6 @@ def ask_store(home, sql):
             for line in answer.split("\n") if line]
 
 
-def nothing_untried(home, source):
-    return ask_store(home, "SELECT count(*) FROM owed WHERE state = 'owed' AND attempts = 0 "
-                           f"AND source = '{source}'") == [["0"]]
-
-
-def truth(sim, what, scope=""):
-    return [json.loads(line) for line in lines(sim.get(f"/_sim/truth?what={what}{scope}"))[1:]]
-
-
 def settings(sim, *more):
     return (f"jetstream.endpoint=ws://127.0.0.1:{sim.port}/subscribe",
             "jetstream.fallback_endpoint=", "jetstream.compress=false",
@@ -64,11 +55,6 @@ def trending(daemon, urls):
     status, answer = daemon.ask("GET", "/api/trending?hours=24&limit=100")
     assert status == 200, answer
     return {link["url"]: link["shares"] for link in answer["links"] if link["url"] in urls}
-
-
-def page_requests(sim):
-    rows = [json.loads(line) for line in lines(sim.get("/_sim/requests"))]
-    return [row for row in rows if row["path"].startswith(("/web/", "/s/"))]
 
 
 class Links(unittest.TestCase):
@@ -92,81 +78,20 @@ class Links(unittest.TestCase):
         wait_until(lambda: nothing_untried(home, source), "all that is owed to be tried")
 
     def check_shares(self, home, sim, scope="", merged=None):
-        """Who shares what, through which post: exactly, but for what nobody can know. `merged`
-        says which link an address turned out to be."""
-        merged = merged or {}
-        want = truth(sim, "post_links", scope)
-        name = lambda row: (row["uri"], merged.get(row["url"], row["url"]))
-        fluid = {name(row) for row in want if row.get("fluid")}
-        firm = {}
-        for row in want:
-            if not row.get("fluid"):  # the first of the alphabet is the post's own
-                firm[name(row)] = min(row["via"], firm.get(name(row), row["via"]))
-        rows = ask_store(home, "SELECT p.uri, l.normalized_url, x.via FROM post_links x "
-                               "JOIN posts p ON p.id = x.post_id JOIN links l ON l.id = x.link_id "
-                               "WHERE p.active <> 0")
-        unsure = self.unsure(sim)
-        fluid |= {(uri, url) for uri, url, _ in rows if url in unsure}
-        fluid |= {key for key in firm if key[1] in unsure}
-        have = {(uri, url): via for uri, url, via in rows if (uri, url) not in fluid}
-        firm = {key: via for key, via in firm.items() if key not in fluid}
-        self.assertEqual({"missing": sorted(set(firm) - set(have))[:3],
-                          "too many": sorted(set(have) - set(firm))[:3],
-                          "via": [(key, have[key], firm[key]) for key in firm
-                                  if key in have and have[key] != firm[key]][:3]},
-                         {"missing": [], "too many": [], "via": []})
-        self.check_counts(home, want, merged, unsure)
-        return len(firm)
-
-    def check_counts(self, home, want, merged, unsure):
-        """How often each person shared each link, as far as it is certain."""
-        have = {(url, did): int(posts) for url, did, posts in ask_store(
-            home, "SELECT l.normalized_url, a.did, s.n_posts FROM shares s "
-                  "JOIN links l ON l.id = s.link_id JOIN actors a ON a.id = s.actor")}
-        posts, unclear = {}, set()
-        for row in want:
-            key = (merged.get(row["url"], row["url"]), row["uri"].split("/")[2])
-            posts.setdefault(key, set()).add(row["uri"])
-            if row.get("fluid") or key[0] in unsure:
-                unclear.add(key)
-        wrong = {key: (have.get(key), len(uris)) for key, uris in posts.items()
-                 if key not in unclear and have.get(key) != len(uris)}
-        self.assertEqual(wrong, {})
-
-    def found_out(self, sim):
-        """What each link is, as far as its page was asked for: posts that bring a card leave
-        nothing to ask."""
-        asked = {row["path"] for row in page_requests(sim)}
-        page = lambda url: url.split(str(sim.port))[-1]
-        own = lambda url: page(url) in asked and page(url).replace("/web/", "/s/") not in asked
-        short = lambda url: page(url) in asked and page(url).startswith("/s/")
-        return {row["url"]: row["merged"] for row in truth(sim, "links")
-                if own(row["url"]) or short(row["url"])}
-
-    def unsure(self, sim):
-        """Links whose page was asked for, perhaps only because another led there."""
-        asked = {row["path"] for row in page_requests(sim)}
-        rows = [row for row in truth(sim, "links")
-                if row["url"].split(str(sim.port))[-1].replace("/web/", "/s/") in asked
-                and "/web/" in row["url"] and row["url"] != row["merged"]]
-        return {row["url"] for row in rows} | {row["merged"] for row in rows}
+        """Who shares what, through which post, and how often; `merged` says which link an address
+        turned out to be."""
+        unsure = unsure_links(sim)
+        found, count = post_link_difference(home, sim, scope, merged, unsure)
+        self.assertEqual(found, {})
+        self.assertEqual(count_difference(home, sim, scope, merged, unsure), {})
+        return count
 
     def check_cards(self, home, sim):
         """Every page that says something about itself gave its link a card, in its own words
         unless a post had brought others."""
-        rows = ask_store(home, "SELECT normalized_url, title, description, image_url FROM links")
-        stored = {row[0]: row[1:] for row in rows}
-        pages = [row for row in truth(sim, "links") if row["news"] and "title" in row]
-        missing = [row["url"] for row in pages if row.get("kind") not in SILENT
-                   and stored.get(row["url"], stored.get(row["merged"], [None]))[0] is None]
-        self.assertEqual(missing, [])
-        words = {row["merged"]: [row["title"], row.get("description"), row.get("image")]
-                 for row in pages}
-        own = {url: card for url, card in stored.items()
-               if card[0] is not None and card[0].startswith("Page ")}
-        other = {url: card for url, card in own.items() if card != words.get(url, card)}
-        self.assertEqual(other, {})
-        return len(own)
+        without, other, count = card_state(home, sim)
+        self.assertEqual((without, other), ([], {}))
+        return count
 
     def act(self, sim, **what):
         status, body = sim.ask("POST", "/_sim/act?" + urllib.parse.urlencode(what))
@@ -189,7 +114,7 @@ class Links(unittest.TestCase):
                 begin_before_everything(home, sim)
                 with Daemon(self.program, home, settings(sim)) as daemon:
                     self.wait_for_end(daemon, home, sim)
-                    merged = self.found_out(sim)
+                    merged = found_out(sim)
                     self.assertGreater(sum(url != to for url, to in merged.items()), 5)
                     self.assertGreater(self.check_shares(home, sim, merged=merged), 100)
                     self.assertGreater(self.check_cards(home, sim), 20)
@@ -203,7 +128,7 @@ class Links(unittest.TestCase):
                     # A short address that was found out is not asked again.
                     short = next(url for url, to in merged.items() if "/s/" in url and url != to)
                     self.share_again(daemon, home, sim, short)
-                    self.check_shares(home, sim, merged=self.found_out(sim))
+                    self.check_shares(home, sim, merged=found_out(sim))
                     asked = [row["path"] for row in page_requests(sim)]
                     self.assertEqual(asked.count(short.split(str(sim.port))[1]), 1)
                     daemon.stop()
@@ -332,7 +257,7 @@ class Links(unittest.TestCase):
                     sim.step(chance.randrange(10, 60))
                 with Daemon(self.program, home, settings(sim)) as daemon:
                     self.wait_for_end(daemon, home, sim)
-                    self.check_shares(home, sim, merged=self.found_out(sim))
+                    self.check_shares(home, sim, merged=found_out(sim))
                     self.check_cards(home, sim)
                     daemon.stop()
         self.both_stores(run)

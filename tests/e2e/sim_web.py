@@ -110,6 +110,22 @@ class Pages(Case):
         self.assertRaises((ConnectionError, http.client.HTTPException), self.page, "plain")
         self.assertEqual(self.sim.fired("web"), 2)
 
+    def test_planned_misfortunes_of_the_pages_themselves(self):
+        good = self.page("plain")[2]
+        self.sim.arm("name=web_garbage")
+        status, headers, body = self.page("plain")
+        self.assertEqual((status, headers["Content-Type"]), (200, "text/html; charset=utf-8"))
+        self.assertRaises(UnicodeDecodeError, body.decode)
+        self.sim.arm("name=web_huge&bytes=3000000")
+        self.assertEqual(self.page("plain")[2], b" " * 3000000)
+        for plan in ("name=web_stall&ms=200", "name=web_slow&bytes=1&ms=200"):
+            begin = time.monotonic()
+            self.sim.arm(plan)
+            self.assertEqual(self.page("plain")[2], good)
+            self.assertGreater(time.monotonic() - begin, 0.15)
+        self.assertEqual([self.sim.fired("web_" + name)
+                          for name in ("garbage", "huge", "stall", "slow")], [1] * 4)
+
     def test_slow_pages_come_whole_in_the_end(self):
         for kind in ("slow", "silent"):
             begin = time.monotonic()

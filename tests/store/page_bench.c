@@ -30,7 +30,6 @@ int page_bench_set_up(void **state)
             : "CREATE TABLE thing (n BIGINT PRIMARY KEY, a BIGINT NOT NULL, "
               "b TEXT COLLATE \"C\", f DOUBLE PRECISION)");
     bench->doc = json_doc_new(8 << 20, JSON_DEPTH_MAX);
-    bench->handles = handles_new(0, 0);
     *state = bench;
     both_stores_executed++;
     return 0;
@@ -39,11 +38,9 @@ int page_bench_set_up(void **state)
 int page_bench_tear_down(void **state)
 {
     struct bench *bench = *state;
-    if (bench->busy) /* a failed test left it so */
-        handle_abandon(bench->handles, bench->handle, 0);
-    page_free(&bench->page);
+    handle_state_forget(&bench->state);
+    page_free(&bench->answer.page);
     text_free(&bench->script);
-    handles_free(bench->handles);
     json_doc_free(bench->doc);
     store_close(bench->store);
     fixture_close(&bench->fixture);
@@ -70,44 +67,80 @@ const struct collection page_bench_things = {
     .page_size = 100,
 };
 
+static const struct collection *find(void *arg, struct bytes name)
+{
+    (void)arg;
+    return bytes_equal_string(name, page_bench_things.name) ? &page_bench_things
+                                                            : collection_find(name);
+}
+
+enum rc page_bench_open_around(struct bench *bench, const struct collection *collection,
+                               const char *order, unsigned page_size, const char *id)
+{
+    static uint64_t names;
+    struct handle_state *state = &bench->state;
+    const struct handle_opening question = {.around = bytes_of(id)};
+    struct json root;
+    handle_state_forget(state);
+    *state = (struct handle_state){.collection = collection, .page_size = page_size};
+    names++;
+    memcpy(state->name, &names, sizeof names);
+    bench->question = (struct handle_question){.finder = {find, NULL}, .idle_us_max = 1};
+    assert_ok(json_parse_copy(bench->doc, bytes_of(order), &root, &bench->err));
+    assert_ok(order_parse(collection, root, &state->order, &bench->refusal));
+    return handle_open(bench->store, state, &question, &bench->refusal, &bench->err);
+}
+
 void page_bench_open(struct bench *bench, const struct collection *collection, const char *order,
                      unsigned page_size)
 {
-    struct handle_spec spec = {.collection = collection, .page_size = page_size};
-    static uint64_t random[2];
-    struct json root;
-    random[0]++;
-    assert_ok(json_parse_copy(bench->doc, bytes_of(order), &root, &bench->err));
-    assert_ok(order_parse(collection, root, &spec.order, &bench->refusal));
-    assert_ok(opening_read(bench->store, collection, (struct where){0}, false, &spec.opening,
-                           &bench->err));
-    assert_ok(
-        handle_open(bench->handles, &spec, (uint8_t *)random, 0, &bench->handle, &bench->refusal));
+    assert_ok(page_bench_open_around(bench, collection, order, page_size, NULL));
 }
 
-size_t page_bench_ask(struct bench *bench, int64_t number, int64_t *ids, bool *has_more)
+void page_bench_forget(struct bench *bench)
 {
-    enum handle_step step;
-    struct page_request request;
+    handle_state_forget(&bench->state);
+}
+
+enum rc page_bench_try(struct bench *bench)
+{
+    return handle_ask(bench->store, &bench->state, &bench->question, &bench->answer,
+                      &bench->refusal, &bench->err);
+}
+
+static size_t ask(struct bench *bench, enum walk_direction direction, const int64_t *number,
+                  int64_t *ids)
+{
     struct json root, item;
     struct bytes key, id;
     size_t count = 0;
-    assert_ok(handle_begin(bench->handle, number, &step, &number, &request, &bench->refusal));
-    *has_more = false;
-    if (step == STEP_END)
-        return 0;
-    bench->busy = true;
-    assert_ok(page_fetch(bench->store, &request, &bench->page, &bench->refusal, &bench->err));
-    size_t rows = bench->page.rows;
-    bench->busy = false;
-    assert_ok(handle_deliver(bench->handles, bench->handle, step, &bench->page, 0, has_more,
-                             &bench->refusal));
-    assert_ok(json_parse_copy(bench->doc, text_bytes(&bench->page.items), &root, &bench->err));
+    bench->question.direction = direction;
+    bench->question.named = number != NULL;
+    bench->question.page = number == NULL ? 0 : *number;
+    assert_ok(page_bench_try(bench));
+    assert_ok(
+        json_parse_copy(bench->doc, text_bytes(&bench->answer.page.items), &root, &bench->err));
     struct json_walk walk = json_walk(root);
     while (json_walk_next(&walk, &key, &item)) {
         assert_true(json_string(json_get(item, "id"), &id));
         assert_true(bytes_to_i64(id, &ids[count++]));
     }
-    assert_int_equal(count, rows);
+    return count;
+}
+
+size_t page_bench_ask_on(struct bench *bench, const int64_t *number, int64_t *ids)
+{
+    return ask(bench, WALK_NEXT, number, ids);
+}
+
+size_t page_bench_ask_back(struct bench *bench, const int64_t *number, int64_t *ids)
+{
+    return ask(bench, WALK_PREVIOUS, number, ids);
+}
+
+size_t page_bench_ask(struct bench *bench, int64_t number, int64_t *ids, bool *has_more)
+{
+    size_t count = page_bench_ask_on(bench, number == -1 ? NULL : &number, ids);
+    *has_more = bench->answer.has_more;
     return count;
 }

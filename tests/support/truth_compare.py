@@ -10,6 +10,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "e2e"))
@@ -19,6 +20,8 @@ from sim_client import lines  # noqa: E402
 WIRES = {"v1": "/subscribe", "v2": "/xrpc/network.bsky.jetstream.subscribeEvents"}
 COLLECTIONS = ("app.bsky.feed.post", "app.bsky.feed.repost")
 SHOWN_MAX = 3
+TRENDING_MAX = 100  # links of one answer
+SHARERS_MAX = 20    # people named with each
 
 
 def to_us(text):
@@ -93,6 +96,26 @@ def true_links(sim, scope=""):
     return firm_and_fluid(truth(sim, "links", scope), lambda row: row["url"], lambda row: True)
 
 
+def true_trending(sim, hours, scope=""):
+    """By link: how many people share it in the window at least, and at most."""
+    since = int((time.time() - hours * 3600) * 1000000)
+    return {row["url"]: (row["people"], row["people_max"])
+            for row in truth(sim, "trending", f"&since_us={since}{scope}")}
+
+
+def folded_trending(sim, scope="", name=lambda url: url, doubtful=lambda row: False):
+    """The same for all times, where links go by another name or some posts may be missing."""
+    news = {row["url"] for row in truth(sim, "links", scope) if row["news"]}
+    sure, all_people = {}, {}
+    for row in truth(sim, "post_links", scope):
+        if row["url"] in news:
+            url, did = name(row["url"]), row["uri"].split("/")[2]
+            all_people.setdefault(url, set()).add(did)
+            if "fluid" not in row and not doubtful(row):
+                sure.setdefault(url, set()).add(did)
+    return {url: (len(sure.get(url, ())), len(people)) for url, people in all_people.items()}
+
+
 def true_follows(sim, actor=None):
     return {row["did"] for row in truth(sim, "follows", f"&actor={actor}" if actor else "")}
 
@@ -136,6 +159,15 @@ def stored_links(home):
         f"WHERE p.actor_did IN {ACTIVE}")}
 
 
+def shown_trending(daemon, hours):
+    """What anybody is shown: [(link, people, how many are named)], best first."""
+    status, answer = daemon.ask("GET", f"/api/trending?hours={hours}&limit={TRENDING_MAX}")
+    assert status == 200, answer
+    urls = dict(sql(daemon.home, "SELECT id, normalized_url FROM links"))
+    return [(urls.get(link["id"], link["url"]), link["shares"],
+             len({sharer["did"] for sharer in link["sharers"]})) for link in answer["links"]]
+
+
 def stored_follows(home, owner):
     return {row[0] for row in sql(home, f"SELECT did FROM follow_edge WHERE owner = '{owner}'")}
 
@@ -153,9 +185,25 @@ def difference(stored, expected, fluid=frozenset()):
     return {kind: (len(found), found[:SHOWN_MAX]) for kind, found in kinds.items() if found}
 
 
+def trending_difference(shown, expected):
+    """{} when the ranking shows whom it should, in order, and leaves nobody out who belongs in."""
+    urls = [url for url, _, _ in shown]
+    least = shown[-1][1] if len(shown) == TRENDING_MAX else 0
+    kinds = {
+        "twice": [url for url in urls if urls.count(url) > 1],
+        "missing": [(url, people) for url, people in expected.items()
+                    if people[0] > least and url not in urls],
+        "not equal": [(url, count, expected.get(url)) for url, count, _ in shown
+                      if not 1 <= count or not
+                      expected.get(url, (0, 0))[0] <= count <= expected.get(url, (0, 0))[1]],
+        "badly named": [row for row in shown if row[2] != min(row[1], SHARERS_MAX)],
+        "out of order": [(a, b) for a, b in zip(shown, shown[1:]) if a[1] < b[1]]}
+    return {kind: (len(found), found[:SHOWN_MAX]) for kind, found in kinds.items() if found}
+
+
 def differences(daemon, sim, what=("posts",), scope=""):
     """{} when the store of the running daemon holds exactly what is true. What there is to compare:
-    posts, links, post_links, shares."""
+    posts, links, post_links, shares, and trending, which is what people are shown."""
     home, found = daemon.home, {}
     for name in what:
         if name == "posts":
@@ -166,6 +214,9 @@ def differences(daemon, sim, what=("posts",), scope=""):
             found[name] = difference(stored_post_links(home), *true_post_links(sim, scope))
         elif name == "shares":
             found[name] = difference(stored_shares(home), *true_shares(sim, scope))
+        elif name == "trending":
+            found[name] = trending_difference(shown_trending(daemon, 24),
+                                              true_trending(sim, 24, scope))
         else:
             raise ValueError(name)
     return {name: each for name, each in found.items() if each}

@@ -45,6 +45,7 @@ static void numbers_of_the_seeds_have_their_defaults_and_bounds(void **state)
     check_number("polling.max_retries", 3, 0, 20);
     check_number("polling.retry_backoff_ms", 1000, 1, 60000);
     check_number("polling.max_pages_per_user", 100, 1, 10000);
+    check_number("polling.after_outage_seconds", 300, 1, 86400);
     /* R001-93, R001-94, R001-95 (accepted, default, bounds) */
     check_number("jetstream.reconnect_delay_seconds", 5, 1, 3600);
     check_number("jetstream.max_reconnect_attempts", 0, 0, 1000000);

@@ -2,6 +2,7 @@
  *
  * The source on a scripted machine: each test says what the hosts answer and looks at what they
  * were asked. */
+#include "daemon_uptime.h"
 #include "ingest/retry.h"
 #include "source/jetstream.h"
 
@@ -149,7 +150,8 @@ static void begin(struct desk *desk, struct jetstream_options *options)
     *desk = (struct desk){.runtime = {.ops = &ops}, .pool = batch_pool_new(4, 1 << 17)};
     struct source_env env = {
         .runtime = &desk->runtime, .pool = desk->pool, .submit = submit, .submit_arg = desk};
-    options->reconnect_delay_seconds = 1;
+    if (options->reconnect_delay_seconds == 0)
+        options->reconnect_delay_seconds = 1;
     assert_int_equal(jetstream_new(&env, options, &desk->source, &err), RC_OK);
 }
 
@@ -437,6 +439,45 @@ static void the_second_wire_is_never_sent_a_message(void **state)
     finish(&desk);
 }
 
+/* R001-148 R001-35: a drop each hour, and each time the first attempt to come back is refused. */
+static void a_day_with_a_drop_each_hour_is_up_for_more_than_99_percent(void **state)
+{
+    (void)state;
+    const int64_t second = 1000000, hour = 3600 * second, look = second / 5;
+    struct desk desk;
+    struct uptime uptime = {0};
+    struct source_view view = {0};
+    unsigned answered = 0, drops = 0;
+    bool refuse = false;
+    begin(&desk, &(struct jetstream_options){.endpoints = {"ws://h/subscribe"},
+                                             .reconnect_delay_seconds = 5});
+    start(&desk);
+    for (int64_t passed = 0; passed < 24 * hour; passed += look) {
+        if (desk.dials > answered) {
+            answered = desk.dials;
+            if (drops > 0)
+                assert_int_equal(passed % hour - hour / 2, (refuse ? 5 : 15) * second);
+            refuse ? ended(&desk, 503, "") : opened(&desk);
+            refuse = false;
+        } else if (passed % hour == hour / 2) {
+            ended(&desk, 0, "");
+            refuse = true;
+            drops++;
+        } else if (view.state == SOURCE_LIVE && passed % second == 0) {
+            message(&desk, event_at(T0 + desk.mono_us, 0));
+        }
+        desk.source->ops->view(desk.source, &view);
+        uptime_tell(&uptime, view.state == SOURCE_LIVE, view.bytes, desk.mono_us + 1);
+        pass(&desk, look);
+    }
+    printf("24 drops in 24 hours: up %.2f %% of the time\n", uptime_percent(&uptime));
+    assert_int_equal(drops, 24);
+    assert_int_equal(desk.dials, 1 + 2 * drops);
+    assert_true(uptime_percent(&uptime) > 99);
+    assert_true(uptime_percent(&uptime) < 100);
+    finish(&desk);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -449,6 +490,7 @@ int main(void)
         cmocka_unit_test(what_is_too_large_is_gone_past_and_leaves_a_note_and_a_gap),
         cmocka_unit_test(who_is_followed_is_told_on_the_open_connection),
         cmocka_unit_test(the_second_wire_is_never_sent_a_message),
+        cmocka_unit_test(a_day_with_a_drop_each_hour_is_up_for_more_than_99_percent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

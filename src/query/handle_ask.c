@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query/handle_ask.h"
+
+#include "base/json_write.h"
+#include "query/handle_shelf.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define NARROW_BYTES_MAX (2 << 20)
+
+/* ---- backwards ---- */
+
+static struct order reversed(const struct order *order)
+{
+    struct order back = *order;
+    for (size_t i = 0; i < back.count; i++)
+        back.terms[i].desc = !back.terms[i].desc;
+    return back;
+}
+
+/* The place that has `rows` rows between itself and `from`, neither counted; no key when there are
+ * fewer: the beginning. A scan that is cut short ends where it came to. */
+static enum rc find_place_before(struct store *store, const struct handle_state *state,
+                                 const struct row_key *from, size_t rows, struct row_key *place,
+                                 struct refusal *refusal, struct err *err)
+{
+    const struct order back = reversed(&state->order);
+    struct page_request request = handle_state_request(state);
+    struct page page = {0};
+    request.order = &back;
+    request.after = from;
+    request.page_size = rows + 1;
+    row_key_clear(place);
+    enum rc rc = page_fetch(store, &request, &page, refusal, err);
+    if (rc == RC_OK && (page.rows == rows + 1 || page.has_more))
+        row_key_move(place, &page.last);
+    page_free(&page);
+    return rc;
+}
+
+/* ---- opening ---- */
+
+/* The query narrowed to one row, as a filter of its own. */
+static enum rc narrow(const struct handle_state *state, struct bytes id, struct filter **filter)
+{
+    struct bytes whole = filter_json(state->filter);
+    struct json_doc *doc = json_doc_new(NARROW_BYTES_MAX, JSON_DEPTH_MAX);
+    struct text words = {0};
+    struct json_writer writer;
+    struct json root;
+    struct refusal refusal;
+    struct err err;
+    json_writer_init(&writer, &words);
+    json_begin_object(&writer);
+    json_key(&writer, state->collection->columns[0].name);
+    json_put_string(&writer, id);
+    if (whole.data != NULL) {
+        json_key(&writer, "$and");
+        json_begin_array(&writer);
+        json_put_raw(&writer, whole);
+        json_end_array(&writer);
+    }
+    json_end_object(&writer);
+    enum rc rc = json_parse_copy(doc, text_bytes(&words), &root, &err);
+    if (rc == RC_OK)
+        rc = filter_parse(state->collection, root, filter, &refusal);
+    text_free(&words);
+    json_doc_free(doc);
+    return rc;
+}
+
+static enum rc find_row(struct store *store, const struct handle_state *state, struct bytes id,
+                        struct row_key *key, struct refusal *refusal, struct err *err)
+{
+    struct page_request request = handle_state_request(state);
+    struct filter *filter = NULL;
+    struct page page = {0};
+    enum rc rc = RC_OK;
+    request.page_size = 1;
+    if (narrow(state, id, &filter) == RC_OK) {
+        request.filter = filter;
+        rc = page_fetch(store, &request, &page, refusal, err);
+    }
+    row_key_move(key, &page.last);
+    page_free(&page);
+    filter_free(filter);
+    if (rc == RC_OK && key->count == 0)
+        return refusal_set(refusal, REFUSAL_NOT_FOUND,
+                           "around: no row of this result has the id \"%.*s\"",
+                           (int)(id.len > 128 ? 128 : id.len), id.data);
+    return rc;
+}
+
+/* A page with `before` rows before the place. */
+static enum rc begin_around(struct store *store, struct handle_state *state,
+                            const struct row_key *row, size_t before, bool *holds,
+                            struct refusal *refusal, struct err *err)
+{
+    struct row_key start = {0};
+    struct page page = {0};
+    struct page_request request = handle_state_request(state);
+    enum rc rc = find_place_before(store, state, row, before, &start, refusal, err);
+    request.after = &start;
+    if (rc == RC_OK)
+        rc = page_fetch(store, &request, &page, refusal, err);
+    *holds = rc == RC_OK && page.last.count > 0 &&
+             row_key_compare(&state->order, page.last.parts, row->parts) >= 0;
+    if (rc == RC_OK)
+        walk_begin_between(&state->walk, &start, &page.last, page.has_more, state->page_size);
+    row_key_clear(&start);
+    page_free(&page);
+    return rc;
+}
+
+static enum rc find_beginning(struct store *store, struct handle_state *state, struct bytes id,
+                              struct refusal *refusal, struct err *err)
+{
+    struct row_key row = {0};
+    bool holds = true;
+    walk_clear(&state->walk);
+    walk_init(&state->walk);
+    if (id.data == NULL)
+        return RC_OK;
+    enum rc rc = find_row(store, state, id, &row, refusal, err);
+    if (rc == RC_OK)
+        rc = begin_around(store, state, &row, state->page_size / 2, &holds, refusal, err);
+    /* Rows before it that fill the page, or hold it up, stay before the page. */
+    if (rc == RC_OK && !holds)
+        rc = begin_around(store, state, &row, 0, &holds, refusal, err);
+    row_key_clear(&row);
+    return rc;
+}
+
+enum rc handle_open(struct store *store, struct handle_state *state,
+                    const struct handle_opening *question, struct refusal *refusal, struct err *err)
+{
+    struct store *beside;
+    assert(state->page_size > 0 && state->page_size <= COLLECTION_PAGE_SIZE_MAX);
+    enum rc rc = opening_read(store, state->collection, filter_where(state->filter),
+                              question->exact, &state->opening, err);
+    if (rc == RC_OK)
+        rc = find_beginning(store, state, question->around, refusal, err);
+    if (rc == RC_OK)
+        rc = store_beside(store, &beside, err);
+    state->known = rc == RC_OK;
+    if (rc == RC_OK)
+        rc = shelf_add(beside, state, err);
+    state->known = rc == RC_OK;
+    return rc;
+}
+
+/* ---- asking ---- */
+
+static enum rc check(const struct handle_state *state, const struct handle_question *question,
+                     struct refusal *refusal)
+{
+    if (memcmp(state->session, question->session, sizeof state->session) != 0)
+        return refusal_set(refusal, REFUSAL_FORBIDDEN, "this query belongs to another session");
+    if (question->now_us - state->used_us >= question->idle_us_max)
+        return refusal_set(refusal, REFUSAL_HANDLE_NOT_FOUND,
+                           "this query was not used for too long: open it again");
+    return RC_OK;
+}
+
+static enum rc read_known(struct store *store, const struct handle_state *state, int at,
+                          struct handle_answer *answer, struct refusal *refusal, struct err *err)
+{
+    const struct walk_place *start = &state->walk.places[at], *end = start + 1;
+    struct page_request request = handle_state_request(state);
+    if (end->empty) {
+        text_clear(&answer->page.items);
+        text_append_string(&answer->page.items, "[]");
+        return RC_OK;
+    }
+    request.after = &start->key;
+    request.last = &end->key;
+    request.page_size = end->size;
+    return page_fetch(store, &request, &answer->page, refusal, err);
+}
+
+/* Rows that are not known yet. What comes before is found first and then read as any interval. */
+static enum rc read_new(struct store *store, struct handle_state *state,
+                        const struct walk_step *step, struct handle_answer *answer,
+                        struct refusal *refusal, struct err *err)
+{
+    struct page_request request = handle_state_request(state);
+    struct row_key start = {0};
+    enum rc rc;
+    if (step->kind == WALK_FORWARD) {
+        request.after = &state->walk.places[step->to].key;
+        rc = page_fetch(store, &request, &answer->page, refusal, err);
+        if (rc == RC_OK)
+            walk_take(&state->walk, step, &answer->page.last, answer->page.has_more,
+                      state->page_size);
+        return rc;
+    }
+    /* The place itself belongs to the page that ends there. */
+    rc = find_place_before(store, state, &state->walk.places[0].key, state->page_size - 1, &start,
+                           refusal, err);
+    if (rc == RC_OK) {
+        walk_take(&state->walk, step, &start, true, state->page_size);
+        rc = read_known(store, state, 0, answer, refusal, err);
+    }
+    row_key_clear(&start);
+    return rc;
+}
+
+static enum rc take_step(struct store *store, struct handle_state *state,
+                         const struct walk_step *step, struct handle_answer *answer,
+                         struct refusal *refusal, struct err *err)
+{
+    enum rc rc = RC_OK;
+    answer->keys_used = 0;
+    if (step->kind != WALK_NOWHERE)
+        answer->keys_used = state->walk.places[step->to].key.count;
+    if (step->kind == WALK_FORWARD || step->kind == WALK_BACK)
+        return read_new(store, state, step, answer, refusal, err);
+    if (step->kind == WALK_KNOWN)
+        rc = read_known(store, state, step->to, answer, refusal, err);
+    else
+        text_append_string(&answer->page.items, "[]");
+    if (rc == RC_OK)
+        walk_take(&state->walk, step, NULL, false, 0);
+    return rc;
+}
+
+/* From here on memory is ahead of the shelf until the save has succeeded. */
+static enum rc move(struct store *store, struct store *beside, struct handle_state *state,
+                    const struct handle_question *question, struct handle_answer *answer,
+                    struct refusal *refusal, struct err *err)
+{
+    struct walk_step step;
+    enum rc rc = walk_plan(&state->walk, question->direction,
+                           question->named ? &question->page : NULL, &step, refusal);
+    if (rc != RC_OK)
+        return rc;
+    if (question->page_size > 0)
+        state->page_size = question->page_size;
+    text_clear(&answer->page.items);
+    answer->number = step.number;
+    rc = take_step(store, state, &step, answer, refusal, err);
+    if (rc != RC_OK)
+        goto done;
+    answer->has_more = walk_has_more(&state->walk);
+    answer->has_previous = walk_has_previous(&state->walk);
+    answer->opening = state->opening;
+    state->used_us = question->now_us;
+    rc = shelf_save(beside, state, refusal, err);
+done:
+    if (rc != RC_OK)
+        handle_state_forget(state);
+    return rc;
+}
+
+enum rc handle_ask(struct store *store, struct handle_state *state,
+                   struct handle_question *question, struct handle_answer *answer,
+                   struct refusal *refusal, struct err *err)
+{
+    struct store *beside;
+    enum rc rc = store_beside(store, &beside, err);
+    if (rc == RC_OK && !state->known)
+        rc = shelf_load(beside, state, &question->finder, refusal, err);
+    if (rc != RC_OK)
+        return rc;
+    rc = check(state, question, refusal);
+    if (rc != RC_OK) {
+        handle_state_forget(state);
+        return rc;
+    }
+    rc = move(store, beside, state, question, answer, refusal, err);
+    if (rc != RC_REJECT && rc != RC_OK && !question->named) {
+        question->named = true;
+        question->page = answer->number;
+    }
+    return rc;
+}

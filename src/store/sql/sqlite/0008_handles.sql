@@ -1,0 +1,3 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What clients are in the midst of reading stands in a file of its own beside this one, which is
+-- never worth waiting for a disk. PostgreSQL keeps it in an unlogged table.

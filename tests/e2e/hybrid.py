@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Firehose with polling as its stand-in, through the real program: feeds are polled while no host
+works and not a moment longer; nothing is lost and nothing comes twice; on both stores.
+
+  hybrid.py TIDEMARK TIDEMARK_SIM"""
+
+import json
+import os
+import sys
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "support"))
+
+from daemon_client import Daemon, Home, wait_until  # noqa: E402
+from feed_truth import (dated_back, feeds_show, news_difference, told_by_both,  # noqa: E402
+                        told_by_feeds)
+from sim_client import Simulator, lines  # noqa: E402
+from truth_compare import (WIRES, begin_before_everything, stored_follows,  # noqa: E402
+                           true_follows)
+
+# The world begins two hours ago, so that no event of a test lies in the future.
+PAST = ("--start-us", str(int((time.time() - 7200) * 1000000)), "--gap-us", "1000")
+FEED = "GET /xrpc/app.bsky.feed.getAuthorFeed"
+EXECUTED = {"sqlite": 0, "postgres": 0}
+
+
+class Hybrid(unittest.TestCase):
+    program = sim_program = None
+    maxDiff = 4000
+
+    def both_stores(self, run):
+        for kind, wire in (("sqlite", "v1"), ("postgres", "v2")):
+            with self.subTest(store=kind), Home(kind) as home, \
+                    Simulator(self.sim_program, "--events", "1", "--accounts", "60", "--follows",
+                              "12", "--noise", "0", *PAST) as sim:
+                self.sim, self.home = sim, home
+                self.me = json.loads(lines(sim.get("/_sim/accounts"))[0])["did"]
+                self.wire = wire
+                begin_before_everything(home, sim)
+                run()
+            EXECUTED[kind] += 1
+
+    def daemon(self):
+        return Daemon(self.program, self.home, (
+            f"jetstream.endpoint=ws://127.0.0.1:{self.sim.port}{WIRES[self.wire]}",
+            "jetstream.fallback_endpoint=", "jetstream.reconnect_delay_seconds=1",
+            f"bluesky.appview=http://127.0.0.1:{self.sim.port}", f"bluesky.actors=[{self.me}]",
+            "bluesky.mode=hybrid", "polling.after_outage_seconds=1",
+            "did_manager.backfill_enabled=false", "backfill.rate_limit_ms=0",
+            "news.single_domain_percent=100"))
+
+    def metric(self, daemon, name):
+        words = daemon.ask_raw("GET", "/metrics")[1].decode()
+        return next(float(line.split(" ")[1]) for line in words.split("\n")
+                    if line.startswith(f"tidemark_{name} "))
+
+    def feeds_asked(self):
+        return self.sim.stats()["requests"].get(FEED, 0)
+
+    def wait_for_stream(self, daemon):
+        daemon.wait_for(lambda health: health["websocket_connected"], "a line")
+        wait_until(lambda: self.metric(daemon, "polling") == 0, "polling to stop")
+
+    def meet(self, daemon):
+        """Whom one follows is known, and the stream works."""
+        daemon.wait_for(
+            lambda _: true_follows(self.sim) == stored_follows(self.home, self.me), "the follows")
+        self.sim.step(150)
+        self.wait_for_stream(daemon)
+        self.assert_truth(daemon)
+        self.assertEqual((self.metric(daemon, "poll_cycles_total"), self.feeds_asked()), (0, 0))
+
+    def break_stream(self, events):
+        """The line breaks before the first of these events, and no host takes a call."""
+        self.sim.arm("name=refuse&status=503&count=1000000000")
+        self.sim.arm("name=disconnect")
+        self.sim.step(events)
+
+    def wait_for_cycle(self, daemon):
+        wait_until(lambda: self.metric(daemon, "poll_cycles_total") >= 1, "a cycle")
+        self.assertFalse(daemon.health()["websocket_connected"])
+
+    def mend_stream(self):
+        self.sim.ask("DELETE", "/_sim/fault")
+
+    def become_equal(self, daemon, is_clear, told):
+        found = {}
+
+        def look():
+            found["now"] = news_difference(daemon, self.sim, is_clear, told)
+            return not found["now"]
+        try:
+            wait_until(look, "the truth")
+        except AssertionError:
+            self.fail(f"{found['now']}\n{daemon.words()[-2000:]}")
+
+    def assert_what_feeds_show(self, daemon):
+        self.become_equal(daemon, feeds_show(self.sim), told_by_feeds)
+
+    def assert_truth(self, daemon):
+        """All but posts that were dated back: where a feed told of them first, they count as old as
+        it says."""
+        old = dated_back(self.sim)
+        self.become_equal(daemon, lambda uri: uri not in old, told_by_both)
+        self.assertEqual([gap for gap in daemon.walk("gaps") if gap["closedAt"] is None], [])
+        self.assertEqual(daemon.walk("quarantine"), [])
+
+    def test_feeds_are_polled_only_while_no_host_works(self):
+        """R001-01 R001-57"""
+        def run():
+            with self.daemon() as daemon:
+                self.meet(daemon)
+                self.break_stream(400)
+                self.wait_for_cycle(daemon)
+                self.assert_what_feeds_show(daemon)
+                self.assertEqual(self.metric(daemon, "polling"), 1)
+                self.mend_stream()
+                self.wait_for_stream(daemon)
+                self.assertGreaterEqual(self.feeds_asked(), 10)
+                self.sim.step(150)
+                self.assert_truth(daemon)
+                self.assertEqual((self.metric(daemon, "polling"),
+                                  self.metric(daemon, "poll_cycles_total")), (0, 1))
+                daemon.stop()
+        self.both_stores(run)
+
+    def test_killed_while_it_polls_and_when_the_stream_is_back(self):
+        """R001-42"""
+        def run():
+            with self.daemon() as daemon:
+                self.meet(daemon)
+                self.break_stream(300)
+                wait_until(lambda: self.feeds_asked() > 0, "a feed")
+                daemon.kill()
+            self.sim.step(100)
+            with self.daemon() as daemon:
+                wait_until(daemon.health, "an answer")
+                self.wait_for_cycle(daemon)
+                self.assert_what_feeds_show(daemon)
+                self.mend_stream()
+                daemon.wait_for(lambda health: health["websocket_connected"], "a line")
+                daemon.kill()
+            self.sim.step(100)
+            with self.daemon() as daemon:
+                wait_until(daemon.health, "an answer")
+                self.wait_for_stream(daemon)
+                self.assert_truth(daemon)
+                self.assertEqual(self.metric(daemon, "poll_cycles_total"), 0)
+                daemon.stop()
+        self.both_stores(run)
+
+
+if __name__ == "__main__":
+    Hybrid.program, Hybrid.sim_program = sys.argv[1:3]
+    result = unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2, exit=False).result
+    for name, count in EXECUTED.items():
+        print(f"store={name} tests={count}")
+    sys.exit(0 if result.wasSuccessful() else 1)

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * walk_bench.h - a store with a table of things, and walks through it page by page.
+ *
+ * Things have a number, a whole number that is never NULL, and a text and a real that may be. A
+ * walk keeps its places itself, as whoever hands out handles does. */
+#ifndef TESTS_WALK_BENCH_H
+#define TESTS_WALK_BENCH_H
+
+#include "both_stores.h"
+#include "query/query_page.h"
+
+struct bench {
+    struct fixture fixture;
+    struct store *store;
+    struct json_doc *doc;
+    struct page page; /* the last one read */
+    struct refusal refusal;
+    struct err err;
+    struct text script; /* changes not yet in the store */
+};
+
+#define assert_ok(rc_)                                                                             \
+    do {                                                                                           \
+        enum rc got_ = (rc_);                                                                      \
+        if (got_ != RC_OK)                                                                         \
+            fail_msg("%s: %s / %s", rc_name(got_), bench->err.text, bench->refusal.err.text);      \
+    } while (0)
+
+extern const struct collection walk_bench_things;
+
+int walk_bench_set_up(void **state);
+int walk_bench_tear_down(void **state);
+void walk_bench_run(struct bench *bench, const char *sql);
+
+struct walk {
+    struct order order;
+    struct filter *filter;
+    struct opening opening;
+    struct row_key start, end; /* of the last page; without a place: from the first row, to none */
+    struct page_request request;
+};
+
+/* `filter` and `order` are JSON; what a walk's pages are like can then be set in its request. */
+void walk_open(struct bench *bench, struct walk *walk, const char *filter, const char *order,
+               size_t page_size);
+void walk_close(struct walk *walk);
+/* The next page's ids, and whether more follow. */
+size_t walk_next(struct bench *bench, struct walk *walk, int64_t *ids, bool *has_more);
+/* The last page's interval again. */
+size_t walk_again(struct bench *bench, struct walk *walk, int64_t *ids);
+
+#endif

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// daemon.mjs - a tidemark daemon of one's own, on SQLite, that can be stopped, killed and started
+// again, behind a proxy that loses what it is told to lose.
+
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync, openSync, closeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FaultProxy } from './fault_proxy.mjs';
+
+const WAIT_MS = 60000;
+const program = process.env.TIDEMARK_PROGRAM;
+
+/** Bounded polling of a condition; what it answered when it held. */
+export async function until(condition, what) {
+  const end = Date.now() + WAIT_MS;
+  for (;;) {
+    const answer = await condition();
+    if (answer) return answer;
+    if (Date.now() > end) throw new Error(`waited in vain for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+export class Daemon {
+  #process;
+  #settings;
+
+  /** `config` is YAML; `settings` are PATH=VALUE. */
+  static async start({ config = '', settings = [] } = {}) {
+    const daemon = new Daemon();
+    daemon.folder = mkdtempSync(join(tmpdir(), 'tidemark-web-'));
+    daemon.#settings = settings;
+    writeFileSync(join(daemon.folder, 'tidemark.yaml'), config);
+    daemon.proxy = await FaultProxy.start();
+    await daemon.begin();
+    return daemon;
+  }
+
+  /** The address of the proxy: it stays when the daemon goes and comes. */
+  get url() {
+    return this.proxy.url;
+  }
+
+  async begin() {
+    const { folder } = this;
+    const log = join(folder, 'log');
+    const settings = [
+      `store.url=sqlite:${folder}/tidemark.db`,
+      `store.data_dir=${folder}`,
+      'serve.listen=127.0.0.1:0',
+      'serve.health_listen=',
+      'bluesky.appview=http://127.0.0.1:9',
+      'bluesky.mode=polling',
+      'cards.enabled=false',
+      'log.format=json',
+      `jetstream.cursor_file=${folder}/jetstream_cursor.txt`,
+      ...this.#settings,
+    ];
+    writeFileSync(log, '');
+    const out = openSync(log, 'a');
+    this.#process = spawn(
+      program,
+      ['run', '-c', join(folder, 'tidemark.yaml'), ...settings.flatMap((s) => ['--set', s])],
+      { stdio: ['ignore', out, out] },
+    );
+    closeSync(out);
+    const port = await until(() => this.#portIn(log), 'the daemon to listen');
+    this.proxy.target = port;
+  }
+
+  #portIn(log) {
+    const words = readFileSync(log, 'utf8');
+    if (this.#process.exitCode !== null) throw new Error(`the daemon ended:\n${words}`);
+    const line = words.split('\n').find((l) => l.includes('"listening"'));
+    return line && JSON.parse(line).metadata.port;
+  }
+
+  async end(signal = 'SIGTERM') {
+    const ended = new Promise((resolve) => this.#process.once('exit', resolve));
+    this.#process.kill(signal);
+    await ended;
+  }
+
+  /** SQL from outside; the daemon must not run. */
+  sql(statements) {
+    return execFileSync('sqlite3', ['-bail', '-json', join(this.folder, 'tidemark.db')], {
+      input: statements,
+      encoding: 'utf8',
+    });
+  }
+
+  /** The open handles, as an operator sees them. */
+  handles() {
+    const words = execFileSync(program, [
+      'handles', '--json', '-c', join(this.folder, 'tidemark.yaml'),
+      '--set', `store.url=sqlite:${this.folder}/tidemark.db`,
+      '--set', `store.data_dir=${this.folder}`,
+    ], { encoding: 'utf8' });
+    return JSON.parse(words);
+  }
+
+  async [Symbol.asyncDispose ?? 'dispose']() {
+    await this.remove();
+  }
+
+  async remove() {
+    if (this.#process.exitCode === null && this.#process.signalCode === null)
+      await this.end('SIGKILL');
+    await this.proxy.stop();
+    rmSync(this.folder, { recursive: true });
+  }
+}
