@@ -26,6 +26,8 @@ const char *refusal_name(enum refusal_code code)
         [REFUSAL_UNKNOWN_OPERATOR] = "UNKNOWN_OPERATOR",
         [REFUSAL_BAD_FILTER] = "BAD_FILTER",
         [REFUSAL_BAD_ORDER] = "BAD_ORDER",
+        [REFUSAL_BAD_DATA] = "BAD_DATA",
+        [REFUSAL_BEHIND] = "BEHIND",
         [REFUSAL_NO_INDEX] = "NO_INDEX",
         [REFUSAL_LIMIT_RANGE] = "LIMIT_RANGE",
         [REFUSAL_HANDLE_NOT_FOUND] = "HANDLE_NOT_FOUND",
