@@ -116,6 +116,8 @@ static void send_refusal(struct request *request, enum refusal_code code, const 
     json_put_cstring(&writer, refusal_name(code));
     json_key(&writer, "error");
     json_put_cstring(&writer, sentence);
+    json_key(&writer, "hint");
+    json_put_cstring(&writer, refusal_hint(code));
     json_end_object(&writer);
     text_append_char(&request->reply, '\n');
     request_send(request, request_status_of(code), "application/json");
