@@ -119,6 +119,10 @@ class OpenApi(unittest.TestCase):
         self.assertEqual(refusal["properties"]["code"]["enum"], [code["code"] for code in codes])
         for code in codes:
             self.assertRegex(code["hint"], r"^[A-Z].*\.$")
+        with open(os.path.join(HERE, "..", "..", "docs", "API.md"), encoding="utf-8") as page:
+            rows = re.findall(r"^\| `([A-Z_]+)` \| (\d{3}) \| (.*) \|$", page.read(), re.M)
+        self.assertEqual(rows, [(code["code"], str(code["status"]), code["hint"])
+                                for code in codes])
 
     def test_every_reference_leads_somewhere(self):
         def walk(value):
