@@ -107,6 +107,7 @@ void request_send_known(struct request *request, const char *content_type, const
 static void send_refusal(struct request *request, enum refusal_code code, const char *sentence)
 {
     struct json_writer writer;
+    request->service->refusals[code]++;
     text_clear(&request->reply);
     json_writer_init(&writer, &request->reply);
     json_begin_object(&writer);

@@ -32,6 +32,7 @@ struct service {
     struct handles *handles;
     struct json_doc *doc; /* for request bodies; its values last until the next parse */
     size_t body_bytes;    /* of all requests */
+    uint64_t refusals[REFUSAL_COUNT];
     bool draining;
 };
 

@@ -4,6 +4,7 @@
 #include "serve/assets.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 static void show_health(struct request *request)
@@ -18,12 +19,22 @@ static void show_health(struct request *request)
     request_send(request, health_is_good(&view) ? 200 : 503, "application/json");
 }
 
+static void put_refusals(const struct service *service, struct text *out)
+{
+    text_append_string(out, "# HELP tidemark_refusals_total Requests that were not done, by code.\n"
+                            "# TYPE tidemark_refusals_total counter\n");
+    for (size_t i = REFUSAL_NONE + 1; i < REFUSAL_COUNT; i++)
+        text_appendf(out, "tidemark_refusals_total{code=\"%s\"} %" PRIu64 "\n",
+                     refusal_name((enum refusal_code)i), service->refusals[i]);
+}
+
 static void show_metrics(struct request *request)
 {
     const struct server_options *options = request->service->options;
     if (options->metrics != NULL)
         options->metrics(options->arg, &request->reply);
     handles_print_metrics(request->service->handles, &request->reply);
+    put_refusals(request->service, &request->reply);
     request_send(request, 200, "text/plain; version=0.0.4; charset=utf-8");
 }
 

@@ -97,6 +97,7 @@ class Gate(unittest.TestCase):
                 wait_until(lambda: f"{path}:2: " in daemon.words(), "the bad line's name")
                 self.assertEqual(self.ask(port, "GET", "/api/status", other)[0], 200)
                 daemon.stop()
+                self.assertRegex(daemon.words(), "token_refused.*127.0.0.1")
                 self.assertNotIn(token, daemon.words())
                 self.assertNotIn(other, daemon.words())
 
