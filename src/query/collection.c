@@ -123,7 +123,7 @@ const struct collection collections_built_in[] = {
         .indexes = posts_indexes,
         .index_count = COUNT(posts_indexes),
         .page_size = 100,
-        .tombstones = "posts",
+        .tombstones = "posts.n",
         .seq = "t.seq",
     },
     OF_ENGINE(gaps),
@@ -141,6 +141,7 @@ const struct collection collections_built_in[] = {
         .indexes = links_indexes,
         .index_count = COUNT(links_indexes),
         .page_size = 100,
+        .tombstones = "links",
         .seq = "t.seq",
     },
     {

@@ -61,7 +61,8 @@ struct collection {
     const struct collection_index *indexes;
     size_t index_count;
     unsigned page_size;
-    const char *tombstones; /* its name in the table of that name; NULL: deletes leave none */
+    const char *tombstones; /* what left it is under this name in the table of that name, the id as
+                             * key; NULL: nothing is */
     const char *seq;        /* the commit that changed a row last: "t.seq"; NULL: not indexed */
     bool declared;          /* by a person: it may be written */
     const char *extra;      /* "t.extra": a JSON object whose keys follow the columns; NULL: none */

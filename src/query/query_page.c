@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/query_page.h"
 
-#include "base/json_write.h"
-#include "base/timestamp.h"
+#include "query/row_print.h"
 #include "sys/clock.h"
 
 #include <assert.h>
-#include <inttypes.h>
-#include <stdio.h>
 
 /* A page asked for again may have grown by this many rows and half as many again. */
 #define MOVED_ROWS_MAX 64
@@ -30,58 +27,10 @@ struct reading {
     struct row_key at; /* of the last row looked at in slices */
 };
 
-static void put_time(struct json_writer *writer, int64_t us)
-{
-    char text[TIMESTAMP_TEXT_MAX];
-    if (timestamp_format(us, text))
-        json_put_cstring(writer, text);
-    else
-        json_put_null(writer);
-}
-
-static void put_id(struct json_writer *writer, int64_t id)
-{
-    char text[24];
-    snprintf(text, sizeof text, "%" PRId64, id);
-    json_put_cstring(writer, text);
-}
-
-static void put_number(struct json_writer *writer, const struct field *value)
-{
-    if (value->type == FIELD_REAL)
-        json_put_real(writer, value->d);
-    else
-        json_put_i64(writer, value->i);
-}
-
-static void put_value(struct json_writer *writer, enum column_type type, const struct field *value)
-{
-    bool bytes = value->type == FIELD_TEXT || value->type == FIELD_BLOB;
-    if (value->null)
-        json_put_null(writer);
-    else if (bytes && type == COLUMN_JSON)
-        json_put_raw(writer, value->b);
-    else if (bytes)
-        json_put_string(writer, value->b);
-    else if (type == COLUMN_ID || type == COLUMN_TEXT)
-        put_id(writer, value->i);
-    else if (type == COLUMN_TIME)
-        put_time(writer, value->i);
-    else if (type == COLUMN_BOOL)
-        json_put_bool(writer, value->i != 0);
-    else
-        put_number(writer, value);
-}
-
 static void put_row(struct reading *reading, const struct field *columns)
 {
     const struct collection *collection = reading->request->collection;
-    json_begin_object(&reading->writer);
-    for (size_t i = 0; i < collection->column_count; i++) {
-        json_key(&reading->writer, collection->columns[i].name);
-        put_value(&reading->writer, collection->columns[i].type, &columns[i]);
-    }
-    json_end_object(&reading->writer);
+    row_print(collection, columns, NULL, &reading->writer);
     reading->page->rows++;
 }
 

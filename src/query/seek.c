@@ -108,8 +108,26 @@ struct ladder {
 
 static void append_comparison(struct ladder *ladder, size_t term, const char *operator)
 {
-    text_appendf(&ladder->out->text, " AND %s %s ?%zu",
+    text_appendf(&ladder->out->text, "%s %s ?%zu AND ",
                  ladder->seek->order->terms[term].sql, operator, ladder->numbers[term]);
+}
+
+/* The place comes before what else bounds the rows: of two bounds of one column SQLite takes the
+ * first one into the index, and the place is the nearer one. */
+static void append_place(struct ladder *ladder, size_t term, enum rung_kind kind)
+{
+    const struct order_term *terms = ladder->seek->order->terms;
+    struct text *sql = &ladder->out->text;
+    for (size_t i = 0; i < term; i++) {
+        if (ladder->numbers[i] == 0)
+            text_appendf(sql, "%s IS NULL AND ", terms[i].sql);
+        else
+            append_comparison(ladder, i, "=");
+    }
+    if (kind == RUNG_BELOW || kind == RUNG_ABOVE)
+        append_comparison(ladder, term, kind == RUNG_BELOW ? "<" : ">");
+    else if (kind == RUNG_NULL || kind == RUNG_NOT_NULL)
+        text_appendf(sql, "%s IS %sNULL AND ", terms[term].sql, kind == RUNG_NULL ? "" : "NOT ");
 }
 
 /* Rows that equal the place in the terms before `term` and stand to it in `term` as `kind` says. */
@@ -124,18 +142,8 @@ static void append_rung(struct ladder *ladder, size_t term, enum rung_kind kind)
         text_appendf(sql, "%s%s AS k%zu", i > 0 ? ", " : "", order->terms[i].sql, i);
     text_appendf(sql, " FROM %s %s WHERE ", seek->collection->table,
                  needs_joins(seek) ? seek->collection->joins : "");
+    append_place(ladder, term, kind);
     append_scope(seek, ladder->fence, sql);
-    for (size_t i = 0; i < term; i++) {
-        if (ladder->numbers[i] == 0)
-            text_appendf(sql, " AND %s IS NULL", order->terms[i].sql);
-        else
-            append_comparison(ladder, i, "=");
-    }
-    if (kind == RUNG_BELOW || kind == RUNG_ABOVE)
-        append_comparison(ladder, term, kind == RUNG_BELOW ? "<" : ">");
-    else if (kind == RUNG_NULL || kind == RUNG_NOT_NULL)
-        text_appendf(sql, " AND %s IS %sNULL", order->terms[term].sql,
-                     kind == RUNG_NULL ? "" : "NOT ");
     text_append_string(sql, " ORDER BY ");
     for (size_t i = 0; i < order->count; i++)
         text_appendf(sql, "%s%s%s", i > 0 ? ", " : "", order->terms[i].sql,

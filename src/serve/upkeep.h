@@ -2,9 +2,9 @@
  *
  * upkeep.h - what is done for handles when nobody asks: ending, expiring.
  *
- * At the start the shelf is mended if it was damaged, and counted. Handles whose time is over, and those of sessions that ended, are taken off the shelf in slices,
- * one at a time, on a reader's thread and between requests. What fails is told and tried again at
- * the next look.
+ * At the start the shelf is mended if it was damaged, and counted. Handles whose time is over, and
+ * those of sessions that ended, are taken off the shelf in slices, one at a time, on a reader's
+ * thread and between requests. What fails is told and tried again at the next look.
  *
  * Owner: the server.  Thread: the serving loop, but for the work. */
 #ifndef SERVE_UPKEEP_H

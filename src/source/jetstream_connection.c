@@ -62,6 +62,7 @@ static void on_opened(void *arg)
                   log_int("cursor_us", js->place.asked.from_us), LOG_END});
     if (jetstream_filter_needs_hello(&js->filter))
         jetstream_connection_tell_filter(js);
+    jetstream_cutover_begin(js);
 }
 
 static void after_taking(struct jetstream *js, enum rc rc)
@@ -153,10 +154,12 @@ static void on_closed(void *arg, int status, struct bytes body, const struct err
               (struct log_field[]){log_string("host", jetstream_host_name(js)),
                                    log_int("status", status), log_text("answer", body),
                                    log_string("reason", why->text), LOG_END});
-    if (by_us || (refused && learn(js, status, body)))
+    if (by_us || (refused && learn(js, status, body))) {
         failover_abandoned(&js->stream, &js->pick);
-    else
+    } else {
+        jetstream_cutover_forget(js);
         note_failure(js, status, !refused);
+    }
     jetstream_connection_dial_later(js, 0);
 }
 

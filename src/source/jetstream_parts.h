@@ -19,6 +19,12 @@
 #define JETSTREAM_NAME            "jetstream"
 #define JETSTREAM_FRAME_BYTES_MAX ((size_t)8 << 20)
 
+/* Whether a v1 host may have left something out where its replay ended, and is asked again. */
+struct jetstream_cutover {
+    bool looking; /* the connection that is made next, or stands, is the second look */
+    int64_t mark_mono_us, mark_time_us; /* when it was looked last, and how far the stream was */
+};
+
 struct jetstream {
     struct source source;
     struct source_env env;
@@ -39,11 +45,12 @@ struct jetstream {
     struct jetstream_filter filter;
     struct jetstream_packing packing;
     struct ws *ws;
-    struct timer again, tell;
-    int64_t dialled_us; /* monotonic */
-    bool asking_again;  /* what this connection still brings is asked for again */
-    bool heard;         /* an event came on this connection */
-    bool ahead_told;    /* that one of its events was of a time to come */
+    struct timer again, tell, cutover;
+    struct jetstream_cutover second; /* look at where a replay ended */
+    int64_t dialled_us;              /* monotonic */
+    bool asking_again;               /* what this connection still brings is asked for again */
+    bool heard;                      /* an event came on this connection */
+    bool ahead_told;                 /* that one of its events was of a time to come */
     struct err trouble;
     uint32_t failures;
     bool no_posts, no_reposts;
@@ -81,6 +88,15 @@ void jetstream_connection_close(struct jetstream *js, const char *why);
 /* Ends the connection for another one that asks for something else. */
 void jetstream_connection_ask_again(struct jetstream *js, const char *why);
 
+/* A connection was opened, or failed: whether its replay deserves a second look. */
+void jetstream_cutover_begin(struct jetstream *js);
+void jetstream_cutover_forget(struct jetstream *js);
+/* A timer's function: takes the second look once the replay is over. */
+void jetstream_cutover_look(void *arg);
+
+/* Something is missing: it is told, and stored with the cursor that passes it. */
+void jetstream_frames_note_gap(struct jetstream *js, int64_t from_us, int64_t to_us,
+                               const char *reason);
 /* One frame into a batch, as the intake wants it. */
 enum rc jetstream_frames_decode(void *arg, const struct frame *frame, struct batch *batch,
                                 int64_t *position, struct err *err);

@@ -5,7 +5,8 @@
  * The stand is the latest event: its time, which every host understands, and on the v2 wire its
  * number, which only its own host does. A time is of the clock of the host that gave it: another
  * host is asked from further back, until its own events have passed it and the stand is its own.
- * The same host is asked for its number again, or for its time less the disorder it may send in.
+ * The same host is asked for its number again, or for its time less the disorder it may send in; on
+ * the v1 wire also less what it may have left out where an earlier replay ended.
  *
  * A host whose clock is behind holds an event under an earlier time than the host before it did. If
  * its first event, or the end of its replay, shows that it is further behind than the rewind went
@@ -33,6 +34,8 @@
 
 /* How far another host's position is rewound: further than two hosts' clocks are apart. */
 #define JETSTREAM_CROSS_REPLAY_US INT64_C(10000000)
+/* How far a v1 host is asked back: further than a second look at the end of a replay takes. */
+#define JETSTREAM_V1_REPLAY_US INT64_C(15000000)
 /* So many events in a row that are ahead of our clock are no mistake of one of them. */
 #define JETSTREAM_AHEAD_RUN 16
 
@@ -94,6 +97,11 @@ void jetstream_place_begin(struct jetstream_place *place, int64_t time_us);
 /* Begins where the store says. RC_REJECT: it cannot be understood. */
 must_check enum rc jetstream_place_resume(struct jetstream_place *place, struct json_doc *doc,
                                           struct bytes state, struct err *err);
+/* A position that lies further in the future than clocks differ was never reached. Then the stream
+ * begins as far back as hosts reach, or by its number if it has one; true, with the position that
+ * was claimed, and in [from_us, to_us) what cannot be had that way, empty when nothing. */
+bool jetstream_place_heal(struct jetstream_place *place, int64_t now_us, int64_t *claimed_us,
+                          int64_t *from_us, int64_t *to_us);
 /* Decides what to ask `host` for; `asked` says it. `behind_us` is what is known of its clock;
  * `filtered`: its server will leave events out. */
 void jetstream_place_ask(struct jetstream_place *place, const struct jetstream_host *host,

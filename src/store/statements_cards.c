@@ -74,6 +74,10 @@ static const struct statement statements[] = {
      "SELECT x.post_id, al.link_id, min(x.via), max(x.actor) " MERGED_WITH("post_links")
      " GROUP BY x.post_id, al.link_id ON CONFLICT (post_id, link_id) DO UPDATE SET "
      "via = excluded.via WHERE excluded.via < post_links.via"},
+    {.kind = RECORD_CARD, .sql =
+     "INSERT INTO tombstones (collection, key, rev, n, seq, at_us) "
+     "SELECT 'links', CAST(l.id AS TEXT), '', l.id, {seq}, (SELECT max(r.at_us) {rows}) " MERGED
+     " ON CONFLICT (collection, key) DO NOTHING"},
     {.after = 1U << RECORD_CARD, .sql = "DELETE FROM links WHERE id IN (SELECT l.id " MERGED ")"},
 };
 /* clang-format on */

@@ -55,6 +55,11 @@ static const struct statement statements[] = {
      "INSERT INTO touched_posts (n, subject_n, own) SELECT d.n, NULL, 0 "
      "{rows with} actors a CROSS JOIN post p CROSS JOIN post d "
      "WHERE " REMOVABLE " AND d.subject = 'at://' || " POST_KEY " ON CONFLICT (n) DO NOTHING"},
+    /* That one keeps the record from coming back; this one tells who follows the rows. */
+    {.kind = RECORD_POST, .only = &removal, .sql =
+     "INSERT INTO tombstones (collection, key, rev, n, seq, at_us) "
+     "SELECT 'posts.n', CAST(p.n AS TEXT), '', p.n, {seq}, r.shared_us "
+     "{rows with} actors a, post p WHERE " REMOVABLE " ON CONFLICT (collection, key) DO NOTHING"},
     {.kind = RECORD_POST, .only = &removal, .sql =
      "DELETE FROM post WHERE n IN (SELECT p.n {rows with} actors a, post p WHERE " REMOVABLE ")"},
     {.kind = RECORD_POST, .only = &put, .sql =

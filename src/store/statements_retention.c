@@ -9,14 +9,26 @@
     "FROM (SELECT n, actor, collection, rkey FROM post "                                           \
     "WHERE shared_us < " BOUND("posts_us") " ORDER BY shared_us, n LIMIT 500) p "                  \
                                            "CROSS JOIN actors a WHERE a.id = p.actor"
-#define KEPT           "(SELECT t.n FROM touched_posts t WHERE t.keep_us IS NOT NULL)"
+#define KEPT "(SELECT t.n FROM touched_posts t WHERE t.keep_us IS NOT NULL)"
+#define OLD_TOMBSTONES                                                                             \
+    "tombstones t WHERE t.at_us < r.tombstones_us ORDER BY t.at_us, t.collection, t.key LIMIT 500"
+/* Who follows a collection is told of what leaves it. */
+#define TELL(collection_, n_)                                                                      \
+    "INSERT INTO tombstones (collection, key, rev, n, seq, at_us) "                                \
+    "SELECT '" collection_ "', CAST(" n_ " AS TEXT), '', " n_ ", {seq}, " BOUND("at_us") " "
+#define ONCE           " ON CONFLICT (collection, key) DO NOTHING"
 #define IS_BARE(link_) "NOT EXISTS (SELECT 1 FROM post_links x WHERE x.link_id = " link_ ".id)"
 
 /* clang-format off */
 static const struct statement statements[] = {
     {.kind = RECORD_PRUNE, .sql =
+     "INSERT INTO tail_floors (collection, seq) SELECT o.collection, max(o.seq) "
+     "FROM (SELECT t.collection, t.seq {rows with} " OLD_TOMBSTONES ") o WHERE true "
+     "GROUP BY o.collection ON CONFLICT (collection) DO UPDATE SET seq = excluded.seq "
+     "WHERE excluded.seq > tail_floors.seq"},
+    {.kind = RECORD_PRUNE, .sql =
      "DELETE FROM tombstones WHERE (collection, key) IN (SELECT t.collection, t.key {rows with} "
-     "tombstones t WHERE t.at_us < r.tombstones_us ORDER BY t.at_us LIMIT 500)"},
+     OLD_TOMBSTONES ")"},
     {.kind = RECORD_PRUNE, .sql =
      "DELETE FROM request_keys WHERE (collection, key) IN (SELECT k.collection, k.key {rows with} "
      "request_keys k WHERE k.at_us < r.tombstones_us ORDER BY k.at_us LIMIT 500)"},
@@ -48,6 +60,9 @@ static const struct statement statements[] = {
     {.after = 1U << RECORD_PRUNE, .sql =
      "UPDATE post SET kind = 2, shared_us = t.keep_us, seq = {seq} FROM touched_posts t "
      "WHERE post.n = t.n AND t.keep_us IS NOT NULL"},
+    {.kind = RECORD_PRUNE, .sql = TELL("posts.n", "t.n")
+     "FROM touched_posts t CROSS JOIN post p WHERE p.n = t.n AND p.kind < 2 "
+     "AND t.keep_us IS NULL" ONCE},
     {.after = 1U << RECORD_PRUNE, .sql =
      "DELETE FROM post WHERE n IN (SELECT t.n FROM touched_posts t WHERE t.keep_us IS NULL)"},
     {.after = 1U << RECORD_PRUNE, .sql = "DELETE FROM touched_posts"},
@@ -58,14 +73,15 @@ static const struct statement statements[] = {
     {.kind = RECORD_PRUNE, .sql =
      "UPDATE links SET below_us = " BOUND("at_us") " WHERE id IN (SELECT l.id FROM links l "
      "WHERE l.below_us IS NULL AND l.share_count_total < " BOUND("threshold") " LIMIT 500)"},
-    {.kind = RECORD_PRUNE, .sql =
-     "DELETE FROM links WHERE id IN (SELECT l.id FROM links l "
+    {.kind = RECORD_PRUNE, .sql = TELL("links", "l.id") "FROM (SELECT l.id FROM links l "
      "WHERE l.below_us < " BOUND("below_us") " AND l.share_count_total < " BOUND("threshold")
-     " AND " IS_BARE("l") " ORDER BY l.below_us LIMIT 500)"},
-    {.kind = RECORD_PRUNE, .sql =
-     "DELETE FROM links WHERE id IN (SELECT l.id FROM links l "
+     " AND " IS_BARE("l") " ORDER BY l.below_us LIMIT 500) l WHERE true" ONCE},
+    {.kind = RECORD_PRUNE, .sql = TELL("links", "l.id") "FROM (SELECT l.id FROM links l "
      "WHERE l.last_shared_us < " BOUND("links_us") " AND " IS_BARE("l")
-     " ORDER BY l.last_shared_us LIMIT 500)"},
+     " ORDER BY l.last_shared_us LIMIT 500) l WHERE true" ONCE},
+    {.after = 1U << RECORD_PRUNE, .sql =
+     "DELETE FROM links WHERE id IN (SELECT t.n FROM tombstones t "
+     "WHERE t.collection = 'links' AND t.seq = {seq})"},
     /* Nobody asks any more for what these would have told. */
     {.kind = RECORD_PRUNE, .sql =
      "DELETE FROM owed WHERE id IN (SELECT o.id FROM owed o WHERE o.source = 'cards' "

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define DISORDER_US INT64_C(1000000)
-#define REWIND_US   INT64_C(2000000)  /* at the same host */
+#define REWIND_US   INT64_C(15000000) /* at the same host */
 #define CROSS_US    INT64_C(10000000) /* at another one */
 #define FIRST_MAX   12                /* a host's first usable event is one of its first so many */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Walks through a collection on both stores, against a sorted array that knows nothing of SQL. */
+ * Readers who turn back, on both stores, against a sorted array that knows nothing of SQL. */
 #include "page_bench.h"
 
 #include <inttypes.h>
@@ -22,8 +22,7 @@ static struct text everything[2]; /* all pages, by store */
 struct thing {
     int64_t n;
     int a, b, f; /* places in the lists of values; 0 of b and f is NULL */
-    bool alive, stable;
-    unsigned delivered;
+    bool alive;
 };
 
 static const char *const texts[] = {NULL, "''", "'A'", "'Aa'", "'a'", "'z'", "'\xc3\xa4'"};
@@ -102,7 +101,7 @@ static void insert(struct model *model)
     if (model->count == ROWS_MAX)
         return;
     struct thing *thing = &model->things[model->count];
-    *thing = (struct thing){.n = (int64_t)++model->count, .alive = true, .stable = true};
+    *thing = (struct thing){.n = (int64_t)++model->count, .alive = true};
     choose_values(model, thing);
     text_appendf(&model->bench->script,
                  "INSERT INTO thing VALUES (%" PRId64 ", %d, %s, %s);"
@@ -119,7 +118,6 @@ static void change_something(struct model *model)
     struct thing *thing = &model->things[below(model, model->count)];
     if (!thing->alive)
         return;
-    thing->stable = false;
     if (below(model, 2) == 0) {
         thing->alive = false;
         text_appendf(script, "DELETE FROM thing WHERE n = %" PRId64 ";", thing->n);
@@ -157,53 +155,6 @@ static void expect_rows(struct thing *const *wanted, size_t wanted_count, const 
         assert_int_equal(ids[i], wanted[i]->n);
 }
 
-/* The same page again: every row that is between the two places now. */
-static void ask_again(struct model *model, int64_t number, const struct thing *start,
-                      const struct thing *end)
-{
-    struct thing *there[ROWS_MAX] = {0}, *wanted[ROWS_MAX];
-    int64_t ids[ROWS_MAX];
-    bool has_more;
-    size_t count = list(model, there), wanted_count = 0;
-    for (size_t i = 0; i < count; i++)
-        if ((start == NULL || compare(there[i], start) > 0) && compare(there[i], end) <= 0)
-            wanted[wanted_count++] = there[i];
-    expect_rows(wanted, wanted_count, ids, page_bench_ask(model->bench, number, ids, &has_more));
-}
-
-static void walk_to_the_end(struct model *model)
-{
-    struct thing *there[ROWS_MAX] = {0}, start = {0}, end = {0};
-    int64_t ids[ROWS_MAX];
-    bool has_more = true, placed = false;
-    for (int64_t number = 0; has_more; number++) {
-        size_t total = list(model, there), skip = 0;
-        while (placed && skip < total && compare(there[skip], &end) <= 0)
-            skip++;
-        size_t wanted = total - skip < model->page_size ? total - skip : model->page_size;
-        size_t count = page_bench_ask(model->bench, below(model, 2) ? number : -1, ids, &has_more);
-        expect_rows(there + skip, wanted, ids, count);
-        assert_int_equal(has_more, skip + wanted < total);
-        text_append(&everything[both_stores_kind], model->bench->answer.page.items.data,
-                    model->bench->answer.page.items.len);
-        for (size_t i = 0; i < count; i++)
-            there[skip + i]->delivered++;
-        bool had = placed;
-        if (count == 0)
-            break;
-        start = end;
-        end = *there[skip + count - 1];
-        placed = true;
-        disturb(model);
-        for (size_t i = below(model, 3); i > 0; i--)
-            ask_again(model, number, had ? &start : NULL, &end);
-        disturb(model);
-    }
-    for (size_t i = 0; i < model->count; i++)
-        if (model->things[i].stable && model->things[i].n < model->fence)
-            assert_int_equal(model->things[i].delivered, 1);
-}
-
 static void choose_order(struct model *model, struct text *json)
 {
     static const char *const names[] = {"id", "a", "b", "f"};
@@ -235,31 +186,6 @@ static uint64_t seed(void)
 {
     const char *given = getenv("TIDEMARK_SEED");
     return given == NULL ? 20251115 : strtoull(given, NULL, 10);
-}
-
-/* R004-36 R004-37 R004-38 R004-39 R004-40 */
-static void a_row_that_keeps_its_key_is_delivered_exactly_once(void **state)
-{
-    struct bench *bench = *state;
-    struct text order = {0};
-    struct model *model = calloc(1, sizeof *model);
-    printf("# pages: TIDEMARK_SEED=%" PRIu64 "\n", seed());
-    for (unsigned i = 0; i < WALKS; i++) {
-        *model = (struct model){.bench = bench, .chance = seed() + i};
-        page_bench_run(bench, "DELETE FROM thing; UPDATE engine SET next_n = 1");
-        for (size_t rows = i == 0 ? 0 : below(model, 120); rows > 0; rows--)
-            insert(model);
-        apply(model);
-        model->fence = (int64_t)model->count + 1;
-        model->page_size = 1 + below(model, i % 3 == 0 ? 3 : 30);
-        choose_order(model, &order);
-        page_bench_open(bench, &page_bench_things, text_string(&order), (unsigned)model->page_size);
-        assert_int_equal(bench->state.opening.total, model->count);
-        disturb(model);
-        walk_to_the_end(model);
-    }
-    text_free(&order);
-    free(model);
 }
 
 /* ---- both ways ---- */
@@ -470,7 +396,6 @@ int main(void)
 #define ON_STORE(test)                                                                             \
     cmocka_unit_test_setup_teardown(test, page_bench_set_up, page_bench_tear_down)
     const struct CMUnitTest tests[] = {
-        ON_STORE(a_row_that_keeps_its_key_is_delivered_exactly_once),
         ON_STORE(back_is_where_the_reader_came_from),
     };
     int failed = both_stores_run(tests, sizeof tests / sizeof tests[0]);

@@ -88,7 +88,7 @@ static void the_same_host_is_asked_a_little_earlier(void **state)
     struct desk *desk = *state;
     ask(desk, &desk->v1, T0);
     assert_int_equal(take(desk, &desk->v1, T0, 0, T0), JETSTREAM_PLACE_FINE);
-    assert_true(ask(desk, &desk->v1, T0 + SECOND) == T0 - 2 * SECOND);
+    assert_true(ask(desk, &desk->v1, T0 + SECOND) == T0 - JETSTREAM_V1_REPLAY_US);
     ask(desk, &desk->v2, T0);
     assert_int_equal(take(desk, &desk->v2, T0 + SECOND, 5000, T0 + SECOND), JETSTREAM_PLACE_FINE);
     assert_true(ask(desk, &desk->v2, T0 + SECOND) == 4000);
@@ -148,7 +148,7 @@ static void a_clamped_cursor_is_a_gap_from_what_was_asked_to_the_first_event(voi
     take(desk, &desk->v1, T0, 0, T0);
     ask(desk, &desk->v1, T0 + 30 * HOUR);
     assert_int_equal(take(desk, &desk->v1, T0 + 6 * HOUR, 0, T0 + 30 * HOUR), JETSTREAM_PLACE_GAP);
-    assert_true(desk->place.asked.from_us == T0 - 2 * SECOND);
+    assert_true(desk->place.asked.from_us == T0 - JETSTREAM_V1_REPLAY_US);
     assert_int_equal(take(desk, &desk->v1, T0 + 7 * HOUR, 0, T0 + 30 * HOUR), JETSTREAM_PLACE_FINE);
 }
 
@@ -254,7 +254,30 @@ static void a_clock_that_is_ahead_of_ours_is_rewound_by_as_much(void **state)
     take_ahead(desk, JETSTREAM_AHEAD_RUN, 60 * SECOND);
     assert_true(desk->place.stand.time_us == T0 + 60 * SECOND);
     assert_true(ask(desk, &desk->other, T0) < T0 - 9 * SECOND);
-    assert_true(ask(desk, &desk->v1, T0) == T0 + 58 * SECOND);
+    assert_true(ask(desk, &desk->v1, T0) == T0 + 60 * SECOND - JETSTREAM_V1_REPLAY_US);
+}
+
+static void a_position_that_was_never_reached_is_not_believed(void **state)
+{
+    struct desk *desk = *state;
+    int64_t claimed, from, to;
+    jetstream_place_begin(&desk->place, T0 + HOUR);
+    assert_false(jetstream_place_heal(&desk->place, T0, &claimed, &from, &to));
+    /* No host gave it: what they have is read again, which makes no gap. */
+    jetstream_place_begin(&desk->place, T0 + 900 * HOUR);
+    assert_true(jetstream_place_heal(&desk->place, T0, &claimed, &from, &to));
+    assert_true(claimed == T0 + 900 * HOUR && from == to && to < T0 - 23 * HOUR);
+    assert_true(ask(desk, &desk->v1, T0) < T0 - 23 * HOUR);
+    assert_int_equal(take(desk, &desk->v1, T0 - 23 * HOUR, 0, T0), JETSTREAM_PLACE_FINE);
+    /* A number says better where it was; what is older than hosts reach is missing. */
+    desk->place.stand = (struct jetstream_stand){.time_us = T0 + 9 * HOUR, .seq = 5000};
+    memcpy(desk->place.stand.host, "two", 4);
+    desk->place.state.updated_ms = (T0 - 30 * HOUR) / 1000;
+    assert_true(jetstream_place_heal(&desk->place, T0, &claimed, &from, &to));
+    assert_true(from == T0 - 30 * HOUR && to < T0 - 23 * HOUR);
+    assert_true(ask(desk, &desk->v2, T0) == 4000);
+    assert_int_equal(take(desk, &desk->v2, T0, 5000, T0), JETSTREAM_PLACE_FINE);
+    assert_true(desk->place.stand.time_us == T0);
 }
 
 static void an_event_alone_in_its_future_moves_nothing(void **state)
@@ -267,7 +290,7 @@ static void an_event_alone_in_its_future_moves_nothing(void **state)
     assert_true(desk->place.stand.time_us == T0);
     assert_int_equal(take(desk, &desk->v1, T0 + SECOND, 0, T0 + SECOND), JETSTREAM_PLACE_FINE);
     assert_true(desk->place.stand.time_us == T0 + SECOND);
-    assert_true(ask(desk, &desk->v1, T0 + SECOND) == T0 - SECOND);
+    assert_true(ask(desk, &desk->v1, T0 + SECOND) == T0 + SECOND - JETSTREAM_V1_REPLAY_US);
     /* As the first of a connection it is no judge of what is missing. */
     assert_int_equal(take(desk, &desk->v1, T0 + HOUR, 0, T0 + SECOND), JETSTREAM_PLACE_AHEAD);
     assert_false(desk->place.asked.first_seen);
@@ -337,6 +360,7 @@ int main(void)
         AT_DESK(a_host_whose_clock_is_behind_is_asked_from_further_back),
         AT_DESK(the_end_of_a_replay_shows_a_clock_that_is_behind),
         AT_DESK(a_clock_that_is_ahead_of_ours_is_rewound_by_as_much),
+        AT_DESK(a_position_that_was_never_reached_is_not_believed),
         AT_DESK(an_event_alone_in_its_future_moves_nothing),
         AT_DESK(a_clock_hours_ahead_moves_nothing_however_often_it_says_so),
         AT_DESK(a_number_goes_on_when_its_time_is_not_believed),

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query/changes.h"
+
+#include "query/row_print.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROW_SEQ, ROW_N, ROW_IS_MEMBER, ROW_COLUMNS_FROM };
+enum { TOMBSTONE_FLOOR, TOMBSTONE_SEQ, TOMBSTONE_KEY, TOMBSTONE_COLUMNS };
+
+struct reading {
+    const struct collection *collection;
+    struct changes *changes;
+    struct text item;
+    int64_t floor;     /* deletes up to this commit may have left no trace */
+    int64_t committed; /* commits so far; -1: not known */
+    bool too_much;
+};
+
+bool changes_are_kept(const struct collection *collection)
+{
+    return collection->seq != NULL && collection->tombstones != NULL;
+}
+
+void changes_free(struct changes *changes)
+{
+    if (changes->arena.block != NULL)
+        arena_deinit(&changes->arena);
+    free(changes->items);
+    *changes = (struct changes){0};
+}
+
+/* ---- how far ---- */
+
+/* The commit in which the rows are enough; NULL when there are fewer. */
+#define ENOUGH                                                                                     \
+    "(SELECT CASE WHEN count(*) = %d THEN max(c.seq) END FROM (SELECT %s AS seq FROM %s "          \
+    "WHERE %s > ?1%s ORDER BY %s LIMIT %d) c)"
+
+static bool take_bounds(void *arg, const struct field *columns, size_t count)
+{
+    struct reading *reading = arg;
+    struct changes *changes = reading->changes;
+    assert(count == 4 && columns[0].type == FIELD_INT);
+    reading->committed = changes->seq = columns[0].i;
+    changes->next_n = columns[1].i;
+    for (size_t i = 2; i < count; i++)
+        if (!columns[i].null && columns[i].i < changes->seq)
+            changes->seq = columns[i].i;
+    changes->more = changes->seq < reading->committed;
+    return true;
+}
+
+static enum rc read_bounds(struct reading *reading, struct store *store, struct err *err)
+{
+    const struct collection *collection = reading->collection;
+    const struct field params[] = {field_int(reading->changes->since),
+                                   field_text(bytes_of(collection->tombstones))};
+    struct text sql = {0};
+    reading->committed = -1;
+    text_append_string(&sql, "SELECT e.commit_seq, e.next_n, ");
+    text_appendf(&sql, ENOUGH ", ", CHANGES_ROWS_GOAL, collection->seq, collection->table,
+                 collection->seq, "", collection->seq, CHANGES_ROWS_GOAL);
+    text_appendf(&sql, ENOUGH, CHANGES_ROWS_GOAL, "x.seq", "tombstones x", "x.seq",
+                 " AND x.collection = ?2", "x.seq", CHANGES_ROWS_GOAL);
+    text_append_string(&sql, " FROM engine e WHERE e.id = 1");
+    enum rc rc = store_query(store, text_string(&sql), params, 2, take_bounds, reading, err);
+    text_free(&sql);
+    if (rc == RC_OK && reading->committed < 0)
+        rc = err_set(err, RC_FATAL, "the store has no engine row");
+    return rc;
+}
+
+/* ---- what ---- */
+
+static struct change *add_change(struct reading *reading)
+{
+    struct changes *changes = reading->changes;
+    reading->too_much |= changes->count == CHANGES_ROWS_MAX;
+    if (changes->count == changes->room) {
+        changes->room = changes->room == 0 ? 64 : changes->room * 2;
+        changes->items = memory_resize(changes->items, changes->room * sizeof *changes->items);
+    }
+    struct change *change = &changes->items[changes->count++];
+    *change = (struct change){0};
+    return change;
+}
+
+static bool copy_bytes(struct reading *reading, struct bytes from, struct bytes *to)
+{
+    *to = arena_copy(&reading->changes->arena, from.data == NULL ? bytes_of("") : from);
+    reading->too_much |= to->data == NULL;
+    return !reading->too_much;
+}
+
+static bool copy_id(struct reading *reading, const struct field *value, struct bytes *to)
+{
+    char text[24];
+    if (value->type != FIELD_INT)
+        return copy_bytes(reading, value->b, to);
+    snprintf(text, sizeof text, "%" PRId64, value->i);
+    return copy_bytes(reading, bytes_of(text), to);
+}
+
+static bool copy_columns(struct reading *reading, const struct field *columns,
+                         struct change *change)
+{
+    size_t count = reading->collection->column_count;
+    struct field *copy = arena_take(&reading->changes->arena, count * sizeof *copy);
+    reading->too_much |= copy == NULL;
+    for (size_t i = 0; i < count && !reading->too_much; i++) {
+        copy[i] = columns[i];
+        if (!copy[i].null && (copy[i].type == FIELD_TEXT || copy[i].type == FIELD_BLOB))
+            copy_bytes(reading, columns[i].b, &copy[i].b);
+    }
+    change->columns = copy;
+    return !reading->too_much;
+}
+
+static bool copy_item(struct reading *reading, const struct field *columns, struct change *change)
+{
+    const struct collection *collection = reading->collection;
+    struct json_writer writer;
+    text_clear(&reading->item);
+    json_writer_init(&writer, &reading->item);
+    row_print(collection, columns,
+              collection->extra == NULL ? NULL : columns + collection->column_count, &writer);
+    return copy_bytes(reading, text_bytes(&reading->item), &change->item);
+}
+
+static bool take_row(void *arg, const struct field *columns, size_t count)
+{
+    struct reading *reading = arg;
+    struct change *change = add_change(reading);
+    assert(count >= ROW_COLUMNS_FROM + reading->collection->column_count);
+    change->seq = columns[ROW_SEQ].i;
+    change->n = columns[ROW_N].i;
+    change->gone = columns[ROW_IS_MEMBER].i == 0;
+    columns += ROW_COLUMNS_FROM;
+    return copy_id(reading, &columns[0], &change->id) &&
+           (change->gone ||
+            (copy_columns(reading, columns, change) && copy_item(reading, columns, change)));
+}
+
+static enum rc read_rows(struct reading *reading, struct store *store, struct err *err)
+{
+    const struct collection *collection = reading->collection;
+    const struct field params[] = {field_int(reading->changes->since),
+                                   field_int(reading->changes->seq)};
+    struct text sql = {0};
+    text_appendf(&sql, "SELECT %s, %s, CASE WHEN %s THEN 1 ELSE 0 END", collection->seq,
+                 collection->n, collection->only == NULL ? "1 = 1" : collection->only);
+    for (size_t i = 0; i < collection->column_count; i++)
+        text_appendf(&sql, ", %s", collection->columns[i].sql);
+    if (collection->extra != NULL)
+        text_appendf(&sql, ", %s", collection->extra);
+    text_appendf(&sql, " FROM %s %s WHERE %s > ?1 AND %s <= ?2", collection->table,
+                 collection->joins, collection->seq, collection->seq);
+    enum rc rc = store_query(store, text_string(&sql), params, 2, take_row, reading, err);
+    text_free(&sql);
+    return rc;
+}
+
+static bool take_tombstone(void *arg, const struct field *columns, size_t count)
+{
+    struct reading *reading = arg;
+    assert(count == TOMBSTONE_COLUMNS);
+    reading->floor = columns[TOMBSTONE_FLOOR].i;
+    if (columns[TOMBSTONE_SEQ].null)
+        return true;
+    struct change *change = add_change(reading);
+    change->seq = columns[TOMBSTONE_SEQ].i;
+    change->gone = true;
+    return copy_id(reading, &columns[TOMBSTONE_KEY], &change->id);
+}
+
+/* The floor is read with the tombstones: what was forgotten meanwhile is noticed. */
+static enum rc read_tombstones(struct reading *reading, struct store *store, struct err *err)
+{
+    const struct field params[] = {field_int(reading->changes->since),
+                                   field_int(reading->changes->seq),
+                                   field_text(bytes_of(reading->collection->tombstones))};
+    return store_query(store,
+                       "SELECT f.seq, x.seq, x.key FROM (SELECT coalesce((SELECT seq "
+                       "FROM tail_floors WHERE collection = ?3), 0) AS seq) f "
+                       "LEFT JOIN tombstones x ON x.collection = ?3 AND x.seq > ?1 "
+                       "AND x.seq <= ?2",
+                       params, 3, take_tombstone, reading, err);
+}
+
+/* ---- all of it ---- */
+
+static int by_commit(const void *left, const void *right)
+{
+    const struct change *a = left, *b = right;
+    if (a->seq != b->seq)
+        return a->seq < b->seq ? -1 : 1;
+    if (a->gone != b->gone)
+        return a->gone ? -1 : 1;
+    return (a->n > b->n) - (a->n < b->n);
+}
+
+static enum rc judge(const struct reading *reading, struct refusal *refusal)
+{
+    const struct changes *changes = reading->changes;
+    const char *name = reading->collection->name;
+    if (changes->since > reading->committed)
+        return refusal_set(refusal, REFUSAL_GAP,
+                           "%s was never at seq %" PRId64 ": open the query again", name,
+                           changes->since);
+    if (changes->since < reading->floor)
+        return refusal_set(refusal, REFUSAL_GAP,
+                           "what left %s after seq %" PRId64 " is not known any more: open the "
+                           "query again",
+                           name, changes->since);
+    if (reading->too_much)
+        return refusal_set(refusal, REFUSAL_GAP,
+                           "too much changed in %s at once: open the query again", name);
+    return RC_OK;
+}
+
+enum rc changes_read(struct store *store, const struct collection *collection, int64_t since,
+                     struct changes *changes, struct refusal *refusal, struct err *err)
+{
+    struct reading reading = {.collection = collection, .changes = changes};
+    assert(changes_are_kept(collection) && since >= 0);
+    if (changes->arena.block == NULL)
+        arena_init(&changes->arena, CHANGES_BYTES_MAX);
+    arena_reset(&changes->arena);
+    changes->count = 0;
+    changes->since = since;
+    enum rc rc = read_bounds(&reading, store, err);
+    if (rc == RC_OK && since < reading.committed)
+        rc = read_rows(&reading, store, err);
+    if (rc == RC_OK && since < reading.committed)
+        rc = read_tombstones(&reading, store, err);
+    text_free(&reading.item);
+    if (rc != RC_OK)
+        return rc;
+    if (changes->count > 0)
+        qsort(changes->items, changes->count, sizeof *changes->items, by_commit);
+    return judge(&reading, refusal);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * changes.h - what changed in a collection since a commit.
+ *
+ * A row carries the number of the commit that changed it last, and so does the tombstone of one
+ * that is gone. What changed since a commit are therefore the rows and tombstones with a higher
+ * number, each once and as it is now, however often it changed: whoever reads late reads less, and
+ * nothing has to wait in memory for those who are slow.
+ *
+ * Always holds: a reading is about whole commits, in their order; of one commit what left comes
+ * before what came. One reading is bounded: it ends after the commit in which its rows are enough,
+ * and says that more follow. When deletes since that commit may have left no trace, or one commit
+ * changed more than fits, it is refused with GAP instead of being incomplete.
+ *
+ * Owner: the caller.  Thread: any one that owns the store's connection. */
+#ifndef QUERY_CHANGES_H
+#define QUERY_CHANGES_H
+
+#include "base/arena.h"
+#include "query/collection.h"
+#include "query/refusal.h"
+#include "store/store.h"
+
+#define CHANGES_ROWS_GOAL 1000 /* of a reading; its last commit is read whole */
+#define CHANGES_ROWS_MAX  100000
+#define CHANGES_BYTES_MAX (64 << 20) /* reserved; used as far as there are rows */
+
+struct change {
+    int64_t seq;
+    int64_t n;                   /* 0 of a tombstone: its id may have had several */
+    struct bytes id;             /* as people see it */
+    bool gone;                   /* from the collection */
+    const struct field *columns; /* NULL when it is gone */
+    struct bytes item;           /* JSON; absent when it is gone */
+};
+
+struct changes {
+    int64_t since, seq; /* commits after `since` up to and including `seq` */
+    int64_t next_n;     /* the ingest number that came next when `seq` was committed */
+    bool more;          /* later commits are there already; `next_n` is not known */
+    struct change *items;
+    size_t count, room;
+    struct arena arena;
+};
+
+bool changes_are_kept(const struct collection *collection);
+/* RC_REJECT: see `refusal`. May be called again on the same reading. */
+must_check enum rc changes_read(struct store *store, const struct collection *collection,
+                                int64_t since, struct changes *changes, struct refusal *refusal,
+                                struct err *err);
+void changes_free(struct changes *changes);
+
+#endif

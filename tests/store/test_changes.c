@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * History and tail together are the present, on both stores. */
+#include "chance.h"
+#include "query/tail.h"
+#include "store_bench.h"
+
+#include <string.h>
+
+#define IDS     40
+#define CLIENTS 12
+#define ROUNDS  150
+
+/* ---- a collection ---- */
+
+static const struct column note_columns[] = {
+    {"id", COLUMN_TEXT, "t.id", "t.id", false},
+    {"a", COLUMN_INT, "t.a", "t.a", false},
+    {"b", COLUMN_TEXT, "t.b", "t.b", true},
+    {"seq", COLUMN_INT, "t.seq", "t.seq", false},
+};
+static const struct collection_order note_order[] = {{1, true}};
+static const struct collection notes = {
+    .name = "notes",
+    .table = "note t",
+    .joins = "",
+    .n = "t.n",
+    .only = "t.a <> 9",
+    .columns = note_columns,
+    .column_count = 4,
+    .order = note_order,
+    .order_count = 1,
+    .page_size = 100,
+    .tombstones = "notes",
+    .seq = "t.seq",
+};
+
+struct notes {
+    struct bench *bench;
+    struct json_doc *doc;
+    struct changes changes;
+    struct refusal refusal;
+    struct tail_marks marks;
+    struct text script;
+    int64_t seq, next_n;
+    struct chance chance;
+};
+
+static void make_notes(struct notes *world, struct bench *bench)
+{
+    *world = (struct notes){.bench = bench, .seq = 1, .next_n = 1};
+    world->chance = chance_init("changes");
+    world->doc = json_doc_new(8 << 20, JSON_DEPTH_MAX);
+    run_script(bench, both_stores_kind == FIXTURE_SQLITE
+                          ? "CREATE TABLE note (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, "
+                            "seq INTEGER NOT NULL, a INTEGER NOT NULL, b TEXT);"
+                            "CREATE INDEX note_seq ON note (seq)"
+                          : "CREATE TABLE note (n BIGINT PRIMARY KEY, id TEXT NOT NULL UNIQUE, "
+                            "seq BIGINT NOT NULL, a BIGINT NOT NULL, b TEXT COLLATE \"C\");"
+                            "CREATE INDEX note_seq ON note (seq)");
+}
+
+static void free_notes(struct notes *world)
+{
+    changes_free(&world->changes);
+    json_doc_free(world->doc);
+    text_free(&world->script);
+}
+
+static void write_commit(struct notes *world)
+{
+    text_appendf(&world->script,
+                 "UPDATE engine SET commit_seq = %" PRId64 ", next_n = %" PRId64 ";", world->seq,
+                 world->next_n);
+    run_script(world->bench, text_string(&world->script));
+    text_clear(&world->script);
+    world->seq++;
+}
+
+static void put_note(struct notes *world, unsigned id, unsigned a, const char *b)
+{
+    text_appendf(&world->script,
+                 "INSERT INTO note (n, id, seq, a, b) VALUES (%" PRId64 ", 'k%u', %" PRId64
+                 ", %u, %s) ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, a = excluded.a, "
+                 "b = excluded.b;",
+                 world->next_n++, id, world->seq, a, b);
+}
+
+static void drop_note(struct notes *world, unsigned id)
+{
+    text_appendf(&world->script,
+                 "INSERT INTO tombstones (collection, key, rev, n, seq, at_us) "
+                 "SELECT 'notes', id, '', n, %" PRId64 ", 0 FROM note WHERE id = 'k%u' "
+                 "ON CONFLICT (collection, key) DO UPDATE SET n = excluded.n, seq = excluded.seq;"
+                 "DELETE FROM note WHERE id = 'k%u';",
+                 world->seq, id, id);
+}
+
+static void write_something(struct notes *world)
+{
+    static const char *const words[] = {"NULL", "'x'", "'y'"};
+    struct chance *chance = &world->chance;
+    for (unsigned acts = 1 + chance_below(chance, 6); acts > 0; acts--) {
+        unsigned id = chance_below(chance, IDS);
+        if (chance_below(chance, 4) == 0)
+            drop_note(world, id);
+        else
+            put_note(world, id, chance_below(chance, 10), words[chance_below(chance, 3)]);
+    }
+    write_commit(world);
+}
+
+/* ---- a client, which merges by id: the higher seq wins ---- */
+
+struct client {
+    struct notes *world;
+    struct filter *filter;
+    struct order order;
+    struct opening opening;
+    struct row_key place;
+    bool opened, walked;
+    struct tail tail;
+    struct known {
+        int64_t seq;
+        bool there;
+    } known[IDS];
+    struct answer { /* what it was told up to, and what it knew then */
+        int64_t seq;
+        struct known known[IDS];
+    } told[ROUNDS * 2];
+    size_t told_count;
+};
+
+static void learn(struct client *client, struct json item, int64_t seq, bool there)
+{
+    struct bytes id = json_string_or_absent(json_get(item, "id"));
+    int64_t number;
+    assert_true(bytes_starts_with(id, "k"));
+    assert_true(bytes_to_i64(bytes_make(id.data + 1, id.len - 1), &number));
+    struct known *known = &client->known[number];
+    if (seq >= known->seq)
+        *known = (struct known){seq, there};
+}
+
+static void note_answer(struct client *client)
+{
+    struct answer *answer = &client->told[client->told_count];
+    if (client->told_count == ROUNDS * 2)
+        return;
+    answer->seq = client->tail.seq;
+    memcpy(answer->known, client->known, sizeof client->known);
+    client->told_count++;
+}
+
+static void open_query(struct client *client, unsigned which)
+{
+    static const char *const filters[] = {"{}", "{\"a\":{\"$lt\":5}}", "{\"b\":\"x\"}",
+                                          "{\"$not\":{\"a\":1},\"b\":{\"$ne\":\"y\"}}"};
+    struct notes *world = client->world;
+    struct bench *bench = world->bench;
+    struct json root;
+    assert_ok(json_parse_copy(world->doc, bytes_of(filters[which % 4]), &root, &bench->err));
+    assert_int_equal(filter_parse(&notes, root, &client->filter, &world->refusal), RC_OK);
+    const char *order = which % 3 == 0 ? "[{\"field\":\"a\",\"direction\":\"asc\"}]" : "[]";
+    assert_ok(json_parse_copy(world->doc, bytes_of(order), &root, &bench->err));
+    assert_int_equal(order_parse(&notes, root, &client->order, &world->refusal), RC_OK);
+    client->opening.kind = COUNT_NONE;
+    assert_ok(opening_read(bench->store, &notes, filter_where(client->filter), false,
+                           &client->opening, &bench->err));
+    client->opened = true;
+    tail_init(&client->tail, &notes, client->filter, &client->opening, client->opening.seq,
+              &world->marks);
+    note_answer(client);
+}
+
+static void read_history(struct client *client)
+{
+    struct notes *world = client->world;
+    struct bench *bench = world->bench;
+    struct page page = {0};
+    struct json root, item;
+    struct bytes key;
+    const struct page_request request = {.collection = &notes,
+                                         .order = &client->order,
+                                         .filter = client->filter,
+                                         .fence_n = client->opening.fence_n,
+                                         .after = &client->place,
+                                         .page_size = 3};
+    assert_ok(page_fetch(bench->store, &request, &page, &world->refusal, &bench->err));
+    assert_ok(json_parse_copy(world->doc, text_bytes(&page.items), &root, &bench->err));
+    struct json_walk walk = json_walk(root);
+    while (json_walk_next(&walk, &key, &item)) {
+        int64_t seq;
+        assert_true(json_i64(json_get(item, "seq"), &seq));
+        learn(client, item, seq, true);
+    }
+    client->walked = !page.has_more;
+    if (page.has_more)
+        row_key_move(&client->place, &page.last);
+    page_free(&page);
+}
+
+static void hear(struct client *client, struct json change)
+{
+    struct bytes op = json_string_or_absent(json_get(change, "op"));
+    struct json item = json_get(change, "item");
+    int64_t seq;
+    assert_true(json_i64(json_get(change, "seq"), &seq));
+    bool leaves = bytes_equal_string(op, "leave");
+    assert_true(leaves || bytes_equal_string(op, "enter") || bytes_equal_string(op, "update"));
+    assert_int_equal(json_count(item), leaves ? 1 : notes.column_count);
+    learn(client, item, seq, !leaves);
+}
+
+static void read_tail(struct client *client)
+{
+    struct notes *world = client->world;
+    struct bench *bench = world->bench;
+    struct text text = {0};
+    struct json_writer writer;
+    struct json root, change;
+    struct bytes key;
+    assert_ok(changes_read(bench->store, &notes, client->tail.seq, &world->changes, &world->refusal,
+                           &bench->err));
+    json_writer_init(&writer, &text);
+    json_begin_array(&writer);
+    size_t count = tail_print(&client->tail, &world->changes, &writer);
+    json_end_array(&writer);
+    tail_move(&client->tail, &world->changes);
+    assert_ok(json_parse_copy(world->doc, text_bytes(&text), &root, &bench->err));
+    assert_int_equal(json_count(root), count);
+    struct json_walk walk = json_walk(root);
+    while (json_walk_next(&walk, &key, &change))
+        hear(client, change);
+    text_free(&text);
+    tail_marks_add(&world->marks, &world->changes);
+    note_answer(client);
+}
+
+/* It comes back: the last replies never reached it, or it has forgotten that they did. */
+static void reconnect(struct client *client)
+{
+    struct notes *world = client->world;
+    uint32_t which = chance_below(&world->chance, (uint32_t)client->told_count);
+    bool lost = chance_below(&world->chance, 2) == 0;
+    const struct answer *answer = &client->told[lost ? which : 0];
+    if (lost) {
+        memcpy(client->known, answer->known, sizeof client->known);
+        row_key_clear(&client->place);
+        client->walked = false;
+        client->told_count = which + 1;
+    }
+    tail_deinit(&client->tail);
+    tail_init(&client->tail, &notes, client->filter, &client->opening, answer->seq, &world->marks);
+}
+
+struct comparison {
+    struct client *client;
+    unsigned rows;
+};
+
+static bool compare_row(void *arg, const struct field *columns, size_t count)
+{
+    struct comparison *comparison = arg;
+    int64_t number;
+    assert_int_equal(count, 2);
+    assert_true(bytes_to_i64(bytes_make(columns[0].b.data + 1, columns[0].b.len - 1), &number));
+    const struct known *known = &comparison->client->known[number];
+    if (!known->there || known->seq != columns[1].i)
+        fail_msg("k%" PRId64 ": the client has seq %" PRId64 ", the store %" PRId64, number,
+                 known->there ? known->seq : -1, columns[1].i);
+    comparison->rows++;
+    return true;
+}
+
+static void check_present(struct client *client)
+{
+    struct bench *bench = client->world->bench;
+    struct comparison comparison = {client, 0};
+    struct where where = filter_where(client->filter);
+    struct text sql = {0};
+    unsigned known = 0;
+    text_appendf(&sql, "SELECT t.id, t.seq FROM note t WHERE t.a <> 9%s%s",
+                 where.sql == NULL ? "" : " AND ", where.sql == NULL ? "" : where.sql);
+    assert_ok(store_query(bench->store, text_string(&sql), where.params, where.count, compare_row,
+                          &comparison, &bench->err));
+    text_free(&sql);
+    for (unsigned i = 0; i < IDS; i++)
+        known += client->known[i].there;
+    assert_int_equal(known, comparison.rows);
+}
+
+static void act(struct client *client, unsigned which)
+{
+    struct chance *chance = &client->world->chance;
+    unsigned what = chance_below(chance, 16);
+    if (!client->opened) {
+        if (what == 0)
+            open_query(client, which);
+    } else if (what < 4) {
+        read_tail(client);
+    } else if (what == 4) {
+        reconnect(client);
+    } else if (what < 8 && !client->walked) {
+        read_history(client);
+    }
+}
+
+static void finish(struct client *client, unsigned which)
+{
+    if (!client->opened)
+        open_query(client, which);
+    while (!client->walked)
+        read_history(client);
+    read_tail(client);
+    check_present(client);
+    tail_deinit(&client->tail);
+    filter_free(client->filter);
+    row_key_clear(&client->place);
+}
+
+/* R001-16 R004-39 R004-40 */
+static void history_and_tail_together_are_the_present(void **state)
+{
+    struct notes world;
+    static struct client clients[CLIENTS];
+    memset(clients, 0, sizeof clients);
+    make_notes(&world, *state);
+    for (unsigned i = 0; i < CLIENTS; i++)
+        clients[i].world = &world;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        write_something(&world);
+        for (unsigned i = 0; i < CLIENTS; i++)
+            act(&clients[i], i);
+    }
+    for (unsigned i = 0; i < CLIENTS; i++)
+        finish(&clients[i], i);
+    free_notes(&world);
+}
+
+/* ---- single cases ---- */
+
+static const char *print_tail(struct notes *world, struct tail *tail, struct text *text)
+{
+    struct bench *bench = world->bench;
+    struct json_writer writer;
+    assert_ok(changes_read(bench->store, tail->collection, tail->seq, &world->changes,
+                           &world->refusal, &bench->err));
+    text_clear(text);
+    json_writer_init(&writer, text);
+    json_begin_array(&writer);
+    tail_print(tail, &world->changes, &writer);
+    json_end_array(&writer);
+    tail_move(tail, &world->changes);
+    return text_string(text);
+}
+
+static void who_follows_without_a_break_is_told_nothing_in_vain(void **state)
+{
+    struct notes world;
+    static struct client client;
+    client = (struct client){.world = &world};
+    struct text text = {0};
+    make_notes(&world, *state);
+    put_note(&world, 1, 1, "'x'");
+    write_commit(&world); /* 1 */
+    open_query(&client, 1);
+    assert_string_equal(print_tail(&world, &client.tail, &text), "[]");
+    put_note(&world, 5, 1, "'x'");
+    write_commit(&world); /* 2 */
+    print_tail(&world, &client.tail, &text);
+    put_note(&world, 2, 7, "'x'"); /* does not match, and is new */
+    put_note(&world, 3, 2, "NULL");
+    write_commit(&world); /* 3 */
+    assert_string_equal(print_tail(&world, &client.tail, &text),
+                        "[{\"op\":\"enter\",\"seq\":3,\"item\":"
+                        "{\"id\":\"k3\",\"a\":2,\"b\":null,\"seq\":3}}]");
+    put_note(&world, 3, 3, "NULL");
+    put_note(&world, 1, 9, "'x'"); /* is none of the collection's any more */
+    write_commit(&world);          /* 4 */
+    assert_string_equal(print_tail(&world, &client.tail, &text),
+                        "[{\"op\":\"leave\",\"seq\":4,\"item\":{\"id\":\"k1\"}},"
+                        "{\"op\":\"update\",\"seq\":4,\"item\":"
+                        "{\"id\":\"k3\",\"a\":3,\"b\":null,\"seq\":4}}]");
+    drop_note(&world, 3);
+    put_note(&world, 3, 4, "NULL"); /* another row of that id, in one commit */
+    write_commit(&world);           /* 5 */
+    assert_string_equal(print_tail(&world, &client.tail, &text),
+                        "[{\"op\":\"leave\",\"seq\":5,\"item\":{\"id\":\"k3\"}},"
+                        "{\"op\":\"enter\",\"seq\":5,\"item\":"
+                        "{\"id\":\"k3\",\"a\":4,\"b\":null,\"seq\":5}}]");
+    assert_string_equal(print_tail(&world, &client.tail, &text), "[]");
+    text_free(&text);
+    tail_deinit(&client.tail);
+    filter_free(client.filter);
+    free_notes(&world);
+}
+
+static void a_reading_ends_after_a_whole_commit(void **state)
+{
+    static const unsigned sizes[] = {700, 700, 2500, 1};
+    static const size_t readings[] = {1400, 2500, 1};
+    struct notes world;
+    struct bench *bench = *state;
+    int64_t since = 0;
+    unsigned id = 0;
+    make_notes(&world, bench);
+    for (size_t i = 0; i < 4; i++) {
+        for (unsigned k = 0; k < sizes[i]; k++)
+            put_note(&world, id++, 1, "NULL");
+        write_commit(&world);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        assert_ok(
+            changes_read(bench->store, &notes, since, &world.changes, &world.refusal, &bench->err));
+        assert_int_equal(world.changes.count, readings[i]);
+        assert_int_equal(world.changes.more, i < 2);
+        since = world.changes.seq;
+    }
+    assert_int_equal(since, 4);
+    for (unsigned k = 0; k < 1200; k++)
+        drop_note(&world, k);
+    write_commit(&world);
+    drop_note(&world, 1200);
+    write_commit(&world);
+    assert_ok(
+        changes_read(bench->store, &notes, since, &world.changes, &world.refusal, &bench->err));
+    assert_int_equal(world.changes.count, 1200);
+    assert_int_equal(world.changes.seq, 5);
+    assert_true(world.changes.more);
+    free_notes(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_STORE(history_and_tail_together_are_the_present),
+        ON_STORE(who_follows_without_a_break_is_told_nothing_in_vain),
+        ON_STORE(a_reading_ends_after_a_whole_commit),
+    };
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
+}
