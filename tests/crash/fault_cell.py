@@ -264,6 +264,7 @@ class AppviewCell(Cell):
 
     def wait_for_end(self, daemon):
         daemon.wait_for(lambda health: health["websocket_connected"], "a line")
+        daemon.reload()  # who was away when the list was read is on it again
 
     def judge(self, daemon):
         """What is followed, and all that those people share, is there after a while."""
