@@ -26,7 +26,7 @@ class Cell:
     """The stream itself is what fails."""
 
     world = ("--events", "60")
-    lives_max = 2  # that end with a kill
+    lives_max = 2 if "TIDEMARK_LONG" in os.environ else 1  # that end with a kill
 
     def __init__(self, programs, tally, fault, store, wire, seed):
         self.program, self.sim_program = programs
