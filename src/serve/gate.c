@@ -89,6 +89,16 @@ static void check_visitor(struct gate *gate, struct request *request, const char
                        origin);
 }
 
+/* A browser asks first whether a page of another origin may ask; nobody is told apart yet. */
+static void answer_preflight(struct request *request, const char *method)
+{
+    if (strcmp(method, "OPTIONS") != 0 || request->cors_origin == NULL ||
+        request_header(request, "Access-Control-Request-Method") == NULL)
+        return;
+    request->preflight = true;
+    request_send(request, 204, NULL);
+}
+
 /* ---- how often ---- */
 
 static void refuse_for_now(struct request *request, int64_t wait_us, const char *who)
@@ -204,6 +214,8 @@ void gate_enter(struct gate *gate, struct request *request, const char *method, 
     request->scopes = SCOPE_ANYONE;
     if (request->from != LISTENER_SOCKET)
         check_visitor(gate, request, method, local);
+    if (!request->answered)
+        answer_preflight(request, method);
     if (request->answered)
         return;
     if (request->from == LISTENER_SOCKET)

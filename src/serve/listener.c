@@ -10,6 +10,7 @@
 #include <microhttpd.h>
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -167,6 +168,8 @@ static void finish_reading(struct listener *listener, struct request *request)
     }
 }
 
+static void send_packed(struct worker_job *job);
+
 static enum MHD_Result handle_request(void *arg, struct MHD_Connection *connection,
                                       const char *path, const char *method, const char *version,
                                       const char *data, size_t *size, void **state)
@@ -187,7 +190,7 @@ static enum MHD_Result handle_request(void *arg, struct MHD_Connection *connecti
         visit_enter(visit_of(connection), VISIT_ANSWER);
         finish_reading(listener, request);
     }
-    if (request->answered)
+    if (request->answered && !answer_pack(request, send_packed))
         return answer_send(request);
     request->waiting = true;
     MHD_suspend_connection(connection);
@@ -261,13 +264,24 @@ static void run_again(void *arg)
     listener_run(arg);
 }
 
-void listener_resume(struct request *request)
+static void go_on(struct request *request)
 {
     struct listener *listener = request->listener;
     assert(request->waiting && request->answered);
     request->waiting = false;
     MHD_resume_connection(request->connection);
     listener_run(listener);
+}
+
+static void send_packed(struct worker_job *job)
+{
+    go_on((struct request *)((char *)job - offsetof(struct request, packing)));
+}
+
+void listener_resume(struct request *request)
+{
+    if (!answer_pack(request, send_packed))
+        go_on(request);
 }
 
 static struct visit_limits limits_of(const struct listener_options *options)

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 int request_status_of(enum refusal_code code)
 {
@@ -72,6 +73,35 @@ void request_send(struct request *request, int status, const char *content_type)
     request->answered = true;
     request->status = status;
     request->content_type = content_type;
+}
+
+/* Whether a list of tags, `*` or W/"a", "b", has this one; weak or not. */
+static bool tag_is_among(const char *tags, const char *etag)
+{
+    size_t len = strlen(etag);
+    if (strcmp(tags, "*") == 0)
+        return true;
+    for (const char *at = tags; *at != '\0';) {
+        at += strspn(at, " \t,");
+        size_t word = strcspn(at, ", \t"), weak = strncmp(at, "W/", 2) == 0 ? 2 : 0;
+        if (word - weak == len && memcmp(at + weak, etag, len) == 0)
+            return true;
+        at += word;
+    }
+    return false;
+}
+
+void request_send_known(struct request *request, const char *content_type, const char *etag,
+                        struct bytes content)
+{
+    const char *known = request_header(request, "If-None-Match");
+    request->etag = etag;
+    if (known != NULL && tag_is_among(known, etag)) {
+        request_send(request, 304, NULL);
+        return;
+    }
+    text_append(&request->reply, content.data, content.len);
+    request_send(request, 200, content_type);
 }
 
 static void send_refusal(struct request *request, enum refusal_code code, const char *sentence)

@@ -15,9 +15,11 @@
 #include "config_tokens.h"
 #include "query/collections.h"
 #include "query/handle.h"
+#include "serve/coding.h"
 #include "serve/server.h"
 #include "store/reader_pool.h"
 #include "sys/runtime.h"
+#include "sys/worker.h"
 
 struct gate;
 
@@ -26,6 +28,7 @@ struct service {
     const struct server_options *options;
     struct runtime *runtime;
     struct gate *gate;
+    struct worker_pool *packers; /* make large answers smaller; NULL: none do */
     struct handles *handles;
     struct json_doc *doc; /* for request bodies; its values last until the next parse */
     size_t body_bytes;    /* of all requests */
@@ -80,7 +83,12 @@ struct request {
     unsigned retry_after_s;
     bool cors;               /* the answer depends on the page that asks */
     const char *cors_origin; /* of a page that may use the answer; NULL: none */
+    bool preflight;          /* only asks what that page may ask */
+    const char *etag;   /* of what is there, so that nobody needs to fetch it twice; NULL: none */
+    enum coding coding; /* of the reply */
+    bool varies;        /* with what the client accepts */
     struct text reply;
+    struct worker_job packing;
 };
 
 /* The value of a header, or NULL. */
@@ -90,6 +98,10 @@ void request_begin_json(struct request *request, struct json_writer *writer);
 void request_send_json(struct request *request, struct json_writer *writer);
 /* Answers with what stands in request->reply. */
 void request_send(struct request *request, int status, const char *content_type);
+/* Answers with `content`, which never changes without its `etag` (with quotes); who has it already
+ * is told so. Both outlive the request. */
+void request_send_known(struct request *request, const char *content_type, const char *etag,
+                        struct bytes content);
 /* Answers {success:false, code, error} with the code's HTTP status. */
 void request_refuse(struct request *request, enum refusal_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

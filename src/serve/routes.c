@@ -1,24 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/routes.h"
 
+#include "serve/assets.h"
+
 #include <assert.h>
 #include <string.h>
-
-#define PAGE_POLICY                                                                                \
-    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-static void show_home(struct request *request)
-{
-    text_append_string(&request->reply,
-                       "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
-                       "<title>Tidemark</title>\n<h1>Tidemark " TIDEMARK_VERSION "</h1>\n"
-                       "<p>It follows cursors into a store and serves what it stored: "
-                       "<a href=\"/api/trending\">what is shared</a>, "
-                       "<a href=\"/health\">health</a>, <a href=\"/api/status\">status</a>, "
-                       "<a href=\"/metrics\">metrics</a>.</p>\n</html>\n");
-    request->policy = PAGE_POLICY;
-    request_send(request, 200, "text/html; charset=utf-8");
-}
 
 static void show_health(struct request *request)
 {
@@ -42,7 +28,16 @@ static void show_metrics(struct request *request)
 }
 
 static const struct route built_in[] = {
-    {.method = "GET", .path = "/", .listeners = ON_MAIN, .scope = SCOPE_ANYONE, .begin = show_home},
+    {.method = "GET",
+     .path = "/",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_ANYONE,
+     .begin = home_begin},
+    {.method = "GET",
+     .path = "/assets/{}",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_ANYONE,
+     .begin = asset_begin},
     {.method = "GET",
      .path = "/health",
      .listeners = ON_ALL,

@@ -20,6 +20,8 @@
 #define REQUEST_S_DEFAULT   10
 #define DRAIN_US_DEFAULT    INT64_C(5000000)
 #define QUERY_US_DEFAULT    INT64_C(250000)
+#define PACKERS             1
+#define PACKING_MAX         64
 #define ROUTE_BODY_MAX      (16 << 20) /* what any route may allow itself */
 #define LAST_TURNS          16         /* what a stopping server may still send without waiting */
 
@@ -156,6 +158,8 @@ static void end_serving(struct server *server)
     runtime->ops->timer_disarm(runtime, &server->drain);
     reader_pool_stop(server->readers);
     finish_jobs(server);
+    worker_pool_free(server->service.packers);
+    server->service.packers = NULL;
     for (int i = 0; i < LAST_TURNS && server->under_way > 0; i++)
         run_listeners(server);
     close_listeners(server);
@@ -326,6 +330,7 @@ enum rc server_start(const struct server_options *options, struct server **out, 
         .query_us_max = options->query_us_max == 0 ? QUERY_US_DEFAULT : options->query_us_max,
     };
     server->readers = reader_pool_start(&readers, pass_on_done, server);
+    server->service.packers = worker_pool_new(server->loop, PACKERS, PACKING_MAX);
     server->thread = thread_start("serve", serve, server);
     *out = server;
     return RC_OK;
