@@ -31,6 +31,8 @@ static const struct {
     [REFUSAL_BAD_FILTER] = {"BAD_FILTER", "Give the value that the field takes."},
     [REFUSAL_BAD_ORDER] = {"BAD_ORDER",
                            "Order by a list of {field, direction}, direction asc or desc."},
+    [REFUSAL_BAD_DATA] = {"BAD_DATA", "Correct the field that the sentence names."},
+    [REFUSAL_BEHIND] = {"BEHIND", "Try again in a moment: the store has not reached minSeq."},
     [REFUSAL_NO_INDEX] =
         {"NO_INDEX",
          "Choose an order that has an index, or set allowScan to true and wait longer."},

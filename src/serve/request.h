@@ -4,7 +4,8 @@
  *
  * A route's `begin` runs on the serving loop and either answers or leaves it to `work`, which runs
  * on a reader's thread with a store; then `finish`, on the loop again, must answer. While `work`
- * runs nobody else touches the request. Every request is answered exactly once; a failure is always
+ * runs nobody else touches the request. One that is parked waits for something else; whoever it
+ * waits for goes on with it. Every request is answered exactly once; a failure is always
  * {success:false, code, error, hint}.
  *
  * Owner: the listener it came through.  Thread: the serving loop, but for `work`. */
@@ -30,13 +31,18 @@ struct service {
     struct gate *gate;
     struct worker_pool *packers; /* make large answers smaller; NULL: none do */
     struct handles *handles;
-    struct json_doc *doc; /* for request bodies; its values last until the next parse */
-    size_t body_bytes;    /* of all requests */
+    struct reader_pool *readers;
+    unsigned waiting, waiting_max; /* requests that wait for a reader, or are with one */
+    struct desk *desk;             /* where what is to be written goes; NULL: nothing can be */
+    struct json_doc *doc;          /* for request bodies; its values last until the next parse */
+    size_t body_bytes;             /* of all requests */
+    uint64_t list_cursors;         /* lists that went on from a client's own cursor */
     uint64_t refusals[REFUSAL_COUNT];
     bool draining;
 };
 
 struct request;
+struct desk;
 struct listener;
 struct MHD_Connection;
 
@@ -77,7 +83,7 @@ struct request {
     void *data;             /* the route's own; given back by `free_data` */
     void (*free_data)(void *data);
 
-    bool answered, begun, dispatched, waiting;
+    bool answered, begun, dispatched, waiting, parked;
     int status; /* 0: not answered */
     bool close; /* the connection ends after it */
     const char *content_type, *allow, *policy, *challenge;
@@ -109,8 +115,24 @@ void request_refuse(struct request *request, enum refusal_code code, const char 
 void request_refuse_with(struct request *request, const struct refusal *refusal);
 /* Answers for a `work` that did not end with RC_OK; what the store said goes to the log. */
 void request_fail(struct request *request);
-/* Parses the body, which must be a JSON object; false: the request is answered. */
+/* Has `work` and then `finish` done for a request that was parked. */
+void request_read(struct request *request);
+/* One that was parked has been answered. */
+void request_resume(struct request *request);
+/* Parses the body, which must be a JSON object; false: the request is answered. With a document of
+ * the caller's own the values last as long as that. */
 must_check bool request_parse_body(struct request *request, struct json *root);
+must_check bool request_parse_body_with(struct request *request, struct json_doc *doc,
+                                        struct json *root);
+/* `collection` and `id` of a request; false: see its refusal. */
+must_check bool request_find_collection(struct request *request, struct json root,
+                                        const struct collection **collection);
+must_check bool request_take_id(struct request *request, struct json root, struct bytes *id);
+/* What `minSeq` says; 0 when it is left out. */
+must_check bool request_take_min_seq(struct request *request, struct json root, int64_t *min_seq);
+/* RC_REJECT, and a refusal, when the store's last commit is below `min_seq`. */
+must_check enum rc request_check_seq(struct request *request, int64_t min_seq, struct store *store,
+                                     struct err *err);
 int request_status_of(enum refusal_code code);
 
 #endif

@@ -34,6 +34,11 @@ static void show_metrics(struct request *request)
     if (options->metrics != NULL)
         options->metrics(options->arg, &request->reply);
     handles_print_metrics(request->service->handles, &request->reply);
+    text_appendf(&request->reply,
+                 "# HELP tidemark_list_cursors_total Lists that named a cursor: the old way.\n"
+                 "# TYPE tidemark_list_cursors_total counter\n"
+                 "tidemark_list_cursors_total %" PRIu64 "\n",
+                 request->service->list_cursors);
     put_refusals(request->service, &request->reply);
     request_send(request, 200, "text/plain; version=0.0.4; charset=utf-8");
 }
@@ -116,6 +121,42 @@ static const struct route built_in[] = {
      .begin = query_close_begin,
      .work = query_close_work,
      .finish = query_close_finish},
+    {.method = "POST",
+     .path = "/api/data/create",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_WRITE,
+     .begin = create_begin,
+     .work = create_work,
+     .finish = create_finish,
+     .body_max = CREATE_BODY_MAX},
+    {.method = "POST",
+     .path = "/api/data/read",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
+     .begin = read_begin,
+     .work = read_work,
+     .finish = read_finish},
+    {.method = "POST",
+     .path = "/api/data/update",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_WRITE,
+     .begin = update_begin,
+     .work = update_work,
+     .finish = update_finish},
+    {.method = "POST",
+     .path = "/api/data/delete",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_WRITE,
+     .begin = delete_begin,
+     .work = delete_work,
+     .finish = delete_finish},
+    {.method = "POST",
+     .path = "/api/data/list",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
+     .begin = list_begin,
+     .work = list_work,
+     .finish = list_finish},
     {.method = "GET",
      .path = "/api/admin/routes",
      .listeners = ON_MAIN,
