@@ -139,20 +139,27 @@ describe('documents', () => {
     assert.deepEqual(query.ids, newestFirst);
   });
 
-  test('a window of TanStack Query goes down and up again', async () => {
-    const query = new Infinite(infiniteOptions(db, 'chat_messages', { ...room, pageSize: 40 }), 3);
-    const places = () => query.ids.map((id) => newestFirst.indexOf(id));
-    const whole = () => {
-      const at = places();
-      assert.deepEqual(at, Array.from(at, (_, i) => at[0] + i), 'no hole, no row twice');
-    };
-    while (await query.next()) whole();
-    assert.equal(places().at(-1), MESSAGES - 1);
-    await query.refetch();
-    whole();
-    while (await query.previous()) whole();
-    assert.equal(places()[0], 0);
-  });
+  for (const window of [1, 3]) {
+    test(`a window of ${window} pages of TanStack Query goes down and up again`, async () => {
+      const options = infiniteOptions(db, 'chat_messages', { ...room, pageSize: 40 });
+      const query = new Infinite(options, window);
+      const seen = new Set();
+      const look = () => {
+        const at = query.ids.map((id) => newestFirst.indexOf(id));
+        assert.deepEqual(at, Array.from(at, (_, i) => at[0] + i), 'no hole, no row twice');
+        at.forEach((place) => seen.add(place));
+      };
+      while (await query.next()) look();
+      assert.equal(seen.size, MESSAGES);
+      seen.clear();
+      await options.close();
+      await query.refetch();
+      look();
+      const end = Math.max(...seen);
+      while (await query.previous()) look();
+      assert.equal(seen.size, end + 1);
+    });
+  }
 
   test('changes are put where a reader has the row', () => {
     const data = { pages: [{ items: [{ id: '1', n: 1 }] }, { items: [{ id: '2', n: 1 }] }] };
