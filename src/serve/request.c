@@ -110,6 +110,7 @@ void request_send_known(struct request *request, const char *content_type, const
 static void send_refusal(struct request *request, enum refusal_code code, const char *sentence)
 {
     struct json_writer writer;
+    request->service->refusals[code]++;
     text_clear(&request->reply);
     json_writer_init(&writer, &request->reply);
     json_begin_object(&writer);
@@ -119,6 +120,8 @@ static void send_refusal(struct request *request, enum refusal_code code, const 
     json_put_cstring(&writer, refusal_name(code));
     json_key(&writer, "error");
     json_put_cstring(&writer, sentence);
+    json_key(&writer, "hint");
+    json_put_cstring(&writer, refusal_hint(code));
     json_end_object(&writer);
     text_append_char(&request->reply, '\n');
     request_send(request, request_status_of(code), "application/json");

@@ -6,7 +6,7 @@
  * on a reader's thread with a store; then `finish`, on the loop again, must answer. While `work`
  * runs nobody else touches the request. One that is parked waits for something else; whoever it
  * waits for goes on with it. Every request is answered exactly once; a failure is always
- * {success:false, code, error}.
+ * {success:false, code, error, hint}.
  *
  * Owner: the listener it came through.  Thread: the serving loop, but for `work`. */
 #ifndef SERVE_REQUEST_H
@@ -37,6 +37,7 @@ struct service {
     struct json_doc *doc;          /* for request bodies; its values last until the next parse */
     size_t body_bytes;             /* of all requests */
     uint64_t list_cursors;         /* lists that went on from a client's own cursor */
+    uint64_t refusals[REFUSAL_COUNT];
     bool draining;
 };
 
@@ -108,7 +109,7 @@ void request_send(struct request *request, int status, const char *content_type)
  * is told so. Both outlive the request. */
 void request_send_known(struct request *request, const char *content_type, const char *etag,
                         struct bytes content);
-/* Answers {success:false, code, error} with the code's HTTP status. */
+/* Answers {success:false, code, error, hint} with the code's HTTP status. */
 void request_refuse(struct request *request, enum refusal_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void request_refuse_with(struct request *request, const struct refusal *refusal);
