@@ -135,6 +135,25 @@ export class Handle {
     }
   }
 
+  /** The ids of the rows beside a row of the result as it is now, null where there is none; undefined
+   *  when the row is not in it. */
+  async neighbours(id, { signal } = {}) {
+    const { count, pageSize, ...spec } = this.#spec;
+    const small = { ...spec, around: id, pageSize: 3, count: 'none' };
+    let queryHandle;
+    try {
+      ({ queryHandle } = await this.#ask('query-open', small, signal));
+      const { items } = await this.#ask('query-next', { queryHandle, page: 0 }, signal);
+      const at = items.findIndex((row) => row.id === id);
+      return at < 0 ? undefined : { before: items[at - 1]?.id ?? null, after: items[at + 1]?.id ?? null };
+    } catch (error) {
+      if (error.code === 'NOT_FOUND') return undefined;
+      throw error;
+    } finally {
+      if (queryHandle) this.#wire.once('query-close', { queryHandle }).catch(() => {});
+    }
+  }
+
   /** Lets the daemon forget it. Never throws: what cannot be closed there expires there. */
   async close() {
     if (this.closed) return;

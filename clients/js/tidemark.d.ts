@@ -88,6 +88,10 @@ export class Handle<R = Row> implements AsyncIterable<R> {
   rows(options?: Cancellable): AsyncGenerator<R, void, void>;
   [Symbol.asyncIterator](): AsyncGenerator<R, void, void>;
   tail(options?: TailOptions): AsyncGenerator<Change<R>, void, void>;
+  neighbours(
+    id: string,
+    options?: Cancellable,
+  ): Promise<{ before: string | null; after: string | null } | undefined>;
   close(): Promise<void>;
   /** Frees it at the daemon, for a page that is being left; used again, it goes on. */
   release(): Promise<void>;

@@ -93,6 +93,7 @@ composer.addEventListener('submit', (event) => {
   };
   attempt(async () => {
     await db.create('chat_messages', message);
+    await db.update('rooms', message.roomId, { lastActivityAt: message.timestamp });
     if (text.value === message.text) text.value = '';
     widget.list.showNew();
     text.focus();
