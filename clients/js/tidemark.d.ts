@@ -33,7 +33,8 @@ export type Condition =
       $in?: Scalar[]; $nin?: Scalar[]; $exists?: boolean; $isNull?: boolean;
       $contains?: string; $prefix?: string; $not?: Condition;
     };
-export type Filter<R = Row> = { [field in keyof R]?: Condition } & {
+/** Fields and what they must be; a row with fields of any name needs the wider type of a value. */
+export type Filter<R = Row> = { [field in keyof R]?: Condition | Filter<R> | Filter<R>[] } & {
   $and?: Filter<R>[];
   $or?: Filter<R>[];
   $not?: Filter<R>;
