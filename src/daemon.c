@@ -9,6 +9,7 @@
 #include "serve/server.h"
 #include "store/outbox.h"
 #include "store/writer.h"
+#include "sys/bell.h"
 #include "sys/clock.h"
 #include "sys/log.h"
 #include "sys/network.h"
@@ -34,6 +35,7 @@ struct daemon {
     struct store *store; /* until the writer owns it */
     struct store_position position;
     struct writer *writer;
+    struct bell *bell; /* rung by the writer, heard by the server */
     struct loop *loop;
     struct network *network;
     struct batch_pool *pool;
@@ -333,8 +335,10 @@ static void start_writer(struct daemon *daemon)
     daemon->metrics = metrics_new();
     daemon->latency = metrics_histogram(daemon->metrics, "tidemark_event_commit_seconds",
                                         "From the wire to the commit.", 1e-6, NULL, 0);
+    daemon->bell = bell_new();
     struct writer_options options = {.batches_max = BATCHES_MAX * 2,
                                      .latency_us = daemon->latency,
+                                     .bell = daemon->bell,
                                      .fatal = on_fatal,
                                      .arg = daemon};
     daemon->writer = writer_start(daemon->store, daemon->position, &options);
@@ -365,6 +369,7 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
                                      .socket_path = text_string(&daemon->socket_path),
                                      .store_url = config->store.url,
                                      .config = config,
+                                     .bell = daemon->bell,
                                      .handles = handle_limits_of(config),
                                      .health = tell_health,
                                      .metrics = tell_metrics,
@@ -475,6 +480,8 @@ static void stop_all(struct daemon *daemon)
         latest_free(daemon->shown);
     if (daemon->metrics != NULL)
         metrics_free(daemon->metrics);
+    if (daemon->bell != NULL)
+        bell_free(daemon->bell);
     text_free(&daemon->socket_path);
 }
 

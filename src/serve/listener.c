@@ -143,6 +143,7 @@ static struct request *begin_request(struct listener *listener, struct MHD_Conne
     request->listener = listener;
     request->connection = connection;
     request->from = listener->options.kind;
+    request->resume = listener_resume;
     check_framing(request);
     request->close = request->answered;
     if (!request->answered && listener->options.local)

@@ -138,3 +138,9 @@ bool request_parse_body(struct request *request, struct json *root)
     }
     return true;
 }
+
+void request_resume(struct request *request)
+{
+    assert(request->answered);
+    request->resume(request);
+}

@@ -3,9 +3,9 @@
  * request.h - one HTTP request on its way through the server, and the routes it may take.
  *
  * A route's `begin` runs on the serving loop and either answers or leaves it to `work`, which runs
- * on a reader's thread with a store; then `finish`, on the loop again, must answer. While `work`
- * runs nobody else touches the request. Every request is answered exactly once; a failure is always
- * {success:false, code, error}.
+ * on a reader's thread with a store; then `finish`, on the loop again, answers, or sees to it that
+ * somebody does so later and calls request_resume(). While `work` runs nobody else touches the
+ * request. Every one is answered exactly once; a failure is always {success:false, code, error}.
  *
  * Owner: the listener it came through.  Thread: the serving loop, but for `work`. */
 #ifndef SERVE_REQUEST_H
@@ -23,6 +23,7 @@ struct service {
     const struct server_options *options;
     struct runtime *runtime;
     struct handles *handles;
+    struct tail_hub *tails;
     struct json_doc *doc; /* for request bodies; its values last until the next parse */
     size_t body_bytes;    /* of all requests */
     bool draining;
@@ -63,6 +64,7 @@ struct request {
     struct refusal refusal; /* filled by `work` with RC_REJECT */
     void *data;             /* the route's own; given back by `free_data` */
     void (*free_data)(void *data);
+    route_fn *resume; /* of whom it came through: it was answered after a while */
 
     bool answered, begun, dispatched, waiting;
     int status; /* 0: not answered */
@@ -84,6 +86,8 @@ void request_refuse_with(struct request *request, const struct refusal *refusal)
 void request_fail(struct request *request);
 /* Parses the body, which must be a JSON object; false: the request is answered. */
 must_check bool request_parse_body(struct request *request, struct json *root);
+/* It was answered when nobody waited for that any more. */
+void request_resume(struct request *request);
 int request_status_of(enum refusal_code code);
 
 #endif

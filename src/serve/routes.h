@@ -24,6 +24,9 @@ void query_page_finish(struct request *request);
 void query_close_begin(struct request *request);
 enum rc query_close_work(struct request *request, struct store *store, struct err *err);
 void query_close_finish(struct request *request);
+void query_tail_begin(struct request *request);
+enum rc query_tail_work(struct request *request, struct store *store, struct err *err);
+void query_tail_finish(struct request *request);
 
 /* What is shared. */
 void trending_begin(struct request *request);

@@ -3,7 +3,9 @@
 
 #include "serve/listener.h"
 #include "serve/request.h"
+#include "serve/tail_hub.h"
 #include "serve/upkeep.h"
+#include "sys/bell.h"
 #include "sys/listen_socket.h"
 #include "sys/thread.h"
 
@@ -26,7 +28,7 @@ struct server {
     struct listener *listeners[LISTENER_COUNT];
     unsigned ports[LISTENER_COUNT];
     struct reader_pool *readers;
-    struct loop_waker *done_waker, *stop_waker;
+    struct loop_waker *done_waker, *stop_waker, *commit_waker;
     struct upkeep *upkeep;
     struct timer drain;
     size_t under_way; /* requests begun and not completed */
@@ -91,13 +93,13 @@ static void finish_jobs(void *arg)
     struct server *server = arg;
     struct reader_job *job;
     while ((job = reader_pool_take(server->readers)) != NULL) {
-        if (upkeep_takes(server->upkeep, job))
+        if (upkeep_takes(server->upkeep, job) || tail_hub_takes(server->service.tails, job))
             continue;
         struct request *request = (struct request *)job;
         server->waiting--;
         request->route->finish(request);
-        assert(request->answered);
-        listener_resume(request);
+        if (request->answered)
+            request_resume(request);
     }
 }
 
@@ -105,6 +107,22 @@ static void pass_on_done(void *arg)
 {
     struct server *server = arg;
     loop_waker_wake(server->done_waker);
+}
+
+/* ---- commits ---- */
+
+static void note_commit(void *arg)
+{
+    struct server *server = arg;
+    if (!server->service.draining)
+        tail_hub_note_commit(server->service.tails);
+}
+
+/* Writer's thread. */
+static void pass_on_commit(void *arg)
+{
+    struct server *server = arg;
+    loop_waker_wake(server->commit_waker);
 }
 
 /* ---- the end ---- */
@@ -121,6 +139,7 @@ static void begin_drain(void *arg)
     struct runtime *runtime = server->service.runtime;
     int64_t drain_us = server->options.drain_us_max;
     server->service.draining = true;
+    tail_hub_stop(server->service.tails);
     runtime->ops->timer_arm(runtime, &server->drain, drain_us == 0 ? DRAIN_US_DEFAULT : drain_us);
     stop_when_drained(server);
 }
@@ -146,6 +165,8 @@ static void close_listeners(struct server *server)
 static void end_serving(struct server *server)
 {
     struct runtime *runtime = server->service.runtime;
+    if (server->options.bell != NULL)
+        bell_silence(server->options.bell);
     upkeep_stop(server->upkeep);
     runtime->ops->timer_disarm(runtime, &server->drain);
     reader_pool_stop(server->readers);
@@ -155,9 +176,11 @@ static void end_serving(struct server *server)
     close_listeners(server);
     assert(server->under_way == 0);
     upkeep_free(server->upkeep);
+    tail_hub_free(server->service.tails);
     reader_pool_free(server->readers);
     loop_waker_free(server->done_waker);
     loop_waker_free(server->stop_waker);
+    loop_waker_free(server->commit_waker);
 }
 
 /* ---- the beginning ---- */
@@ -262,10 +285,15 @@ enum rc server_start(const struct server_options *options, struct server **out, 
     const struct reader_options readers = {
         .store_url = options->store_url,
         .threads = or_default(options->readers, READERS_DEFAULT),
-        .jobs_max = server->options.waiting_max + 1, /* and the upkeep */
+        /* Beside requests there are the upkeep and those who follow. */
+        .jobs_max = server->options.waiting_max + 1 + TAIL_HUB_READINGS_MAX,
         .query_us_max = options->query_us_max == 0 ? QUERY_US_DEFAULT : options->query_us_max,
     };
     server->readers = reader_pool_start(&readers, pass_on_done, server);
+    server->service.tails = tail_hub_new(runtime, server->readers);
+    server->commit_waker = loop_waker_new(server->loop, note_commit, server);
+    if (options->bell != NULL)
+        bell_listen(options->bell, pass_on_commit, server);
     server->thread = thread_start("serve", serve, server);
     *out = server;
     return RC_OK;
