@@ -5,7 +5,7 @@
 _tidemark() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command='' i
     local commands="run import follows backfill status query gaps owed quarantine providers handles reset \
-compare migrate migrate-follows verify doctor digest backup config connector version help"
+compare migrate migrate-follows verify doctor digest backup config connector token version help"
     local collections="posts links follows transactions accounts import_sessions documents blocks \
 gaps owed quarantine"
     local choices=""

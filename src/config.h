@@ -52,6 +52,10 @@ struct config {
     } store;
     struct {
         const char *listen, *health_listen, *tokens_file;
+        bool open_reads;
+        struct config_list cors_origins;
+        int64_t address_requests_per_second, token_requests_per_second, burst_seconds;
+        int64_t connections_max, connections_per_address, idle_seconds, request_seconds;
         int64_t handle_idle_seconds, session_grace_seconds;
         int64_t handles_open_max, handles_of_session_max, handles_kept_max;
     } serve;

@@ -148,6 +148,16 @@ const char *config_check_listen(struct bytes value)
     return host_valid(value, true) ? NULL : "an address and a port, like 127.0.0.1:8080";
 }
 
+const char *config_check_origin(struct bytes value)
+{
+    size_t scheme = bytes_starts_with(value, "https://")  ? strlen("https://")
+                    : bytes_starts_with(value, "http://") ? strlen("http://")
+                                                          : 0;
+    return scheme > 0 && host_valid(skip(value, scheme), false)
+               ? NULL
+               : "an origin like https://news.example:8443, without a path";
+}
+
 const char *config_check_rotate(struct bytes value)
 {
     uint64_t bytes;

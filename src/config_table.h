@@ -115,6 +115,7 @@ const char *config_check_http_url(struct bytes value);
 const char *config_check_any_url(struct bytes value);
 const char *config_check_store(struct bytes value);
 const char *config_check_listen(struct bytes value);
+const char *config_check_origin(struct bytes value);
 const char *config_check_rotate(struct bytes value);
 const char *config_check_actor(struct bytes value);
 const char *config_check_weight(struct bytes value);

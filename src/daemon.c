@@ -5,8 +5,8 @@
 #include "daemon_admin.h"
 #include "daemon_appview.h"
 #include "daemon_parts.h"
+#include "daemon_serve.h"
 #include "daemon_view.h"
-#include "serve/server.h"
 #include "store/outbox.h"
 #include "store/writer.h"
 #include "sys/bell.h"
@@ -197,6 +197,7 @@ static void take_over(struct daemon *daemon, const struct config *fresh)
     if (daemon_open_log(fresh, &err) != RC_OK)
         say_failure("log_not_changed", &err);
     parts_reload(&daemon->parts, fresh);
+    serve_reload(daemon->server, daemon->server_options.gate.tokens_file != NULL, fresh);
     size_t count = config_restart_needed(daemon->config, fresh, &paths);
     const char *at = text_string(&paths);
     for (size_t len; (len = strcspn(at, "\n")) > 0; at += len + (at[len] != '\0'))
@@ -355,26 +356,16 @@ static void start_writer(struct daemon *daemon)
     daemon->started_us = clock_wall_us();
 }
 
-/* "" is how the configuration says "none". */
-static const char *or_none(const char *address)
-{
-    return *address == '\0' ? NULL : address;
-}
-
 static enum rc start_server(struct daemon *daemon, struct err *err)
 {
-    const struct config *config = daemon->config;
-    struct server_options options = {.listen = or_none(config->serve.listen),
-                                     .health_listen = or_none(config->serve.health_listen),
-                                     .socket_path = text_string(&daemon->socket_path),
-                                     .store_url = config->store.url,
-                                     .config = config,
-                                     .bell = daemon->bell,
-                                     .handles = handle_limits_of(config),
-                                     .health = tell_health,
-                                     .metrics = tell_metrics,
-                                     .status = tell_status,
-                                     .arg = daemon};
+    struct server_options options;
+    serve_options_init(&options, daemon->config);
+    options.socket_path = text_string(&daemon->socket_path);
+    options.health = tell_health;
+    options.metrics = tell_metrics;
+    options.status = tell_status;
+    options.arg = daemon;
+    options.bell = daemon->bell;
     daemon->admin.reset = daemon->reset;
     daemon->admin.backfill = daemon->backfill_ask;
     daemon->admin.follows = &daemon->follows_ask;

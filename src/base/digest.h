@@ -13,5 +13,9 @@
 void digest_sha256(struct bytes input, uint8_t out[DIGEST_SIZE]);
 /* Lowercase hexadecimal with a NUL. */
 void digest_hex(const uint8_t digest[DIGEST_SIZE], char out[DIGEST_HEX_SIZE]);
+/* 64 hexadecimal digits of either case; false when it is anything else. */
+bool digest_parse_hex(struct bytes hex, uint8_t out[DIGEST_SIZE]);
+/* In a time that does not depend on where the two differ. */
+bool digest_equal(const uint8_t a[DIGEST_SIZE], const uint8_t b[DIGEST_SIZE]);
 
 #endif

@@ -2,8 +2,10 @@
 #include "cli/commands.h"
 
 #include "cli/settings.h"
+#include "config_tokens.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char usage[] =
@@ -20,6 +22,20 @@ static int put(struct text *text)
     return written && fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
 }
 
+static int check_tokens(const char *path)
+{
+    struct tokens *tokens;
+    struct err err;
+    if (*path == '\0')
+        return EXIT_DONE;
+    if (tokens_read(path, &tokens, &err) != RC_OK) {
+        fprintf(stderr, "serve.tokens_file: %s\n", err.text);
+        return EXIT_FAILED;
+    }
+    free(tokens);
+    return EXIT_DONE;
+}
+
 static int load(struct settings *settings, bool print)
 {
     struct text out = {0};
@@ -28,11 +44,9 @@ static int load(struct settings *settings, bool print)
         config_print(&settings->config, &out);
         code = put(&out);
     } else if (settings->loaded && settings->good) {
-        if (settings->config.serve.tokens_file[0] != '\0')
-            fputs("warning: serve.tokens_file has no effect yet: nobody is asked for a token\n",
-                  stderr);
-        fputs("the configuration is good\n", stderr);
-        code = EXIT_DONE;
+        code = check_tokens(settings->config.serve.tokens_file);
+        if (code == EXIT_DONE)
+            fputs("the configuration is good\n", stderr);
     }
     settings_free(settings);
     return code;

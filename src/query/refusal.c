@@ -37,6 +37,7 @@ const char *refusal_name(enum refusal_code code)
         [REFUSAL_NOT_FOUND] = "NOT_FOUND",
         [REFUSAL_METHOD_NOT_ALLOWED] = "METHOD_NOT_ALLOWED",
         [REFUSAL_TOO_LARGE] = "TOO_LARGE",
+        [REFUSAL_HEADERS_TOO_LARGE] = "HEADERS_TOO_LARGE",
         [REFUSAL_BUSY] = "BUSY",
         [REFUSAL_DEADLINE] = "DEADLINE",
         [REFUSAL_SHUTTING_DOWN] = "SHUTTING_DOWN",

@@ -1,32 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/listener.h"
 
-#include "base/uuid.h"
+#include "serve/answer.h"
+#include "serve/gate.h"
 #include "serve/routes.h"
-#include "serve/visitor.h"
+#include "serve/visit.h"
 #include "sys/fd_watch.h"
 
 #include <microhttpd.h>
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#define BODY_TIMES 6  /* as long as the headers may take */
+#define TURNS_MAX  64 /* of the library in one turn of the loop */
 
 struct listener {
     struct listener_options options;
     struct MHD_Daemon *daemon;
     struct fd_watch *watch;
     struct timer timer;
+    struct loop_waker *again;
     bool running; /* inside the library */
     unsigned connections;
+    struct visit_limits limits;
 };
 
 /* ---- headers ---- */
 
 struct framing {
-    unsigned lengths, codings, hosts;
-    bool unknown_coding, huge, bad_name;
+    unsigned headers, lengths, codings, hosts;
+    bool unknown_coding, bad_name;
+    uint64_t length;
 };
 
 /* The library keeps a blank before the colon as part of the name: another reader would not. */
@@ -41,16 +49,14 @@ static enum MHD_Result look_at_header(void *arg, enum MHD_ValueKind kind, const 
                                       const char *value)
 {
     struct framing *framing = arg;
-    uint64_t length;
     (void)kind;
+    framing->headers++;
     framing->bad_name |= !is_token(name);
     framing->hosts += strcasecmp(name, "host") == 0;
     if (strcasecmp(name, "content-length") == 0) {
         framing->lengths++;
-        if (value == NULL || !bytes_to_u64(bytes_of(value), &length))
+        if (value == NULL || !bytes_to_u64(bytes_of(value), &framing->length))
             framing->lengths++; /* no number: as bad as two */
-        else
-            framing->huge = length > LISTENER_BODY_MAX;
     } else if (strcasecmp(name, "transfer-encoding") == 0) {
         framing->codings++;
         framing->unknown_coding |= value == NULL || strcasecmp(value, "chunked") != 0;
@@ -62,7 +68,11 @@ static void check_framing(struct request *request)
 {
     struct framing framing = {0};
     MHD_get_connection_values(request->connection, MHD_HEADER_KIND, look_at_header, &framing);
-    if (framing.bad_name)
+    request->body_announced = framing.length;
+    if (framing.headers > LISTENER_HEADERS_MAX)
+        request_refuse(request, REFUSAL_HEADERS_TOO_LARGE, "a request may have %d headers",
+                       LISTENER_HEADERS_MAX);
+    else if (framing.bad_name)
         request_refuse(request, REFUSAL_BAD_REQUEST, "a header's name has letters it may not have");
     else if (framing.hosts > 1)
         request_refuse(request, REFUSAL_BAD_REQUEST, "more than one Host");
@@ -74,66 +84,36 @@ static void check_framing(struct request *request)
     else if (framing.lengths > 0 && framing.codings > 0)
         request_refuse(request, REFUSAL_BAD_REQUEST,
                        "Content-Length and Transfer-Encoding exclude each other");
-    else if (framing.huge)
-        request_refuse(request, REFUSAL_TOO_LARGE, "a body may have %d bytes", LISTENER_BODY_MAX);
 }
 
-static const char *header(struct request *request, const char *name)
+static size_t body_max(const struct request *request)
 {
-    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+    const struct route *route = request->route;
+    return route == NULL || route->body_max == 0 ? LISTENER_BODY_MAX : route->body_max;
 }
 
-/* A client that sends no Host is no browser. */
-static void check_visitor(struct request *request, const char *method)
+static void refuse_body(struct request *request)
 {
-    const char *host = header(request, "Host");
-    bool reads = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
-    if (host != NULL && !visitor_means_loopback(host))
-        request_refuse(request, REFUSAL_FORBIDDEN,
-                       "the Host header names %.80s, and this address is loopback: use localhost "
-                       "or 127.0.0.1; a proxy has to send one of these",
-                       host);
-    else if (!reads &&
-             !visitor_may_write(host, header(request, "Origin"), header(request, "Sec-Fetch-Site")))
-        request_refuse(request, REFUSAL_FORBIDDEN, "a page of another origin may not do this");
-}
-
-static void read_session(struct request *request)
-{
-    const char *value = header(request, "Tidemark-Session");
-    if (value != NULL && !uuid_parse(bytes_of(value), request->session))
-        request_refuse(request, REFUSAL_BAD_REQUEST, "Tidemark-Session has 32 hexadecimal digits");
-}
-
-/* ---- answers ---- */
-
-static enum MHD_Result send_answer(struct request *request)
-{
-    struct text *reply = &request->reply;
-    assert(request->answered && request->status != 0);
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(reply->len, reply->data, MHD_RESPMEM_MUST_FREE);
-    if (response == NULL)
-        return MHD_NO;
-    *reply = (struct text){0};
-    MHD_add_response_header(response, "Content-Type", request->content_type);
-    MHD_add_response_header(response, "Cache-Control", "no-store");
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    if (request->allow != NULL)
-        MHD_add_response_header(response, "Allow", request->allow);
-    if (request->policy != NULL)
-        MHD_add_response_header(response, "Content-Security-Policy", request->policy);
-    if (request->status == 503)
-        MHD_add_response_header(response, "Retry-After", "1");
-    if (request->close || request->service->draining)
-        MHD_add_response_header(response, "Connection", "close");
-    enum MHD_Result result =
-        MHD_queue_response(request->connection, (unsigned)request->status, response);
-    MHD_destroy_response(response);
-    return result;
+    request->close = true;
+    request_refuse(request, REFUSAL_TOO_LARGE, "a body may have %zu bytes here", body_max(request));
 }
 
 /* ---- requests ---- */
+
+static struct visit *visit_of(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
+static void follow_connection(void *arg, struct MHD_Connection *connection, void **visit,
+                              enum MHD_ConnectionNotificationCode what)
+{
+    struct listener *listener = arg;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED)
+        *visit = visit_new(loop_runtime(listener->options.loop), &listener->limits, connection);
+    else
+        visit_free(*visit);
+}
 
 static struct request *begin_request(struct listener *listener, struct MHD_Connection *connection,
                                      const char *method, const char *path)
@@ -146,12 +126,14 @@ static struct request *begin_request(struct listener *listener, struct MHD_Conne
     request->resume = listener_resume;
     check_framing(request);
     request->close = request->answered;
-    if (!request->answered && listener->options.local)
-        check_visitor(request, method);
     if (!request->answered)
-        read_session(request);
+        gate_enter(request->service->gate, request, method, listener->options.local);
     if (!request->answered)
         route_choose(request, method, path);
+    if (!request->answered)
+        gate_pass(request);
+    if (!request->answered && request->body_announced > body_max(request))
+        refuse_body(request);
     return request;
 }
 
@@ -160,11 +142,11 @@ static enum MHD_Result take_body(struct request *request, const char *data, size
 {
     struct service *service = request->service;
     request->body_seen += *size;
-    if (request->body_seen > 2 * LISTENER_BODY_MAX)
+    if (request->body_seen > 2 * body_max(request))
         return MHD_NO;
     if (service->body_bytes + *size > LISTENER_BODIES_MAX)
         request->body_unkept = true;
-    if (request->body_seen <= LISTENER_BODY_MAX && !request->body_unkept) {
+    if (request->body_seen <= body_max(request) && !request->body_unkept) {
         text_append(&request->body, data, *size);
         service->body_bytes += *size;
     }
@@ -177,9 +159,8 @@ static void finish_reading(struct listener *listener, struct request *request)
     request->begun = true;
     if (request->answered)
         return;
-    if (request->body_seen > LISTENER_BODY_MAX) {
-        request->close = true;
-        request_refuse(request, REFUSAL_TOO_LARGE, "a body may have %d bytes", LISTENER_BODY_MAX);
+    if (request->body_seen > body_max(request)) {
+        refuse_body(request);
     } else if (request->body_unkept) {
         request->close = true;
         request_refuse(request, REFUSAL_BUSY, "too many bodies are being sent: try again");
@@ -187,6 +168,8 @@ static void finish_reading(struct listener *listener, struct request *request)
         listener->options.dispatch(listener->options.arg, request);
     }
 }
+
+static void send_packed(struct worker_job *job);
 
 static enum MHD_Result handle_request(void *arg, struct MHD_Connection *connection,
                                       const char *path, const char *method, const char *version,
@@ -196,17 +179,20 @@ static enum MHD_Result handle_request(void *arg, struct MHD_Connection *connecti
     struct request *request = *state;
     (void)version;
     if (request == NULL) {
+        visit_enter(visit_of(connection), VISIT_BODY);
         *state = request = begin_request(listener, connection, method, path);
         /* A request of doubtful length is answered before its body, which ends the connection.
          * Every other one waits for the second call: answered now it would end it, too. */
-        return request->close ? send_answer(request) : MHD_YES;
+        return request->close ? answer_send(request) : MHD_YES;
     }
     if (*size > 0)
         return take_body(request, data, size);
-    if (!request->begun)
+    if (!request->begun) {
+        visit_enter(visit_of(connection), VISIT_ANSWER);
         finish_reading(listener, request);
-    if (request->answered)
-        return send_answer(request);
+    }
+    if (request->answered && !answer_pack(request, send_packed))
+        return answer_send(request);
     request->waiting = true;
     MHD_suspend_connection(connection);
     return MHD_YES;
@@ -217,8 +203,9 @@ static void complete_request(void *arg, struct MHD_Connection *connection, void 
 {
     struct listener *listener = arg;
     struct request *request = *state;
-    (void)connection, (void)why;
+    (void)why;
     *state = NULL;
+    visit_enter(visit_of(connection), VISIT_NEXT);
     if (request == NULL)
         return;
     assert(!request->waiting);
@@ -234,10 +221,12 @@ static void complete_request(void *arg, struct MHD_Connection *connection, void 
 /* ---- the loop ---- */
 
 /* At its limit the library stops listening, and looks again only when it is run. So whenever a
- * connection went, it is run once more: nothing else might wake it. */
-static void run_library(struct listener *listener)
+ * connection went, it is run once more: nothing else might wake it. A run takes one piece of a body
+ * off each connection; as long as there is more, the next run follows at once. */
+static bool run_library(struct listener *listener, MHD_UNSIGNED_LONG_LONG *timeout_ms)
 {
-    unsigned before;
+    unsigned before, turns = 0;
+    bool waits;
     listener->running = true;
     do {
         before = listener->connections;
@@ -245,21 +234,24 @@ static void run_library(struct listener *listener)
         listener->connections =
             MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)
                 ->num_connections;
-    } while (listener->connections < before);
+        waits = MHD_get_timeout(listener->daemon, timeout_ms) == MHD_YES;
+    } while (listener->connections < before || (waits && *timeout_ms == 0 && ++turns < TURNS_MAX));
     listener->running = false;
+    return waits;
 }
 
 void listener_run(struct listener *listener)
 {
     struct runtime *runtime = loop_runtime(listener->options.loop);
-    MHD_UNSIGNED_LONG_LONG timeout_ms;
+    MHD_UNSIGNED_LONG_LONG timeout_ms = 0;
     if (listener->running)
         return;
-    run_library(listener);
-    if (MHD_get_timeout(listener->daemon, &timeout_ms) == MHD_YES)
-        runtime->ops->timer_arm(runtime, &listener->timer, (int64_t)timeout_ms * 1000);
-    else
+    if (!run_library(listener, &timeout_ms))
         runtime->ops->timer_disarm(runtime, &listener->timer);
+    else if (timeout_ms == 0)
+        loop_waker_wake(listener->again); /* others first; a timer would take a millisecond */
+    else
+        runtime->ops->timer_arm(runtime, &listener->timer, (int64_t)timeout_ms * 1000);
 }
 
 static void on_ready(void *arg, bool readable, bool writable)
@@ -268,12 +260,12 @@ static void on_ready(void *arg, bool readable, bool writable)
     listener_run(arg);
 }
 
-static void on_timer(void *arg)
+static void run_again(void *arg)
 {
     listener_run(arg);
 }
 
-void listener_resume(struct request *request)
+static void go_on(struct request *request)
 {
     struct listener *listener = request->listener;
     assert(request->waiting && request->answered);
@@ -282,15 +274,40 @@ void listener_resume(struct request *request)
     listener_run(listener);
 }
 
+static void send_packed(struct worker_job *job)
+{
+    go_on((struct request *)((char *)job - offsetof(struct request, packing)));
+}
+
+void listener_resume(struct request *request)
+{
+    if (!answer_pack(request, send_packed))
+        go_on(request);
+}
+
+static struct visit_limits limits_of(const struct listener_options *options)
+{
+    int64_t headers_us = (int64_t)options->request_s_max * 1000000;
+    return (struct visit_limits){
+        .us_max = {
+            [VISIT_HEADERS] = headers_us,
+            [VISIT_BODY] = BODY_TIMES * headers_us,
+            [VISIT_NEXT] = (int64_t)options->idle_s_max * 1000000 + headers_us,
+        }};
+}
+
 struct listener *listener_new(const struct listener_options *options)
 {
     struct listener *listener = memory_new_zeroed(1, sizeof *listener);
     listener->options = *options;
-    listener->timer = (struct timer){.fn = on_timer, .arg = listener};
+    listener->timer = (struct timer){.fn = run_again, .arg = listener};
+    listener->limits = limits_of(options);
     listener->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle_request, listener,
         MHD_OPTION_LISTEN_SOCKET, options->fd, MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_CONNECTION_LIMIT, options->connections_max,
+        MHD_OPTION_PER_IP_CONNECTION_LIMIT, options->address_connections_max,
+        MHD_OPTION_NOTIFY_CONNECTION, follow_connection, listener,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)LISTENER_MEMORY_MAX,
         MHD_OPTION_CONNECTION_TIMEOUT, options->idle_s_max, MHD_OPTION_NOTIFY_COMPLETED,
         complete_request, listener, MHD_OPTION_END);
@@ -299,6 +316,7 @@ struct listener *listener_new(const struct listener_options *options)
         return NULL;
     }
     int epoll_fd = MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    listener->again = loop_waker_new(options->loop, run_again, listener);
     listener->watch = fd_watch_new(options->loop, epoll_fd, on_ready, listener);
     fd_watch_set(listener->watch, true, false);
     return listener;
@@ -309,6 +327,7 @@ void listener_free(struct listener *listener)
     struct runtime *runtime = loop_runtime(listener->options.loop);
     runtime->ops->timer_disarm(runtime, &listener->timer);
     fd_watch_free(listener->watch);
+    loop_waker_free(listener->again);
     MHD_stop_daemon(listener->daemon);
     free(listener);
 }

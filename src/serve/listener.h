@@ -5,8 +5,8 @@
  * Bytes become requests and answers become bytes; what a request means is decided elsewhere. A
  * request whose length can be read in two ways (two Content-Length, one beside a Transfer-Encoding,
  * any coding but chunked) is refused and its connection closed, for a proxy in front might read it
- * the other way. What a stranger's page made a browser send to a loopback address is refused.
- * Headers have to fit the connection's memory, bodies LISTENER_BODY_MAX.
+ * the other way. Headers have to fit the connection's memory and be LISTENER_HEADERS_MAX at most;
+ * bodies have to fit what their route allows.
  *
  * Always holds: a request that waits is suspended and costs no thread; the listener is freed only
  * when none waits.
@@ -18,9 +18,10 @@
 #include "serve/request.h"
 #include "sys/loop.h"
 
-#define LISTENER_BODY_MAX   (1 << 20)
-#define LISTENER_BODIES_MAX (64 << 20) /* of all requests together */
-#define LISTENER_MEMORY_MAX 8192
+#define LISTENER_BODY_MAX    (1 << 20)  /* where a route says nothing else */
+#define LISTENER_BODIES_MAX  (64 << 20) /* of all requests together */
+#define LISTENER_MEMORY_MAX  8192
+#define LISTENER_HEADERS_MAX 64
 
 struct listener_options {
     enum listener_kind kind;
@@ -28,7 +29,9 @@ struct listener_options {
     bool local; /* a loopback address: only who means it is heard */
     struct loop *loop;
     struct service *service;
-    unsigned connections_max, idle_s_max;
+    unsigned connections_max;
+    unsigned address_connections_max; /* of one client's address; 0: no limit */
+    unsigned idle_s_max, request_s_max;
     /* The request is whole: answers it, or sees to it that listener_resume() is called later. */
     void (*dispatch)(void *arg, struct request *request);
     /* Its answer was sent, or its client is gone. The request is freed afterwards. */

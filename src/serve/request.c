@@ -3,9 +3,12 @@
 
 #include "sys/log.h"
 
+#include <microhttpd.h>
+
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 int request_status_of(enum refusal_code code)
 {
@@ -28,6 +31,8 @@ int request_status_of(enum refusal_code code)
         return 413;
     case REFUSAL_QUOTA_EXCEEDED:
         return 429;
+    case REFUSAL_HEADERS_TOO_LARGE:
+        return 431;
     case REFUSAL_BUSY:
     case REFUSAL_DEADLINE:
     case REFUSAL_SHUTTING_DOWN:
@@ -38,6 +43,11 @@ int request_status_of(enum refusal_code code)
     default:
         return 400;
     }
+}
+
+const char *request_header(const struct request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
 void request_begin_json(struct request *request, struct json_writer *writer)
@@ -63,6 +73,35 @@ void request_send(struct request *request, int status, const char *content_type)
     request->answered = true;
     request->status = status;
     request->content_type = content_type;
+}
+
+/* Whether a list of tags, `*` or W/"a", "b", has this one; weak or not. */
+static bool tag_is_among(const char *tags, const char *etag)
+{
+    size_t len = strlen(etag);
+    if (strcmp(tags, "*") == 0)
+        return true;
+    for (const char *at = tags; *at != '\0';) {
+        at += strspn(at, " \t,");
+        size_t word = strcspn(at, ", \t"), weak = strncmp(at, "W/", 2) == 0 ? 2 : 0;
+        if (word - weak == len && memcmp(at + weak, etag, len) == 0)
+            return true;
+        at += word;
+    }
+    return false;
+}
+
+void request_send_known(struct request *request, const char *content_type, const char *etag,
+                        struct bytes content)
+{
+    const char *known = request_header(request, "If-None-Match");
+    request->etag = etag;
+    if (known != NULL && tag_is_among(known, etag)) {
+        request_send(request, 304, NULL);
+        return;
+    }
+    text_append(&request->reply, content.data, content.len);
+    request_send(request, 200, content_type);
 }
 
 static void send_refusal(struct request *request, enum refusal_code code, const char *sentence)

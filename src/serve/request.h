@@ -12,16 +12,23 @@
 #define SERVE_REQUEST_H
 
 #include "base/json_write.h"
+#include "config_tokens.h"
 #include "query/collections.h"
 #include "query/handle.h"
+#include "serve/coding.h"
 #include "serve/server.h"
 #include "store/reader_pool.h"
 #include "sys/runtime.h"
+#include "sys/worker.h"
+
+struct gate;
 
 /* What routes may use of the server. */
 struct service {
     const struct server_options *options;
     struct runtime *runtime;
+    struct gate *gate;
+    struct worker_pool *packers; /* make large answers smaller; NULL: none do */
     struct handles *handles;
     struct tail_hub *tails;
     struct json_doc *doc; /* for request bodies; its values last until the next parse */
@@ -43,10 +50,12 @@ typedef enum rc route_work_fn(struct request *request, struct store *store, stru
 struct route {
     const char *method, *path; /* a GET route answers HEAD too; `{}` in a path is any one part */
     unsigned listeners;        /* where it exists: ON_ALL, ON_MAIN or ON_SOCKET */
+    enum scope scope;          /* what a visitor must have; SCOPE_ANYONE: nothing */
     route_fn *begin;
     route_work_fn *work; /* NULL: needs no store, `begin` answers */
     route_fn *finish;
     bool while_draining; /* answers even then */
+    size_t body_max;     /* bytes; 0: LISTENER_BODY_MAX */
 };
 
 struct request {
@@ -54,11 +63,14 @@ struct request {
     struct service *service;
     struct listener *listener;
     struct MHD_Connection *connection;
-    enum listener_kind from; /* the socket is trusted: no token is asked for */
+    enum listener_kind from;
+    unsigned scopes; /* the visitor's */
+    bool bearer;     /* of a token that is known */
     const struct route *route;
     char path_part[64];                   /* what stood where the route has `{}` */
-    uint8_t session[HANDLE_SESSION_SIZE]; /* zero: none was named */
+    uint8_t session[HANDLE_SESSION_SIZE]; /* the one named, else the token's, else zero */
     struct text body;
+    uint64_t body_announced;
     size_t body_seen;       /* bytes that came, kept or not */
     bool body_unkept;       /* all bodies together are too many */
     struct refusal refusal; /* filled by `work` with RC_REJECT */
@@ -69,15 +81,29 @@ struct request {
     bool answered, begun, dispatched, waiting;
     int status; /* 0: not answered */
     bool close; /* the connection ends after it */
-    const char *content_type, *allow, *policy;
+    const char *content_type, *allow, *policy, *challenge;
+    unsigned retry_after_s;
+    bool cors;               /* the answer depends on the page that asks */
+    const char *cors_origin; /* of a page that may use the answer; NULL: none */
+    bool preflight;          /* only asks what that page may ask */
+    const char *etag;   /* of what is there, so that nobody needs to fetch it twice; NULL: none */
+    enum coding coding; /* of the reply */
+    bool varies;        /* with what the client accepts */
     struct text reply;
+    struct worker_job packing;
 };
 
+/* The value of a header, or NULL. */
+const char *request_header(const struct request *request, const char *name);
 /* Begins a reply {"success":true; the caller adds members and calls request_send_json(). */
 void request_begin_json(struct request *request, struct json_writer *writer);
 void request_send_json(struct request *request, struct json_writer *writer);
 /* Answers with what stands in request->reply. */
 void request_send(struct request *request, int status, const char *content_type);
+/* Answers with `content`, which never changes without its `etag` (with quotes); who has it already
+ * is told so. Both outlive the request. */
+void request_send_known(struct request *request, const char *content_type, const char *etag,
+                        struct bytes content);
 /* Answers {success:false, code, error} with the code's HTTP status. */
 void request_refuse(struct request *request, enum refusal_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -1,24 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/routes.h"
 
+#include "serve/assets.h"
+
 #include <assert.h>
 #include <string.h>
-
-#define PAGE_POLICY                                                                                \
-    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-static void show_home(struct request *request)
-{
-    text_append_string(&request->reply,
-                       "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
-                       "<title>Tidemark</title>\n<h1>Tidemark " TIDEMARK_VERSION "</h1>\n"
-                       "<p>It follows cursors into a store and serves what it stored: "
-                       "<a href=\"/api/trending\">what is shared</a>, "
-                       "<a href=\"/health\">health</a>, <a href=\"/api/status\">status</a>, "
-                       "<a href=\"/metrics\">metrics</a>.</p>\n</html>\n");
-    request->policy = PAGE_POLICY;
-    request_send(request, 200, "text/html; charset=utf-8");
-}
 
 static void show_health(struct request *request)
 {
@@ -42,64 +28,87 @@ static void show_metrics(struct request *request)
 }
 
 static const struct route built_in[] = {
-    {.method = "GET", .path = "/", .listeners = ON_MAIN, .begin = show_home},
+    {.method = "GET",
+     .path = "/",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_ANYONE,
+     .begin = home_begin},
+    {.method = "GET",
+     .path = "/assets/{}",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_ANYONE,
+     .begin = asset_begin},
     {.method = "GET",
      .path = "/health",
      .listeners = ON_ALL,
+     .scope = SCOPE_ANYONE,
      .begin = show_health,
      .while_draining = true},
-    {.method = "GET", .path = "/metrics", .listeners = ON_ALL, .begin = show_metrics},
+    {.method = "GET",
+     .path = "/metrics",
+     .listeners = ON_ALL,
+     .scope = SCOPE_READ,
+     .begin = show_metrics},
     {.method = "GET",
      .path = "/api/status",
      .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
      .begin = status_begin,
      .work = status_work,
      .finish = status_finish},
     {.method = "GET",
      .path = "/api/trending",
      .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
      .begin = trending_begin,
      .work = trending_work,
      .finish = trending_finish},
     {.method = "GET",
      .path = "/api/links/{}/posts",
      .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
      .begin = link_posts_begin,
      .work = link_posts_work,
      .finish = trending_finish},
     {.method = "POST",
      .path = "/api/data/query-open",
      .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
      .begin = query_open_begin,
      .work = query_open_work,
      .finish = query_open_finish},
     {.method = "POST",
      .path = "/api/data/query-next",
      .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
      .begin = query_next_begin,
      .work = query_page_work,
      .finish = query_page_finish},
     {.method = "POST",
      .path = "/api/data/query-prev",
      .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
      .begin = query_prev_begin,
      .work = query_page_work,
      .finish = query_page_finish},
     {.method = "POST",
      .path = "/api/data/query-tail",
      .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
      .begin = query_tail_begin,
      .work = query_tail_work,
      .finish = query_tail_finish},
     {.method = "POST",
      .path = "/api/data/query-close",
      .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
      .begin = query_close_begin,
      .work = query_close_work,
      .finish = query_close_finish},
     {.method = "GET",
      .path = "/api/admin/handles",
-     .listeners = ON_SOCKET,
+     .listeners = ON_MAIN,
+     .scope = SCOPE_ADMIN,
      .begin = handles_begin,
      .work = handles_work,
      .finish = handles_finish},

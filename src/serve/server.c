@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/server.h"
 
+#include "serve/gate.h"
 #include "serve/listener.h"
 #include "serve/request.h"
 #include "serve/tail_hub.h"
@@ -8,6 +9,7 @@
 #include "sys/bell.h"
 #include "sys/listen_socket.h"
 #include "sys/thread.h"
+#include "sys/thread_queue.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -15,10 +17,15 @@
 #define READERS_DEFAULT     2
 #define WAITING_DEFAULT     256
 #define CONNECTIONS_DEFAULT 1024
+#define ADDRESS_DEFAULT     64
 #define IDLE_S_DEFAULT      30
+#define REQUEST_S_DEFAULT   10
 #define DRAIN_US_DEFAULT    INT64_C(5000000)
 #define QUERY_US_DEFAULT    INT64_C(250000)
-#define LAST_TURNS          16 /* what a stopping server may still send without waiting */
+#define PACKERS             1
+#define PACKING_MAX         64
+#define ROUTE_BODY_MAX      (16 << 20) /* what any route may allow itself */
+#define LAST_TURNS          16         /* what a stopping server may still send without waiting */
 
 struct server {
     struct server_options options;
@@ -28,7 +35,8 @@ struct server {
     struct listener *listeners[LISTENER_COUNT];
     unsigned ports[LISTENER_COUNT];
     struct reader_pool *readers;
-    struct loop_waker *done_waker, *stop_waker, *commit_waker;
+    struct loop_waker *done_waker, *stop_waker, *commit_waker, *tokens_waker;
+    struct queue *fresh_tokens; /* NULL: nobody is asked for a token */
     struct upkeep *upkeep;
     struct timer drain;
     size_t under_way; /* requests begun and not completed */
@@ -171,6 +179,8 @@ static void end_serving(struct server *server)
     runtime->ops->timer_disarm(runtime, &server->drain);
     reader_pool_stop(server->readers);
     finish_jobs(server);
+    worker_pool_free(server->service.packers);
+    server->service.packers = NULL;
     for (int i = 0; i < LAST_TURNS && server->under_way > 0; i++)
         run_listeners(server);
     close_listeners(server);
@@ -181,6 +191,7 @@ static void end_serving(struct server *server)
     loop_waker_free(server->done_waker);
     loop_waker_free(server->stop_waker);
     loop_waker_free(server->commit_waker);
+    loop_waker_free(server->tokens_waker);
 }
 
 /* ---- the beginning ---- */
@@ -206,7 +217,12 @@ static enum rc add_listener(struct server *server, enum listener_kind kind, int 
         .loop = server->loop,
         .service = &server->service,
         .connections_max = or_default(options->connections_max, CONNECTIONS_DEFAULT),
+        .address_connections_max =
+            kind == LISTENER_SOCKET || (local && !options->gate.limit_loopback)
+                ? 0
+                : or_default(options->address_connections_max, ADDRESS_DEFAULT),
         .idle_s_max = or_default(options->idle_s_max, IDLE_S_DEFAULT),
+        .request_s_max = or_default(options->request_s_max, REQUEST_S_DEFAULT),
         .dispatch = dispatch,
         .completed = completed,
         .arg = server,
@@ -217,15 +233,16 @@ static enum rc add_listener(struct server *server, enum listener_kind kind, int 
     return err_set(err, RC_REJECT, "the HTTP library does not start");
 }
 
-/* Whoever reaches the main address may read everything: no token is asked for there. */
-static enum rc check_reach(const char *address, struct err *err)
+/* Without tokens whoever reaches the main address may do everything there. */
+static enum rc check_reach(const struct server_options *options, struct err *err)
 {
-    if (address == NULL || !listen_socket_is_remote(address))
+    if (options->listen == NULL || options->gate.tokens_file != NULL ||
+        !listen_socket_is_remote(options->listen))
         return RC_OK;
     return err_set(err, RC_REJECT,
-                   "serve.listen is %s: only a loopback address is served, 127.0.0.1:8080 or "
-                   "[::1]:8080; put a proxy that asks for a password in front of it",
-                   address);
+                   "serve.listen is %s, which others can reach: without serve.tokens_file only a "
+                   "loopback address is served, 127.0.0.1:8080 or [::1]:8080",
+                   options->listen);
 }
 
 static enum rc listen_everywhere(struct server *server, struct err *err)
@@ -236,7 +253,7 @@ static enum rc listen_everywhere(struct server *server, struct err *err)
         [LISTENER_HEALTH] = options->health_listen,
         [LISTENER_SOCKET] = options->socket_path,
     };
-    enum rc rc = check_reach(options->listen, err);
+    enum rc rc = check_reach(options, err);
     for (size_t i = 0; i < LISTENER_COUNT && rc == RC_OK; i++) {
         int fd;
         if (addresses[i] == NULL)
@@ -252,10 +269,54 @@ static enum rc listen_everywhere(struct server *server, struct err *err)
 
 static void free_server(struct server *server)
 {
+    if (server->service.gate != NULL)
+        gate_free(server->service.gate);
+    if (server->fresh_tokens != NULL) {
+        free(queue_pop(server->fresh_tokens, 0));
+        queue_free(server->fresh_tokens);
+    }
     handles_free(server->service.handles);
     json_doc_free(server->service.doc);
     loop_free(server->loop);
     free(server);
+}
+
+/* ---- tokens ---- */
+
+static void take_fresh_tokens(void *arg)
+{
+    struct server *server = arg;
+    struct tokens *tokens = queue_pop(server->fresh_tokens, 0);
+    if (tokens != NULL)
+        gate_set_tokens(server->service.gate, tokens);
+}
+
+enum rc server_read_tokens(struct server *server, const char *path, struct err *err)
+{
+    struct tokens *tokens;
+    assert(server->fresh_tokens != NULL);
+    enum rc rc = tokens_read(path, &tokens, err);
+    if (rc != RC_OK)
+        return rc;
+    free(queue_pop(server->fresh_tokens, 0)); /* of a reload that these overtake */
+    rc = queue_push(server->fresh_tokens, tokens);
+    assert(rc == RC_OK);
+    loop_waker_wake(server->tokens_waker);
+    return rc;
+}
+
+static enum rc open_gate(struct server *server, struct err *err)
+{
+    const struct gate_options *options = &server->options.gate;
+    struct tokens *tokens = NULL;
+    if (options->tokens_file != NULL) {
+        enum rc rc = tokens_read(options->tokens_file, &tokens, err);
+        if (rc != RC_OK)
+            return rc;
+        server->fresh_tokens = queue_new(1);
+    }
+    server->service.gate = gate_new(options, tokens, server->service.runtime);
+    return RC_OK;
 }
 
 enum rc server_start(const struct server_options *options, struct server **out, struct err *err)
@@ -270,10 +331,12 @@ enum rc server_start(const struct server_options *options, struct server **out, 
         .options = &server->options,
         .runtime = runtime,
         .handles = handles_new(&options->handles, runtime->ops->random(runtime)),
-        .doc = json_doc_new(LISTENER_BODY_MAX, JSON_DEPTH_MAX),
+        .doc = json_doc_new(ROUTE_BODY_MAX, JSON_DEPTH_MAX),
     };
     server->drain = (struct timer){.fn = give_up_draining, .arg = server};
-    enum rc rc = listen_everywhere(server, err);
+    enum rc rc = open_gate(server, err);
+    if (rc == RC_OK)
+        rc = listen_everywhere(server, err);
     if (rc != RC_OK) {
         close_listeners(server);
         free_server(server);
@@ -282,6 +345,7 @@ enum rc server_start(const struct server_options *options, struct server **out, 
     upkeep_prepare(server->service.handles, options->store_url);
     server->done_waker = loop_waker_new(server->loop, finish_jobs, server);
     server->stop_waker = loop_waker_new(server->loop, begin_drain, server);
+    server->tokens_waker = loop_waker_new(server->loop, take_fresh_tokens, server);
     const struct reader_options readers = {
         .store_url = options->store_url,
         .threads = or_default(options->readers, READERS_DEFAULT),
@@ -294,6 +358,7 @@ enum rc server_start(const struct server_options *options, struct server **out, 
     server->commit_waker = loop_waker_new(server->loop, note_commit, server);
     if (options->bell != NULL)
         bell_listen(options->bell, pass_on_commit, server);
+    server->service.packers = worker_pool_new(server->loop, PACKERS, PACKING_MAX);
     server->thread = thread_start("serve", serve, server);
     *out = server;
     return RC_OK;

@@ -15,6 +15,7 @@
 #ifndef SERVE_SERVER_H
 #define SERVE_SERVER_H
 
+#include "config_lists.h"
 #include "query/handle.h"
 #include "serve/health.h"
 
@@ -27,17 +28,30 @@ struct route;
 struct status_live;
 struct server;
 
+/* Who may ask; all zero: everybody on loopback, as often as they like. */
+struct gate_options {
+    const char *tokens_file; /* NULL: nobody is asked for a token, and only loopback is served */
+    bool reads_need_token;   /* on loopback too */
+    struct config_list cors_origins;   /* of pages that may use the API from elsewhere */
+    unsigned address_rate, token_rate; /* requests a second; 0: no limit */
+    unsigned burst_s;                  /* so many seconds' worth may come at once; 0: 1 */
+    bool limit_loopback;               /* addresses of loopback count as any other */
+};
+
 struct server_options {
-    const char *listen;        /* "127.0.0.1:8080", loopback only; NULL: none. Port 0: a free one */
+    const char *listen;        /* "127.0.0.1:8080"; NULL: none. Port 0: a free one */
     const char *health_listen; /* "127.0.0.1:8081"; NULL: none */
     const char *socket_path;   /* the data directory's tidemark.sock; NULL: none */
     const char *store_url;
-    unsigned readers;         /* threads that read the store; 0: 2 */
-    unsigned waiting_max;     /* requests that wait for a reader; 0: 256 */
-    int64_t query_us_max;     /* a query of the store may take; 0: 250 ms */
-    unsigned connections_max; /* of each listener; 0: 1024 */
-    unsigned idle_s_max;      /* a silent connection is closed; 0: 30 */
-    int64_t drain_us_max;     /* 0: 5 s */
+    struct gate_options gate;
+    unsigned readers;                 /* threads that read the store; 0: 2 */
+    unsigned waiting_max;             /* requests that wait for a reader; 0: 256 */
+    int64_t query_us_max;             /* a query of the store may take; 0: 250 ms */
+    unsigned connections_max;         /* of each listener; 0: 1024 */
+    unsigned address_connections_max; /* of one address, loopback excepted; 0: 64 */
+    unsigned idle_s_max;              /* a silent connection is closed; 0: 30 */
+    unsigned request_s_max; /* headers must be there, and a body in six times that; 0: 10 */
+    int64_t drain_us_max;   /* 0: 5 s */
     struct handle_limits handles;
     health_fn *health; /* NULL: nothing is known, always healthy */
     /* Appends the numbers as Prometheus text; NULL: there are none. */
@@ -59,6 +73,9 @@ struct server_options {
 must_check enum rc server_start(const struct server_options *options, struct server **server,
                                 struct err *err);
 void server_stop(struct server *server);
+/* Has the tokens of that file in force soon; RC_REJECT: it is not good, and those in force stay.
+ * Only for a server that was started with tokens, and from one thread. */
+must_check enum rc server_read_tokens(struct server *server, const char *path, struct err *err);
 /* The port a listener really has; 0 when there is none. */
 unsigned server_port(const struct server *server, enum listener_kind kind);
 

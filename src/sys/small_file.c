@@ -12,6 +12,7 @@
 #define FILE_CHUNK  65536
 #define FILE_MODE   0644
 #define FOLDER_MODE 0755
+#define OPEN_MODES  (S_IWGRP | S_IRWXO)
 
 enum rc small_file_read(const char *path, size_t bytes_max, struct text *out, struct err *err)
 {
@@ -50,6 +51,17 @@ bool small_file_exists(const char *path)
 {
     struct stat about;
     return stat(path, &about) == 0;
+}
+
+enum rc small_file_check_guarded(const char *path, struct err *err)
+{
+    struct stat about;
+    if (stat(path, &about) != 0)
+        return err_set(err, RC_REJECT, "cannot look at %s: %s", path, strerror(errno));
+    if ((about.st_mode & OPEN_MODES) != 0)
+        return err_set(err, RC_REJECT, "%s is open to others (mode %03o): chmod 600 %s", path,
+                       (unsigned)about.st_mode & 0777, path);
+    return RC_OK;
 }
 
 enum rc small_file_make_folders(const char *path, struct err *err)

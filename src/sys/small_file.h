@@ -14,6 +14,8 @@
 must_check enum rc small_file_read(const char *path, size_t bytes_max, struct text *out,
                                    struct err *err);
 bool small_file_exists(const char *path);
+/* RC_REJECT: others than its owner may change the file, or others than its group may read it. */
+must_check enum rc small_file_check_guarded(const char *path, struct err *err);
 /* Makes the folders that `path` lies in. RC_REJECT: they cannot be had. */
 must_check enum rc small_file_make_folders(const char *path, struct err *err);
 /* Puts `content` there in one step: whoever reads sees all of the old file or all of the new one,

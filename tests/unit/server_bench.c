@@ -78,10 +78,87 @@ static enum rc work_patient(struct request *request, struct store *store, struct
     return RC_OK;
 }
 
+static void fill(struct request *request, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        text_append_char(&request->reply, (char)('a' + i * i % 7));
+}
+
+static void show_large(struct request *request)
+{
+    fill(request, BENCH_LARGE);
+    request_send(request, 200, "text/plain");
+}
+
+static void show_larger(struct request *request)
+{
+    fill(request, BENCH_LARGE);
+    show_large(request);
+}
+
+static void finish_slow_large(struct request *request)
+{
+    if (request->job.rc == RC_OK)
+        show_large(request);
+    else
+        request_fail(request);
+}
+
+static void show_file(struct request *request)
+{
+    static char file[BENCH_LARGE];
+    memset(file, 'f', sizeof file);
+    request_send_known(request, "text/plain", "\"file-1\"", bytes_make(file, sizeof file));
+}
+
+static void begin_large(struct request *request)
+{
+    struct json root;
+    struct json_writer writer;
+    if (!request_parse_body(request, &root))
+        return;
+    request_begin_json(request, &writer);
+    request_send_json(request, &writer);
+}
+
+#define SLOW(where, what)                                                                          \
+    {                                                                                              \
+        .method = "GET", .path = (where), .listeners = ON_MAIN, .scope = SCOPE_READ,               \
+        .begin = begin_slow, .work = (what), .finish = finish_slow                                 \
+    }
+
 static const struct route slow_routes[] = {
-    {"GET", "/slow", ON_MAIN, begin_slow, work_slow, finish_slow, false},
-    {"GET", "/endless", ON_MAIN, begin_slow, work_endless, finish_slow, false},
-    {"GET", "/patient", ON_MAIN, begin_slow, work_patient, finish_slow, false},
+    SLOW("/slow", work_slow),
+    SLOW("/endless", work_endless),
+    SLOW("/patient", work_patient),
+    {.method = "GET",
+     .path = "/slow-large",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
+     .begin = begin_slow,
+     .work = work_slow,
+     .finish = finish_slow_large},
+    {.method = "GET",
+     .path = "/large",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
+     .begin = show_large},
+    {.method = "GET",
+     .path = "/larger",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
+     .begin = show_larger},
+    {.method = "GET",
+     .path = "/file",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
+     .begin = show_file},
+    {.method = "POST",
+     .path = "/large",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_WRITE,
+     .begin = begin_large,
+     .body_max = 16 << 20},
 };
 
 static void make_store(struct bench *bench, unsigned posts)

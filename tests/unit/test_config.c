@@ -107,6 +107,8 @@ static void settings_beside_the_seeds_have_their_defaults(void **state)
     assert_string_equal(c->serve.listen, "127.0.0.1:8080");
     assert_string_equal(c->serve.health_listen, "127.0.0.1:8081");
     assert_string_equal(c->serve.tokens_file, "");
+    assert_true(c->serve.open_reads);
+    assert_int_equal(c->serve.cors_origins.count, 0);
     assert_int_equal(c->log.format, CONFIG_LOG_TEXT);
     assert_int_equal(c->log.level, CONFIG_LOG_INFO);
     assert_string_equal(c->log.file, "");
@@ -281,6 +283,9 @@ static void addresses_are_checked(void **state)
     expect("serve: {listen: 8080}\n",
            "t.yaml:1:17: serve.listen is \"8080\"; it must be an address "
            "and a port, like 127.0.0.1:8080\n");
+    expect("serve: {cors_origins: [\"https://a.example:8\", \"*\"]}\n",
+           "t.yaml:1:47: serve.cors_origins has the entry \"*\"; it must be an origin like "
+           "https://news.example:8443, without a path\n");
     expect("serve: {listen: \"[::]:8081\", health_listen: \"[::]:8081\"}\n",
            "t.yaml:1:45: serve.health_listen is the same address as serve.listen; leave it empty, "
            "/health is served there too\n");

@@ -3,6 +3,7 @@
  * What the server takes off the wire and what it refuses, byte by byte. */
 #include "server_bench.h"
 
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,7 +12,8 @@
 
 #include <cmocka.h>
 
-#define POST_OPEN "POST /api/data/query-open HTTP/1.1\r\nHost: localhost\r\n"
+#define OPEN      "/api/data/query-open"
+#define POST_OPEN "POST " OPEN " HTTP/1.1\r\nHost: localhost\r\n"
 
 /* A length that two readers could read in two ways ends the connection. */
 static void a_request_of_doubtful_length_is_refused_and_its_connection_closed(void **state)
@@ -65,14 +67,33 @@ static void a_long_header_is_refused(void **state)
     assert_int_equal(bench_get(bench, "/health"), 200);
 }
 
-static void send_body(struct bench *bench, size_t len, bool chunked)
+static void many_headers_are_refused(void **state)
+{
+    struct bench *bench = *state;
+    for (int extra = 63; extra <= 64; extra++) {
+        struct text request = {0};
+        text_append_string(&request, "GET /health HTTP/1.1\r\nHost: localhost\r\n");
+        for (int i = 0; i < extra; i++)
+            text_appendf(&request, "X-%d: y\r\n", i);
+        text_append_string(&request, "\r\n");
+        assert_int_equal(bench_say(bench, text_string(&request)), extra == 63 ? 200 : 431);
+        text_free(&request);
+    }
+    assert_true(bench_says(bench, "{\"success\":false,\"code\":\"HEADERS_TOO_LARGE\""));
+    assert_true(http_peer_ended(&bench->peer));
+}
+
+static void send_body(struct bench *bench, const char *path, size_t len, bool chunked)
 {
     char *body = memory_new(len + 1), head[128];
     memset(body, ' ', len);
+    memcpy(body, "{}", 2);
     snprintf(head, sizeof head,
              chunked ? "Transfer-Encoding: chunked\r\n\r\n%zx\r\n" : "Content-Length: %zu\r\n\r\n",
              len);
-    http_peer_say(&bench->peer, POST_OPEN);
+    http_peer_say(&bench->peer, "POST ");
+    http_peer_say(&bench->peer, path);
+    http_peer_say(&bench->peer, " HTTP/1.1\r\nHost: localhost\r\n");
     http_peer_say(&bench->peer, head);
     http_peer_send(&bench->peer, body, len);
     if (chunked)
@@ -86,10 +107,10 @@ static void a_body_over_one_mebibyte_is_too_large(void **state)
     struct bench *bench = *state;
     for (int chunked = 0; chunked < 2; chunked++) {
         bench_reconnect(bench);
-        send_body(bench, 1 << 20, chunked);
-        assert_int_equal(bench->answer.status, 400); /* it is read, and is no JSON */
+        send_body(bench, OPEN, 1 << 20, chunked);
+        assert_int_equal(bench->answer.status, 400); /* it is read, and names no collection */
         assert_true(bench_says(bench, "\"code\":\"BAD_REQUEST\""));
-        send_body(bench, (1 << 20) + 1, chunked);
+        send_body(bench, OPEN, (1 << 20) + 1, chunked);
         if (chunked || bench->answer.status != 0) {
             assert_int_equal(bench->answer.status, 413);
             assert_true(
@@ -97,9 +118,24 @@ static void a_body_over_one_mebibyte_is_too_large(void **state)
         }
     }
     bench_reconnect(bench);
-    send_body(bench, 16 << 20, true);
+    send_body(bench, OPEN, 16 << 20, true);
     assert_true(bench->answer.status == 0 || bench->answer.status == 413);
     assert_true(http_peer_ended(&bench->peer));
+}
+
+static void a_route_may_allow_larger_bodies(void **state)
+{
+    struct bench *bench = *state;
+    for (int chunked = 0; chunked < 2; chunked++) {
+        bench_reconnect(bench);
+        send_body(bench, "/large", 16 << 20, chunked);
+        assert_int_equal(bench->answer.status, 200);
+        send_body(bench, "/large", (16 << 20) + 1, chunked);
+        if (chunked || bench->answer.status != 0) {
+            assert_int_equal(bench->answer.status, 413);
+            assert_true(bench_says(bench, "16777216"));
+        }
+    }
 }
 
 static void a_connection_is_kept_for_many_requests(void **state)
@@ -192,6 +228,72 @@ static void a_silent_connection_is_closed(void **state)
     bench_reconnect(bench);
     http_peer_say(&bench->peer, "GET /health HTT");
     assert_true(http_peer_ended(&bench->peer));
+}
+
+/* Sends `word` again and again, a bit at a time, until the server has had enough of it. */
+static void drip(struct bench *bench, const char *word)
+{
+    struct pollfd heard = {.fd = bench->peer.fd, .events = POLLIN};
+    for (int i = 0; poll(&heard, 1, 20) == 0; i++) {
+        assert_true(i < 1000);
+        http_peer_send(&bench->peer, word, strlen(word));
+    }
+    assert_true(http_peer_ended(&bench->peer));
+}
+
+/* Never silent, and never done. */
+static void a_connection_that_drips_is_cut(void **state)
+{
+    struct bench *bench = *state;
+    bench->options.request_s_max = 1;
+    bench_restart(bench);
+    bench_reconnect(bench);
+    http_peer_say(&bench->peer, "GET /health HTTP/1.1\r\nX: ");
+    drip(bench, "y");
+    bench_reconnect(bench);
+    http_peer_say(&bench->peer, POST_OPEN "Transfer-Encoding: chunked\r\n\r\n");
+    drip(bench, "1\r\n \r\n");
+    bench->options.idle_s_max = 1;
+    bench_restart(bench);
+    bench_reconnect(bench);
+    assert_int_equal(bench_get(bench, "/health"), 200);
+    http_peer_say(&bench->peer, "GET /health HTTP/1.1\r\nX: ");
+    drip(bench, "y");
+    /* The time is the client's, not ours. */
+    bench_reconnect(bench);
+    http_peer_ask(&bench->peer, "/slow", NULL);
+    sem_wait(&bench->entered);
+    struct pollfd heard = {.fd = bench->peer.fd, .events = POLLIN};
+    assert_int_equal(poll(&heard, 1, 2500), 0);
+    sem_post(&bench->leave);
+    http_peer_read(&bench->peer, &bench->answer, false);
+    assert_int_equal(bench->answer.status, 200);
+}
+
+static void connections_of_one_address_are_bounded(void **state)
+{
+    struct bench *bench = *state;
+    struct http_peer peers[2], third;
+    struct http_answer answer = {0};
+    bench->options.gate.limit_loopback = true;
+    bench->options.address_connections_max = 2;
+    bench_restart(bench);
+    for (int i = 0; i < 2; i++) {
+        http_peer_connect(&peers[i], server_port(bench->server, LISTENER_MAIN));
+        http_peer_ask(&peers[i], "/health", NULL);
+        http_peer_read(&peers[i], &answer, false);
+        assert_int_equal(answer.status, 200);
+    }
+    http_peer_connect(&third, server_port(bench->server, LISTENER_MAIN));
+    assert_true(http_peer_ended(&third));
+    http_peer_close(&third);
+    http_peer_close(&peers[0]);
+    do
+        bench_reconnect(bench);
+    while (bench_get(bench, "/health") == 0);
+    assert_int_equal(bench->answer.status, 200);
+    http_peer_close(&peers[1]);
+    http_answer_free(&answer);
 }
 
 static void connections_are_bounded_and_come_back(void **state)
@@ -305,7 +407,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SERVER(a_request_of_doubtful_length_is_refused_and_its_connection_closed),
         SERVER(a_long_header_is_refused),
+        SERVER(many_headers_are_refused),
         SERVER(a_body_over_one_mebibyte_is_too_large),
+        SERVER(a_route_may_allow_larger_bodies),
         SERVER(a_connection_is_kept_for_many_requests),
         SERVER(pipelined_requests_are_answered_in_order),
         SERVER(a_slow_client_is_heard_and_keeps_nobody_waiting),
@@ -314,7 +418,9 @@ int main(void)
         SERVER(a_request_that_means_another_host_is_refused),
         SERVER(a_page_of_another_origin_may_read_but_not_post),
         SERVER(a_silent_connection_is_closed),
+        SERVER(a_connection_that_drips_is_cut),
         SERVER(connections_are_bounded_and_come_back),
+        SERVER(connections_of_one_address_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,14 +91,15 @@ export class Daemon {
     });
   }
 
-  /** The open handles, as an operator sees them. */
-  handles() {
+  /** The open handles of a session, as an operator sees them. */
+  handles(session) {
     const words = execFileSync(program, [
       'handles', '--json', '-c', join(this.folder, 'tidemark.yaml'),
       '--set', `store.url=sqlite:${this.folder}/tidemark.db`,
       '--set', `store.data_dir=${this.folder}`,
     ], { encoding: 'utf8' });
-    return JSON.parse(words);
+    // Of a session as much is shown as tells it from others, not what could be used.
+    return JSON.parse(words).filter((handle) => session.startsWith(handle.session));
   }
 
   async [Symbol.asyncDispose ?? 'dispose']() {

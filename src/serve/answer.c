@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/answer.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdio.h>
+
+static void put(struct MHD_Response *response, const char *name, const char *value)
+{
+    if (value != NULL)
+        MHD_add_response_header(response, name, value);
+}
+
+/* ---- made smaller ---- */
+
+static bool may_be_packed(const struct request *request)
+{
+    return request->status == 200 && request->reply.len >= CODING_BYTES_MIN &&
+           coding_helps(request->content_type);
+}
+
+static void pack(struct worker_job *job, unsigned thread)
+{
+    struct request *request = (struct request *)((char *)job - offsetof(struct request, packing));
+    struct text packed = {0};
+    (void)thread;
+    if (!coding_apply(request->coding, text_bytes(&request->reply), &packed)) {
+        request->coding = CODING_NONE;
+        text_free(&packed);
+        return;
+    }
+    text_free(&request->reply);
+    request->reply = packed;
+}
+
+bool answer_pack(struct request *request, worker_done_fn *done)
+{
+    struct worker_pool *packers = request->service->packers;
+    if (packers == NULL || request->packing.run != NULL || !may_be_packed(request))
+        return false;
+    request->packing = (struct worker_job){.run = pack, .done = done};
+    request->varies = true;
+    request->coding = coding_choose(request_header(request, "Accept-Encoding"));
+    if (request->coding != CODING_NONE && worker_submit(packers, &request->packing) == RC_OK)
+        return true;
+    request->coding = CODING_NONE;
+    return false;
+}
+
+/* ---- headers ---- */
+
+/* A coded answer is not the same bytes, only the same thing. */
+static void put_tag(struct MHD_Response *response, const struct request *request)
+{
+    char weak[80];
+    if (request->etag == NULL)
+        return;
+    snprintf(weak, sizeof weak, "W/%s", request->etag);
+    put(response, "ETag", request->coding == CODING_NONE ? request->etag : weak);
+}
+
+static void put_retry(struct MHD_Response *response, const struct request *request)
+{
+    char seconds[16];
+    unsigned wait_s = request->retry_after_s == 0 ? 1 : request->retry_after_s;
+    if (request->status != 503 && request->status != 429)
+        return;
+    snprintf(seconds, sizeof seconds, "%u", wait_s);
+    put(response, "Retry-After", seconds);
+}
+
+static void put_cors(struct MHD_Response *response, const struct request *request)
+{
+    if (request->cors)
+        put(response, "Vary", "Origin");
+    if (request->cors_origin == NULL)
+        return;
+    put(response, "Access-Control-Allow-Origin", request->cors_origin);
+    put(response, "Access-Control-Expose-Headers", "Retry-After");
+    if (!request->preflight)
+        return;
+    put(response, "Access-Control-Allow-Methods", "GET, HEAD, POST");
+    put(response, "Access-Control-Allow-Headers", "Authorization, Content-Type, Tidemark-Session");
+    put(response, "Access-Control-Max-Age", "600");
+}
+
+enum MHD_Result answer_send(struct request *request)
+{
+    struct text *reply = &request->reply;
+    assert(request->answered && request->status != 0);
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(reply->len, reply->data, MHD_RESPMEM_MUST_FREE);
+    if (response == NULL)
+        return MHD_NO;
+    *reply = (struct text){0};
+    put(response, "Content-Type", request->content_type);
+    put(response, "Cache-Control", request->etag == NULL ? "no-store" : "no-cache");
+    put_tag(response, request);
+    if (request->varies)
+        put(response, "Vary", "Accept-Encoding");
+    if (request->coding != CODING_NONE)
+        put(response, "Content-Encoding", coding_name(request->coding));
+    put(response, "X-Content-Type-Options", "nosniff");
+    put(response, "Allow", request->allow);
+    put(response, "Content-Security-Policy", request->policy);
+    put(response, "WWW-Authenticate", request->challenge);
+    put_retry(response, request);
+    put_cors(response, request);
+    if (request->close || request->service->draining)
+        put(response, "Connection", "close");
+    enum MHD_Result result =
+        MHD_queue_response(request->connection, (unsigned)request->status, response);
+    MHD_destroy_response(response);
+    return result;
+}

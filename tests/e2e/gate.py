@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is let in: tokens as an operator makes, gives out and takes back.
+
+  gate.py TIDEMARK TIDEMARK_SIM"""
+
+import hashlib
+import http.client
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path += [os.path.join(HERE, "..", "support"), HERE]
+
+from daemon_client import Daemon, Home, WAIT_S, wait_until  # noqa: E402
+
+OPEN_POSTS = {"collection": "posts"}
+
+
+class Gate(unittest.TestCase):
+    program = None
+
+    def tell(self, *words, code=0):
+        result = subprocess.run([self.program, *words], stdin=subprocess.DEVNULL,
+                                capture_output=True, text=True, timeout=WAIT_S, check=False)
+        self.assertEqual(result.returncode, code, (words, result.stdout, result.stderr))
+        return result.stdout, result.stderr
+
+    def make_token(self, name, scopes):
+        """(the line, the token)"""
+        line, token = self.tell("token", name, scopes)
+        return line, token.strip()
+
+    @staticmethod
+    def write(home, *lines):
+        path = os.path.join(home.folder, "tokens")
+        with open(path, "w", encoding="utf-8",
+                  opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.writelines(lines)
+        return path
+
+    @staticmethod
+    def ask(port, method, path, token=None, body=None):
+        """(the status, the answer) over TCP."""
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=WAIT_S)
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        connection.request(method, path, None if body is None else json.dumps(body), headers)
+        answer = connection.getresponse()
+        words = answer.read()
+        connection.close()
+        return answer.status, json.loads(words)
+
+    @staticmethod
+    def port_of(daemon):
+        daemon.wait_for(lambda health: True, "an answer")
+        return int(re.search(r" port=(\d+)", daemon.words()).group(1))
+
+    def test_a_fresh_token_is_known_by_its_line_alone(self):
+        line, token = self.make_token("alice", "read,write")
+        self.assertNotEqual(line, self.make_token("alice", "read,write")[0])
+        self.assertRegex(token, r"^tmk_[0-9a-f]{64}$")
+        self.assertEqual(line, f"alice read,write {hashlib.sha256(token.encode()).hexdigest()}\n")
+        for words in ((), ("alice",), ("al ice", "read"), ("alice", "all"), ("a", "read", "b")):
+            self.tell("token", *words, code=2)
+        with Home("sqlite") as home:
+            given = ("config", "check", "-c", "/dev/null", "--set",
+                     f"serve.tokens_file={self.write(home, line)}")
+            self.tell(*given)
+            path = self.write(home, line, "# and one more\n", "bob all 00\n")
+            self.assertIn(f"{path}:3: ", self.tell(*given, code=1)[1])
+            self.assertIn("cannot", self.tell(*given[:-1], "serve.tokens_file=/nowhere",
+                                              code=1)[1])
+
+    def test_tokens_are_taken_back_by_a_signal(self):
+        line, token = self.make_token("alice", "read,admin")
+        other_line, other = self.make_token("bob", "read")
+        with Home("sqlite") as home:
+            path = self.write(home, line)
+            with Daemon(self.program, home, (f"serve.tokens_file={path}",
+                                             "serve.open_reads=false")) as daemon:
+                port = self.port_of(daemon)
+                self.assertEqual(self.ask(port, "GET", "/api/status")[0], 401)
+                self.assertEqual(self.ask(port, "GET", "/api/status", token)[0], 200)
+                self.assertEqual(self.ask(port, "POST", "/api/admin/verify", token, {})[0], 200)
+                self.assertEqual(self.ask(port, "GET", "/api/status", other)[0], 401)
+                self.write(home, other_line)
+                daemon.reload()
+                wait_until(lambda: self.ask(port, "GET", "/api/status", other)[0] == 200,
+                           "the fresh token")
+                self.assertEqual(self.ask(port, "GET", "/api/status", token)[0], 401)
+                self.assertEqual(self.ask(port, "POST", "/api/admin/verify", other, {})[0], 403)
+                self.write(home, other_line, "nonsense\n")
+                daemon.reload()
+                wait_until(lambda: f"{path}:2: " in daemon.words(), "the bad line's name")
+                self.assertEqual(self.ask(port, "GET", "/api/status", other)[0], 200)
+                daemon.stop()
+                self.assertNotIn(token, daemon.words())
+                self.assertNotIn(other, daemon.words())
+
+    def test_without_tokens_nobody_else_is_served(self):
+        with Home("sqlite") as home:
+            with Daemon(self.program, home, ("serve.listen=0.0.0.0:0",)) as daemon:
+                self.assertNotEqual(daemon.process.wait(WAIT_S), 0)
+                self.assertIn("without serve.tokens_file only a loopback address is served",
+                              daemon.words())
+            with Daemon(self.program, home) as daemon:
+                port = self.port_of(daemon)
+                self.assertEqual(self.ask(port, "POST", "/api/data/query-open",
+                                          body=OPEN_POSTS)[0], 200)
+                status, answer = self.ask(port, "POST", "/api/admin/verify", body={})
+                self.assertEqual((status, answer["code"]), (401, "UNAUTHORIZED"))
+                self.assertEqual(daemon.ask("POST", "/api/admin/verify", {})[0], 200)
+                daemon.stop()
+
+
+if __name__ == "__main__":
+    Gate.program = sys.argv[1]
+    unittest.main(argv=sys.argv[:1], verbosity=2)
