@@ -84,10 +84,36 @@ static void put_cors(struct MHD_Response *response, const struct request *reques
     put(response, "Access-Control-Max-Age", "600");
 }
 
+/* ---- the end of HTTP ---- */
+
+static void hand_over(void *arg, struct MHD_Connection *connection, void *state, const char *early,
+                      size_t early_len, MHD_socket fd, struct MHD_UpgradeResponseHandle *upgraded)
+{
+    struct request *request = arg;
+    (void)connection, (void)state;
+    request->upgrade(request, fd, upgraded, bytes_make(early, early_len));
+}
+
+static enum MHD_Result send_upgrade(struct request *request)
+{
+    struct MHD_Response *response = MHD_create_response_for_upgrade(hand_over, request);
+    if (response == NULL)
+        return MHD_NO;
+    put(response, "Upgrade", "websocket");
+    put(response, "Sec-WebSocket-Accept", request->accept);
+    enum MHD_Result result = MHD_queue_response(request->connection, 101, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* ---- all of it ---- */
+
 enum MHD_Result answer_send(struct request *request)
 {
     struct text *reply = &request->reply;
     assert(request->answered && request->status != 0);
+    if (request->upgrade != NULL)
+        return send_upgrade(request);
     struct MHD_Response *response =
         MHD_create_response_from_buffer(reply->len, reply->data, MHD_RESPMEM_MUST_FREE);
     if (response == NULL)

@@ -20,8 +20,12 @@
 #include "store/reader_pool.h"
 #include "sys/runtime.h"
 #include "sys/worker.h"
+#include "sys/ws_upgrade.h"
 
 struct gate;
+
+struct MHD_UpgradeResponseHandle;
+struct request;
 
 /* What routes may use of the server. */
 struct service {
@@ -31,12 +35,16 @@ struct service {
     struct worker_pool *packers; /* make large answers smaller; NULL: none do */
     struct handles *handles;
     struct tail_hub *tails;
+    struct ws_sessions *websockets;
+    /* A request that is whole is answered, or is so later; it is to be freed. */
+    void (*dispatch)(void *server, struct request *request);
+    void (*completed)(void *server, struct request *request);
+    void *server;         /* for both */
     struct json_doc *doc; /* for request bodies; its values last until the next parse */
     size_t body_bytes;    /* of all requests */
     bool draining;
 };
 
-struct request;
 struct listener;
 struct MHD_Connection;
 
@@ -91,6 +99,10 @@ struct request {
     bool varies;        /* with what the client accepts */
     struct text reply;
     struct worker_job packing;
+    /* With 101: takes the connection over; `early` came behind the request. NULL: stays HTTP. */
+    void (*upgrade)(struct request *request, int fd, struct MHD_UpgradeResponseHandle *upgraded,
+                    struct bytes early);
+    char accept[WS_UPGRADE_KEY_SIZE]; /* the answer to a websocket's key */
 };
 
 /* The value of a header, or NULL. */
@@ -108,6 +120,8 @@ void request_send_known(struct request *request, const char *content_type, const
 void request_refuse(struct request *request, enum refusal_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void request_refuse_with(struct request *request, const struct refusal *refusal);
+/* Appends what a refused request is answered. */
+void request_print_refusal(const struct refusal *refusal, struct text *out);
 /* Answers for a `work` that did not end with RC_OK; what the store said goes to the log. */
 void request_fail(struct request *request);
 /* Parses the body, which must be a JSON object; false: the request is answered. */

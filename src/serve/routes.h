@@ -28,6 +28,9 @@ void query_tail_begin(struct request *request);
 enum rc query_tail_work(struct request *request, struct store *store, struct err *err);
 void query_tail_finish(struct request *request);
 
+/* A connection that is a websocket from now on. */
+void ws_begin(struct request *request);
+
 /* What is shared. */
 void trending_begin(struct request *request);
 enum rc trending_work(struct request *request, struct store *store, struct err *err);

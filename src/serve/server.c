@@ -6,6 +6,7 @@
 #include "serve/request.h"
 #include "serve/tail_hub.h"
 #include "serve/upkeep.h"
+#include "serve/ws_session.h"
 #include "sys/bell.h"
 #include "sys/listen_socket.h"
 #include "sys/thread.h"
@@ -148,6 +149,7 @@ static void begin_drain(void *arg)
     int64_t drain_us = server->options.drain_us_max;
     server->service.draining = true;
     tail_hub_stop(server->service.tails);
+    ws_sessions_drain(server->service.websockets);
     runtime->ops->timer_arm(runtime, &server->drain, drain_us == 0 ? DRAIN_US_DEFAULT : drain_us);
     stop_when_drained(server);
 }
@@ -181,12 +183,14 @@ static void end_serving(struct server *server)
     finish_jobs(server);
     worker_pool_free(server->service.packers);
     server->service.packers = NULL;
+    ws_sessions_abort(server->service.websockets);
     for (int i = 0; i < LAST_TURNS && server->under_way > 0; i++)
         run_listeners(server);
     close_listeners(server);
     assert(server->under_way == 0);
     upkeep_free(server->upkeep);
     tail_hub_free(server->service.tails);
+    ws_sessions_free(server->service.websockets);
     reader_pool_free(server->readers);
     loop_waker_free(server->done_waker);
     loop_waker_free(server->stop_waker);
@@ -330,6 +334,9 @@ enum rc server_start(const struct server_options *options, struct server **out, 
     server->service = (struct service){
         .options = &server->options,
         .runtime = runtime,
+        .dispatch = dispatch,
+        .completed = completed,
+        .server = server,
         .handles = handles_new(&options->handles, runtime->ops->random(runtime)),
         .doc = json_doc_new(ROUTE_BODY_MAX, JSON_DEPTH_MAX),
     };
@@ -355,6 +362,7 @@ enum rc server_start(const struct server_options *options, struct server **out, 
     };
     server->readers = reader_pool_start(&readers, pass_on_done, server);
     server->service.tails = tail_hub_new(runtime, server->readers);
+    server->service.websockets = ws_sessions_new(server->loop);
     server->commit_waker = loop_waker_new(server->loop, note_commit, server);
     if (options->bell != NULL)
         bell_listen(options->bell, pass_on_commit, server);
