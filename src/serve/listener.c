@@ -285,6 +285,15 @@ void listener_resume(struct request *request)
         go_on(request);
 }
 
+void listener_wake(struct request *request)
+{
+    if (!request->dry)
+        return;
+    request->dry = false;
+    MHD_resume_connection(request->connection);
+    listener_run(request->listener);
+}
+
 static struct visit_limits limits_of(const struct listener_options *options)
 {
     int64_t headers_us = (int64_t)options->request_s_max * 1000000;

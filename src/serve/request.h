@@ -22,6 +22,8 @@
 #include "sys/worker.h"
 #include "sys/ws_upgrade.h"
 
+#include <sys/types.h>
+
 struct gate;
 
 struct MHD_UpgradeResponseHandle;
@@ -99,6 +101,10 @@ struct request {
     bool varies;        /* with what the client accepts */
     struct text reply;
     struct worker_job packing;
+    /* The answer is a stream: writes up to `size` bytes of it; 0: there are none now, and
+     * listener_wake() says when; -1: it has ended. NULL: the reply is all there is. */
+    ssize_t (*give)(struct request *request, char *to, size_t size);
+    bool dry; /* waits for more of the stream */
     /* With 101: takes the connection over; `early` came behind the request. NULL: stays HTTP. */
     void (*upgrade)(struct request *request, int fd, struct MHD_UpgradeResponseHandle *upgraded,
                     struct bytes early);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <cmocka.h>
 
@@ -192,6 +193,71 @@ static void questions_that_make_no_sense_are_refused(void **state)
     assert_true(bench_says(bench, "follows cannot be followed"));
 }
 
+/* Reads from a stream until these words came. */
+static void read_until(struct http_peer *peer, const char *words)
+{
+    char buffer[4096];
+    while (peer->in.len == 0 || memmem(peer->in.data, peer->in.len, words, strlen(words)) == NULL) {
+        ssize_t got = recv(peer->fd, buffer, sizeof buffer, 0);
+        if (got <= 0)
+            fail_msg("no %s in %.300s", words, text_string(&peer->in));
+        text_append(&peer->in, buffer, (size_t)got);
+    }
+}
+
+static void ask_events(struct bench *bench, struct http_peer *peer, const char *handle,
+                       const char *headers)
+{
+    char request[512];
+    http_peer_connect(peer, server_port(bench->server, LISTENER_MAIN));
+    snprintf(request, sizeof request,
+             "GET /api/events?queryHandle=%s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", handle,
+             headers);
+    http_peer_say(peer, request);
+}
+
+static void changes_come_as_events_and_go_on_where_they_ended(void **state)
+{
+    struct bench *bench = *state;
+    struct http_peer stream;
+    char handle[37];
+    bench_open_query(bench, "{\"collection\":\"posts\"}", handle);
+    ask_events(bench, &stream, handle, "");
+    read_until(&stream, "Content-Type: text/event-stream\r\n");
+    read_until(&stream, "retry: 1000\n\n");
+    add_post(bench, 393);
+    read_until(&stream, "id: 2\ndata: {\"changes\":[{\"op\":\"enter\",\"seq\":2,\"item\":{\"id\":"
+                        "\"393\"");
+    read_until(&stream, "}}],\"seq\":2}\n\n");
+    add_post(bench, 394);
+    read_until(&stream, "\"item\":{\"id\":\"394\"");
+    http_peer_close(&stream);
+    add_post(bench, 395);
+    ask_events(bench, &stream, handle, "Last-Event-ID: 3\r\n");
+    read_until(&stream, "id: 4\ndata: {\"changes\":[{\"op\":\"enter\",\"seq\":4,");
+    assert_null(strstr(text_string(&stream.in), "\"393\""));
+    server_stop(bench->server);
+    bench->server = NULL;
+    read_until(&stream, "event: refused\ndata: {\"success\":false,\"code\":\"SHUTTING_DOWN\"");
+    read_until(&stream, "\r\n0\r\n\r\n");
+    http_peer_close(&stream);
+}
+
+static void a_stream_that_cannot_begin_is_refused(void **state)
+{
+    struct bench *bench = *state;
+    char handle[37], path[128];
+    bench_open_query(bench, "{\"collection\":\"posts\"}", handle);
+    snprintf(path, sizeof path, "/api/events?queryHandle=%s&since=99", handle);
+    assert_int_equal(bench_get(bench, path), 410);
+    assert_true(bench_says(bench, "\"code\":\"GAP\""));
+    snprintf(path, sizeof path, "/api/events?queryHandle=%s&since=x", handle);
+    assert_int_equal(bench_get(bench, path), 400);
+    snprintf(path, sizeof path, "/api/events?queryHandle=%s&session=%032d", handle, 7);
+    assert_int_equal(bench_get(bench, path), 403);
+    assert_int_equal(bench_get(bench, "/api/events"), 404);
+}
+
 static void a_stopping_server_answers_who_waits(void **state)
 {
     struct bench *bench = *state;
@@ -219,6 +285,8 @@ int main(void)
         WITH_SERVER(pages_are_read_while_a_tail_waits),
         WITH_SERVER(what_is_forgotten_is_a_gap),
         WITH_SERVER(questions_that_make_no_sense_are_refused),
+        WITH_SERVER(changes_come_as_events_and_go_on_where_they_ended),
+        WITH_SERVER(a_stream_that_cannot_begin_is_refused),
         WITH_SERVER(a_stopping_server_answers_who_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

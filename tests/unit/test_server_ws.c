@@ -63,8 +63,10 @@ static const char *ask(const char *command)
 
 static void assert_says(const char *message, const char *words)
 {
-    if (strstr(message, words) == NULL)
-        fail_msg("no %s in %.300s", words, message);
+    const char *found = strstr(message, words);
+    if (found == NULL)
+        print_error("no %s in %s\n", words, message);
+    assert_non_null(found);
 }
 
 static void open_posts(char handle[37])
