@@ -23,16 +23,26 @@ const struct asset *asset_find(const char *name)
 
 static void send_asset(struct request *request, const struct asset *asset)
 {
-    text_append(&request->reply, (const char *)asset->data, asset->len);
     request->policy = PAGE_POLICY;
-    request_send(request, 200, asset->content_type);
+    request_send_known(request, asset->content_type, asset->etag,
+                       bytes_make(asset->data, asset->len));
+}
+
+static void send_asset_named(struct request *request, const char *name)
+{
+    const struct asset *asset = asset_find(name);
+    assert(asset != NULL);
+    send_asset(request, asset);
 }
 
 void home_begin(struct request *request)
 {
-    const struct asset *page = asset_find("index.html");
-    assert(page != NULL);
-    send_asset(request, page);
+    send_asset_named(request, "index.html");
+}
+
+void openapi_begin(struct request *request)
+{
+    send_asset_named(request, "openapi.json");
 }
 
 void asset_begin(struct request *request)

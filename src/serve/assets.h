@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * assets.h - the files of the page, part of the program.
+ * assets.h - the files of the page and the description of the API, part of the program.
  *
  * They are put into it when it is built, so what is served fits what serves it. A name is the whole
  * address: there are no folders, and nothing is read from a disk.
@@ -27,8 +27,10 @@ extern const size_t asset_count;
 /* NULL: there is none of this name. */
 const struct asset *asset_find(const char *name);
 
-/* The page itself; a file of it, by the part of the path that its route leaves open. */
+/* The page itself; the description of the API; a file of them, by the part of the path that its
+ * route leaves open. */
 void home_begin(struct request *request);
+void openapi_begin(struct request *request);
 void asset_begin(struct request *request);
 
 #endif

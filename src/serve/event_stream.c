@@ -204,6 +204,7 @@ void events_finish(struct request *request)
         tail_question_take(&stream->question, tail_hub_marks(request->service->tails),
                            &stream->follower.tail);
         stream->told_seq = stream->follower.tail.seq;
+        request->parked = true;
         tail_hub_follow(request->service->tails, &stream->follower, true);
     }
 }

@@ -15,8 +15,9 @@
 #include <string.h>
 #include <strings.h>
 
-#define BODY_TIMES 6  /* as long as the headers may take */
-#define TURNS_MAX  64 /* of the library in one turn of the loop */
+#define BODY_TIMES   6  /* as long as the headers may take */
+#define TURNS_MAX    64 /* of the library in one turn of the loop */
+#define BODY_DROPPED 2  /* times what is allowed is read, so that the client hears why not */
 
 struct listener {
     struct listener_options options;
@@ -132,7 +133,7 @@ static struct request *begin_request(struct listener *listener, struct MHD_Conne
         route_choose(request, method, path);
     if (!request->answered)
         gate_pass(request);
-    if (!request->answered && request->body_announced > body_max(request))
+    if (!request->answered && request->body_announced > BODY_DROPPED * body_max(request))
         refuse_body(request);
     return request;
 }
@@ -142,7 +143,7 @@ static enum MHD_Result take_body(struct request *request, const char *data, size
 {
     struct service *service = request->service;
     request->body_seen += *size;
-    if (request->body_seen > 2 * body_max(request))
+    if (request->body_seen > BODY_DROPPED * body_max(request))
         return MHD_NO;
     if (service->body_bytes + *size > LISTENER_BODIES_MAX)
         request->body_unkept = true;

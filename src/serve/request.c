@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/request.h"
 
+#include "serve/listener.h"
 #include "sys/log.h"
 
 #include <microhttpd.h>
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,6 +35,7 @@ int request_status_of(enum refusal_code code)
         return 429;
     case REFUSAL_HEADERS_TOO_LARGE:
         return 431;
+    case REFUSAL_BEHIND:
     case REFUSAL_BUSY:
     case REFUSAL_DEADLINE:
     case REFUSAL_SHUTTING_DOWN:
@@ -116,6 +119,8 @@ void request_print_refusal(const struct refusal *refusal, struct text *out)
     json_put_cstring(&writer, refusal_name(refusal->code));
     json_key(&writer, "error");
     json_put_cstring(&writer, refusal->err.text);
+    json_key(&writer, "hint");
+    json_put_cstring(&writer, refusal_hint(refusal->code));
     json_end_object(&writer);
     text_append_char(out, '\n');
 }
@@ -132,6 +137,7 @@ void request_refuse(struct request *request, enum refusal_code code, const char 
 
 void request_refuse_with(struct request *request, const struct refusal *refusal)
 {
+    request->service->refusals[refusal->code]++;
     text_clear(&request->reply);
     request_print_refusal(refusal, &request->reply);
     request_send(request, request_status_of(refusal->code), "application/json");
@@ -163,11 +169,87 @@ void request_fail(struct request *request)
         request_refuse(request, REFUSAL_INTERNAL, "the store refused to read: see the log");
 }
 
+void request_read(struct request *request)
+{
+    struct service *service = request->service;
+    assert(request->route->work != NULL);
+    request->job.rc = RC_AGAIN;
+    if (service->waiting < service->waiting_max &&
+        reader_pool_submit(service->readers, &request->job) == RC_OK) {
+        service->waiting++;
+        return;
+    }
+    request->route->finish(request);
+    if (request->answered)
+        request_resume(request);
+}
+
+void request_resume(struct request *request)
+{
+    assert(request->answered);
+    if (request->waiting)
+        request->resume(request);
+}
+
 bool request_parse_body(struct request *request, struct json *root)
+{
+    return request_parse_body_with(request, request->service->doc, root);
+}
+
+bool request_find_collection(struct request *request, struct json root,
+                             const struct collection **collection)
+{
+    struct bytes name;
+    if (!json_string(json_get(root, "collection"), &name)) {
+        refusal_set(&request->refusal, REFUSAL_BAD_REQUEST, "collection is missing: its name");
+        return false;
+    }
+    *collection = collections_find(request->service->options->collections, name);
+    if (*collection == NULL)
+        refusal_set(&request->refusal, REFUSAL_UNKNOWN_COLLECTION,
+                    "there is no collection \"%.*s\"", (int)(name.len > 128 ? 128 : name.len),
+                    name.data);
+    return *collection != NULL;
+}
+
+bool request_take_id(struct request *request, struct json root, struct bytes *id)
+{
+    if (json_string(json_get(root, "id"), id) && id->len > 0)
+        return true;
+    refusal_set(&request->refusal, REFUSAL_BAD_REQUEST, "id is missing: a string");
+    return false;
+}
+
+bool request_take_min_seq(struct request *request, struct json root, int64_t *min_seq)
+{
+    struct json value = json_get(root, "minSeq");
+    enum json_type type = json_type(value);
+    *min_seq = 0;
+    if (type == JSON_ABSENT || type == JSON_NULL || (json_i64(value, min_seq) && *min_seq >= 0))
+        return true;
+    refusal_set(&request->refusal, REFUSAL_BAD_REQUEST, "minSeq is a whole number from 0 on");
+    return false;
+}
+
+enum rc request_check_seq(struct request *request, int64_t min_seq, struct store *store,
+                          struct err *err)
+{
+    int64_t seq = 0;
+    if (min_seq == 0)
+        return RC_OK;
+    enum rc rc = store_query_int(store, "SELECT commit_seq FROM engine WHERE id = 1", 0, &seq, err);
+    if (rc != RC_OK || seq >= min_seq)
+        return rc;
+    return refusal_set(&request->refusal, REFUSAL_BEHIND,
+                       "the store is at seq %" PRId64 ", and minSeq is %" PRId64 ": try again", seq,
+                       min_seq);
+}
+
+bool request_parse_body_with(struct request *request, struct json_doc *doc, struct json *root)
 {
     struct err err;
     struct bytes body = bytes_make(text_string(&request->body), request->body.len);
-    if (json_parse_copy(request->service->doc, body, root, &err) != RC_OK) {
+    if (json_parse_copy(doc, body, root, &err) != RC_OK) {
         request_refuse(request, REFUSAL_BAD_REQUEST, "the body is not JSON: %s", err.text);
         return false;
     }
@@ -176,10 +258,4 @@ bool request_parse_body(struct request *request, struct json *root)
         return false;
     }
     return true;
-}
-
-void request_resume(struct request *request)
-{
-    assert(request->answered);
-    request->resume(request);
 }

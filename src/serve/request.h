@@ -3,9 +3,10 @@
  * request.h - one HTTP request on its way through the server, and the routes it may take.
  *
  * A route's `begin` runs on the serving loop and either answers or leaves it to `work`, which runs
- * on a reader's thread with a store; then `finish`, on the loop again, answers, or sees to it that
- * somebody does so later and calls request_resume(). While `work` runs nobody else touches the
- * request. Every one is answered exactly once; a failure is always {success:false, code, error}.
+ * on a reader's thread with a store; then `finish`, on the loop again, must answer. While `work`
+ * runs nobody else touches the request. One that is parked waits for something else; whoever it
+ * waits for goes on with it. Every request is answered exactly once; a failure is always
+ * {success:false, code, error, hint}.
  *
  * Owner: the listener it came through.  Thread: the serving loop, but for `work`. */
 #ifndef SERVE_REQUEST_H
@@ -16,7 +17,7 @@
 #include "query/collections.h"
 #include "query/handle.h"
 #include "serve/coding.h"
-#include "serve/server.h"
+#include "serve/service.h"
 #include "store/reader_pool.h"
 #include "sys/runtime.h"
 #include "sys/worker.h"
@@ -24,29 +25,7 @@
 
 #include <sys/types.h>
 
-struct gate;
-
 struct MHD_UpgradeResponseHandle;
-struct request;
-
-/* What routes may use of the server. */
-struct service {
-    const struct server_options *options;
-    struct runtime *runtime;
-    struct gate *gate;
-    struct worker_pool *packers; /* make large answers smaller; NULL: none do */
-    struct handles *handles;
-    struct tail_hub *tails;
-    struct ws_sessions *websockets;
-    /* A request that is whole is answered, or is so later; it is to be freed. */
-    void (*dispatch)(void *server, struct request *request);
-    void (*completed)(void *server, struct request *request);
-    void *server;         /* for both */
-    struct json_doc *doc; /* for request bodies; its values last until the next parse */
-    size_t body_bytes;    /* of all requests */
-    bool draining;
-};
-
 struct listener;
 struct MHD_Connection;
 
@@ -88,7 +67,7 @@ struct request {
     void (*free_data)(void *data);
     route_fn *resume; /* of whom it came through: it was answered after a while */
 
-    bool answered, begun, dispatched, waiting;
+    bool answered, begun, dispatched, waiting, parked;
     int status; /* 0: not answered */
     bool close; /* the connection ends after it */
     const char *content_type, *allow, *policy, *challenge;
@@ -122,7 +101,7 @@ void request_send(struct request *request, int status, const char *content_type)
  * is told so. Both outlive the request. */
 void request_send_known(struct request *request, const char *content_type, const char *etag,
                         struct bytes content);
-/* Answers {success:false, code, error} with the code's HTTP status. */
+/* Answers {success:false, code, error, hint} with the code's HTTP status. */
 void request_refuse(struct request *request, enum refusal_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void request_refuse_with(struct request *request, const struct refusal *refusal);
@@ -130,10 +109,24 @@ void request_refuse_with(struct request *request, const struct refusal *refusal)
 void request_print_refusal(const struct refusal *refusal, struct text *out);
 /* Answers for a `work` that did not end with RC_OK; what the store said goes to the log. */
 void request_fail(struct request *request);
-/* Parses the body, which must be a JSON object; false: the request is answered. */
-must_check bool request_parse_body(struct request *request, struct json *root);
-/* It was answered when nobody waited for that any more. */
+/* Has `work` and then `finish` done for a request that was parked. */
+void request_read(struct request *request);
+/* One that was parked has been answered. */
 void request_resume(struct request *request);
+/* Parses the body, which must be a JSON object; false: the request is answered. With a document of
+ * the caller's own the values last as long as that. */
+must_check bool request_parse_body(struct request *request, struct json *root);
+must_check bool request_parse_body_with(struct request *request, struct json_doc *doc,
+                                        struct json *root);
+/* `collection` and `id` of a request; false: see its refusal. */
+must_check bool request_find_collection(struct request *request, struct json root,
+                                        const struct collection **collection);
+must_check bool request_take_id(struct request *request, struct json root, struct bytes *id);
+/* What `minSeq` says; 0 when it is left out. */
+must_check bool request_take_min_seq(struct request *request, struct json root, int64_t *min_seq);
+/* RC_REJECT, and a refusal, when the store's last commit is below `min_seq`. */
+must_check enum rc request_check_seq(struct request *request, int64_t min_seq, struct store *store,
+                                     struct err *err);
 int request_status_of(enum refusal_code code);
 
 #endif

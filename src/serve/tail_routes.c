@@ -109,5 +109,6 @@ void query_tail_finish(struct request *request)
     if (poll->question.wait_ms > 0)
         service->runtime->ops->timer_arm(service->runtime, &poll->timer,
                                          poll->question.wait_ms * 1000);
+    request->parked = true;
     tail_hub_follow(service->tails, &poll->follower, poll->question.wait_ms == 0);
 }

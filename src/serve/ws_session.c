@@ -154,6 +154,8 @@ static void begin_command(struct ws_session *session, struct bytes id, struct by
         service->dispatch(service->server, request);
     if (request->answered)
         finish_command(request);
+    else
+        request->waiting = true;
 }
 
 /* ---- what is the connection's own ---- */

@@ -223,8 +223,10 @@ int bench_tear_down(void **state)
     struct bench *bench = *state;
     http_peer_close(&bench->peer);
     http_answer_free(&bench->answer);
-    if (bench->server != NULL)
+    if (bench->server != NULL) {
         server_stop(bench->server);
+        server_free(bench->server);
+    }
     sem_destroy(&bench->entered);
     sem_destroy(&bench->leave);
     fixture_close(&bench->fixture);
@@ -235,6 +237,7 @@ int bench_tear_down(void **state)
 void bench_restart(struct bench *bench)
 {
     server_stop(bench->server);
+    server_free(bench->server);
     assert_int_equal(server_start(&bench->options, &bench->server, &bench->err), RC_OK);
 }
 

@@ -174,6 +174,7 @@ static void *stop_server(void *arg)
 {
     struct bench *bench = arg;
     server_stop(bench->server);
+    server_free(bench->server);
     return NULL;
 }
 

@@ -237,6 +237,7 @@ static void changes_come_as_events_and_go_on_where_they_ended(void **state)
     read_until(&stream, "id: 4\ndata: {\"changes\":[{\"op\":\"enter\",\"seq\":4,");
     assert_null(strstr(text_string(&stream.in), "\"393\""));
     server_stop(bench->server);
+    server_free(bench->server);
     bench->server = NULL;
     read_until(&stream, "event: refused\ndata: {\"success\":false,\"code\":\"SHUTTING_DOWN\"");
     read_until(&stream, "\r\n0\r\n\r\n");
@@ -268,6 +269,7 @@ static void a_stopping_server_answers_who_waits(void **state)
     send_tail(&other, handle, ",\"wait\":60000");
     assert_int_equal(bench_next(bench, handle), 200);
     server_stop(bench->server);
+    server_free(bench->server);
     bench->server = NULL;
     http_peer_read(&other, &bench->answer, false);
     assert_int_equal(bench->answer.status, 503);

@@ -273,6 +273,7 @@ static void a_stopping_server_says_goodbye(void **state)
                          "{\"collection\":\"links\"}}");
     assert_says(ws_peer_hear(&client), "{\"id\":7,");
     server_stop(bench->server);
+    server_free(bench->server);
     bench->server = NULL;
     assert_int_equal(ws_peer_read_close(&client), 1001);
 }

@@ -4,7 +4,9 @@
 // again, behind a proxy that loses what it is told to lose.
 
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync, openSync, closeSync } from 'node:fs';
+import {
+  closeSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FaultProxy } from './fault_proxy.mjs';
@@ -89,6 +91,13 @@ export class Daemon {
       input: statements,
       encoding: 'utf8',
     });
+  }
+
+  /** What a power cut may take; the daemon must not run. */
+  loseHandles() {
+    const files = readdirSync(this.folder).filter((name) => name.includes('.handles'));
+    if (files.length === 0) throw new Error('no handles were kept');
+    for (const name of files) rmSync(join(this.folder, name));
   }
 
   /** The open handles of a session, as an operator sees them. */
