@@ -191,7 +191,7 @@ static void append_run(struct ladder *ladder, size_t begin, size_t end)
         append_rung(ladder, (struct rung){RUNG_BEYOND, begin, end});
     else if (!order_term_ends_in_nulls(&terms[begin]))
         append_rung(ladder, (struct rung){RUNG_NOT_NULL, begin, end});
-    for (size_t i = begin; i < end; i++)
+    for (size_t i = begin > 0 ? begin : 1; i < end; i++) /* of the first they are left out */
         if (ladder->numbers[i] != 0 && terms[i].nullable && order_term_ends_in_nulls(&terms[i]))
             append_rung(ladder, (struct rung){RUNG_NULL, i, i + 1});
 }
@@ -215,6 +215,10 @@ static void append_ladder(struct ladder *ladder)
         return;
     }
     assert(after->count == seek->order->count);
+    if (seek->nulls) {
+        append_rung(ladder, (struct rung){RUNG_NULL, 0, 1});
+        return;
+    }
     for (size_t i = 0; i < after->count; i++)
         ladder->numbers[i] = after->parts[i].null ? 0 : add_param(ladder->out, after->parts[i]);
     for (size_t end = after->count, begin; end > 0; end = begin) {
@@ -224,6 +228,14 @@ static void append_ladder(struct ladder *ladder)
     /* Rows are fetched for the keys that are left, not for each rung's; of two it is not worth it. */
     if (ladder->rungs > 2)
         append_end(seek, "", &ladder->out->text);
+}
+
+bool seek_leaves_nulls(const struct seek *seek)
+{
+    const struct order_term *first = &seek->order->terms[0];
+    bool placed = seek->after != NULL && seek->after->count > 0;
+    return placed && !seek->nulls && !seek->after->parts[0].null && first->nullable &&
+           order_term_ends_in_nulls(first);
 }
 
 void seek_build(const struct seek *seek, struct seek_sql *out)

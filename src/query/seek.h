@@ -35,6 +35,7 @@ struct seek {
     struct where where;
     int64_t fence_n;             /* rows inserted from this number on are not there */
     const struct row_key *after; /* NULL or without a place: from the beginning */
+    bool nulls;                  /* the rest of them: see seek_leaves_nulls() */
     size_t rows_max;
 };
 
@@ -46,6 +47,9 @@ struct seek_sql {
 
 /* Whether a column's SQL reads anything but a column of `t`. */
 bool seek_reads_joins(const char *sql);
+/* Whether the rows that have no value in the order's first field come after all others and are not
+ * asked for here: they are read by a seek of their own, when this one gave too few rows. */
+bool seek_leaves_nulls(const struct seek *seek);
 /* Selects the order's terms, then the collection's columns. */
 void seek_build(const struct seek *seek, struct seek_sql *out);
 /* Counts the rows, at most `rows_max` of them; 0: all. */
