@@ -193,6 +193,8 @@ void seek_build(const struct seek *seek, struct seek_sql *out)
         text_appendf(sql, "%sk.k%zu", i > 0 ? ", " : "", i);
     for (size_t i = 0; i < collection->column_count; i++)
         text_appendf(sql, ", %s", collection->columns[i].sql);
+    if (collection->extra != NULL)
+        text_appendf(sql, ", %s", collection->extra);
     text_append_string(sql, " FROM (");
     append_ladder(&ladder);
     text_appendf(sql, ") k CROSS JOIN %s %s WHERE %s = k.k%zu ORDER BY ", collection->table,

@@ -46,7 +46,7 @@ struct seek_sql {
 
 /* Whether a column's SQL reads anything but a column of `t`. */
 bool seek_reads_joins(const char *sql);
-/* Selects the order's terms, then the collection's columns. */
+/* Selects the order's terms, the collection's columns, and what it has besides. */
 void seek_build(const struct seek *seek, struct seek_sql *out);
 /* Counts the rows, at most `rows_max` of them; 0: all. */
 void seek_build_count(const struct seek *seek, struct seek_sql *out);

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The next page far into four million rows against the first one, for every shape of order that an
+ * index serves, on both stores. */
+#include "fixture.h"
+#include "query/query_page.h"
+#include "store/store.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define ROWS      4000000
+#define PAGE_SIZE 30
+#define ROUNDS    300
+#define GOAL      1.3
+
+static const struct column columns[] = {
+    {"id", COLUMN_ID, "t.n", "t.n", false},
+    {"room", COLUMN_TEXT, "t.room", "t.room", false},
+    {"at", COLUMN_TIME, "t.at_us", "t.at_us", false},
+    {"level", COLUMN_INT, "t.level", "t.level", false},
+    {"name", COLUMN_TEXT, "t.name", "t.name", true},
+    {"score", COLUMN_FLOAT, "t.score", "t.score", true},
+    {"body", COLUMN_TEXT, "t.body", "t.body", false},
+};
+static const struct collection_order by_time[] = {{2, true}};
+static const struct collection_index indexes[] = {{{0}, 1}, {{2}, 1}, {{1, 2}, 2},
+                                                  {{3}, 1}, {{4}, 1}, {{5}, 1}};
+static const struct collection things = {
+    .name = "things",
+    .table = "thing t",
+    .joins = "",
+    .n = "t.n",
+    .columns = columns,
+    .column_count = sizeof columns / sizeof columns[0],
+    .order = by_time,
+    .order_count = 1,
+    .indexes = indexes,
+    .index_count = sizeof indexes / sizeof indexes[0],
+    .page_size = 100,
+};
+
+/* Three rows of each instant, three quarters of all in one room, a million of each level, a tenth
+ * without a name or a score. */
+#define VALUES                                                                                     \
+    "SELECT i, CASE WHEN h % 4 < 3 THEN 'main' ELSE 'room ' || (h % 50) END, i / 3, h % 4, "       \
+    "CASE WHEN h % 10 = 0 THEN NULL ELSE 'name ' || (h % 100003) END, "                            \
+    "CASE WHEN h % 10 = 1 THEN NULL ELSE h / 7.0 END, "                                            \
+    "'what was said in the room at that time, by ' || h "
+#define MIXED "i * 2654435761 % 1000003 AS h"
+#define INDEXES                                                                                    \
+    "CREATE INDEX thing_at ON thing (at_us, n); CREATE INDEX thing_room ON thing (room, at_us, "   \
+    "n);"                                                                                          \
+    "CREATE INDEX thing_level ON thing (level, n);"
+
+static const char *const fill_sql[][3] = {
+    [FIXTURE_SQLITE] =
+        {"CREATE TABLE thing (n INTEGER PRIMARY KEY, room TEXT NOT NULL, at_us INTEGER NOT NULL, "
+         "level INTEGER NOT NULL, name TEXT, score REAL, body TEXT NOT NULL)",
+         "INSERT INTO thing WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s "
+         "WHERE i < 4000000) " VALUES "FROM (SELECT i, " MIXED " FROM s)",
+         INDEXES "CREATE INDEX thing_name ON thing (name, n);"
+                 "CREATE INDEX thing_score ON thing (score, n); ANALYZE"},
+    [FIXTURE_POSTGRES] =
+        {"CREATE UNLOGGED TABLE thing (n BIGINT PRIMARY KEY, room TEXT COLLATE \"C\" NOT NULL, "
+         "at_us BIGINT NOT NULL, level BIGINT NOT NULL, name TEXT COLLATE \"C\", "
+         "score DOUBLE PRECISION, body TEXT COLLATE \"C\" NOT NULL)",
+         "INSERT INTO thing " VALUES "FROM (SELECT i, " MIXED
+         " FROM generate_series(1::bigint, 4000000) i) s",
+         INDEXES "CREATE INDEX thing_name ON thing (name NULLS FIRST, n);"
+                 "CREATE INDEX thing_score ON thing (score NULLS FIRST, n); ANALYZE thing"},
+};
+
+static const struct shape {
+    const char *name, *filter, *order;
+} shapes[] = {
+    {"time_desc", "null", "[]"},
+    {"time_asc", "null", "[{\"field\":\"at\"}]"},
+    {"room_time_desc", "{\"room\":\"main\"}", "[]"},
+    {"two_fields_asc", "null", "[{\"field\":\"room\"},{\"field\":\"at\"}]"},
+    {"two_fields_desc", "null",
+     "[{\"field\":\"room\",\"direction\":\"desc\"},{\"field\":\"at\",\"direction\":\"desc\"}]"},
+    {"few_values_desc", "null", "[{\"field\":\"level\",\"direction\":\"desc\"}]"},
+    {"nullable_asc", "null", "[{\"field\":\"name\"}]"},
+    {"nullable_desc", "null", "[{\"field\":\"score\",\"direction\":\"desc\"}]"},
+    {"id_desc", "null", "[{\"field\":\"id\",\"direction\":\"desc\"}]"},
+};
+static const size_t depths[] = {0, 1000000, 2000000};
+#define DEPTHS (sizeof depths / sizeof depths[0])
+
+struct bench {
+    struct fixture fixture;
+    enum fixture_kind kind;
+    struct store *store;
+    struct json_doc *doc;
+    struct page page;
+    struct row_key place;
+};
+
+static void check(enum rc rc, const struct err *err)
+{
+    if (rc == RC_OK)
+        return;
+    fprintf(stderr, "bench_pages: %s: %s\n", rc_name(rc), err->text);
+    abort();
+}
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void fill(struct bench *bench)
+{
+    struct err err;
+    double before = seconds_now();
+    bench->store->patient = true; /* an index takes its time */
+    for (size_t i = 0; i < 3; i++)
+        check(bench->store->ops->script(bench->store, fill_sql[bench->kind][i], &err), &err);
+    fprintf(stderr, "bench_pages: %d rows in %s in %.0f s\n", ROWS, fixture_kind_name(bench->kind),
+            seconds_now() - before);
+}
+
+/* ---- where the pages begin ---- */
+
+static bool take_place(void *arg, const struct field *values, size_t count)
+{
+    struct bench *bench = arg;
+    struct row_key *place = &bench->place;
+    assert(count > sizeof columns / sizeof columns[0]);
+    bool kept = row_key_set(place, values, count - sizeof columns / sizeof columns[0]);
+    assert(kept);
+    return true;
+}
+
+/* The row that so many come before, found by counting them once. */
+static void find_place(struct bench *bench, const struct page_request *request, size_t depth)
+{
+    const struct seek seek = {.collection = request->collection,
+                              .order = request->order,
+                              .where = filter_where(request->filter),
+                              .fence_n = request->fence_n,
+                              .rows_max = 1};
+    struct seek_sql sql = {0};
+    struct text text = {0};
+    struct err err;
+    row_key_clear(&bench->place);
+    if (depth == 0)
+        return;
+    seek_build(&seek, &sql);
+    const char *whole = text_string(&sql.text), *limit = strstr(whole, " LIMIT 1) r1");
+    assert(limit != NULL);
+    text_appendf(&text, "%.*s LIMIT 1 OFFSET %zu%s", (int)(limit - whole), whole, depth - 1,
+                 limit + strlen(" LIMIT 1"));
+    check(store_query(bench->store, text_string(&text), sql.params, sql.param_count, take_place,
+                      bench, &err),
+          &err);
+    assert(bench->place.count > 0);
+    text_free(&text);
+    seek_sql_free(&sql);
+}
+
+/* ---- how long they take ---- */
+
+static double time_page(struct bench *bench, const struct page_request *request)
+{
+    struct refusal refusal;
+    struct err err;
+    double before = seconds_now();
+    check(page_fetch(bench->store, request, &bench->page, &refusal, &err), &err);
+    double took = seconds_now() - before;
+    assert(bench->page.rows == PAGE_SIZE && bench->page.has_more);
+    return took;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median of each depth; the depths take turns, so that they meet the same weather. */
+static void time_depths(struct bench *bench, struct page_request *request,
+                        const struct row_key places[DEPTHS], double medians[DEPTHS])
+{
+    static double times[DEPTHS][ROUNDS];
+    for (size_t round = 0; round < ROUNDS; round++) {
+        for (size_t i = 0; i < DEPTHS; i++) {
+            request->after = &places[i];
+            times[i][round] = time_page(bench, request);
+        }
+    }
+    for (size_t i = 0; i < DEPTHS; i++) {
+        qsort(times[i], ROUNDS, sizeof times[i][0], compare_times);
+        medians[i] = times[i][ROUNDS / 2];
+    }
+}
+
+static struct json parse(struct bench *bench, const char *text)
+{
+    struct json root;
+    struct err err;
+    check(json_parse_copy(bench->doc, bytes_of(text), &root, &err), &err);
+    return root;
+}
+
+static bool measure(struct bench *bench, const struct shape *shape)
+{
+    struct order order;
+    struct filter *filter;
+    struct refusal refusal;
+    struct row_key places[DEPTHS] = {0};
+    double medians[DEPTHS];
+    check(order_parse(&things, parse(bench, shape->order), &order, &refusal), &refusal.err);
+    check(filter_parse(&things, parse(bench, shape->filter), &filter, &refusal), &refusal.err);
+    assert(order_index(&things, &order, filter_fixed(filter)) != NULL);
+    struct page_request request = {.collection = &things,
+                                   .order = &order,
+                                   .filter = filter,
+                                   .fence_n = ROWS + 1,
+                                   .page_size = PAGE_SIZE};
+    for (size_t i = 0; i < DEPTHS; i++) {
+        find_place(bench, &request, depths[i]);
+        row_key_move(&places[i], &bench->place);
+    }
+    time_depths(bench, &request, places, medians);
+    double deep = medians[1] > medians[2] ? medians[1] : medians[2];
+    bool ok = deep <= medians[0] * GOAL;
+    printf("{\"name\":\"page_%s_%s\",\"value\":%.1f,\"unit\":\"us\",\"against\":%.1f,"
+           "\"ratio\":%.3f,\"goal\":%.2f,\"ok\":%s}\n",
+           shape->name, fixture_kind_name(bench->kind), deep * 1e6, medians[0] * 1e6,
+           deep / medians[0], GOAL, ok ? "true" : "false");
+    fflush(stdout);
+    for (size_t i = 0; i < DEPTHS; i++)
+        row_key_clear(&places[i]);
+    filter_free(filter);
+    return ok;
+}
+
+static bool run_on(enum fixture_kind kind)
+{
+    struct bench bench = {.kind = kind};
+    struct err err;
+    bool ok = true;
+    fixture_open(&bench.fixture, kind);
+    check(store_open(bench.fixture.url, STORE_WRITE, &bench.store, &err), &err);
+    fill(&bench);
+    store_close(bench.store);
+    check(store_open(bench.fixture.url, STORE_READ, &bench.store, &err), &err);
+    bench.doc = json_doc_new(65536, JSON_DEPTH_MAX);
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        ok &= measure(&bench, &shapes[i]);
+    page_free(&bench.page);
+    json_doc_free(bench.doc);
+    store_close(bench.store);
+    fixture_close(&bench.fixture);
+    return ok;
+}
+
+int main(void)
+{
+    bool sqlite = run_on(FIXTURE_SQLITE), postgres = run_on(FIXTURE_POSTGRES);
+    return sqlite && postgres ? 0 : 1;
+}
