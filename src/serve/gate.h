@@ -14,8 +14,8 @@
  *   loopback, without token   may read, unless reading needs a token too
  *   any other address         nothing without a token
  *
- * Always holds: a token that is not known is refused, never taken for none. The table of who asked
- * has a fixed size (I6).
+ * Always holds: where there are tokens, one that is not known is refused, never taken for none. The
+ * table of who asked has a fixed size (I6).
  *
  * Owner: the server.  Thread: the serving loop. */
 #ifndef SERVE_GATE_H
