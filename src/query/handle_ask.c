@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define NARROW_BYTES_MAX (2 << 20)
+#define TOUCH_US         INT64_C(15000000) /* uses that are closer than this are one */
 
 /* ---- backwards ---- */
 
@@ -152,19 +153,25 @@ enum rc handle_open(struct store *store, struct handle_state *state,
 
 /* ---- asking ---- */
 
+static bool is_idle(const struct handle_state *state, const struct handle_question *question)
+{
+    return question->now_us - state->used_us >= question->idle_us_max;
+}
+
 static enum rc check(const struct handle_state *state, const struct handle_question *question,
                      struct refusal *refusal)
 {
     if (memcmp(state->session, question->session, sizeof state->session) != 0)
         return refusal_set(refusal, REFUSAL_FORBIDDEN, "this query belongs to another session");
-    if (question->now_us - state->used_us >= question->idle_us_max)
+    if (is_idle(state, question))
         return refusal_set(refusal, REFUSAL_HANDLE_NOT_FOUND,
                            "this query was not used for too long: open it again");
     return RC_OK;
 }
 
 static enum rc read_known(struct store *store, const struct handle_state *state, int at,
-                          struct handle_answer *answer, struct refusal *refusal, struct err *err)
+                          bool counted, struct handle_answer *answer, struct refusal *refusal,
+                          struct err *err)
 {
     const struct walk_place *start = &state->walk.places[at], *end = start + 1;
     struct page_request request = handle_state_request(state);
@@ -176,18 +183,20 @@ static enum rc read_known(struct store *store, const struct handle_state *state,
     request.after = &start->key;
     request.last = &end->key;
     request.page_size = end->size;
+    request.counted = counted;
     return page_fetch(store, &request, &answer->page, refusal, err);
 }
 
 /* Rows that are not known yet. What comes before is found first and then read as any interval. */
 static enum rc read_new(struct store *store, struct handle_state *state,
-                        const struct walk_step *step, struct handle_answer *answer,
+                        const struct walk_step *step, bool counted, struct handle_answer *answer,
                         struct refusal *refusal, struct err *err)
 {
     struct page_request request = handle_state_request(state);
     struct row_key start = {0};
     enum rc rc;
     if (step->kind == WALK_FORWARD) {
+        request.counted = counted;
         request.after = &state->walk.places[step->to].key;
         rc = page_fetch(store, &request, &answer->page, refusal, err);
         if (rc == RC_OK)
@@ -200,14 +209,14 @@ static enum rc read_new(struct store *store, struct handle_state *state,
                            refusal, err);
     if (rc == RC_OK) {
         walk_take(&state->walk, step, &start, true, state->page_size);
-        rc = read_known(store, state, 0, answer, refusal, err);
+        rc = read_known(store, state, 0, counted, answer, refusal, err);
     }
     row_key_clear(&start);
     return rc;
 }
 
 static enum rc take_step(struct store *store, struct handle_state *state,
-                         const struct walk_step *step, struct handle_answer *answer,
+                         const struct walk_step *step, bool counted, struct handle_answer *answer,
                          struct refusal *refusal, struct err *err)
 {
     enum rc rc = RC_OK;
@@ -215,9 +224,9 @@ static enum rc take_step(struct store *store, struct handle_state *state,
     if (step->kind != WALK_NOWHERE)
         answer->keys_used = state->walk.places[step->to].key.count;
     if (step->kind == WALK_FORWARD || step->kind == WALK_BACK)
-        return read_new(store, state, step, answer, refusal, err);
+        return read_new(store, state, step, counted, answer, refusal, err);
     if (step->kind == WALK_KNOWN)
-        rc = read_known(store, state, step->to, answer, refusal, err);
+        rc = read_known(store, state, step->to, counted, answer, refusal, err);
     else
         text_append_string(&answer->page.items, "[]");
     if (rc == RC_OK)
@@ -239,7 +248,7 @@ static enum rc move(struct store *store, struct store *beside, struct handle_sta
         state->page_size = question->page_size;
     text_clear(&answer->page.items);
     answer->number = step.number;
-    rc = take_step(store, state, &step, answer, refusal, err);
+    rc = take_step(store, state, &step, question->counted, answer, refusal, err);
     if (rc != RC_OK)
         goto done;
     answer->has_more = walk_has_more(&state->walk);
@@ -259,6 +268,9 @@ enum rc handle_ask(struct store *store, struct handle_state *state,
 {
     struct store *beside;
     enum rc rc = store_beside(store, &beside, err);
+    /* Whoever follows the query uses it, and only the shelf knows. */
+    if (state->known && is_idle(state, question))
+        handle_state_forget(state);
     if (rc == RC_OK && !state->known)
         rc = shelf_load(beside, state, &question->finder, refusal, err);
     if (rc != RC_OK)
@@ -273,5 +285,21 @@ enum rc handle_ask(struct store *store, struct handle_state *state,
         question->named = true;
         question->page = answer->number;
     }
+    return rc;
+}
+
+enum rc handle_look_up(struct store *store, struct handle_state *state,
+                       const struct handle_question *question, struct refusal *refusal,
+                       struct err *err)
+{
+    struct store *beside;
+    enum rc rc = store_beside(store, &beside, err);
+    handle_state_forget(state);
+    if (rc == RC_OK)
+        rc = shelf_load(beside, state, &question->finder, refusal, err);
+    if (rc == RC_OK)
+        rc = check(state, question, refusal);
+    if (rc == RC_OK && question->now_us - state->used_us >= TOUCH_US)
+        rc = shelf_touch(beside, state->name, question->now_us, err);
     return rc;
 }

@@ -33,6 +33,7 @@ struct handle_question {
     bool named;         /* `page` is asked for; else the next one in this direction */
     int64_t page;       /* the number is pinned here once it is known */
     unsigned page_size; /* from this page on; 0: as before */
+    bool counted;       /* the rows looked at are to be told */
     int64_t now_us, idle_us_max;
 };
 
@@ -49,5 +50,11 @@ struct handle_answer {
 must_check enum rc handle_ask(struct store *store, struct handle_state *state,
                               struct handle_question *question, struct handle_answer *answer,
                               struct refusal *refusal, struct err *err);
+
+/* What the query is, for whoever follows it: from the shelf, so that it need not be held. `state`
+ * has its name and nothing else. It counts as a use. RC_REJECT: HANDLE_NOT_FOUND or FORBIDDEN. */
+must_check enum rc handle_look_up(struct store *store, struct handle_state *state,
+                                  const struct handle_question *question, struct refusal *refusal,
+                                  struct err *err);
 
 #endif

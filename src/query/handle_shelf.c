@@ -162,6 +162,18 @@ enum rc shelf_save(struct store *beside, struct handle_state *state, struct refu
     return rc;
 }
 
+enum rc shelf_touch(struct store *beside, const uint8_t name[HANDLE_NAME_SIZE], int64_t used_us,
+                    struct err *err)
+{
+    const struct field params[] = {name_field(name), field_int(used_us),
+                                   field_int(minute_of(used_us))};
+    size_t touched = 0;
+    return store_query(beside,
+                       "UPDATE query_handles SET used_us = ?2, used_minute = ?3 "
+                       "WHERE name = ?1 AND used_us < ?2 RETURNING id",
+                       params, 3, count_row, &touched, err);
+}
+
 struct owner {
     const uint8_t *session;
     bool found, same;
