@@ -290,8 +290,10 @@ static void take_fresh_tokens(void *arg)
 {
     struct server *server = arg;
     struct tokens *tokens = queue_pop(server->fresh_tokens, 0);
-    if (tokens != NULL)
-        gate_set_tokens(server->service.gate, tokens);
+    if (tokens == NULL)
+        return;
+    gate_set_tokens(server->service.gate, tokens);
+    ws_sessions_check(server->service.websockets, server->service.gate);
 }
 
 enum rc server_read_tokens(struct server *server, const char *path, struct err *err)
