@@ -225,7 +225,7 @@ static void append_ladder(struct ladder *ladder)
         begin = begin_of_run(ladder, end);
         append_run(ladder, begin, end);
     }
-    /* Rows are fetched for the keys that are left, not for each rung's; of two it is not worth it. */
+    /* Rows are fetched for the keys that are left, not for each rung's; not worth it with two. */
     if (ladder->rungs > 2)
         append_end(seek, "", &ladder->out->text);
 }
