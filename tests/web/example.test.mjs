@@ -8,6 +8,7 @@ import { serveChat } from '../../examples/chat/serve.mjs';
 import { connect } from '../../clients/js/tidemark.js';
 import { Browser } from './browser.mjs';
 import { MESSAGES, ROOM, newestFirst, startChat } from './chat.mjs';
+import { until } from './daemon.mjs';
 
 const list = 'document.querySelector("chat-widget").list';
 const viewport = `${list}.shadowRoot.querySelector("[part=viewport]")`;
@@ -84,6 +85,43 @@ describe('examples/chat', () => {
     await ben.until(`${pill}.hidden && ${lastText} === "two"`);
     assert.deepEqual([...ada.complaints, ...ben.complaints], []);
     await Promise.all([ada.close(), ben.close()]);
+  });
+
+  const asked = () => daemon.proxy.seen.filter(({ path }) => path.endsWith('/query-tail')).length;
+
+  test('changes are pushed, over a new websocket when one breaks', async () => {
+    const [ada, ben] = [await enterRoom(), await enterRoom()];
+    await until(() => daemon.proxy.tunnels >= 4, 'a websocket each');
+    daemon.proxy.seen = [];
+    await say(ada, 'first');
+    await ben.until(`${lastText} === "first"`);
+    assert.equal(asked(), 0);
+    daemon.proxy.cut();
+    await say(ada, 'second');
+    await ben.until(`${lastText} === "second"`);
+    await until(() => daemon.proxy.tunnels >= 4, 'new ones');
+    await say(ada, 'third');
+    await ben.until(`${lastText} === "third"`);
+    const texts = await ben.eval(`${list}.rows.slice(-3).map((row) =>
+      row.querySelector("p:last-child").textContent)`);
+    assert.deepEqual(texts, ['first', 'second', 'third']);
+    await Promise.all([ada.close(), ben.close()]);
+  });
+
+  test('where no websocket is let through the daemon is asked', async () => {
+    daemon.proxy.letsTunnelsThrough = false;
+    const ben = await enterRoom();
+    daemon.proxy.seen = [];
+    await until(() => asked() >= 3, 'the client to ask');
+    assert.ok(daemon.proxy.tunnelsRefused >= 2);
+    await say(ben, 'heard anyway');
+    await ben.until(`${lastText} === "heard anyway"`);
+    const before = daemon.proxy.tunnelsRefused;
+    await say(ben, 'and again');
+    await ben.until(`${lastText} === "and again"`);
+    assert.equal(daemon.proxy.tunnelsRefused, before, 'it is given up');
+    daemon.proxy.letsTunnelsThrough = true;
+    await ben.close();
   });
 
   test('nothing is missed while the daemon is gone', async () => {
