@@ -437,6 +437,7 @@ export class TideScroller extends HTMLElement {
   }
 
   async #placeAll(signal) {
+    let waiting = 0; // rows in turn that can only be placed after others
     this.#placing = true;
     try {
       for (const [id, item] of this.#unplaced) {
@@ -444,7 +445,13 @@ export class TideScroller extends HTMLElement {
         if (signal.aborted) return;
         if (this.#unplaced.get(id) !== item) continue; // it changed again
         this.#unplaced.delete(id);
-        this.#keepPlace(() => this.#place(item, place));
+        let placed = false;
+        this.#keepPlace(() => {
+          placed = this.#place(item, place);
+        });
+        waiting = placed ? 0 : waiting + 1;
+        const later = this.#unplaced.has(place?.before) || this.#unplaced.has(place?.after);
+        if (!placed && later && waiting <= this.#unplaced.size) this.#unplaced.set(id, item);
       }
       this.#number();
     } catch (error) {
@@ -454,20 +461,23 @@ export class TideScroller extends HTMLElement {
     }
   }
 
+  /** False: it left meanwhile, or stands where nothing is loaded. */
   #place(item, place) {
     const before = this.#rows.get(place?.before);
     const after = this.#rows.get(place?.after);
     const [above, below] = this.#upwards ? [after, before] : [before, after];
     const known = this.#rows.get(item.id);
-    if (place === undefined || (!above && !below && place.before !== null)) {
-      // It left meanwhile, or stands where nothing is loaded yet.
+    const atEdge = place?.before === null;
+    const atEnd = place?.after === null && !this.#hasMore;
+    if (!above && !below && !atEdge && !atEnd) {
       if (known) this.#remove(item.id, known, []);
-      return;
+      return false;
     }
     const element = known ?? this.#newElement(item);
     if (above) above.after(element);
     else if (below) below.before(element);
-    else this.#insert([element], this.#upwards);
+    else this.#insert([element], this.#upwards === atEdge);
+    return true;
   }
 
   #remove(id, element, entered) {

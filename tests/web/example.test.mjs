@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { serveChat } from '../../examples/chat/serve.mjs';
 import { connect } from '../../clients/js/tidemark.js';
 import { Browser } from './browser.mjs';
-import { MESSAGES, ROOM, newestFirst, startChat } from './chat.mjs';
+import { MESSAGES, ROOM, message, newestFirst, startChat } from './chat.mjs';
 import { until } from './daemon.mjs';
 
 const list = 'document.querySelector("chat-widget").list';
@@ -122,6 +122,44 @@ describe('examples/chat', () => {
     assert.equal(daemon.proxy.tunnelsRefused, before, 'it is given up');
     daemon.proxy.letsTunnelsThrough = true;
     await ben.close();
+  });
+
+  test('rooms stand where their order has them, and move', async () => {
+    const db = connect(daemon.url);
+    const page = await enterRoom();
+    const names = 'document.querySelector("#rooms").rows.map((row) => row.dataset.id).join()';
+    const at = (minute) => `2025-12-31T23:0${minute}:00.000Z`;
+    await db.create('rooms', [1, 3, 2].map((minute) => ({
+      id: `r${minute}`, name: `at ${minute}`, lastActivityAt: at(minute),
+    })));
+    await page.until(`${names} === "${ROOM},r3,r2,r1"`);
+    await db.update('rooms', 'r1', { lastActivityAt: '2099-01-01T00:00:00Z' });
+    await page.until(`${names} === "r1,${ROOM},r3,r2"`);
+    await db.delete('rooms', 'r3');
+    await page.until(`${names} === "r1,${ROOM},r2"`);
+    assert.deepEqual(page.complaints, []);
+    await db.delete('rooms', 'r1');
+    await db.delete('rooms', 'r2');
+    await page.close();
+  });
+
+  test('a draft that is sent appears in its place, and elsewhere in none', async () => {
+    const db = connect(daemon.url);
+    const page = await enterRoom();
+    const draft = (id, number) => ({ ...message(number), id, status: 'draft' });
+    await db.create('chat_messages', [draft('seen', 380), draft('unseen', 20)]);
+    for (const id of ['unseen', 'seen']) await db.update('chat_messages', id, { status: 'sent' });
+    await page.until(`${list}.rows.some((row) => row.dataset.id === "seen")`);
+    const shown = await page.eval(`${list}.rows.map((row) => row.dataset.id)`);
+    const wanted = [];
+    for await (const row of await db.open('chat_messages', {
+      filter: { roomId: ROOM, status: 'sent' }, pageSize: 1000,
+    }))
+      wanted.unshift(row.id);
+    assert.deepEqual(shown, wanted.slice(-shown.length));
+    for (const id of ['unseen', 'seen']) await db.delete('chat_messages', id);
+    await page.until(`${list}.rows.every((row) => row.dataset.id !== "seen")`);
+    await page.close();
   });
 
   test('nothing is missed while the daemon is gone', async () => {
