@@ -5,6 +5,7 @@
 #include "base/timestamp.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #define EXTRA_BYTES_MAX ((size_t)64 << 20)
