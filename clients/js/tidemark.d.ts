@@ -154,7 +154,8 @@ export class Database {
     data: Partial<R>,
     options?: Cancellable,
   ): Promise<{ item: R; seq: number }>;
-  delete(collection: string, id: string, options?: Cancellable): Promise<{ seq: number }>;
+  /** Without `seq` when the reply was lost and the document is gone. */
+  delete(collection: string, id: string, options?: Cancellable): Promise<{ seq?: number }>;
   list<R = Row>(
     collection: string,
     options?: ListOptions<R>,

@@ -66,7 +66,8 @@ export class Database {
   }
 
   delete(collection, id, { signal, ...rest } = {}) {
-    return this.#wire.ask('delete', { collection, id, ...rest }, { signal });
+    const options = { signal, doneIf: 'NOT_FOUND' };
+    return this.#wire.ask('delete', { collection, id, ...rest }, options);
   }
 
   list(collection, { orderBy, signal, ...rest } = {}) {

@@ -49,15 +49,21 @@ describe('examples/chat', () => {
   const lastText = `${list}.rows.at(-1).querySelector("p:last-child").textContent`;
 
   // R004-57 R004-51 R004-19
-  test('a room of 392 messages is read to its beginning', async () => {
+  test('a room of 392 messages is read to its beginning while others talk', async () => {
     const page = await enterRoom();
     assert.match(await page.eval('document.querySelector("#total").textContent'), /^392 /);
-    for (const wanted of [200, 300, MESSAGES]) {
+    const db = connect(daemon.url);
+    const live = [];
+    for (const wanted of [201, 302, MESSAGES + 3]) {
+      const now = { timestamp: new Date().toISOString() };
+      const said = db.create('chat_messages', message(5000 + live.length, now));
       await page.eval(`${viewport}.scrollTop = 0`);
       await page.until(`${list}.rows.length === ${wanted}`);
+      live.push((await said).items[0].id);
     }
     const ids = await page.eval(`${list}.rows.map((row) => row.dataset.id)`);
-    assert.deepEqual(ids, [...newestFirst].reverse());
+    assert.deepEqual(ids, [...newestFirst].reverse().concat(live));
+    for (const id of live) await db.delete('chat_messages', id);
     assert.deepEqual(page.complaints, []);
     await page.close();
   });
