@@ -17,34 +17,13 @@
 
 import { connect } from './tidemark.js';
 import { fillRow, newRow } from './row-template.js';
+import { make, sheet } from './scroller-frame.js';
 
 const EDGE_PX = 32; // nearer than this is at the edge
 const FLUSH_MS = 16;
 const UNPLACED_MAX = 100;
-
-const sheet = new CSSStyleSheet();
-sheet.replaceSync(`
-  :host { display: block; position: relative; min-height: 4rem; }
-  [part=viewport] { height: 100%; max-height: inherit; overflow-y: auto; overflow-anchor: none;
-    overscroll-behavior: contain; }
-  [part=sentinel] { min-height: 1px; text-align: center; }
-  [part=new] { position: absolute; left: 50%; transform: translateX(-50%); z-index: 1;
-    padding: .3em .9em; border: 0; border-radius: 1em; font: inherit; cursor: pointer;
-    background: CanvasText; color: Canvas; box-shadow: 0 1px 4px rgb(0 0 0 / .4); }
-  :host(:not([flow=up])) [part=new] { top: .5rem; }
-  :host([flow=up]) [part=new] { bottom: .5rem; }
-  [part=trouble] { padding: .5rem; }
-  [part=status] { position: absolute; width: 1px; height: 1px; overflow: hidden;
-    clip-path: inset(50%); white-space: nowrap; }
-  [hidden] { display: none; }
-`);
-
-function make(name, part, attributes = {}) {
-  const element = document.createElement(name);
-  element.setAttribute('part', part);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  return element;
-}
+const ROWS_MAX = 2000;
+const ROWS_KNOWN = 20; // that the query can go on from
 
 export class TideScroller extends HTMLElement {
   static observedAttributes = ['collection', 'filter', 'order', 'page-size', 'live', 'src'];
@@ -54,6 +33,7 @@ export class TideScroller extends HTMLElement {
   #handle;
   #life; // of the query that is open
   #rows = new Map(); // id → element
+  #values = new Map(); // id → row
   #pending = []; // changes that are not shown yet
   #unplaced = new Map(); // rows whose place is being asked for
   #placing = false;
@@ -196,6 +176,7 @@ export class TideScroller extends HTMLElement {
     this.#unplaced.clear();
     for (const element of this.#rows.values()) element.remove();
     this.#rows.clear();
+    this.#values.clear();
   }
 
   #openQuery(signal) {
@@ -299,6 +280,7 @@ export class TideScroller extends HTMLElement {
 
   #fill(row) {
     const element = this.#rows.get(row.id);
+    this.#values.set(row.id, row);
     fillRow(element, row);
     this.renderRow?.(element, row);
   }
@@ -405,11 +387,23 @@ export class TideScroller extends HTMLElement {
       for (const change of changes) this.#apply(change, entered);
       this.#insert(this.#upwards ? entered : entered.reverse(), this.#upwards);
     });
+    if (following) this.#trim();
     if (following) this.#scrollToEdge();
     else if (entered.length > 0) this.#countNew(this.#newCount + entered.length);
     if (entered.length > 0) this.#status.textContent = `${entered.length} new`;
     this.#number();
     this.#tell('tide-change', { changes });
+  }
+
+  /** Lets go of rows far from a reader at the edge; they come again when they are wanted. */
+  #trim() {
+    const rows = this.#upwards ? this.rows.reverse() : this.rows;
+    const most = Number(this.getAttribute('max-rows')) || ROWS_MAX;
+    if (rows.length <= most || this.#loading || !this.#handle.goOnAfter) return;
+    for (const row of rows.splice(most)) this.#remove(row.dataset.id, row, []);
+    const last = rows.slice(-ROWS_KNOWN).map((row) => this.#values.get(row.dataset.id));
+    this.#handle.goOnAfter(last);
+    this.#hasMore = true;
   }
 
   #apply({ op, item }, entered) {
@@ -483,6 +477,7 @@ export class TideScroller extends HTMLElement {
   #remove(id, element, entered) {
     if (!element) return;
     this.#rows.delete(id);
+    this.#values.delete(id);
     if (entered.includes(element)) entered.splice(entered.indexOf(element), 1);
     if (element.contains(document.activeElement))
       (element.nextElementSibling ?? element.previousElementSibling)?.focus();

@@ -89,6 +89,7 @@ export class Handle<R = Row> implements AsyncIterable<R> {
   rows(options?: Cancellable): AsyncGenerator<R, void, void>;
   [Symbol.asyncIterator](): AsyncGenerator<R, void, void>;
   tail(options?: TailOptions): AsyncGenerator<Change<R>, void, void>;
+  goOnAfter(rows: R[]): Promise<void>;
   neighbours(
     id: string,
     options?: Cancellable,

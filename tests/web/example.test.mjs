@@ -168,6 +168,34 @@ describe('examples/chat', () => {
     await page.close();
   });
 
+  test('a reader who follows keeps few rows, and finds the others again', async () => {
+    const page = await enterRoom();
+    const db = connect(daemon.url);
+    await page.eval(`${list}.setAttribute("max-rows", "150")`);
+    for (const wanted of [200, 300]) {
+      await page.eval(`${viewport}.scrollTop = 0`);
+      await page.until(`${list}.rows.length === ${wanted}`);
+    }
+    await page.eval(`${list}.showNew()`);
+    const { items } = await db.create('chat_messages', {
+      roomId: ROOM, status: 'sent', text: 'x', timestamp: new Date().toISOString(),
+    });
+    await page.until(`${list}.rows.length === 150`);
+    const all = [];
+    for await (const row of await db.open('chat_messages', {
+      filter: { roomId: ROOM, status: 'sent' },
+    }))
+      all.unshift(row.id);
+    while ((await page.eval(`${list}.rows.length`)) < all.length) {
+      const count = await page.eval(`${list}.rows.length`);
+      await page.eval(`${viewport}.scrollTop = 0`);
+      await page.until(`${list}.rows.length > ${count}`);
+    }
+    assert.deepEqual(await page.eval(`${list}.rows.map((row) => row.dataset.id)`), all);
+    await db.delete('chat_messages', items[0].id);
+    await page.close();
+  });
+
   test('nothing is missed while the daemon is gone', async () => {
     const page = await enterRoom();
     const db = connect(daemon.url);
