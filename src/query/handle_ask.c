@@ -170,7 +170,8 @@ static enum rc check(const struct handle_state *state, const struct handle_quest
 }
 
 static enum rc read_known(struct store *store, const struct handle_state *state, int at,
-                          struct handle_answer *answer, struct refusal *refusal, struct err *err)
+                          bool counted, struct handle_answer *answer, struct refusal *refusal,
+                          struct err *err)
 {
     const struct walk_place *start = &state->walk.places[at], *end = start + 1;
     struct page_request request = handle_state_request(state);
@@ -182,18 +183,20 @@ static enum rc read_known(struct store *store, const struct handle_state *state,
     request.after = &start->key;
     request.last = &end->key;
     request.page_size = end->size;
+    request.counted = counted;
     return page_fetch(store, &request, &answer->page, refusal, err);
 }
 
 /* Rows that are not known yet. What comes before is found first and then read as any interval. */
 static enum rc read_new(struct store *store, struct handle_state *state,
-                        const struct walk_step *step, struct handle_answer *answer,
+                        const struct walk_step *step, bool counted, struct handle_answer *answer,
                         struct refusal *refusal, struct err *err)
 {
     struct page_request request = handle_state_request(state);
     struct row_key start = {0};
     enum rc rc;
     if (step->kind == WALK_FORWARD) {
+        request.counted = counted;
         request.after = &state->walk.places[step->to].key;
         rc = page_fetch(store, &request, &answer->page, refusal, err);
         if (rc == RC_OK)
@@ -206,14 +209,14 @@ static enum rc read_new(struct store *store, struct handle_state *state,
                            refusal, err);
     if (rc == RC_OK) {
         walk_take(&state->walk, step, &start, true, state->page_size);
-        rc = read_known(store, state, 0, answer, refusal, err);
+        rc = read_known(store, state, 0, counted, answer, refusal, err);
     }
     row_key_clear(&start);
     return rc;
 }
 
 static enum rc take_step(struct store *store, struct handle_state *state,
-                         const struct walk_step *step, struct handle_answer *answer,
+                         const struct walk_step *step, bool counted, struct handle_answer *answer,
                          struct refusal *refusal, struct err *err)
 {
     enum rc rc = RC_OK;
@@ -221,9 +224,9 @@ static enum rc take_step(struct store *store, struct handle_state *state,
     if (step->kind != WALK_NOWHERE)
         answer->keys_used = state->walk.places[step->to].key.count;
     if (step->kind == WALK_FORWARD || step->kind == WALK_BACK)
-        return read_new(store, state, step, answer, refusal, err);
+        return read_new(store, state, step, counted, answer, refusal, err);
     if (step->kind == WALK_KNOWN)
-        rc = read_known(store, state, step->to, answer, refusal, err);
+        rc = read_known(store, state, step->to, counted, answer, refusal, err);
     else
         text_append_string(&answer->page.items, "[]");
     if (rc == RC_OK)
@@ -245,7 +248,7 @@ static enum rc move(struct store *store, struct store *beside, struct handle_sta
         state->page_size = question->page_size;
     text_clear(&answer->page.items);
     answer->number = step.number;
-    rc = take_step(store, state, &step, answer, refusal, err);
+    rc = take_step(store, state, &step, question->counted, answer, refusal, err);
     if (rc != RC_OK)
         goto done;
     answer->has_more = walk_has_more(&state->walk);

@@ -33,6 +33,7 @@ struct handle_question {
     bool named;         /* `page` is asked for; else the next one in this direction */
     int64_t page;       /* the number is pinned here once it is known */
     unsigned page_size; /* from this page on; 0: as before */
+    bool counted;       /* the rows looked at are to be told */
     int64_t now_us, idle_us_max;
 };
 

@@ -106,22 +106,34 @@ static void begin_page(struct reading *reading)
     json_begin_array(&reading->writer);
 }
 
+static enum rc run_seek(struct reading *reading, const struct seek *seek, struct err *err)
+{
+    struct seek_sql sql = {0};
+    seek_build(seek, &sql);
+    enum rc rc = store_query(reading->store, text_string(&sql.text), sql.params, sql.param_count,
+                             take_row, reading, err);
+    seek_sql_free(&sql);
+    return rc;
+}
+
 static enum rc read_rows(struct reading *reading, struct where where, const struct row_key *after,
                          struct err *err)
 {
     const struct page_request *request = reading->request;
-    struct seek_sql sql = {0};
-    const struct seek seek = {.collection = request->collection,
-                              .order = request->order,
-                              .where = where,
-                              .fence_n = request->fence_n,
-                              .after = after,
-                              .rows_max = reading->limit};
+    struct seek seek = {.collection = request->collection,
+                        .order = request->order,
+                        .where = where,
+                        .fence_n = request->fence_n,
+                        .after = after,
+                        .rows_max = reading->limit};
     reading->seen = 0;
-    seek_build(&seek, &sql);
-    enum rc rc = store_query(reading->store, text_string(&sql.text), sql.params, sql.param_count,
-                             take_row, reading, err);
-    seek_sql_free(&sql);
+    enum rc rc = run_seek(reading, &seek, err);
+    bool wanted = !reading->ended && reading->seen < reading->limit;
+    if (rc == RC_OK && wanted && seek_leaves_nulls(&seek)) {
+        seek.nulls = true;
+        seek.rows_max = reading->limit - reading->seen;
+        rc = run_seek(reading, &seek, err);
+    }
     return rc;
 }
 

@@ -96,7 +96,7 @@ static bool needs_joins(const struct seek *seek)
     return false;
 }
 
-enum rung_kind { RUNG_ALL, RUNG_BELOW, RUNG_ABOVE, RUNG_NULL, RUNG_NOT_NULL };
+enum rung_kind { RUNG_ALL, RUNG_BEYOND, RUNG_NULL, RUNG_NOT_NULL };
 
 struct ladder {
     const struct seek *seek;
@@ -106,32 +106,50 @@ struct ladder {
     size_t rungs;
 };
 
-static void append_comparison(struct ladder *ladder, size_t term, const char *operator)
+/* Where a rung stands: the terms before `begin` equal the place's; those from there to `end`, which
+ * have one direction, are as its kind says. */
+struct rung {
+    enum rung_kind kind;
+    size_t begin, end;
+};
+
+static void append_beyond(const struct ladder *ladder, const struct rung *rung, struct text *sql)
 {
-    text_appendf(&ladder->out->text, "%s %s ?%zu AND ",
-                 ladder->seek->order->terms[term].sql, operator, ladder->numbers[term]);
+    const struct order_term *terms = ladder->seek->order->terms;
+    if (rung->end == rung->begin + 1) {
+        text_appendf(sql, "%s %s ?%zu AND ", terms[rung->begin].sql,
+                     terms[rung->begin].desc ? "<" : ">", ladder->numbers[rung->begin]);
+        return;
+    }
+    text_append_char(sql, '(');
+    for (size_t i = rung->begin; i < rung->end; i++)
+        text_appendf(sql, "%s%s", i > rung->begin ? ", " : "", terms[i].sql);
+    text_append_string(sql, terms[rung->begin].desc ? ") < (" : ") > (");
+    for (size_t i = rung->begin; i < rung->end; i++)
+        text_appendf(sql, "%s?%zu", i > rung->begin ? ", " : "", ladder->numbers[i]);
+    text_append_string(sql, ") AND ");
 }
 
 /* The place comes before what else bounds the rows: of two bounds of one column SQLite takes the
  * first one into the index, and the place is the nearer one. */
-static void append_place(struct ladder *ladder, size_t term, enum rung_kind kind)
+static void append_place(const struct ladder *ladder, const struct rung *rung, struct text *sql)
 {
     const struct order_term *terms = ladder->seek->order->terms;
-    struct text *sql = &ladder->out->text;
-    for (size_t i = 0; i < term; i++) {
+    for (size_t i = 0; i < rung->begin; i++) {
         if (ladder->numbers[i] == 0)
             text_appendf(sql, "%s IS NULL AND ", terms[i].sql);
         else
-            append_comparison(ladder, i, "=");
+            text_appendf(sql, "%s = ?%zu AND ", terms[i].sql, ladder->numbers[i]);
     }
-    if (kind == RUNG_BELOW || kind == RUNG_ABOVE)
-        append_comparison(ladder, term, kind == RUNG_BELOW ? "<" : ">");
-    else if (kind == RUNG_NULL || kind == RUNG_NOT_NULL)
-        text_appendf(sql, "%s IS %sNULL AND ", terms[term].sql, kind == RUNG_NULL ? "" : "NOT ");
+    if (rung->kind == RUNG_BEYOND)
+        append_beyond(ladder, rung, sql);
+    else if (rung->kind == RUNG_NULL)
+        text_appendf(sql, "%s IS NULL AND ", terms[rung->begin].sql);
+    else if (rung->kind == RUNG_NOT_NULL)
+        text_appendf(sql, "%s IS NOT NULL AND ", terms[rung->begin].sql);
 }
 
-/* Rows that equal the place in the terms before `term` and stand to it in `term` as `kind` says. */
-static void append_rung(struct ladder *ladder, size_t term, enum rung_kind kind)
+static void append_rung(struct ladder *ladder, struct rung rung)
 {
     const struct seek *seek = ladder->seek;
     const struct order *order = seek->order;
@@ -142,7 +160,7 @@ static void append_rung(struct ladder *ladder, size_t term, enum rung_kind kind)
         text_appendf(sql, "%s%s AS k%zu", i > 0 ? ", " : "", order->terms[i].sql, i);
     text_appendf(sql, " FROM %s %s WHERE ", seek->collection->table,
                  needs_joins(seek) ? seek->collection->joins : "");
-    append_place(ladder, term, kind);
+    append_place(ladder, &rung, sql);
     append_scope(seek, ladder->fence, sql);
     text_append_string(sql, " ORDER BY ");
     for (size_t i = 0; i < order->count; i++)
@@ -151,17 +169,41 @@ static void append_rung(struct ladder *ladder, size_t term, enum rung_kind kind)
     text_appendf(sql, " LIMIT %zu) r%zu", seek->rows_max, ladder->rungs);
 }
 
-/* All rungs that differ from the place first in `term`. */
-static void append_rungs(struct ladder *ladder, size_t term)
+/* Terms that go the same way and whose values at the place are there can be compared together. What
+ * is NULL where a value stands at the place takes no part in that: it lies before the place, or it
+ * has a rung of its own. The ingest number stands alone, since SQLite would not look for it in the
+ * index and walk all rows that are equal but for it. */
+static size_t begin_of_run(const struct ladder *ladder, size_t end)
 {
-    const struct order_term *at = &ladder->seek->order->terms[term];
-    bool null = ladder->numbers[term] == 0, nulls_last = order_term_ends_in_nulls(at);
-    if (!null)
-        append_rung(ladder, term, at->desc ? RUNG_BELOW : RUNG_ABOVE);
-    if (null && !nulls_last)
-        append_rung(ladder, term, RUNG_NOT_NULL);
-    else if (!null && nulls_last && at->nullable)
-        append_rung(ladder, term, RUNG_NULL);
+    const struct order_term *terms = ladder->seek->order->terms;
+    size_t begin = end - 1;
+    while (end < ladder->seek->order->count && begin > 0 && ladder->numbers[begin] != 0 &&
+           ladder->numbers[begin - 1] != 0 && terms[begin - 1].desc == terms[begin].desc)
+        begin--;
+    return begin;
+}
+
+/* All rungs that differ from the place first in a term of the run. */
+static void append_run(struct ladder *ladder, size_t begin, size_t end)
+{
+    const struct order_term *terms = ladder->seek->order->terms;
+    if (ladder->numbers[begin] != 0)
+        append_rung(ladder, (struct rung){RUNG_BEYOND, begin, end});
+    else if (!order_term_ends_in_nulls(&terms[begin]))
+        append_rung(ladder, (struct rung){RUNG_NOT_NULL, begin, end});
+    for (size_t i = begin > 0 ? begin : 1; i < end; i++) /* of the first they are left out */
+        if (ladder->numbers[i] != 0 && terms[i].nullable && order_term_ends_in_nulls(&terms[i]))
+            append_rung(ladder, (struct rung){RUNG_NULL, i, i + 1});
+}
+
+/* The order of the keys, and how many are wanted. */
+static void append_end(const struct seek *seek, const char *of, struct text *sql)
+{
+    const struct order *order = seek->order;
+    for (size_t i = 0; i < order->count; i++)
+        text_appendf(sql, "%s%sk%zu%s", i > 0 ? ", " : " ORDER BY ", of, i,
+                     direction_of(&order->terms[i]));
+    text_appendf(sql, " LIMIT %zu", seek->rows_max);
 }
 
 static void append_ladder(struct ladder *ladder)
@@ -169,14 +211,31 @@ static void append_ladder(struct ladder *ladder)
     const struct seek *seek = ladder->seek;
     const struct row_key *after = seek->after;
     if (after == NULL || after->count == 0) {
-        append_rung(ladder, 0, RUNG_ALL);
+        append_rung(ladder, (struct rung){.kind = RUNG_ALL});
         return;
     }
     assert(after->count == seek->order->count);
+    if (seek->nulls) {
+        append_rung(ladder, (struct rung){RUNG_NULL, 0, 1});
+        return;
+    }
     for (size_t i = 0; i < after->count; i++)
         ladder->numbers[i] = after->parts[i].null ? 0 : add_param(ladder->out, after->parts[i]);
-    for (size_t i = after->count; i-- > 0;)
-        append_rungs(ladder, i);
+    for (size_t end = after->count, begin; end > 0; end = begin) {
+        begin = begin_of_run(ladder, end);
+        append_run(ladder, begin, end);
+    }
+    /* Rows are fetched for the keys that are left, not for each rung's; not worth it with two. */
+    if (ladder->rungs > 2)
+        append_end(seek, "", &ladder->out->text);
+}
+
+bool seek_leaves_nulls(const struct seek *seek)
+{
+    const struct order_term *first = &seek->order->terms[0];
+    bool placed = seek->after != NULL && seek->after->count > 0;
+    return placed && !seek->nulls && !seek->after->parts[0].null && first->nullable &&
+           order_term_ends_in_nulls(first);
 }
 
 void seek_build(const struct seek *seek, struct seek_sql *out)
@@ -197,11 +256,9 @@ void seek_build(const struct seek *seek, struct seek_sql *out)
         text_appendf(sql, ", %s", collection->extra);
     text_append_string(sql, " FROM (");
     append_ladder(&ladder);
-    text_appendf(sql, ") k CROSS JOIN %s %s WHERE %s = k.k%zu ORDER BY ", collection->table,
+    text_appendf(sql, ") k CROSS JOIN %s %s WHERE %s = k.k%zu", collection->table,
                  collection->joins, collection->n, n);
-    for (size_t i = 0; i < order->count; i++)
-        text_appendf(sql, "%sk.k%zu%s", i > 0 ? ", " : "", i, direction_of(&order->terms[i]));
-    text_appendf(sql, " LIMIT %zu", seek->rows_max);
+    append_end(seek, "k.", sql);
 }
 
 void seek_build_count(const struct seek *seek, struct seek_sql *out)

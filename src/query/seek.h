@@ -3,10 +3,11 @@
  * seek.h - the SQL that walks a collection from a place on.
  *
  * A ladder: the rows after place (a, b, n) are those with equal a and b and a later n, then those
- * with equal a and a later b, then those with a later a. Each rung is a query of its own with an
- * equality prefix, the full order and the limit, so an index answers it at any depth; rungs are
- * disjoint and together complete, NULLs included. The rung finds keys only; the row's fields are
- * fetched for what is left after the limit. No row is skipped by counting.
+ * with a later (a, b), taken together where a and b go the same way. Each rung is a query of its
+ * own with an equality prefix, the full order and the limit, so an index answers it at any depth;
+ * rungs are disjoint and together complete, NULLs included, but for those that end an order: see
+ * seek_leaves_nulls(). The rung finds keys only; the row's fields are fetched for what is left
+ * after the limit. No row is skipped by counting.
  *
  * The text is written once for both stores. Values are always parameters. */
 #ifndef QUERY_SEEK_H
@@ -35,6 +36,7 @@ struct seek {
     struct where where;
     int64_t fence_n;             /* rows inserted from this number on are not there */
     const struct row_key *after; /* NULL or without a place: from the beginning */
+    bool nulls;                  /* the rest of them: see seek_leaves_nulls() */
     size_t rows_max;
 };
 
@@ -46,6 +48,9 @@ struct seek_sql {
 
 /* Whether a column's SQL reads anything but a column of `t`. */
 bool seek_reads_joins(const char *sql);
+/* Whether the rows that have no value in the order's first field come after all others and are not
+ * asked for here: they are read by a seek of their own, when this one gave too few rows. */
+bool seek_leaves_nulls(const struct seek *seek);
 /* Selects the order's terms, the collection's columns, and what it has besides. */
 void seek_build(const struct seek *seek, struct seek_sql *out);
 /* Counts the rows, at most `rows_max` of them; 0: all. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "query/explain.h"
 #include "query/handle_ask.h"
 #include "query/handle_shelf.h"
 #include "serve/routes.h"
@@ -35,6 +36,17 @@ static bool take_page_size(struct json value, unsigned *page_size, struct refusa
     return true;
 }
 
+static bool take_flag(struct json root, const char *name, bool *flag, struct refusal *refusal)
+{
+    struct json value = json_get(root, name);
+    enum json_type type = json_type(value);
+    *flag = false;
+    if (type == JSON_ABSENT || type == JSON_NULL || json_bool(value, flag))
+        return true;
+    refusal_set(refusal, REFUSAL_BAD_REQUEST, "%s is true or false", name);
+    return false;
+}
+
 /* ---- query-open ---- */
 
 struct open_call {
@@ -43,6 +55,7 @@ struct open_call {
     struct handle_opening question;
     struct text around; /* the question's bytes */
     int64_t min_seq;
+    bool explained;
 };
 
 static void free_open(void *data)
@@ -68,11 +81,11 @@ static bool take_count(struct json value, struct open_call *call, struct refusal
 
 static bool take_order(struct json root, struct handle_state *wanted, struct refusal *refusal)
 {
-    bool scan = false;
-    if (order_parse(wanted->collection, json_get(root, "orderBy"), &wanted->order, refusal) !=
-        RC_OK)
+    bool scan;
+    if (!take_flag(root, "allowScan", &scan, refusal) ||
+        order_parse(wanted->collection, json_get(root, "orderBy"), &wanted->order, refusal) !=
+            RC_OK)
         return false;
-    (void)json_bool(json_get(root, "allowScan"), &scan);
     if (scan ||
         order_index(wanted->collection, &wanted->order, filter_fixed(wanted->filter)) != NULL)
         return true;
@@ -120,7 +133,9 @@ static bool parse_open(struct collections *collections, struct json root, struct
             RC_OK ||
         !take_page_size(json_get(root, "pageSize"), &wanted->page_size, refusal) ||
         !take_count(json_get(root, "count"), call, refusal) ||
-        !take_around(json_get(root, "around"), call, refusal) || !take_order(root, wanted, refusal))
+        !take_around(json_get(root, "around"), call, refusal) ||
+        !take_flag(root, "explain", &call->explained, refusal) ||
+        !take_order(root, wanted, refusal))
         return false;
     if (wanted->page_size == 0)
         wanted->page_size = wanted->collection->page_size;
@@ -186,6 +201,10 @@ void query_open_finish(struct request *request)
     if (opened) {
         request_begin_json(request, &writer);
         put_opened(handle_state(call->handle), &writer);
+        if (call->explained) {
+            json_key(&writer, "explain");
+            explain_print(handle_state(call->handle), NULL, &writer);
+        }
     }
     /* Nobody knows its name yet, so nobody has closed it. */
     enum rc rc = handle_release(request->service->handles, call->handle, &request->refusal);
@@ -203,12 +222,14 @@ struct page_call {
     struct handle *handle; /* from begin to finish */
     struct handle_question question;
     struct handle_answer answer;
+    struct text explained; /* JSON; empty: not asked for */
 };
 
 static void free_page_call(void *data)
 {
     struct page_call *call = data;
     page_free(&call->answer.page);
+    text_free(&call->explained);
     free(call);
 }
 
@@ -256,6 +277,7 @@ static void begin_page(struct request *request, enum walk_direction direction)
     memcpy(question->session, request->session, HANDLE_SESSION_SIZE);
     if (!take_page_number(json_get(root, "page"), question, &request->refusal) ||
         !take_page_size(json_get(root, "pageSize"), &question->page_size, &request->refusal) ||
+        !take_flag(root, "explain", &question->counted, &request->refusal) ||
         !take_handle_name(root, &name, &request->refusal) ||
         handle_hold(handles, name, request->session, &call->handle, &request->refusal) != RC_OK)
         request_refuse_with(request, &request->refusal);
@@ -278,7 +300,8 @@ enum rc query_page_work(struct request *request, struct store *store, struct err
                       &request->refusal, err);
 }
 
-static void send_page(struct request *request, const struct handle_answer *answer)
+static void send_page(struct request *request, const struct handle_answer *answer,
+                      struct bytes explained)
 {
     struct json_writer writer;
     request_begin_json(request, &writer);
@@ -291,6 +314,10 @@ static void send_page(struct request *request, const struct handle_answer *answe
     put_total(&writer, &answer->opening);
     json_key(&writer, "hasPrevious");
     json_put_bool(&writer, answer->has_previous);
+    if (explained.len > 0) {
+        json_key(&writer, "explain");
+        json_put_raw(&writer, explained);
+    }
     request_send_json(request, &writer);
 }
 
@@ -317,15 +344,19 @@ void query_page_finish(struct request *request)
 {
     struct page_call *call = request->data;
     enum rc rc = request->job.rc;
+    struct json_writer writer;
+    json_writer_init(&writer, &call->explained);
     if (rc == RC_OK)
         log_cursor(handle_state(call->handle), &call->answer);
+    if (rc == RC_OK && call->question.counted)
+        explain_print(handle_state(call->handle), &call->answer.page, &writer);
     enum rc released = handle_release(request->service->handles, call->handle, &request->refusal);
     if (rc != RC_OK)
         request_fail(request);
     else if (released != RC_OK)
         request_refuse_with(request, &request->refusal);
     else
-        send_page(request, &call->answer);
+        send_page(request, &call->answer, text_bytes(&call->explained));
 }
 
 /* ---- query-close ---- */

@@ -119,6 +119,7 @@ static enum rc dial(struct store_postgres *store, struct err *err)
     if (store->connection != NULL)
         PQfinish(store->connection);
     store->locked = store->prepared = false;
+    postgres_forget_queries(store);
     store->limit_us = 0;
     store->lost = false;
     store->connection = PQconnectdbParams(names, values, 1);
@@ -142,6 +143,7 @@ static void close_postgres(struct store *base)
     if (store->locked)
         PQclear(postgres_run(store, "SELECT pg_advisory_unlock(" WRITER_LOCK ")"));
     PQfinish(store->connection);
+    postgres_forget_queries(store);
     for (size_t i = 0; i < STATEMENT_PARAMS_MAX; i++)
         text_free(&store->arrays[i]);
     free(store->url);
@@ -257,9 +259,7 @@ static enum rc send_query(struct store_postgres *store, const char *sql, const s
                           size_t count, struct err *err)
 {
     struct text text = {0};
-    Oid types[STORE_PARAMS_MAX];
-    const char *values[STORE_PARAMS_MAX];
-    int lengths[STORE_PARAMS_MAX], formats[STORE_PARAMS_MAX];
+    struct postgres_values values = {.count = count};
     uint64_t numbers[STORE_PARAMS_MAX];
     static const Oid oids[] = {[FIELD_INT] = OID_INT8,
                                [FIELD_TEXT] = OID_TEXT,
@@ -272,14 +272,13 @@ static enum rc send_query(struct store_postgres *store, const char *sql, const s
             memcpy(&numbers[i], &params[i].i, 8);
             numbers[i] = htobe64(numbers[i]);
         }
-        types[i] = oids[params[i].type];
-        formats[i] = 1;
-        lengths[i] = number ? 8 : (int)params[i].b.len;
-        values[i] = params[i].null ? NULL : number ? (char *)&numbers[i] : params[i].b.data;
+        values.types[i] = oids[params[i].type];
+        values.formats[i] = 1;
+        values.lengths[i] = number ? 8 : (int)params[i].b.len;
+        values.values[i] = params[i].null ? NULL : number ? (char *)&numbers[i] : params[i].b.data;
     }
     translate(sql, &text);
-    int sent = PQsendQueryParams(store->connection, text_string(&text), (int)count, types, values,
-                                 lengths, formats, 1);
+    bool sent = postgres_send(store, text_string(&text), &values);
     text_free(&text);
     if (!sent)
         return postgres_fail(store, NULL, "cannot read", err);

@@ -15,6 +15,18 @@
 
 #define POSTGRES_STATEMENTS_MAX (STATEMENTS_MAX + ROW_TABLES_MAX * ROW_TABLE_STATEMENTS)
 
+#define POSTGRES_SLOTS 64
+
+/* A query that was asked before, on this connection. */
+struct postgres_slot {
+    uint64_t hash;
+    char *sql; /* NULL: the slot is free */
+    Oid *types;
+    size_t type_count;
+    uint64_t used;
+    bool prepared;
+};
+
 struct store_postgres {
     struct store store;
     char *url;
@@ -31,7 +43,23 @@ struct store_postgres {
     uint32_t unplanned[POSTGRES_STATEMENTS_MAX]; /* rows since the server made its plans */
     uint32_t unplanned_max;                      /* of one statement, before it makes them anew */
     struct text arrays[STATEMENT_PARAMS_MAX];
+    struct postgres_slot slots[POSTGRES_SLOTS]; /* what was asked last */
+    uint64_t slot_uses;
 };
+
+/* The parameters of a query, as the library takes them. */
+struct postgres_values {
+    size_t count;
+    Oid types[STORE_PARAMS_MAX];
+    const char *values[STORE_PARAMS_MAX];
+    int lengths[STORE_PARAMS_MAX], formats[STORE_PARAMS_MAX];
+};
+
+/* Sends a query, prepared when it was asked before; false: the connection is no good. */
+bool postgres_send(struct store_postgres *store, const char *sql,
+                   const struct postgres_values *values);
+/* A new connection has nothing prepared. */
+void postgres_forget_queries(struct store_postgres *store);
 
 /* What a failed result, or a lost connection (`result` NULL), means. Classes 22, 23 and 54 (a key
  * too long for its index) are the row's fault; lost connections, shutdowns, full disks and a server

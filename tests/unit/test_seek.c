@@ -69,7 +69,7 @@ static void the_first_page_has_a_fence_and_no_place(void **state)
 }
 
 /* R004-41: the key predicate stands in every page after the first. */
-static void a_place_becomes_one_rung_per_term(void **state)
+static void ties_are_a_rung_and_what_lies_beyond_another(void **state)
 {
     const struct field parts[] = {field_int(5), field_int(42)};
     struct row_key after = {0};
@@ -77,10 +77,28 @@ static void a_place_becomes_one_rung_per_term(void **state)
     assert_true(row_key_set(&after, parts, 2));
     build(&plain, &after, (struct where){0});
     assert_int_equal(count("UNION ALL"), 1);
-    assert_int_equal(
-        count("WHERE t.a = ?2 AND t.n < ?3 AND t.n < ?1 ORDER BY t.a DESC, t.n DESC LIMIT 11"), 1);
+    assert_int_equal(count("WHERE t.a = ?2 AND t.n < ?3 AND t.n < ?1 ORDER BY t.a DESC, t.n DESC "
+                           "LIMIT 11"),
+                     1);
     assert_int_equal(count("WHERE t.a < ?2 AND t.n < ?1 ORDER BY"), 1);
     assert_int_equal(sql.param_count, 3);
+    row_key_clear(&after);
+}
+
+static void fields_that_go_the_same_way_are_compared_together(void **state)
+{
+    const struct order up = {.terms = {{.sql = "t.a", .name = "a", .column = 1},
+                                       {.sql = "j.c", .name = "c", .column = 3},
+                                       {.sql = "t.n"}},
+                             .count = 3};
+    const struct field parts[] = {field_int(5), field_text(bytes_of("c")), field_int(42)};
+    struct row_key after = {0};
+    (void)state;
+    assert_true(row_key_set(&after, parts, 3));
+    build(&up, &after, (struct where){0});
+    assert_int_equal(count("UNION ALL"), 1);
+    assert_int_equal(count("WHERE t.a = ?2 AND j.c = ?3 AND t.n > ?4 AND"), 1);
+    assert_int_equal(count("WHERE (t.a, j.c) > (?2, ?3) AND"), 1);
     row_key_clear(&after);
 }
 
@@ -90,19 +108,49 @@ static const struct order mixed = {
               {.sql = "t.n"}},
     .count = 3};
 
-static void going_down_nulls_come_last_in_a_rung_of_their_own(void **state)
+static void going_down_nulls_come_last_in_a_seek_of_their_own(void **state)
 {
     const struct field parts[] = {field_text(bytes_of("x")), field_int(1), field_int(2)};
     struct row_key after = {0};
     (void)state;
     assert_true(row_key_set(&after, parts, 3));
     build(&mixed, &after, (struct where){0});
-    assert_int_equal(count("UNION ALL"), 3);
+    assert_int_equal(count("UNION ALL"), 2);
     assert_int_equal(count("WHERE t.b = ?2 AND t.a = ?3 AND t.n > ?4 AND"), 1);
     assert_int_equal(count("WHERE t.b = ?2 AND t.a > ?3 AND"), 1);
-    assert_int_equal(count("t.b < ?2"), 1);
-    assert_int_equal(count("WHERE t.b IS NULL AND"), 1);
-    assert_int_equal(count("ORDER BY t.b DESC NULLS LAST, t.a, t.n LIMIT 11"), 4);
+    assert_int_equal(count("WHERE t.b < ?2 AND"), 1);
+    assert_int_equal(count("IS NULL"), 0);
+    assert_int_equal(count("ORDER BY t.b DESC NULLS LAST, t.a, t.n LIMIT 11"), 3);
+    /* Rows are fetched for what is left of all rungs. */
+    assert_int_equal(count(" r3 ORDER BY k0 DESC NULLS LAST, k1, k2 LIMIT 11) k"), 1);
+    struct seek rest = {
+        .collection = &collection, .order = &mixed, .fence_n = 77, .after = &after, .rows_max = 11};
+    assert_true(seek_leaves_nulls(&rest));
+    rest.nulls = true;
+    assert_false(seek_leaves_nulls(&rest));
+    seek_build(&rest, &sql);
+    assert_int_equal(count("UNION ALL"), 0);
+    assert_int_equal(count("WHERE t.b IS NULL AND t.n < ?1 ORDER BY"), 1);
+    assert_int_equal(sql.param_count, 1);
+    row_key_clear(&after);
+}
+
+static void a_null_within_a_run_has_its_rung_too(void **state)
+{
+    const struct order down = {
+        .terms = {{.sql = "t.a", .name = "a", .column = 1, .desc = true},
+                  {.sql = "t.b", .name = "b", .column = 2, .desc = true, .nullable = true},
+                  {.sql = "t.n", .desc = true}},
+        .count = 3};
+    const struct field parts[] = {field_int(1), field_text(bytes_of("x")), field_int(2)};
+    struct row_key after = {0};
+    (void)state;
+    assert_true(row_key_set(&after, parts, 3));
+    build(&down, &after, (struct where){0});
+    assert_int_equal(count("UNION ALL"), 2);
+    assert_int_equal(count("WHERE t.a = ?2 AND t.b = ?3 AND t.n < ?4 AND"), 1);
+    assert_int_equal(count("WHERE (t.a, t.b) < (?2, ?3) AND"), 1);
+    assert_int_equal(count("WHERE t.a = ?2 AND t.b IS NULL AND"), 1);
     row_key_clear(&after);
 }
 
@@ -114,7 +162,8 @@ static void after_a_null_going_down_only_its_equals_are_left(void **state)
     assert_true(row_key_set(&after, parts, 3));
     build(&mixed, &after, (struct where){0});
     assert_int_equal(count("UNION ALL"), 1);
-    assert_int_equal(count("WHERE t.b IS NULL AND"), 2);
+    assert_int_equal(count("WHERE t.b IS NULL AND t.a = ?2 AND t.n > ?3 AND"), 1);
+    assert_int_equal(count("WHERE t.b IS NULL AND t.a > ?2 AND"), 1);
     assert_int_equal(sql.param_count, 3);
     row_key_clear(&after);
 }
@@ -189,8 +238,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_page_has_a_fence_and_no_place),
-        cmocka_unit_test(a_place_becomes_one_rung_per_term),
-        cmocka_unit_test(going_down_nulls_come_last_in_a_rung_of_their_own),
+        cmocka_unit_test(ties_are_a_rung_and_what_lies_beyond_another),
+        cmocka_unit_test(fields_that_go_the_same_way_are_compared_together),
+        cmocka_unit_test(going_down_nulls_come_last_in_a_seek_of_their_own),
+        cmocka_unit_test(a_null_within_a_run_has_its_rung_too),
         cmocka_unit_test(after_a_null_going_down_only_its_equals_are_left),
         cmocka_unit_test(going_up_everything_follows_a_null),
         cmocka_unit_test(a_condition_keeps_its_own_parameters_in_every_rung),

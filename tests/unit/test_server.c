@@ -60,6 +60,56 @@ static void a_query_is_opened_paged_to_its_end_and_closed(void **state)
     assert_true(bench_says(bench, "\"code\":\"HANDLE_NOT_FOUND\""));
 }
 
+/* R004-02 R004-07 */
+static void a_filter_gives_exactly_the_rows_that_match(void **state)
+{
+    struct bench *bench = *state;
+    char handle[37];
+    bench_open_query(bench,
+                     "{\"collection\":\"posts\",\"pageSize\":2,\"filter\":{\"kind\":\"post\","
+                     "\"rkey\":{\"$in\":[\"7\",\"13\",\"390\",\"x\"]}}}",
+                     handle);
+    assert_true(bench_says(bench, "\"totalCount\":3,\"totalCountKind\":\"exact\""));
+    assert_int_equal(bench_next(bench, handle), 200);
+    assert_int_equal(count_items(bench), 2);
+    assert_true(bench_says(bench, "\"rkey\":\"390\""));
+    assert_true(bench_says(bench, "\"hasMore\":true"));
+    assert_int_equal(bench_next(bench, handle), 200);
+    assert_int_equal(count_items(bench), 1);
+    assert_true(bench_says(bench, "\"rkey\":\"7\""));
+    assert_true(bench_says(bench, "\"hasMore\":false"));
+    bench_open_query(bench, "{\"collection\":\"posts\",\"filter\":{}}", handle);
+    assert_true(bench_says(bench, "\"totalCount\":392"));
+}
+
+static void a_query_can_be_explained(void **state)
+{
+    struct bench *bench = *state;
+    char handle[37], body[96];
+    bench_open_query(
+        bench, "{\"collection\":\"posts\",\"explain\":true,\"filter\":{\"rkey\":\"7\"}}", handle);
+    assert_true(bench_says(bench, "\"explain\":{\"index\":[\"sharedAt\"],\"pinned\":[]}"));
+    snprintf(body, sizeof body, "{\"queryHandle\":\"%s\",\"explain\":true}", handle);
+    assert_int_equal(bench_post(bench, "/api/data/query-next", body), 200);
+    assert_int_equal(count_items(bench), 1);
+    assert_true(bench_says(bench, "\"rowsScanned\":392,\"rowsReturned\":1}"));
+    bench_open_query(bench,
+                     "{\"collection\":\"posts\",\"explain\":true,\"filter\":{\"id\":\"7\"},"
+                     "\"orderBy\":[{\"field\":\"id\"}]}",
+                     handle);
+    assert_true(bench_says(bench, "\"explain\":{\"index\":[\"id\"],\"pinned\":[\"id\"]}"));
+    snprintf(body, sizeof body, "{\"queryHandle\":\"%s\",\"explain\":true}", handle);
+    assert_int_equal(bench_post(bench, "/api/data/query-next", body), 200);
+    assert_true(bench_says(bench, "\"rowsScanned\":1,\"rowsReturned\":1}"));
+    bench_open_query(bench,
+                     "{\"collection\":\"posts\",\"explain\":true,\"allowScan\":true,"
+                     "\"orderBy\":[{\"field\":\"text\"}]}",
+                     handle);
+    assert_true(bench_says(bench, "\"explain\":{\"index\":null}"));
+    assert_int_equal(bench_next(bench, handle), 200);
+    assert_false(bench_says(bench, "explain"));
+}
+
 static void a_lost_reply_is_asked_for_again(void **state) /* R004-16 */
 {
     struct bench *bench = *state;
@@ -101,6 +151,8 @@ static void a_wrong_command_is_refused_with_its_code_and_status(void **state)
         {OPEN(",\"pageSize\":18446744073709551615"), 400, "LIMIT_RANGE"},
         {OPEN(",\"pageSize\":\"7\""), 400, "BAD_REQUEST"},
         {OPEN(",\"count\":\"some\""), 400, "BAD_REQUEST"},
+        {OPEN(",\"explain\":1"), 400, "BAD_REQUEST"},
+        {OPEN(",\"allowScan\":\"yes\""), 400, "BAD_REQUEST"},
         {OPEN(",\"filter\":{\"kind\":7}"), 400, "BAD_FILTER"},
         {OPEN(",\"filter\":{\"kind\":{\"$like\":\"p\"}}"), 400, "UNKNOWN_OPERATOR"},
         {OPEN(",\"filter\":{\"sort\":\"p\"}"), 400, "UNKNOWN_FIELD"},
@@ -248,6 +300,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SERVER(health_gives_the_documented_keys_first),
         WITH_POSTS(a_query_is_opened_paged_to_its_end_and_closed),
+        WITH_POSTS(a_filter_gives_exactly_the_rows_that_match),
+        WITH_POSTS(a_query_can_be_explained),
         WITH_POSTS(a_lost_reply_is_asked_for_again),
         SERVER(a_wrong_command_is_refused_with_its_code_and_status),
         SERVER(a_handle_belongs_to_its_session),
