@@ -96,8 +96,9 @@ class Websocket:
         self.buffer = b""
         self.pings = 0
         key = base64.b64encode(os.urandom(16)).decode()
-        head = [f"GET {path} HTTP/1.1", f"Host: {host}", "Upgrade: websocket", "Connection: Upgrade",
-                f"Sec-WebSocket-Key: {key}", "Sec-WebSocket-Version: 13", *headers, "", ""]
+        head = [f"GET {path} HTTP/1.1", f"Host: {host}", "Upgrade: websocket",
+                "Connection: Upgrade", f"Sec-WebSocket-Key: {key}", "Sec-WebSocket-Version: 13",
+                *headers, "", ""]
         self.socket.sendall("\r\n".join(head).encode())
         try:
             while b"\r\n\r\n" not in self.buffer:
