@@ -30,7 +30,10 @@ class Chat(Daemon):
     def __init__(self, home):
         super().__init__(PROGRAM, home, NOWHERE, config=CHAT)
         self.wait_for(lambda health: True, "the daemon to answer")
-        self.port = int(re.findall(r" port=(\d+)", self.words())[-1])
+        starts = home.starts = getattr(home, "starts", 0) + 1
+        ports = wait_until(lambda: re.findall(r" port=(\d+)", self.words())[starts - 1:],
+                           "the port to be told")
+        self.port = int(ports[0])
 
     def data(self, command, **params):
         status, answer = self.ask("POST", "/api/data/" + command, params)
