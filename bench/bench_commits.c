@@ -7,6 +7,8 @@
  * empty would read all tombstones for every row.
  * SQLite: the tail of commit times with checkpoints among them, for information, and the length of
  * the log while there is never a moment without a reader.
+ * Both: a commit for every block of a chain, with its cursor and its sync, against the quarter of a
+ * second that the fastest chains leave for one (R002-19).
  * Runs beside a PostgreSQL server (with_postgres). */
 #include "fixture.h"
 #include "stock_batch.h"
@@ -34,6 +36,9 @@
 #define READ_MS      200
 #define LOG_PAGES    10000.0 /* where the product begins a checkpoint */
 #define LOG_GOAL     2.0
+#define BLOCKS       200
+#define BLOCK_MS     250.0
+#define BLOCK_GOAL   0.2
 #define BATCH_BYTES  ((size_t)512 << 10)
 
 typedef void fill_fn(const struct post_stock *stock, struct batch *batch, size_t which);
@@ -76,17 +81,19 @@ static void close_store(void)
     store_close(store);
 }
 
-/* Answers the milliseconds that the stock's commit number `which` took. */
-static double commit(fill_fn *fill, size_t which)
+static void add_batch(fill_fn *fill, size_t which)
+{
+    struct batch *batch = batch_take(pool);
+    fill(&stock, batch, which);
+    bool fits = committer_add(&committer, batch);
+    assert(fits);
+}
+
+/* Answers the milliseconds that the commit of what was added took. */
+static double commit_added(void)
 {
     int64_t wait_us;
     struct err err;
-    for (size_t i = 0; i < STOCK_BATCHES; i++) {
-        struct batch *batch = batch_take(pool);
-        fill(&stock, batch, which * STOCK_BATCHES + i);
-        bool fits = committer_add(&committer, batch);
-        assert(fits);
-    }
     double start = now_ms();
     check(committer_step(&committer, 1, &wait_us, &err), &err);
     double took = now_ms() - start;
@@ -96,6 +103,14 @@ static double commit(fill_fn *fill, size_t which)
         batch_give_back(batch);
     }
     return took;
+}
+
+/* The same for the stock's commit number `which`. */
+static double commit(fill_fn *fill, size_t which)
+{
+    for (size_t i = 0; i < STOCK_BATCHES; i++)
+        add_batch(fill, which * STOCK_BATCHES + i);
+    return commit_added();
 }
 
 static bool report(const char *name, double value, const char *unit, double against, double goal)
@@ -109,6 +124,46 @@ static bool report(const char *name, double value, const char *unit, double agai
         printf("\"goal\":%.1f,\"ok\":%s}\n", goal, ok ? "true" : "false");
     fflush(stdout);
     return ok;
+}
+
+/* ---- a block at a time ---- */
+
+static int compare(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* A block that holds nothing of ours: only its number moves. */
+static void fill_block(const struct post_stock *unused, struct batch *batch, size_t which)
+{
+    char state[96];
+    struct record *row = batch_add(batch, RECORD_CURSOR);
+    (void)unused;
+    snprintf(state, sizeof state, "{\"primary\":{\"type\":\"blockNumber\",\"value\":%zu}}", which);
+    bool fits = row != NULL && batch_set_text(batch, row, CURSOR_ROW_SOURCE, bytes_of("content")) &&
+                batch_set_text(batch, row, CURSOR_ROW_STREAM, bytes_of("blocks")) &&
+                batch_set_text(batch, row, CURSOR_ROW_STATE, bytes_of(state));
+    assert(fits);
+    batch_set_int(row, CURSOR_ROW_POSITION, (int64_t)which);
+    batch_set_int(row, CURSOR_ROW_AT_US, (int64_t)which);
+}
+
+static bool measure_blocks(enum fixture_kind kind, const char *name)
+{
+    struct fixture fixture;
+    double took[BLOCKS], all = 0;
+    fixture_open(&fixture, kind);
+    open_store(fixture.url);
+    for (size_t i = 0; i < BLOCKS; i++) {
+        add_batch(fill_block, i + 1);
+        all += took[i] = commit_added();
+    }
+    close_store();
+    fixture_close(&fixture);
+    qsort(took, BLOCKS, sizeof took[0], compare);
+    fprintf(stderr, "%s: %.0f blocks/s, each durable\n", name, BLOCKS * 1e3 / all);
+    return report(name, took[BLOCKS * 99 / 100], "ms", BLOCK_MS, BLOCK_GOAL);
 }
 
 /* ---- PostgreSQL ---- */
@@ -192,12 +247,6 @@ static void *read_on(void *arg)
     return NULL;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 static double log_pages(const char *path)
 {
     char name[600];
@@ -250,9 +299,9 @@ int main(int argc, char **argv)
     post_stock_init(&stock, TAIL_COMMITS);
     pool = batch_pool_new(STOCK_BATCHES, BATCH_BYTES);
     if (argc < 2 || strcmp(argv[1], "sqlite") == 0)
-        ok = measure_tail();
+        ok = measure_blocks(FIXTURE_SQLITE, "sqlite_block_p99") & measure_tail();
     if (argc < 2 || strcmp(argv[1], "postgres") == 0)
-        ok = measure_burst() && ok;
+        ok &= measure_blocks(FIXTURE_POSTGRES, "postgres_block_p99") & measure_burst();
     batch_pool_free(pool);
     post_stock_deinit(&stock);
     return ok ? 0 : 1;

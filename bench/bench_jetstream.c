@@ -2,7 +2,8 @@
  *
  * The way of a frame from the wire to a record: zstd, the filter over ten thousand follows, parse
  * of what matches. Against the two libraries with nothing around them, which parse every event, in
- * turns, best round of each. */
+ * turns, best round of each. And what decompression alone takes of a processor at 500 events a
+ * second, against 1 % (R001-153). */
 #include "base/id_set.h"
 #include "decode/jetstream_event.h"
 #include "decode/jetstream_peek.h"
@@ -22,6 +23,8 @@
 #define FOLLOWS     10000
 #define ROUNDS      15
 #define GOAL        0.6
+#define RATE        500
+#define UNPACK_MAX  1.0 /* percent */
 #define PLAIN_MAX   ((size_t)1 << 20)
 #define ARENA_BYTES ((size_t)512 << 10)
 #define CPU_CLOCK   CLOCK_PROCESS_CPUTIME_ID
@@ -98,6 +101,16 @@ static void run_zstd(struct desk *desk)
         unpack(desk, i);
 }
 
+static void run_unpacking(struct desk *desk)
+{
+    for (size_t i = 0; i < desk->stock.count; i++) {
+        struct bytes json;
+        enum rc rc =
+            zstd_decoder_decode(desk->decoder, packed_stock_frame(&desk->stock, i), &json, NULL);
+        assert(rc == RC_OK);
+    }
+}
+
 static double seconds_of(struct desk *desk, void (*run)(struct desk *desk), double best)
 {
     struct timespec before, after;
@@ -143,12 +156,13 @@ static void tear_down(struct desk *desk)
 int main(void)
 {
     static struct desk desk;
-    double product = 1e9, floor = 1e9, zstd = 1e9;
+    double product = 1e9, floor = 1e9, zstd = 1e9, unpacking = 1e9;
     set_up(&desk);
     for (int i = 0; i < ROUNDS; i++) {
         floor = seconds_of(&desk, run_floor, floor);
         product = seconds_of(&desk, run_product, product);
         zstd = seconds_of(&desk, run_zstd, zstd);
+        unpacking = seconds_of(&desk, run_unpacking, unpacking);
     }
     double ratio = floor / product, us = 1e6 / EVENTS;
     fprintf(stderr,
@@ -159,6 +173,10 @@ int main(void)
     printf("{\"name\":\"jetstream_frames\",\"value\":%.0f,\"unit\":\"events/s\",\"against\":%.0f,"
            "\"ratio\":%.3f,\"goal\":%.1f,\"ok\":%s}\n",
            EVENTS / product, EVENTS / floor, ratio, GOAL, ratio >= GOAL ? "true" : "false");
+    double share = unpacking / EVENTS * RATE * 100;
+    printf("{\"name\":\"decompression_cpu\",\"value\":%.3f,\"unit\":\"%%\",\"against\":%.1f,"
+           "\"ratio\":%.3f,\"goal\":1.0,\"ok\":%s}\n",
+           share, UNPACK_MAX, UNPACK_MAX / share, share <= UNPACK_MAX ? "true" : "false");
     tear_down(&desk);
-    return ratio >= GOAL ? 0 : 1;
+    return ratio >= GOAL && share <= UNPACK_MAX ? 0 : 1;
 }

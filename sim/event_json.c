@@ -97,11 +97,21 @@ void event_uri(const struct world *world, uint32_t k, struct text *out)
     put(out, rkey);
 }
 
-/* {"cid":…,"uri":…} of the first version of the record that event k created. */
-static void put_strong_ref(struct text *out, const struct world *world, uint32_t k)
+/* The event that wrote the version that stood at event `at` of the record that k created. */
+static uint32_t version_at(const struct world *world, uint32_t k, uint32_t at)
+{
+    uint32_t version = world_event(world, k)->latest;
+    while (version != k && (version > at || world_event(world, version)->kind != EVENT_UPDATE ||
+                            world_event(world, version)->subject != k))
+        version = world_previous(world, version);
+    return version;
+}
+
+/* {"cid":…,"uri":…} of the record that event k created, as it stood at event `at`. */
+static void put_strong_ref(struct text *out, const struct world *world, uint32_t k, uint32_t at)
 {
     put(out, "{\"cid\":");
-    put_cid(out, world, k);
+    put_cid(out, world, version_at(world, k, at));
     put(out, ",\"uri\":\"");
     event_uri(world, k, out);
     put(out, "\"}");
@@ -132,10 +142,11 @@ static void put_card(struct text *out, const struct world *world, uint32_t k,
     put(out, "}}");
 }
 
-static void put_quote(struct text *out, const struct world *world, const struct post *post)
+static void put_quote(struct text *out, const struct world *world, uint32_t k,
+                      const struct post *post)
 {
     put(out, "{\"$type\":\"app.bsky.embed.record\",\"record\":");
-    put_strong_ref(out, world, post->outline.subject);
+    put_strong_ref(out, world, post->outline.subject, k);
     put(out, "}");
 }
 
@@ -148,12 +159,12 @@ static void put_embed(struct text *out, const struct world *world, uint32_t k,
     if (post->outline.embed == EMBED_EXTERNAL) {
         put_card(out, world, k, post);
     } else if (post->outline.embed == EMBED_RECORD) {
-        put_quote(out, world, post);
+        put_quote(out, world, k, post);
     } else if (post->outline.embed == EMBED_RECORD_WITH_MEDIA) {
         put(out, "{\"$type\":\"app.bsky.embed.recordWithMedia\",\"media\":");
         put_card(out, world, k, post);
         put(out, ",\"record\":");
-        put_quote(out, world, post);
+        put_quote(out, world, k, post);
         put(out, "}");
     } else {
         put(out, "{\"$type\":\"app.bsky.embed.images\",\"images\":[{\"alt\":\"a \\u003ctide\\u003e "
@@ -208,9 +219,9 @@ static void put_post(struct text *out, const struct world *world, uint32_t k)
     put(out, "\"]");
     if (post.outline.is_reply) {
         put(out, ",\"reply\":{\"parent\":");
-        put_strong_ref(out, world, post.outline.subject);
+        put_strong_ref(out, world, post.outline.subject, k);
         put(out, ",\"root\":");
-        put_strong_ref(out, world, post.outline.subject);
+        put_strong_ref(out, world, post.outline.subject, k);
         put(out, "}");
     }
     put(out, ",\"text\":");
@@ -229,7 +240,7 @@ static void put_profile(struct text *out, const struct world *world, uint32_t k)
     put_string(out, name);
     if (event->subject != WORLD_NONE) {
         put(out, ",\"pinnedPost\":");
-        put_strong_ref(out, world, event->subject);
+        put_strong_ref(out, world, event->subject, k);
     }
     put(out, "}");
 }
@@ -253,7 +264,7 @@ void event_json_record(const struct world *world, uint32_t k, struct text *out)
     if (event->collection == COLLECTION_FOLLOW)
         put_string(out, world_account(world, event->subject)->did);
     else
-        put_strong_ref(out, world, event->subject);
+        put_strong_ref(out, world, event->subject, k);
     put(out, "}");
 }
 

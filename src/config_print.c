@@ -191,7 +191,10 @@ static const char docs_collections[] =
     "A map from a name to the shape of a collection. `fields` is required: a map from a field to "
     "its\n"
     "type (text, int, float, bool, time or json); `id`, `n`, `seq` and `extra` exist already.\n"
-    "`indexes` is a list of lists of fields. Collections are declared in the file only.\n"
+    "`indexes` is a list of lists of fields; the default order has one by itself. Collections are\n"
+    "declared in the file only. SIGHUP brings new collections, fields and indexes into force. A "
+    "field\n"
+    "never changes its type; one that is no longer declared keeps its values, unseen.\n"
     "\n"
     "    collections:\n"
     "      chat_messages:\n"
@@ -238,28 +241,6 @@ static bool providers_equal(const struct config *a, const struct config *b)
     return equal;
 }
 
-static bool collections_equal(const struct config *a, const struct config *b)
-{
-    struct text first = {0}, second = {0};
-    bool equal = a->collection_count == b->collection_count;
-    for (size_t i = 0; equal && i < a->collection_count; i++) {
-        struct config_collection x = a->collections[i], y = b->collections[i];
-        /* Only the values count, not where they came from. */
-        memset(&x.origin, 0, sizeof x.origin);
-        memset(&y.origin, 0, sizeof y.origin);
-        memset(x.origins, 0, sizeof x.origins);
-        memset(y.origins, 0, sizeof y.origins);
-        text_clear(&first);
-        text_clear(&second);
-        print_collection(&x, &first);
-        print_collection(&y, &second);
-        equal = bytes_equal(text_bytes(&first), text_bytes(&second));
-    }
-    text_free(&first);
-    text_free(&second);
-    return equal;
-}
-
 size_t config_restart_needed(const struct config *config, const struct config *fresh,
                              struct text *paths)
 {
@@ -273,10 +254,6 @@ size_t config_restart_needed(const struct config *config, const struct config *f
     }
     if (!providers_equal(config, fresh)) {
         text_append_string(paths, "providers\n");
-        count++;
-    }
-    if (!collections_equal(config, fresh)) {
-        text_append_string(paths, "collections\n");
         count++;
     }
     return count;

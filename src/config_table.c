@@ -328,7 +328,8 @@ const struct setting config_collection_settings[CONFIG_COLLECTION_KEYS] = {
      .max = 1000, .sentence = "Rows per page when a query names none."},
     {.path = "sort.field", .type = SETTING_TEXT,
      .offset = offsetof(struct config_collection, sort_field), .empty_allowed = true,
-     .sentence = "A declared field: default order and cursor; empty is the order of arrival."},
+     .sentence = "A declared field: default order and cursor. Without it `createdAt`, if that is "
+                 "declared, else the order of arrival."},
     {.path = "sort.direction", .type = SETTING_WORD,
      .offset = offsetof(struct config_collection, sort_direction), .initial = "desc",
      .words = "asc desc", .sentence = "Direction of the default order."},

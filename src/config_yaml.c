@@ -5,7 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-#define NAME_BYTES_MAX 63
+#define NAME_BYTES_MAX            63
+#define COLLECTION_NAME_BYTES_MAX 48 /* tables and indexes are named after it */
 
 /* ---- a map against a table ---- */
 
@@ -176,12 +177,13 @@ static bool among(struct bytes name, const char *const *words)
 static bool field_usable(const struct collection_reader *reader, const struct config_field *fields,
                          size_t count, const struct yaml_node *key)
 {
-    static const char *const taken[] = {"id", "n", "seq", "extra", NULL};
+    static const char *const taken[] = {"id",   "n",    "seq",      "extra", "ctid", "cmin", "cmax",
+                                        "xmin", "xmax", "tableoid", "rowid", "oid",  NULL};
     const char *wrong = NULL;
     if (!name_valid(key->text))
         wrong = "must be 1 to 63 letters, digits and _, not beginning with a digit";
     else if (among(key->text, taken))
-        wrong = "is a name that every collection has already";
+        wrong = "is a name that every table has already";
     for (size_t i = 0; wrong == NULL && i < count; i++) {
         if (strcasecmp(fields[i].name, key->text.data) == 0)
             wrong = "differs from another field only in case";
@@ -229,13 +231,20 @@ static void read_fields(struct collection_reader *reader, const struct yaml_node
     collection->field_count = count;
 }
 
-static const char *find_field(const struct config_collection *collection, struct bytes name)
+static const struct config_field *find_field(const struct config_collection *collection,
+                                             struct bytes name)
 {
     for (size_t i = 0; i < collection->field_count; i++) {
         if (bytes_equal_string(name, collection->fields[i].name))
-            return collection->fields[i].name;
+            return &collection->fields[i];
     }
     return NULL;
+}
+
+/* One that rows can be ordered by. */
+static bool is_key(const struct config_field *field)
+{
+    return field != NULL && field->type != CONFIG_FIELD_JSON;
 }
 
 static void report_no_field(const struct collection_reader *reader, const char *what,
@@ -243,10 +252,12 @@ static void report_no_field(const struct collection_reader *reader, const char *
 {
     struct suggestion suggestion = suggestion_begin(name);
     struct text sentence = {0};
-    for (size_t i = 0; i < reader->collection->field_count; i++)
+    const struct config_field *field = find_field(reader->collection, name);
+    for (size_t i = 0; field == NULL && i < reader->collection->field_count; i++)
         suggestion_try(&suggestion, bytes_of(reader->collection->fields[i].name));
     config_quote(name, &sentence);
-    text_append_string(&sentence, ", which is no declared field");
+    text_append_string(&sentence, field == NULL ? ", which is no declared field"
+                                                : ", and nothing is ordered by json");
     suggestion_end(&suggestion, "", &sentence);
     config_problem(reader->problems, at, "collections.%s.%s names %s", reader->collection->name,
                    what, text_string(&sentence));
@@ -265,8 +276,9 @@ static bool read_index(struct collection_reader *reader, const struct yaml_node 
                        reader->collection->name, CONFIG_INDEX_FIELDS_MAX);
     for (const struct yaml_node *item = ok ? node->first : NULL; item != NULL; item = item->next) {
         struct bytes name = item->kind == YAML_TEXT ? item->text : bytes_of("");
-        names[count] = find_field(reader->collection, name);
-        if (names[count++] == NULL) {
+        const struct config_field *field = find_field(reader->collection, name);
+        names[count++] = field == NULL ? "" : field->name;
+        if (!is_key(field)) {
             report_no_field(reader, "indexes", name, place(reader->file, item));
             ok = false;
         }
@@ -305,17 +317,20 @@ static bool read_collection_key(void *arg, const struct yaml_node *value)
     return true;
 }
 
-static bool collection_name_usable(struct bytes name, struct config_origin at,
-                                   struct config_problems *problems)
+static bool collection_name_usable(const struct config *config, struct bytes name,
+                                   struct config_origin at, struct config_problems *problems)
 {
     static const char *const built_in[] = {
         "posts",     "links",  "follows", "transactions", "accounts",   "import_sessions",
         "documents", "blocks", "gaps",    "owed",         "quarantine", NULL};
     const char *wrong = NULL;
-    if (!name_valid(name))
-        wrong = "must be 1 to 63 letters, digits and _, not beginning with a digit";
+    if (!name_valid(name) || name.len > COLLECTION_NAME_BYTES_MAX)
+        wrong = "must be 1 to 48 letters, digits and _, not beginning with a digit";
     else if (among(name, built_in))
         wrong = "is built in and cannot be declared";
+    for (size_t i = 0; wrong == NULL && i < config->collection_count; i++)
+        if (strcasecmp(config->collections[i].name, name.data) == 0)
+            wrong = "differs from another collection only in case";
     if (wrong == NULL)
         return true;
     struct text quoted = {0};
@@ -325,10 +340,18 @@ static bool collection_name_usable(struct bytes name, struct config_origin at,
     return false;
 }
 
+/* Where nothing is said the newest come first, by the field that entities have for it. */
+static void choose_sort(struct config_collection *collection, const struct config_origin *origin)
+{
+    const struct config_field *created = find_field(collection, bytes_of("createdAt"));
+    if (origin->from == CONFIG_DEFAULT && is_key(created))
+        collection->sort_field = created->name;
+}
+
 static void read_collection(struct config *config, const char *file, const struct yaml_node *value,
                             struct config_problems *problems)
 {
-    if (!collection_name_usable(value->key->text, place(file, value->key), problems))
+    if (!collection_name_usable(config, value->key->text, place(file, value->key), problems))
         return;
     if (config->collection_count == CONFIG_COLLECTIONS_MAX) {
         config_problem(problems, place(file, value->key), "collections has more than %d entries",
@@ -344,14 +367,16 @@ static void read_collection(struct config *config, const char *file, const struc
     section_init(config, &section);
     section_read(config, &section, file, value, read_collection_key, &reader, problems);
     read_indexes(&reader, reader.indexes);
+    const struct config_origin *sort_origin =
+        &section.origins[section_find(&section, bytes_of("sort.field")) - section.settings];
+    choose_sort(collection, sort_origin);
     if (collection->field_count == 0)
-        config_problem(problems, collection->origin, "collections.%s has no fields",
+        config_problem(problems, collection->origin,
+                       "collections.%s has no fields: write fields: {name: text}",
                        collection->name);
     else if (collection->sort_field[0] != 0 &&
-             find_field(collection, bytes_of(collection->sort_field)) == NULL)
-        report_no_field(
-            &reader, "sort.field", bytes_of(collection->sort_field),
-            section.origins[section_find(&section, bytes_of("sort.field")) - section.settings]);
+             !is_key(find_field(collection, bytes_of(collection->sort_field))))
+        report_no_field(&reader, "sort.field", bytes_of(collection->sort_field), *sort_origin);
     text_free(&prefix);
 }
 

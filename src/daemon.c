@@ -7,6 +7,7 @@
 #include "daemon_parts.h"
 #include "daemon_serve.h"
 #include "daemon_view.h"
+#include "query/collections.h"
 #include "store/outbox.h"
 #include "store/writer.h"
 #include "sys/clock.h"
@@ -301,7 +302,8 @@ static enum rc make_parts(struct daemon *daemon, struct err *err)
                                                .ask = ask,
                                                .ask_arg = daemon},
                                     .tell = tell,
-                                    .tell_arg = daemon};
+                                    .tell_arg = daemon,
+                                    .collections = collections_new()};
     enum rc rc =
         daemon_appview_make(daemon->config, daemon->env.runtime, &daemon->env.appview, err);
     if (rc == RC_OK)
@@ -334,7 +336,7 @@ static void start_writer(struct daemon *daemon)
     daemon->metrics = metrics_new();
     daemon->latency = metrics_histogram(daemon->metrics, "tidemark_event_commit_seconds",
                                         "From the wire to the commit.", 1e-6, NULL, 0);
-    struct writer_options options = {.batches_max = BATCHES_MAX * 2,
+    struct writer_options options = {.batches_max = BATCHES_MAX * 2 + SERVER_WRITES_MAX,
                                      .latency_us = daemon->latency,
                                      .fatal = on_fatal,
                                      .arg = daemon};
@@ -357,6 +359,8 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
     struct server_options options;
     serve_options_init(&options, daemon->config);
     options.socket_path = text_string(&daemon->socket_path);
+    options.writer = daemon->writer;
+    options.collections = daemon->env.collections;
     options.health = tell_health;
     options.metrics = tell_metrics;
     options.status = tell_status;
@@ -444,6 +448,8 @@ static void stop_all(struct daemon *daemon)
         server_stop(daemon->server);
     if (daemon->writer != NULL)
         stop_writer(daemon);
+    if (daemon->server != NULL)
+        server_free(daemon->server);
     store_close(daemon->store);
     if (daemon->outbox != NULL)
         outbox_free(daemon->outbox);
@@ -458,6 +464,7 @@ static void stop_all(struct daemon *daemon)
     if (daemon->network != NULL)
         network_free(daemon->network);
     parts_free(&daemon->parts);
+    collections_free(daemon->env.collections);
     if (daemon->loop != NULL)
         free_loop(daemon);
     if (daemon->pool != NULL)

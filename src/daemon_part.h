@@ -22,6 +22,7 @@
 #include "sys/loop.h"
 
 struct appview;
+struct collections;
 struct daemon_view;
 struct part_env;
 
@@ -63,9 +64,10 @@ struct part_env {
     const struct config *config;
     struct loop *loop;
     struct runtime *runtime;
-    struct bytes folder;      /* where files lie that are no rows */
-    struct source_env source; /* for the sources it makes: batches, the writer, questions */
-    struct appview *appview;  /* shared; gone when parts are freed, with all that was asked */
+    struct bytes folder;             /* where files lie that are no rows */
+    struct source_env source;        /* for the sources it makes: batches, the writer, questions */
+    struct collections *collections; /* what can be asked for; there until all parts are gone */
+    struct appview *appview; /* shared; gone when parts are freed, with all that was asked */
     void (*tell)(void *arg, unsigned news);
     void *tell_arg;
 };

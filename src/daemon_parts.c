@@ -5,6 +5,7 @@
 #include "daemon_backfill.h"
 #include "daemon_cards.h"
 #include "daemon_circle.h"
+#include "daemon_collections.h"
 #include "daemon_firehose.h"
 #include "daemon_gauges.h"
 #include "daemon_janitor.h"
@@ -17,6 +18,7 @@
 /* clang-format off */
 /* Each answers NULL when the configuration does not ask for it. */
 static struct part *(*const makers[])(const struct part_env *env) = {
+    collections_part_new,
     firehose_part_new,
     appview_part_new,
     circle_part_new,

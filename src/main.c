@@ -13,6 +13,7 @@ struct command {
 static const struct command commands[] = {
     {"run", cmd_run, "follow the configured sources into the store"},
     {"status", cmd_status, "what the daemon and each source are at"},
+    {"query", cmd_query, "the rows of a collection"},
     {"gaps", cmd_gaps, "intervals that could not be read"},
     {"owed", cmd_owed, "what is still to be fetched, and what was given up"},
     {"quarantine", cmd_quarantine, "input that could not be used"},
@@ -45,8 +46,9 @@ int main(int argc, char **argv)
         print_usage(stdout);
         return 0;
     }
+    static char version[] = "version";
     if (argc >= 2 && strcmp(argv[1], "--version") == 0)
-        argv[1] = (char[]){"version"};
+        argv[1] = version;
     for (size_t i = 0; argc >= 2 && i < sizeof commands / sizeof commands[0]; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);

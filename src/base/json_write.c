@@ -268,3 +268,10 @@ void json_put_raw(struct json_writer *writer, struct bytes json)
     start_value(writer);
     text_append(writer->out, json.data, json.len);
 }
+
+void json_put_raw_members(struct json_writer *writer, struct bytes members)
+{
+    assert(in_object(writer) && !writer->key_pending && members.len > 0);
+    separate(writer);
+    text_append(writer->out, members.data, members.len);
+}

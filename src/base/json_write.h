@@ -41,8 +41,9 @@ void json_put_real(struct json_writer *writer, double value); /* fewest digits t
                                                                * exponent; not finite: null */
 void json_put_bool(struct json_writer *writer, bool value);
 void json_put_null(struct json_writer *writer);
-/* Text that is JSON already. */
+/* Text that is JSON already; and members of an object that are, the braces left out. */
 void json_put_raw(struct json_writer *writer, struct bytes json);
+void json_put_raw_members(struct json_writer *writer, struct bytes members);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 
 #include "cli/settings.h"
 #include "config_tokens.h"
+#include "query/collection.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,5 +69,6 @@ int cmd_config(int argc, char **argv)
     }
     struct text docs = {0};
     config_docs(&docs);
+    collection_docs(&docs);
     return put(&docs);
 }

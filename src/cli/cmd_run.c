@@ -64,10 +64,6 @@ int cmd_run(int argc, char **argv)
         if (daemon_open_log(&settings.config, &err) != RC_OK) {
             fprintf(stderr, "tidemark: %s\n", err.text);
         } else {
-            if (settings.config.serve.tokens_file[0] != '\0')
-                log_event(
-                    LOG_WARN, "config", "without_effect",
-                    (struct log_field[]){log_string("setting", "serve.tokens_file"), LOG_END});
             code = daemon_run(&(struct daemon_options){
                 .config = &settings.config, .reload = reload, .reload_arg = &settings});
             log_close();

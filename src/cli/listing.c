@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/listing.h"
 
-#include "cli/target.h"
-#include "query/query_page.h"
+#include "cli/pages.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -13,12 +12,8 @@
 
 struct listing {
     struct target target;
-    const struct collection *collection;
-    struct text handle; /* the daemon's name for the open query */
-    int64_t page;
-    struct order order;
-    struct opening opening;
-    struct row_key last;
+    const char *collection;
+    struct pages pages;
     listing_read_fn *read; /* NULL: the collection's pages */
     void *read_arg;
     bool json, begun;
@@ -35,109 +30,23 @@ static const struct settings_flag flags[] = {{"json", false, see_json}, {0}};
 
 /* ---- pages ---- */
 
-static enum rc open_at_daemon(struct listing *listing, struct err *err)
-{
-    struct text body = {0}, reply = {0};
-    struct json root;
-    struct bytes name;
-    text_appendf(&body, "{\"collection\":\"%s\",\"pageSize\":%d,\"count\":\"none\"}",
-                 listing->collection->name, PAGE_SIZE);
-    enum rc rc = target_ask(&listing->target, "POST", "/api/data/query-open", text_string(&body),
-                            TARGET_SECONDS, NULL, &reply, err);
-    if (rc == RC_OK)
-        rc = target_parse(&listing->target, &reply, &root, err);
-    if (rc == RC_OK && json_string(json_get(root, "queryHandle"), &name))
-        text_append(&listing->handle, name.data, name.len);
-    else if (rc == RC_OK)
-        rc = err_set(err, RC_RETRY, "the daemon gave no handle");
-    text_free(&body);
-    text_free(&reply);
-    return rc;
-}
-
 static enum rc open_pages(struct listing *listing, struct err *err)
 {
-    struct target *target = &listing->target;
-    enum rc rc = target_open(target, err);
+    const struct pages_question question = {.collection = listing->collection,
+                                            .page_size = PAGE_SIZE};
+    enum rc rc = target_open(&listing->target, err);
     if (rc != RC_OK || listing->read != NULL)
         return rc;
-    if (target->store == NULL)
-        return open_at_daemon(listing, err);
-    order_default(listing->collection, &listing->order);
-    listing->opening.kind = COUNT_NONE;
-    return opening_read(target->store, listing->collection, (struct where){0}, false,
-                        &listing->opening, err);
-}
-
-static void close_pages(struct listing *listing)
-{
-    struct text body = {0}, reply = {0};
-    struct err err;
-    row_key_clear(&listing->last);
-    if (listing->handle.len > 0) {
-        int status;
-        text_appendf(&body, "{\"queryHandle\":\"%s\"}", text_string(&listing->handle));
-        /* One that cannot be closed is forgotten by the daemon in its own time. */
-        enum rc rc = target_ask(&listing->target, "POST", "/api/data/query-close",
-                                text_string(&body), TARGET_SECONDS, &status, &reply, &err);
-        (void)rc;
-    }
-    text_free(&listing->handle);
-    text_free(&body);
-    text_free(&reply);
-}
-
-static enum rc read_from_daemon(struct listing *listing, struct text *page, struct json *items,
-                                bool *more, struct err *err)
-{
-    struct text body = {0};
-    struct json root;
-    text_appendf(&body, "{\"queryHandle\":\"%s\",\"page\":%lld}", text_string(&listing->handle),
-                 (long long)listing->page++);
-    enum rc rc = target_ask(&listing->target, "POST", "/api/data/query-next", text_string(&body),
-                            TARGET_SECONDS, NULL, page, err);
-    if (rc == RC_OK)
-        rc = target_parse(&listing->target, page, &root, err);
-    if (rc == RC_OK) {
-        *items = json_get(root, "items");
-        if (!json_bool(json_get(root, "hasMore"), more))
-            rc = err_set(err, RC_RETRY, "the daemon's page does not say whether more follow");
-    }
-    text_free(&body);
-    return rc;
-}
-
-static enum rc read_from_store(struct listing *listing, struct text *page, struct json *items,
-                               bool *more, struct err *err)
-{
-    struct page fetched = {0};
-    struct refusal refusal = {0};
-    struct page_request request = {.collection = listing->collection,
-                                   .order = &listing->order,
-                                   .fence_n = listing->opening.fence_n,
-                                   .after = &listing->last,
-                                   .page_size = PAGE_SIZE};
-    enum rc rc = page_fetch(listing->target.store, &request, &fetched, &refusal, err);
-    if (rc == RC_REJECT)
-        *err = refusal.err;
-    if (rc == RC_OK) {
-        *more = fetched.has_more;
-        row_key_move(&listing->last, &fetched.last);
-        text_append(page, fetched.items.data, fetched.items.len);
-        rc = target_parse(&listing->target, page, items, err);
-    }
-    page_free(&fetched);
-    return rc;
+    return pages_open(&listing->pages, &listing->target, &question, err);
 }
 
 static enum rc read_page(struct listing *listing, struct text *page, struct json *items, bool *more,
                          struct err *err)
 {
-    struct target *target = &listing->target;
-    if (listing->read != NULL)
-        return listing->read(listing->read_arg, target, page, items, more, err);
-    return target->store == NULL ? read_from_daemon(listing, page, items, more, err)
-                                 : read_from_store(listing, page, items, more, err);
+    if (listing->read == NULL)
+        return pages_next(&listing->pages, page, items, more, err);
+    text_clear(page);
+    return listing->read(listing->read_arg, &listing->target, page, items, more, err);
 }
 
 /* ---- output ---- */
@@ -181,7 +90,6 @@ static int print_pages(struct listing *listing, struct err *err)
     enum rc rc = open_pages(listing, err);
     while (rc == RC_OK && more && code == EXIT_DONE) {
         struct json items = {0};
-        text_clear(&page);
         rc = read_page(listing, &page, &items, &more, err);
         if (rc != RC_OK)
             break;
@@ -189,7 +97,7 @@ static int print_pages(struct listing *listing, struct err *err)
         code = more ? target_put(&out) : end_output(listing, &out);
         text_clear(&out);
     }
-    close_pages(listing);
+    pages_close(&listing->pages);
     text_free(&page);
     text_free(&out);
     return rc == RC_OK ? code : target_fail(err);
@@ -215,8 +123,8 @@ static int run_command(struct listing *listing, int argc, char **argv, const cha
 int listing_command(int argc, char **argv, const char *usage, const char *collection,
                     const struct table_column *columns, size_t column_count)
 {
-    struct listing listing = {.collection = collection_find(bytes_of(collection))};
-    assert(listing.collection != NULL);
+    struct listing listing = {.collection = collection};
+    assert(collection_find(bytes_of(collection)) != NULL);
     return run_command(&listing, argc, argv, usage, columns, column_count);
 }
 

@@ -8,6 +8,7 @@
 #include "sys/clock.h"
 
 #include <assert.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -135,13 +136,39 @@ static enum rc take_refusal(struct target *target, const struct socket_answer *a
     return err_set(err, RC_REJECT, "the daemon answered with status %d", answer->status);
 }
 
+/* The daemon, or the machine, has too much to do at the moment; nothing was done. */
+static bool is_overloaded(struct target *target, const struct socket_answer *answer)
+{
+    struct json root;
+    struct err ignored;
+    if (answer->status != 503 || target_parse(target, &answer->body, &root, &ignored) != RC_OK)
+        return false;
+    struct bytes code = json_string_or_absent(json_get(root, "code"));
+    return bytes_equal_string(code, "BUSY") || bytes_equal_string(code, "DEADLINE");
+}
+
+static enum rc ask_patiently(struct target *target, const struct socket_question *question,
+                             struct socket_answer *answer, struct err *err)
+{
+    static const int pauses_ms[] = {100, 400, 1000, 2000, 4000};
+    enum rc rc = socket_ask(text_string(&target->socket), question, answer, err);
+    for (size_t i = 0; i < sizeof pauses_ms / sizeof pauses_ms[0]; i++) {
+        if (rc != RC_OK || !is_overloaded(target, answer))
+            break;
+        poll(NULL, 0, pauses_ms[i]);
+        text_clear(&answer->body);
+        rc = socket_ask(text_string(&target->socket), question, answer, err);
+    }
+    return rc;
+}
+
 enum rc target_ask(struct target *target, const char *method, const char *path, const char *body,
                    unsigned seconds_max, int *status, struct text *reply, struct err *err)
 {
     const struct socket_question question = {method, path, body, seconds_max};
     struct socket_answer answer = {0};
     assert(target->store == NULL);
-    enum rc rc = socket_ask(text_string(&target->socket), &question, &answer, err);
+    enum rc rc = ask_patiently(target, &question, &answer, err);
     if (rc == RC_OK && status != NULL)
         *status = answer.status;
     else if (rc == RC_OK && answer.status != 200)

@@ -50,7 +50,8 @@ must_check enum rc target_claim(struct target *target, struct store_position *po
 must_check enum rc target_write(struct target *target, bool (*fill)(void *arg, struct batch *batch),
                                 void *arg, struct err *err);
 /* Only when a daemon is to be asked. RC_OK: `reply` is what it answered with status 200, or with
- * any status when `status` is given. RC_REJECT: it refused; the sentence is its own. */
+ * any status when `status` is given. One that has too much to do is asked again for some seconds.
+ * RC_REJECT: it refused; the sentence is its own. */
 must_check enum rc target_ask(struct target *target, const char *method, const char *path,
                               const char *body, unsigned seconds_max, int *status,
                               struct text *reply, struct err *err);

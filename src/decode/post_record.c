@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define SUBJECT_MAX 4096
+#define CID_MAX     256
 
 #define THUMB_BEGIN "https://cdn.bsky.app/img/feed_thumbnail/plain/"
 #define THUMB_END   "@jpeg"
@@ -30,6 +31,20 @@ static void set_subject(struct record *record, struct bytes uri)
     set_kept(record, POST_SUBJECT_RKEY, parts.rkey);
 }
 
+/* {"uri":…,"cid":…} of what is reposted or quoted, also beside a picture or a card. */
+static struct bytes subject_cid(const struct post_input *post)
+{
+    struct json ref = json_get(post->body, "subject");
+    if (post->kind != POST_KIND_REPOST) {
+        ref = json_get(json_get(post->body, "embed"), "record");
+        struct json nested = json_get(ref, "record");
+        if (json_type(nested) == JSON_OBJECT)
+            ref = nested;
+    }
+    struct bytes cid = json_string_or_absent(json_get(ref, "cid"));
+    return cid.len > CID_MAX ? BYTES_ABSENT : cid;
+}
+
 /* What the account wrote, but for the links. */
 static bool set_body(struct batch *batch, struct record *record, const struct post_input *post,
                      struct bytes quote)
@@ -38,6 +53,8 @@ static bool set_body(struct batch *batch, struct record *record, const struct po
     struct bytes created = json_string_or_absent(json_get(post->body, "createdAt"));
     if (created.data != NULL && timestamp_parse(created, &created_us))
         batch_set_int(record, POST_CREATED_US, created_us);
+    if (!batch_set_text(batch, record, POST_SUBJECT_CID, subject_cid(post)))
+        return false;
     if (post->kind != POST_KIND_REPOST) {
         set_subject(record, quote);
         return batch_set_text(batch, record, POST_TEXT,

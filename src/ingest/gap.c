@@ -288,6 +288,20 @@ void gap_note(struct gap_set *set, int64_t from_us, int64_t to_us, const char *r
     assert(set->noted_count <= GAP_NOTED_MAX);
 }
 
+void gap_forget_past(struct gap_set *set)
+{
+    int64_t until_us = INT64_MIN;
+    size_t past = 0;
+    assert(set->open != NULL && set->noted_count <= GAP_NOTED_MAX);
+    for (size_t i = 0; i < set->noted_count; i++)
+        if (i == 0 || set->noted[i].from_us < until_us)
+            until_us = set->noted[i].from_us;
+    while (past < set->count && set->open[past].to_us < until_us)
+        past++;
+    splice(set, 0, past, NULL, 0);
+    assert(set->count == 0 || set->open[0].to_us >= until_us);
+}
+
 enum rc gap_open_noted(struct gap_set *set, struct batch *batch, int64_t now_us)
 {
     assert(set->open != NULL && set->noted_count <= GAP_NOTED_MAX);

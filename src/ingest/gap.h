@@ -8,6 +8,8 @@
  * rows, all in one batch, so the open rows are exactly the open gaps at every commit. To close a
  * row closes every open row that lies inside it.
  *
+ * A set may forget those that cannot grow any more, also because others close gaps in the store.
+ *
  * The number of open gaps is bounded (I6). When there is no room for one more, the new gap takes in
  * what lies between it and its nearest neighbour: more is called missing than is, never less.
  *
@@ -68,6 +70,9 @@ must_check enum rc gap_open_noted(struct gap_set *set, struct batch *batch, int6
  * two and there is no room for both; nothing has changed, and the gap stays open. */
 must_check enum rc gap_close(struct gap_set *set, struct batch *batch, int64_t from_us,
                              int64_t to_us, int64_t now_us);
+/* To be called before noted ones are opened when others close gaps in the store: forgets the open
+ * ones that no noted one can meet. Their rows stay as they are. */
+void gap_forget_past(struct gap_set *set);
 /* A batch that gaps were opened or closed in did not commit. */
 void gap_abandoned(struct gap_set *set);
 

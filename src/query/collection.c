@@ -176,3 +176,19 @@ int collection_column(const struct collection *collection, struct bytes name)
             return (int)i;
     return -1;
 }
+
+void collection_docs(struct text *out)
+{
+    text_append_string(out, "\nThese are built in and can only be read:\n\n"
+                            "| collection | order and cursor | page size | fields |\n"
+                            "|---|---|---|---|\n");
+    for (size_t i = 0; i < collections_built_in_count; i++) {
+        const struct collection *at = &collections_built_in[i];
+        const struct collection_order *order = &at->order[0];
+        text_appendf(out, "| `%s` | `%s` %s | %u |", at->name, at->columns[order->column].name,
+                     order->desc ? "desc" : "asc", at->page_size);
+        for (size_t k = 0; k < at->column_count; k++)
+            text_appendf(out, " `%s`", at->columns[k].name);
+        text_append_string(out, " |\n");
+    }
+}

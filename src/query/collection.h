@@ -57,7 +57,8 @@ struct collection {
     const struct column *columns;
     size_t column_count;
     const struct collection_order *order; /* the default; has an index */
-    size_t order_count;
+    size_t order_count;                   /* 0: the order of arrival, ... */
+    bool oldest_first;                    /* ... this way round */
     const struct collection_index *indexes;
     size_t index_count;
     unsigned page_size;
@@ -65,6 +66,7 @@ struct collection {
                              * key; NULL: nothing is */
     const char *seq;        /* the commit that changed a row last: "t.seq"; NULL: not indexed */
     bool declared;          /* by a person: it may be written */
+    unsigned shape;         /* of its records, when it is */
     const char *extra;      /* "t.extra": a JSON object whose keys follow the columns; NULL: none */
 };
 
@@ -73,6 +75,8 @@ extern const size_t collections_built_in_count;
 
 /* Among the built-in ones; NULL when there is none of that name. */
 const struct collection *collection_find(struct bytes name);
+/* Appends a table of the built-in ones, as Markdown. */
+void collection_docs(struct text *out);
 /* -1 when there is none of that name. */
 int collection_column(const struct collection *collection, struct bytes name);
 

@@ -2,20 +2,48 @@
  *
  * collections.h - the collections that can be asked for: the built-in ones and the declared ones.
  *
- * Always holds: what was found stays as it is and in place until the registry is freed, also when
- * the same name is declared anew: an open query keeps the definition it was opened with.
+ * A declaration takes effect in three steps. A draft copies it, on the registry's thread. The store
+ * is grown to it by the thread that writes the store, which learns then how its rows are written.
+ * Once that is durable the draft is installed and can be found.
  *
- * Owner: the daemon.  Thread: any may look; one at a time declares. */
+ * Always holds: what was found stays as it is and in place until the registry is freed, also when
+ * the same name is declared anew: an open query keeps the definition it was opened with. A
+ * collection whose fields stay the same keeps the shape of its rows.
+ *
+ * Owner: the daemon.  Thread: any may look; drafts are made and installed by one. */
 #ifndef QUERY_COLLECTIONS_H
 #define QUERY_COLLECTIONS_H
 
+#include "base/err.h"
+#include "config_lists.h"
 #include "query/collection.h"
 
 struct collections;
+struct collections_draft;
+struct row_tables;
 
 struct collections *collections_new(void);
+/* NULL is allowed. The store's writer is gone. */
 void collections_free(struct collections *collections);
 /* NULL when there is none of that name. Without a registry there are the built-in ones only. */
 const struct collection *collections_find(struct collections *collections, struct bytes name);
+
+/* RC_REJECT: the fields were changed too often since the start. */
+must_check enum rc collections_draft_new(struct collections *collections,
+                                         const struct config_collection *declared, size_t count,
+                                         struct collections_draft **draft, struct err *err);
+/* The copy of what was declared. */
+const struct config_collection *collections_draft_list(const struct collections_draft *draft,
+                                                       size_t *count);
+/* Adds what the writer does not know yet. The writer's thread, when the store has been grown. */
+void collections_draft_teach(const struct collections_draft *draft, struct row_tables *tables);
+/* It is not to be. */
+void collections_draft_free(struct collections_draft *draft);
+/* From now on it is what is found, in place of what was installed before. `ready` are the names of
+ * the indexes that can be used. */
+void collections_install(struct collections *collections, struct collections_draft *draft,
+                         struct bytes ready);
+/* The same declaration with more indexes. */
+void collections_set_ready(struct collections *collections, struct bytes ready);
 
 #endif

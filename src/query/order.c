@@ -24,14 +24,13 @@ static struct order_term *add_term(const struct collection *collection, struct o
 /* What follows the ingest number decides nothing; without it the order is not total. */
 static void end_with_ingest_number(const struct collection *collection, struct order *order)
 {
-    assert(order->count > 0);
     for (size_t i = 0; i < order->count; i++) {
         if (strcmp(order->terms[i].sql, collection->n) == 0) {
             order->count = i + 1;
             return;
         }
     }
-    bool desc = order->terms[order->count - 1].desc;
+    bool desc = order->count > 0 ? order->terms[order->count - 1].desc : !collection->oldest_first;
     order->terms[order->count++] = (struct order_term){.sql = collection->n, .desc = desc};
 }
 

@@ -30,7 +30,8 @@ struct reading {
 static void put_row(struct reading *reading, const struct field *columns)
 {
     const struct collection *collection = reading->request->collection;
-    row_print(collection, columns, NULL, &reading->writer);
+    const struct field *extra = columns + collection->column_count;
+    row_print(collection, columns, collection->extra == NULL ? NULL : extra, &reading->writer);
     reading->page->rows++;
 }
 
@@ -61,7 +62,7 @@ static bool take_row(void *arg, const struct field *columns, size_t count)
     struct reading *reading = arg;
     const struct page_request *request = reading->request;
     const struct order *order = request->order;
-    assert(count == order->count + request->collection->column_count);
+    assert(count >= order->count + request->collection->column_count);
     reading->seen++;
     if (!reading->ended && request->last != NULL)
         reading->ended = row_key_compare(order, columns, request->last->parts) > 0;

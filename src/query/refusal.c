@@ -16,34 +16,58 @@ enum rc refusal_set(struct refusal *refusal, enum refusal_code code, const char 
     return RC_REJECT;
 }
 
+static const struct {
+    const char *name, *hint;
+} codes[REFUSAL_COUNT] = {
+    [REFUSAL_NONE] = {"NONE", ""},
+    [REFUSAL_BAD_REQUEST] = {"BAD_REQUEST",
+                             "Correct the part of the request that the sentence names."},
+    [REFUSAL_UNKNOWN_COLLECTION] =
+        {"UNKNOWN_COLLECTION", "Name a collection that this server has; names are case-sensitive."},
+    [REFUSAL_UNKNOWN_FIELD] =
+        {"UNKNOWN_FIELD",
+         "Name a field of the collection; keys beside its fields cannot be asked for."},
+    [REFUSAL_UNKNOWN_OPERATOR] = {"UNKNOWN_OPERATOR", "Use one of the operators of filters."},
+    [REFUSAL_BAD_FILTER] = {"BAD_FILTER", "Give the value that the field takes."},
+    [REFUSAL_BAD_ORDER] = {"BAD_ORDER",
+                           "Order by a list of {field, direction}, direction asc or desc."},
+    [REFUSAL_BAD_DATA] = {"BAD_DATA", "Correct the field that the sentence names."},
+    [REFUSAL_BEHIND] = {"BEHIND", "Try again in a moment: the store has not reached minSeq."},
+    [REFUSAL_NO_INDEX] =
+        {"NO_INDEX",
+         "Choose an order that has an index, or set allowScan to true and wait longer."},
+    [REFUSAL_LIMIT_RANGE] = {"LIMIT_RANGE", "Stay within the range that the sentence names."},
+    [REFUSAL_HANDLE_NOT_FOUND] =
+        {"HANDLE_NOT_FOUND", "Open the query again: handles end when they are closed or not used."},
+    [REFUSAL_FORBIDDEN] = {"FORBIDDEN", "Ask with a session or token that may do this."},
+    [REFUSAL_CONFLICT] =
+        {"CONFLICT", "Wait for the request that is under way, or ask for the page delivered last."},
+    [REFUSAL_QUOTA_EXCEEDED] =
+        {"QUOTA_EXCEEDED", "Wait as long as Retry-After says, or close what is no longer needed."},
+    [REFUSAL_GAP] = {"GAP", "Open the query again: what changed since is no longer known."},
+    [REFUSAL_UNAUTHORIZED] = {"UNAUTHORIZED",
+                              "Send `Authorization: Bearer TOKEN` with a token of this server."},
+    [REFUSAL_NOT_FOUND] = {"NOT_FOUND", "Check the address; /api/openapi.json has all of them."},
+    [REFUSAL_METHOD_NOT_ALLOWED] = {"METHOD_NOT_ALLOWED",
+                                    "Use the method that the header Allow names."},
+    [REFUSAL_TOO_LARGE] = {"TOO_LARGE", "Send less at once."},
+    [REFUSAL_HEADERS_TOO_LARGE] = {"HEADERS_TOO_LARGE", "Send fewer and shorter headers."},
+    [REFUSAL_BUSY] = {"BUSY", "Try again in a moment."},
+    [REFUSAL_DEADLINE] = {"DEADLINE", "Ask for less, or try again when the store has less to do."},
+    [REFUSAL_SHUTTING_DOWN] = {"SHUTTING_DOWN", "Try again when the server is back."},
+    [REFUSAL_UNAVAILABLE] = {"UNAVAILABLE",
+                             "Try again in a moment; if it stays, the server needs its operator."},
+    [REFUSAL_INTERNAL] = {"INTERNAL", "Tell the operator: the server's log says more."},
+};
+
 const char *refusal_name(enum refusal_code code)
 {
-    static const char *const names[REFUSAL_COUNT] = {
-        [REFUSAL_NONE] = "NONE",
-        [REFUSAL_BAD_REQUEST] = "BAD_REQUEST",
-        [REFUSAL_UNKNOWN_COLLECTION] = "UNKNOWN_COLLECTION",
-        [REFUSAL_UNKNOWN_FIELD] = "UNKNOWN_FIELD",
-        [REFUSAL_UNKNOWN_OPERATOR] = "UNKNOWN_OPERATOR",
-        [REFUSAL_BAD_FILTER] = "BAD_FILTER",
-        [REFUSAL_BAD_ORDER] = "BAD_ORDER",
-        [REFUSAL_NO_INDEX] = "NO_INDEX",
-        [REFUSAL_LIMIT_RANGE] = "LIMIT_RANGE",
-        [REFUSAL_HANDLE_NOT_FOUND] = "HANDLE_NOT_FOUND",
-        [REFUSAL_FORBIDDEN] = "FORBIDDEN",
-        [REFUSAL_CONFLICT] = "CONFLICT",
-        [REFUSAL_QUOTA_EXCEEDED] = "QUOTA_EXCEEDED",
-        [REFUSAL_GAP] = "GAP",
-        [REFUSAL_UNAUTHORIZED] = "UNAUTHORIZED",
-        [REFUSAL_NOT_FOUND] = "NOT_FOUND",
-        [REFUSAL_METHOD_NOT_ALLOWED] = "METHOD_NOT_ALLOWED",
-        [REFUSAL_TOO_LARGE] = "TOO_LARGE",
-        [REFUSAL_HEADERS_TOO_LARGE] = "HEADERS_TOO_LARGE",
-        [REFUSAL_BUSY] = "BUSY",
-        [REFUSAL_DEADLINE] = "DEADLINE",
-        [REFUSAL_SHUTTING_DOWN] = "SHUTTING_DOWN",
-        [REFUSAL_UNAVAILABLE] = "UNAVAILABLE",
-        [REFUSAL_INTERNAL] = "INTERNAL",
-    };
     assert(code < REFUSAL_COUNT);
-    return names[code];
+    return codes[code].name;
+}
+
+const char *refusal_hint(enum refusal_code code)
+{
+    assert(code < REFUSAL_COUNT);
+    return codes[code].hint;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * refusal.h - why a client's request is not done, in a word for programs and a sentence for people.
+ * refusal.h - why a client's request is not done: a word for programs, a sentence for people, and
+ * what to do.
  *
  * A refusal is the client's business; when the store or this program fails instead, the code is
  * REFUSAL_UNAVAILABLE or REFUSAL_INTERNAL and nothing was changed. */
@@ -17,6 +18,8 @@ enum refusal_code {
     REFUSAL_UNKNOWN_OPERATOR,
     REFUSAL_BAD_FILTER,
     REFUSAL_BAD_ORDER,
+    REFUSAL_BAD_DATA,
+    REFUSAL_BEHIND,
     REFUSAL_NO_INDEX,
     REFUSAL_LIMIT_RANGE,
     REFUSAL_HANDLE_NOT_FOUND,
@@ -47,5 +50,7 @@ enum rc refusal_set(struct refusal *refusal, enum refusal_code code, const char 
     __attribute__((format(printf, 3, 4)));
 /* "HANDLE_NOT_FOUND" and the like. */
 const char *refusal_name(enum refusal_code code);
+/* What a client does about it, in a sentence. */
+const char *refusal_hint(enum refusal_code code);
 
 #endif

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/row_print.h"
 
+#include "base/json.h"
 #include "base/timestamp.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+#define EXTRA_BYTES_MAX ((size_t)64 << 20)
 
 static void put_time(struct json_writer *writer, int64_t us)
 {
@@ -50,15 +54,80 @@ static void put_value(struct json_writer *writer, enum column_type type, const s
         put_number(writer, value);
 }
 
+static void put_json(struct json_writer *writer, struct json value)
+{
+    struct text text = {0};
+    json_print(value, &text);
+    json_put_raw(writer, text_bytes(&text));
+    text_free(&text);
+}
+
+/* Whether a key of `extra` may be a column now; `extra` was written without blanks. */
+static bool may_hold_column(const struct collection *collection, struct bytes extra)
+{
+    char key[80];
+    for (size_t i = 0; i < collection->column_count; i++) {
+        int len = snprintf(key, sizeof key, "\"%s\":", collection->columns[i].name);
+        assert(len > 0 && (size_t)len < sizeof key);
+        if (memmem(extra.data, extra.len, key, (size_t)len) != NULL)
+            return true;
+    }
+    return false;
+}
+
+static void put_columns(const struct collection *collection, const struct field *columns,
+                        struct json moved, struct json_writer *writer)
+{
+    for (size_t i = 0; i < collection->column_count; i++) {
+        const struct column *column = &collection->columns[i];
+        struct json value = json_get(moved, column->name);
+        json_key(writer, column->name);
+        if (json_type(value) != JSON_ABSENT)
+            put_json(writer, value);
+        else
+            put_value(writer, column->type, &columns[i]);
+    }
+}
+
+static void put_rest(const struct collection *collection, struct json extra,
+                     struct json_writer *writer)
+{
+    struct json_walk walk = json_walk(extra);
+    struct bytes key;
+    struct json value;
+    while (json_walk_next(&walk, &key, &value)) {
+        if (collection_column(collection, key) >= 0)
+            continue;
+        json_key_bytes(writer, key);
+        put_json(writer, value);
+    }
+}
+
+/* Looks into `extra`; what is stored is ours, and were it damaged, the columns are still told. */
+static void print_moved(const struct collection *collection, const struct field *columns,
+                        struct bytes extra, struct json_writer *writer)
+{
+    struct json_doc *doc = json_doc_new(EXTRA_BYTES_MAX, JSON_DEPTH_MAX);
+    struct json moved;
+    struct err err;
+    if (json_parse_copy(doc, extra, &moved, &err) != RC_OK)
+        moved = (struct json){0};
+    put_columns(collection, columns, moved, writer);
+    put_rest(collection, moved, writer);
+    json_doc_free(doc);
+}
+
 void row_print(const struct collection *collection, const struct field *columns,
                const struct field *extra, struct json_writer *writer)
 {
-    assert(extra == NULL);
-    (void)extra;
+    bool more = extra != NULL && !extra->null;
     json_begin_object(writer);
-    for (size_t i = 0; i < collection->column_count; i++) {
-        json_key(writer, collection->columns[i].name);
-        put_value(writer, collection->columns[i].type, &columns[i]);
+    if (more && may_hold_column(collection, extra->b)) {
+        print_moved(collection, columns, extra->b, writer);
+    } else {
+        put_columns(collection, columns, (struct json){0}, writer);
+        if (more && extra->b.len > 2)
+            json_put_raw_members(writer, bytes_make(extra->b.data + 1, extra->b.len - 2));
     }
     json_end_object(writer);
 }

@@ -225,7 +225,7 @@ static void append_ladder(struct ladder *ladder)
         begin = begin_of_run(ladder, end);
         append_run(ladder, begin, end);
     }
-    /* Rows are fetched for the keys that are left, not for each rung's; of two it is not worth it. */
+    /* Rows are fetched for the keys that are left, not for each rung's, from three on. */
     if (ladder->rungs > 2)
         append_end(seek, "", &ladder->out->text);
 }
@@ -252,6 +252,8 @@ void seek_build(const struct seek *seek, struct seek_sql *out)
         text_appendf(sql, "%sk.k%zu", i > 0 ? ", " : "", i);
     for (size_t i = 0; i < collection->column_count; i++)
         text_appendf(sql, ", %s", collection->columns[i].sql);
+    if (collection->extra != NULL)
+        text_appendf(sql, ", %s", collection->extra);
     text_append_string(sql, " FROM (");
     append_ladder(&ladder);
     text_appendf(sql, ") k CROSS JOIN %s %s WHERE %s = k.k%zu", collection->table,

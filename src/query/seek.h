@@ -6,8 +6,8 @@
  * with a later (a, b), taken together where a and b go the same way. Each rung is a query of its
  * own with an equality prefix, the full order and the limit, so an index answers it at any depth;
  * rungs are disjoint and together complete, NULLs included, but for those that end an order: see
- * seek_leaves_nulls(). The rung finds keys only; the row's fields are fetched for what is left after
- * the limit. No row is skipped by counting.
+ * seek_leaves_nulls(). A rung finds keys only; the fields are fetched for the rows that are left
+ * after the limit. No row is skipped by counting.
  *
  * The text is written once for both stores. Values are always parameters. */
 #ifndef QUERY_SEEK_H
@@ -51,7 +51,7 @@ bool seek_reads_joins(const char *sql);
 /* Whether the rows that have no value in the order's first field come after all others and are not
  * asked for here: they are read by a seek of their own, when this one gave too few rows. */
 bool seek_leaves_nulls(const struct seek *seek);
-/* Selects the order's terms, then the collection's columns. */
+/* Selects the order's terms, the collection's columns, and what it has besides. */
 void seek_build(const struct seek *seek, struct seek_sql *out);
 /* Counts the rows, at most `rows_max` of them; 0: all. */
 void seek_build_count(const struct seek *seek, struct seek_sql *out);

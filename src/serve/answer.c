@@ -2,12 +2,61 @@
 #include "serve/answer.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 
 static void put(struct MHD_Response *response, const char *name, const char *value)
 {
     if (value != NULL)
         MHD_add_response_header(response, name, value);
+}
+
+/* ---- made smaller ---- */
+
+static bool may_be_packed(const struct request *request)
+{
+    return request->status == 200 && request->reply.len >= CODING_BYTES_MIN &&
+           coding_helps(request->content_type);
+}
+
+static void pack(struct worker_job *job, unsigned thread)
+{
+    struct request *request = (struct request *)((char *)job - offsetof(struct request, packing));
+    struct text packed = {0};
+    (void)thread;
+    if (!coding_apply(request->coding, text_bytes(&request->reply), &packed)) {
+        request->coding = CODING_NONE;
+        text_free(&packed);
+        return;
+    }
+    text_free(&request->reply);
+    request->reply = packed;
+}
+
+bool answer_pack(struct request *request, worker_done_fn *done)
+{
+    struct worker_pool *packers = request->service->packers;
+    if (packers == NULL || request->packing.run != NULL || !may_be_packed(request))
+        return false;
+    request->packing = (struct worker_job){.run = pack, .done = done};
+    request->varies = true;
+    request->coding = coding_choose(request_header(request, "Accept-Encoding"));
+    if (request->coding != CODING_NONE && worker_submit(packers, &request->packing) == RC_OK)
+        return true;
+    request->coding = CODING_NONE;
+    return false;
+}
+
+/* ---- headers ---- */
+
+/* A coded answer is not the same bytes, only the same thing. */
+static void put_tag(struct MHD_Response *response, const struct request *request)
+{
+    char weak[80];
+    if (request->etag == NULL)
+        return;
+    snprintf(weak, sizeof weak, "W/%s", request->etag);
+    put(response, "ETag", request->coding == CODING_NONE ? request->etag : weak);
 }
 
 static void put_retry(struct MHD_Response *response, const struct request *request)
@@ -28,6 +77,11 @@ static void put_cors(struct MHD_Response *response, const struct request *reques
         return;
     put(response, "Access-Control-Allow-Origin", request->cors_origin);
     put(response, "Access-Control-Expose-Headers", "Retry-After");
+    if (!request->preflight)
+        return;
+    put(response, "Access-Control-Allow-Methods", "GET, HEAD, POST");
+    put(response, "Access-Control-Allow-Headers", "Authorization, Content-Type, Tidemark-Session");
+    put(response, "Access-Control-Max-Age", "600");
 }
 
 enum MHD_Result answer_send(struct request *request)
@@ -40,7 +94,12 @@ enum MHD_Result answer_send(struct request *request)
         return MHD_NO;
     *reply = (struct text){0};
     put(response, "Content-Type", request->content_type);
-    put(response, "Cache-Control", "no-store");
+    put(response, "Cache-Control", request->etag == NULL ? "no-store" : "no-cache");
+    put_tag(response, request);
+    if (request->varies)
+        put(response, "Vary", "Accept-Encoding");
+    if (request->coding != CODING_NONE)
+        put(response, "Content-Encoding", coding_name(request->coding));
     put(response, "X-Content-Type-Options", "nosniff");
     put(response, "Allow", request->allow);
     put(response, "Content-Security-Policy", request->policy);

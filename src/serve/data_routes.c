@@ -54,6 +54,7 @@ struct open_call {
     struct handle *handle;      /* from begin to finish */
     struct handle_opening question;
     struct text around; /* the question's bytes */
+    int64_t min_seq;
     bool explained;
 };
 
@@ -152,7 +153,8 @@ void query_open_begin(struct request *request)
         return;
     const uint64_t random[2] = {runtime->ops->random(runtime), runtime->ops->random(runtime)};
     memcpy(call->wanted.session, request->session, HANDLE_SESSION_SIZE);
-    if (!parse_open(request->service->options->collections, root, call, &request->refusal) ||
+    if (!request_take_min_seq(request, root, &call->min_seq) ||
+        !parse_open(request->service->options->collections, root, call, &request->refusal) ||
         handle_add(request->service->handles, &call->wanted, (const uint8_t *)random,
                    now_us(request), &call->handle, &request->refusal) != RC_OK)
         request_refuse_with(request, &request->refusal);
@@ -161,6 +163,9 @@ void query_open_begin(struct request *request)
 enum rc query_open_work(struct request *request, struct store *store, struct err *err)
 {
     struct open_call *call = request->data;
+    enum rc rc = request_check_seq(request, call->min_seq, store, err);
+    if (rc != RC_OK)
+        return rc;
     return handle_open(store, handle_state(call->handle), &call->question, &request->refusal, err);
 }
 

@@ -4,9 +4,11 @@
 #include "base/uuid.h"
 #include "serve/rate_limit.h"
 #include "serve/visitor.h"
+#include "sys/log.h"
 
 #include <microhttpd.h>
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -89,6 +91,16 @@ static void check_visitor(struct gate *gate, struct request *request, const char
                        origin);
 }
 
+/* A browser asks first whether a page of another origin may ask; nobody is told apart yet. */
+static void answer_preflight(struct request *request, const char *method)
+{
+    if (strcmp(method, "OPTIONS") != 0 || request->cors_origin == NULL ||
+        request_header(request, "Access-Control-Request-Method") == NULL)
+        return;
+    request->preflight = true;
+    request_send(request, 204, NULL);
+}
+
 /* ---- how often ---- */
 
 static void refuse_for_now(struct request *request, int64_t wait_us, const char *who)
@@ -119,12 +131,17 @@ static struct bytes client_of(const struct sockaddr *address, bool *loopback)
     return bytes_make(octets + 12, 4);
 }
 
-static void limit_address(struct gate *gate, struct request *request)
+static const struct sockaddr *address_of(const struct request *request)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    return info == NULL ? NULL : info->client_addr;
+}
+
+static void limit_address(struct gate *gate, struct request *request)
+{
     bool loopback;
-    struct bytes client = client_of(info == NULL ? NULL : info->client_addr, &loopback);
+    struct bytes client = client_of(address_of(request), &loopback);
     if (loopback && !gate->options->limit_loopback)
         return;
     int64_t wait_us =
@@ -134,6 +151,21 @@ static void limit_address(struct gate *gate, struct request *request)
 }
 
 /* ---- whose token ---- */
+
+/* For whoever watches the log for somebody who tries tokens out. */
+static void say_stranger(const struct request *request)
+{
+    const struct sockaddr *address = address_of(request);
+    char name[INET6_ADDRSTRLEN] = "";
+    if (address != NULL)
+        inet_ntop(address->sa_family,
+                  address->sa_family == AF_INET
+                      ? (const void *)&((const struct sockaddr_in *)(const void *)address)->sin_addr
+                      : &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr,
+                  name, sizeof name);
+    log_event_limited(LOG_WARN, "serve", "token_refused",
+                      (struct log_field[]){log_string("address", name), LOG_END});
+}
 
 /* The token of "Bearer TOKEN", or absent. */
 static struct bytes bearer_of(const char *authorization)
@@ -158,6 +190,7 @@ static void take_token(struct gate *gate, struct request *request, const char *a
     struct bytes presented = bearer_of(authorization);
     const struct token *token = presented.len == 0 ? NULL : tokens_find(gate->tokens, presented);
     if (token == NULL) {
+        say_stranger(request);
         request->challenge = "Bearer error=\"invalid_token\"";
         request_refuse(request, REFUSAL_UNAUTHORIZED,
                        presented.len == 0 ? "Authorization has to be `Bearer TOKEN`"
@@ -204,6 +237,8 @@ void gate_enter(struct gate *gate, struct request *request, const char *method, 
     request->scopes = SCOPE_ANYONE;
     if (request->from != LISTENER_SOCKET)
         check_visitor(gate, request, method, local);
+    if (!request->answered)
+        answer_preflight(request, method);
     if (request->answered)
         return;
     if (request->from == LISTENER_SOCKET)

@@ -10,12 +10,14 @@
 #include <microhttpd.h>
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#define BODY_TIMES 6  /* as long as the headers may take */
-#define TURNS_MAX  64 /* of the library in one turn of the loop */
+#define BODY_TIMES   6  /* as long as the headers may take */
+#define TURNS_MAX    64 /* of the library in one turn of the loop */
+#define BODY_DROPPED 2  /* times what is allowed is read, so that the client hears why not */
 
 struct listener {
     struct listener_options options;
@@ -130,7 +132,7 @@ static struct request *begin_request(struct listener *listener, struct MHD_Conne
         route_choose(request, method, path);
     if (!request->answered)
         gate_pass(request);
-    if (!request->answered && request->body_announced > body_max(request))
+    if (!request->answered && request->body_announced > BODY_DROPPED * body_max(request))
         refuse_body(request);
     return request;
 }
@@ -140,7 +142,7 @@ static enum MHD_Result take_body(struct request *request, const char *data, size
 {
     struct service *service = request->service;
     request->body_seen += *size;
-    if (request->body_seen > 2 * body_max(request))
+    if (request->body_seen > BODY_DROPPED * body_max(request))
         return MHD_NO;
     if (service->body_bytes + *size > LISTENER_BODIES_MAX)
         request->body_unkept = true;
@@ -167,6 +169,8 @@ static void finish_reading(struct listener *listener, struct request *request)
     }
 }
 
+static void send_packed(struct worker_job *job);
+
 static enum MHD_Result handle_request(void *arg, struct MHD_Connection *connection,
                                       const char *path, const char *method, const char *version,
                                       const char *data, size_t *size, void **state)
@@ -187,7 +191,7 @@ static enum MHD_Result handle_request(void *arg, struct MHD_Connection *connecti
         visit_enter(visit_of(connection), VISIT_ANSWER);
         finish_reading(listener, request);
     }
-    if (request->answered)
+    if (request->answered && !answer_pack(request, send_packed))
         return answer_send(request);
     request->waiting = true;
     MHD_suspend_connection(connection);
@@ -261,13 +265,24 @@ static void run_again(void *arg)
     listener_run(arg);
 }
 
-void listener_resume(struct request *request)
+static void go_on(struct request *request)
 {
     struct listener *listener = request->listener;
     assert(request->waiting && request->answered);
     request->waiting = false;
     MHD_resume_connection(request->connection);
     listener_run(listener);
+}
+
+static void send_packed(struct worker_job *job)
+{
+    go_on((struct request *)((char *)job - offsetof(struct request, packing)));
+}
+
+void listener_resume(struct request *request)
+{
+    if (!answer_pack(request, send_packed))
+        go_on(request);
 }
 
 static struct visit_limits limits_of(const struct listener_options *options)

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/request.h"
 
+#include "serve/listener.h"
 #include "sys/log.h"
 
 #include <microhttpd.h>
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 int request_status_of(enum refusal_code code)
 {
@@ -32,6 +35,7 @@ int request_status_of(enum refusal_code code)
         return 429;
     case REFUSAL_HEADERS_TOO_LARGE:
         return 431;
+    case REFUSAL_BEHIND:
     case REFUSAL_BUSY:
     case REFUSAL_DEADLINE:
     case REFUSAL_SHUTTING_DOWN:
@@ -74,9 +78,39 @@ void request_send(struct request *request, int status, const char *content_type)
     request->content_type = content_type;
 }
 
+/* Whether a list of tags, `*` or W/"a", "b", has this one; weak or not. */
+static bool tag_is_among(const char *tags, const char *etag)
+{
+    size_t len = strlen(etag);
+    if (strcmp(tags, "*") == 0)
+        return true;
+    for (const char *at = tags; *at != '\0';) {
+        at += strspn(at, " \t,");
+        size_t word = strcspn(at, ", \t"), weak = strncmp(at, "W/", 2) == 0 ? 2 : 0;
+        if (word - weak == len && memcmp(at + weak, etag, len) == 0)
+            return true;
+        at += word;
+    }
+    return false;
+}
+
+void request_send_known(struct request *request, const char *content_type, const char *etag,
+                        struct bytes content)
+{
+    const char *known = request_header(request, "If-None-Match");
+    request->etag = etag;
+    if (known != NULL && tag_is_among(known, etag)) {
+        request_send(request, 304, NULL);
+        return;
+    }
+    text_append(&request->reply, content.data, content.len);
+    request_send(request, 200, content_type);
+}
+
 static void send_refusal(struct request *request, enum refusal_code code, const char *sentence)
 {
     struct json_writer writer;
+    request->service->refusals[code]++;
     text_clear(&request->reply);
     json_writer_init(&writer, &request->reply);
     json_begin_object(&writer);
@@ -86,6 +120,8 @@ static void send_refusal(struct request *request, enum refusal_code code, const 
     json_put_cstring(&writer, refusal_name(code));
     json_key(&writer, "error");
     json_put_cstring(&writer, sentence);
+    json_key(&writer, "hint");
+    json_put_cstring(&writer, refusal_hint(code));
     json_end_object(&writer);
     text_append_char(&request->reply, '\n');
     request_send(request, request_status_of(code), "application/json");
@@ -133,11 +169,87 @@ void request_fail(struct request *request)
         request_refuse(request, REFUSAL_INTERNAL, "the store refused to read: see the log");
 }
 
+void request_read(struct request *request)
+{
+    struct service *service = request->service;
+    assert(request->route->work != NULL);
+    request->job.rc = RC_AGAIN;
+    if (service->waiting < service->waiting_max &&
+        reader_pool_submit(service->readers, &request->job) == RC_OK) {
+        service->waiting++;
+        return;
+    }
+    request->route->finish(request);
+    if (request->answered)
+        request_resume(request);
+}
+
+void request_resume(struct request *request)
+{
+    assert(request->answered);
+    if (request->waiting)
+        listener_resume(request);
+}
+
 bool request_parse_body(struct request *request, struct json *root)
+{
+    return request_parse_body_with(request, request->service->doc, root);
+}
+
+bool request_find_collection(struct request *request, struct json root,
+                             const struct collection **collection)
+{
+    struct bytes name;
+    if (!json_string(json_get(root, "collection"), &name)) {
+        refusal_set(&request->refusal, REFUSAL_BAD_REQUEST, "collection is missing: its name");
+        return false;
+    }
+    *collection = collections_find(request->service->options->collections, name);
+    if (*collection == NULL)
+        refusal_set(&request->refusal, REFUSAL_UNKNOWN_COLLECTION,
+                    "there is no collection \"%.*s\"", (int)(name.len > 128 ? 128 : name.len),
+                    name.data);
+    return *collection != NULL;
+}
+
+bool request_take_id(struct request *request, struct json root, struct bytes *id)
+{
+    if (json_string(json_get(root, "id"), id) && id->len > 0)
+        return true;
+    refusal_set(&request->refusal, REFUSAL_BAD_REQUEST, "id is missing: a string");
+    return false;
+}
+
+bool request_take_min_seq(struct request *request, struct json root, int64_t *min_seq)
+{
+    struct json value = json_get(root, "minSeq");
+    enum json_type type = json_type(value);
+    *min_seq = 0;
+    if (type == JSON_ABSENT || type == JSON_NULL || (json_i64(value, min_seq) && *min_seq >= 0))
+        return true;
+    refusal_set(&request->refusal, REFUSAL_BAD_REQUEST, "minSeq is a whole number from 0 on");
+    return false;
+}
+
+enum rc request_check_seq(struct request *request, int64_t min_seq, struct store *store,
+                          struct err *err)
+{
+    int64_t seq = 0;
+    if (min_seq == 0)
+        return RC_OK;
+    enum rc rc = store_query_int(store, "SELECT commit_seq FROM engine WHERE id = 1", 0, &seq, err);
+    if (rc != RC_OK || seq >= min_seq)
+        return rc;
+    return refusal_set(&request->refusal, REFUSAL_BEHIND,
+                       "the store is at seq %" PRId64 ", and minSeq is %" PRId64 ": try again", seq,
+                       min_seq);
+}
+
+bool request_parse_body_with(struct request *request, struct json_doc *doc, struct json *root)
 {
     struct err err;
     struct bytes body = bytes_make(text_string(&request->body), request->body.len);
-    if (json_parse_copy(request->service->doc, body, root, &err) != RC_OK) {
+    if (json_parse_copy(doc, body, root, &err) != RC_OK) {
         request_refuse(request, REFUSAL_BAD_REQUEST, "the body is not JSON: %s", err.text);
         return false;
     }

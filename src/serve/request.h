@@ -4,8 +4,9 @@
  *
  * A route's `begin` runs on the serving loop and either answers or leaves it to `work`, which runs
  * on a reader's thread with a store; then `finish`, on the loop again, must answer. While `work`
- * runs nobody else touches the request. Every request is answered exactly once; a failure is always
- * {success:false, code, error}.
+ * runs nobody else touches the request. One that is parked waits for something else; whoever it
+ * waits for goes on with it. Every request is answered exactly once; a failure is always
+ * {success:false, code, error, hint}.
  *
  * Owner: the listener it came through.  Thread: the serving loop, but for `work`. */
 #ifndef SERVE_REQUEST_H
@@ -15,9 +16,11 @@
 #include "config_tokens.h"
 #include "query/collections.h"
 #include "query/handle.h"
+#include "serve/coding.h"
 #include "serve/server.h"
 #include "store/reader_pool.h"
 #include "sys/runtime.h"
+#include "sys/worker.h"
 
 struct gate;
 
@@ -26,13 +29,20 @@ struct service {
     const struct server_options *options;
     struct runtime *runtime;
     struct gate *gate;
+    struct worker_pool *packers; /* make large answers smaller; NULL: none do */
     struct handles *handles;
-    struct json_doc *doc; /* for request bodies; its values last until the next parse */
-    size_t body_bytes;    /* of all requests */
+    struct reader_pool *readers;
+    unsigned waiting, waiting_max; /* requests that wait for a reader, or are with one */
+    struct desk *desk;             /* where what is to be written goes; NULL: nothing can be */
+    struct json_doc *doc;          /* for request bodies; its values last until the next parse */
+    size_t body_bytes;             /* of all requests */
+    uint64_t list_cursors;         /* lists that went on from a client's own cursor */
+    uint64_t refusals[REFUSAL_COUNT];
     bool draining;
 };
 
 struct request;
+struct desk;
 struct listener;
 struct MHD_Connection;
 
@@ -73,14 +83,19 @@ struct request {
     void *data;             /* the route's own; given back by `free_data` */
     void (*free_data)(void *data);
 
-    bool answered, begun, dispatched, waiting;
+    bool answered, begun, dispatched, waiting, parked;
     int status; /* 0: not answered */
     bool close; /* the connection ends after it */
     const char *content_type, *allow, *policy, *challenge;
     unsigned retry_after_s;
     bool cors;               /* the answer depends on the page that asks */
     const char *cors_origin; /* of a page that may use the answer; NULL: none */
+    bool preflight;          /* only asks what that page may ask */
+    const char *etag;   /* of what is there, so that nobody needs to fetch it twice; NULL: none */
+    enum coding coding; /* of the reply */
+    bool varies;        /* with what the client accepts */
     struct text reply;
+    struct worker_job packing;
 };
 
 /* The value of a header, or NULL. */
@@ -90,14 +105,34 @@ void request_begin_json(struct request *request, struct json_writer *writer);
 void request_send_json(struct request *request, struct json_writer *writer);
 /* Answers with what stands in request->reply. */
 void request_send(struct request *request, int status, const char *content_type);
-/* Answers {success:false, code, error} with the code's HTTP status. */
+/* Answers with `content`, which never changes without its `etag` (with quotes); who has it already
+ * is told so. Both outlive the request. */
+void request_send_known(struct request *request, const char *content_type, const char *etag,
+                        struct bytes content);
+/* Answers {success:false, code, error, hint} with the code's HTTP status. */
 void request_refuse(struct request *request, enum refusal_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void request_refuse_with(struct request *request, const struct refusal *refusal);
 /* Answers for a `work` that did not end with RC_OK; what the store said goes to the log. */
 void request_fail(struct request *request);
-/* Parses the body, which must be a JSON object; false: the request is answered. */
+/* Has `work` and then `finish` done for a request that was parked. */
+void request_read(struct request *request);
+/* One that was parked has been answered. */
+void request_resume(struct request *request);
+/* Parses the body, which must be a JSON object; false: the request is answered. With a document of
+ * the caller's own the values last as long as that. */
 must_check bool request_parse_body(struct request *request, struct json *root);
+must_check bool request_parse_body_with(struct request *request, struct json_doc *doc,
+                                        struct json *root);
+/* `collection` and `id` of a request; false: see its refusal. */
+must_check bool request_find_collection(struct request *request, struct json root,
+                                        const struct collection **collection);
+must_check bool request_take_id(struct request *request, struct json root, struct bytes *id);
+/* What `minSeq` says; 0 when it is left out. */
+must_check bool request_take_min_seq(struct request *request, struct json root, int64_t *min_seq);
+/* RC_REJECT, and a refusal, when the store's last commit is below `min_seq`. */
+must_check enum rc request_check_seq(struct request *request, int64_t min_seq, struct store *store,
+                                     struct err *err);
 int request_status_of(enum refusal_code code);
 
 #endif

@@ -1,24 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/routes.h"
 
+#include "serve/assets.h"
+
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
-
-#define PAGE_POLICY                                                                                \
-    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-static void show_home(struct request *request)
-{
-    text_append_string(&request->reply,
-                       "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
-                       "<title>Tidemark</title>\n<h1>Tidemark " TIDEMARK_VERSION "</h1>\n"
-                       "<p>It follows cursors into a store and serves what it stored: "
-                       "<a href=\"/api/trending\">what is shared</a>, "
-                       "<a href=\"/health\">health</a>, <a href=\"/api/status\">status</a>, "
-                       "<a href=\"/metrics\">metrics</a>.</p>\n</html>\n");
-    request->policy = PAGE_POLICY;
-    request_send(request, 200, "text/html; charset=utf-8");
-}
 
 static void show_health(struct request *request)
 {
@@ -32,17 +19,43 @@ static void show_health(struct request *request)
     request_send(request, health_is_good(&view) ? 200 : 503, "application/json");
 }
 
+static void put_refusals(const struct service *service, struct text *out)
+{
+    text_append_string(out, "# HELP tidemark_refusals_total Requests that were not done, by code.\n"
+                            "# TYPE tidemark_refusals_total counter\n");
+    for (size_t i = REFUSAL_NONE + 1; i < REFUSAL_COUNT; i++)
+        text_appendf(out, "tidemark_refusals_total{code=\"%s\"} %" PRIu64 "\n",
+                     refusal_name((enum refusal_code)i), service->refusals[i]);
+}
+
 static void show_metrics(struct request *request)
 {
     const struct server_options *options = request->service->options;
     if (options->metrics != NULL)
         options->metrics(options->arg, &request->reply);
     handles_print_metrics(request->service->handles, &request->reply);
+    text_appendf(&request->reply,
+                 "# HELP tidemark_list_cursors_total Lists that named a cursor: the old way.\n"
+                 "# TYPE tidemark_list_cursors_total counter\n"
+                 "tidemark_list_cursors_total %" PRIu64 "\n",
+                 request->service->list_cursors);
+    put_refusals(request->service, &request->reply);
     request_send(request, 200, "text/plain; version=0.0.4; charset=utf-8");
 }
 
+static void show_routes(struct request *request);
+
 static const struct route built_in[] = {
-    {.method = "GET", .path = "/", .listeners = ON_MAIN, .scope = SCOPE_ANYONE, .begin = show_home},
+    {.method = "GET",
+     .path = "/",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_ANYONE,
+     .begin = home_begin},
+    {.method = "GET",
+     .path = "/assets/{}",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_ANYONE,
+     .begin = asset_begin},
     {.method = "GET",
      .path = "/health",
      .listeners = ON_ALL,
@@ -54,6 +67,11 @@ static const struct route built_in[] = {
      .listeners = ON_ALL,
      .scope = SCOPE_READ,
      .begin = show_metrics},
+    {.method = "GET",
+     .path = "/api/openapi.json",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_ANYONE,
+     .begin = openapi_begin},
     {.method = "GET",
      .path = "/api/status",
      .listeners = ON_MAIN,
@@ -103,6 +121,47 @@ static const struct route built_in[] = {
      .begin = query_close_begin,
      .work = query_close_work,
      .finish = query_close_finish},
+    {.method = "POST",
+     .path = "/api/data/create",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_WRITE,
+     .begin = create_begin,
+     .work = create_work,
+     .finish = create_finish,
+     .body_max = CREATE_BODY_MAX},
+    {.method = "POST",
+     .path = "/api/data/read",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
+     .begin = read_begin,
+     .work = read_work,
+     .finish = read_finish},
+    {.method = "POST",
+     .path = "/api/data/update",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_WRITE,
+     .begin = update_begin,
+     .work = update_work,
+     .finish = update_finish},
+    {.method = "POST",
+     .path = "/api/data/delete",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_WRITE,
+     .begin = delete_begin,
+     .work = delete_work,
+     .finish = delete_finish},
+    {.method = "POST",
+     .path = "/api/data/list",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
+     .begin = list_begin,
+     .work = list_work,
+     .finish = list_finish},
+    {.method = "GET",
+     .path = "/api/admin/routes",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_ADMIN,
+     .begin = show_routes},
     {.method = "GET",
      .path = "/api/admin/handles",
      .listeners = ON_MAIN,
@@ -111,6 +170,66 @@ static const struct route built_in[] = {
      .work = handles_work,
      .finish = handles_finish},
 };
+
+#define BUILT_IN_COUNT (sizeof built_in / sizeof built_in[0])
+
+/* ---- what there is ---- */
+
+static void put_route(const struct route *route, struct json_writer *writer)
+{
+    static const char *const listeners[] = {
+        [LISTENER_MAIN] = "main", [LISTENER_HEALTH] = "health", [LISTENER_SOCKET] = "socket"};
+    char scope[SCOPES_TEXT_MAX];
+    scopes_print(route->scope, scope);
+    json_begin_object(writer);
+    json_key(writer, "method");
+    json_put_cstring(writer, route->method);
+    json_key(writer, "path");
+    json_put_cstring(writer, route->path);
+    json_key(writer, "scope");
+    json_put_cstring(writer, route->scope == SCOPE_ANYONE ? "anyone" : scope);
+    json_key(writer, "listeners");
+    json_begin_array(writer);
+    for (size_t i = 0; i < LISTENER_COUNT; i++)
+        if ((route->listeners >> i & 1) != 0)
+            json_put_cstring(writer, listeners[i]);
+    json_end_array(writer);
+    json_end_object(writer);
+}
+
+static void put_code(enum refusal_code code, struct json_writer *writer)
+{
+    json_begin_object(writer);
+    json_key(writer, "code");
+    json_put_cstring(writer, refusal_name(code));
+    json_key(writer, "status");
+    json_put_i64(writer, request_status_of(code));
+    json_key(writer, "hint");
+    json_put_cstring(writer, refusal_hint(code));
+    json_end_object(writer);
+}
+
+static void show_routes(struct request *request)
+{
+    const struct server_options *options = request->service->options;
+    struct json_writer writer;
+    request_begin_json(request, &writer);
+    json_key(&writer, "routes");
+    json_begin_array(&writer);
+    for (size_t i = 0; i < BUILT_IN_COUNT; i++)
+        put_route(&built_in[i], &writer);
+    for (size_t i = 0; i < options->route_count; i++)
+        put_route(&options->routes[i], &writer);
+    json_end_array(&writer);
+    json_key(&writer, "codes");
+    json_begin_array(&writer);
+    for (enum refusal_code code = REFUSAL_NONE + 1; code < REFUSAL_COUNT; code++)
+        put_code(code, &writer);
+    json_end_array(&writer);
+    request_send_json(request, &writer);
+}
+
+/* ---- which one is meant ---- */
 
 static bool is_method(const struct route *route, const char *method)
 {
@@ -153,8 +272,7 @@ void route_choose(struct request *request, const char *method, const char *path)
 {
     const struct server_options *options = request->service->options;
     const struct route *other = NULL;
-    request->route =
-        search(built_in, sizeof built_in / sizeof built_in[0], request, method, path, &other);
+    request->route = search(built_in, BUILT_IN_COUNT, request, method, path, &other);
     if (request->route == NULL)
         request->route =
             search(options->routes, options->route_count, request, method, path, &other);

@@ -25,6 +25,23 @@ void query_close_begin(struct request *request);
 enum rc query_close_work(struct request *request, struct store *store, struct err *err);
 void query_close_finish(struct request *request);
 
+#define CREATE_BODY_MAX ((size_t)16 << 20)
+void create_begin(struct request *request);
+enum rc create_work(struct request *request, struct store *store, struct err *err);
+void create_finish(struct request *request);
+void update_begin(struct request *request);
+enum rc update_work(struct request *request, struct store *store, struct err *err);
+void update_finish(struct request *request);
+void delete_begin(struct request *request);
+enum rc delete_work(struct request *request, struct store *store, struct err *err);
+void delete_finish(struct request *request);
+void read_begin(struct request *request);
+enum rc read_work(struct request *request, struct store *store, struct err *err);
+void read_finish(struct request *request);
+void list_begin(struct request *request);
+enum rc list_work(struct request *request, struct store *store, struct err *err);
+void list_finish(struct request *request);
+
 /* What is shared. */
 void trending_begin(struct request *request);
 enum rc trending_work(struct request *request, struct store *store, struct err *err);

@@ -5,6 +5,7 @@
 #include "serve/listener.h"
 #include "serve/request.h"
 #include "serve/upkeep.h"
+#include "serve/write_desk.h"
 #include "sys/listen_socket.h"
 #include "sys/thread.h"
 #include "sys/thread_queue.h"
@@ -20,6 +21,8 @@
 #define REQUEST_S_DEFAULT   10
 #define DRAIN_US_DEFAULT    INT64_C(5000000)
 #define QUERY_US_DEFAULT    INT64_C(250000)
+#define PACKERS             1
+#define PACKING_MAX         64
 #define ROUTE_BODY_MAX      (16 << 20) /* what any route may allow itself */
 #define LAST_TURNS          16         /* what a stopping server may still send without waiting */
 
@@ -30,13 +33,11 @@ struct server {
     struct thread *thread;
     struct listener *listeners[LISTENER_COUNT];
     unsigned ports[LISTENER_COUNT];
-    struct reader_pool *readers;
     struct loop_waker *done_waker, *stop_waker, *tokens_waker;
     struct queue *fresh_tokens; /* NULL: nobody is asked for a token */
     struct upkeep *upkeep;
     struct timer drain;
     size_t under_way; /* requests begun and not completed */
-    unsigned waiting; /* requests that wait for a reader, or are with one */
 };
 
 static unsigned or_default(unsigned value, unsigned fallback)
@@ -63,17 +64,10 @@ static void dispatch(void *arg, struct request *request)
         request_refuse(request, REFUSAL_SHUTTING_DOWN, "the daemon is stopping");
         return;
     }
-    route->begin(request);
-    if (request->answered)
-        return;
-    assert(route->work != NULL);
     request->job.work = work_on_request;
-    request->job.rc = RC_AGAIN;
-    if (server->waiting < server->options.waiting_max &&
-        reader_pool_submit(server->readers, &request->job) == RC_OK)
-        server->waiting++;
-    else
-        route->finish(request);
+    route->begin(request);
+    if (!request->answered && !request->parked)
+        request_read(request);
 }
 
 static void stop_when_drained(struct server *server)
@@ -96,14 +90,15 @@ static void finish_jobs(void *arg)
 {
     struct server *server = arg;
     struct reader_job *job;
-    while ((job = reader_pool_take(server->readers)) != NULL) {
+    while ((job = reader_pool_take(server->service.readers)) != NULL) {
         if (upkeep_takes(server->upkeep, job))
             continue;
         struct request *request = (struct request *)job;
-        server->waiting--;
+        server->service.waiting--;
         request->route->finish(request);
-        assert(request->answered);
-        listener_resume(request);
+        assert(request->answered || request->parked);
+        if (request->answered)
+            request_resume(request);
     }
 }
 
@@ -154,14 +149,18 @@ static void end_serving(struct server *server)
     struct runtime *runtime = server->service.runtime;
     upkeep_stop(server->upkeep);
     runtime->ops->timer_disarm(runtime, &server->drain);
-    reader_pool_stop(server->readers);
+    reader_pool_stop(server->service.readers);
     finish_jobs(server);
+    if (server->service.desk != NULL)
+        desk_close(server->service.desk);
+    worker_pool_free(server->service.packers);
+    server->service.packers = NULL;
     for (int i = 0; i < LAST_TURNS && server->under_way > 0; i++)
         run_listeners(server);
     close_listeners(server);
     assert(server->under_way == 0);
     upkeep_free(server->upkeep);
-    reader_pool_free(server->readers);
+    reader_pool_free(server->service.readers);
     loop_waker_free(server->done_waker);
     loop_waker_free(server->stop_waker);
     loop_waker_free(server->tokens_waker);
@@ -173,7 +172,7 @@ static void serve(void *arg)
 {
     struct server *server = arg;
     server->upkeep =
-        upkeep_start(server->service.runtime, server->service.handles, server->readers);
+        upkeep_start(server->service.runtime, server->service.handles, server->service.readers);
     run_listeners(server);
     loop_run(server->loop);
     end_serving(server);
@@ -240,8 +239,10 @@ static enum rc listen_everywhere(struct server *server, struct err *err)
     return rc;
 }
 
-static void free_server(struct server *server)
+void server_free(struct server *server)
 {
+    if (server->service.desk != NULL)
+        desk_free(server->service.desk);
     if (server->service.gate != NULL)
         gate_free(server->service.gate);
     if (server->fresh_tokens != NULL) {
@@ -297,13 +298,13 @@ enum rc server_start(const struct server_options *options, struct server **out, 
     struct server *server = memory_new_zeroed(1, sizeof *server);
     assert(options->store_url != NULL);
     server->options = *options;
-    server->options.waiting_max = or_default(options->waiting_max, WAITING_DEFAULT);
     server->loop = loop_new();
     struct runtime *runtime = loop_runtime(server->loop);
     server->service = (struct service){
         .options = &server->options,
         .runtime = runtime,
         .handles = handles_new(&options->handles, runtime->ops->random(runtime)),
+        .waiting_max = or_default(options->waiting_max, WAITING_DEFAULT),
         .doc = json_doc_new(ROUTE_BODY_MAX, JSON_DEPTH_MAX),
     };
     server->drain = (struct timer){.fn = give_up_draining, .arg = server};
@@ -312,7 +313,7 @@ enum rc server_start(const struct server_options *options, struct server **out, 
         rc = listen_everywhere(server, err);
     if (rc != RC_OK) {
         close_listeners(server);
-        free_server(server);
+        server_free(server);
         return rc;
     }
     upkeep_prepare(server->service.handles, options->store_url);
@@ -322,10 +323,13 @@ enum rc server_start(const struct server_options *options, struct server **out, 
     const struct reader_options readers = {
         .store_url = options->store_url,
         .threads = or_default(options->readers, READERS_DEFAULT),
-        .jobs_max = server->options.waiting_max + 1, /* and the upkeep */
+        .jobs_max = server->service.waiting_max + 1, /* and the upkeep */
         .query_us_max = options->query_us_max == 0 ? QUERY_US_DEFAULT : options->query_us_max,
     };
-    server->readers = reader_pool_start(&readers, pass_on_done, server);
+    server->service.readers = reader_pool_start(&readers, pass_on_done, server);
+    if (options->writer != NULL)
+        server->service.desk = desk_new(server->loop, options->writer);
+    server->service.packers = worker_pool_new(server->loop, PACKERS, PACKING_MAX);
     server->thread = thread_start("serve", serve, server);
     *out = server;
     return RC_OK;
@@ -335,7 +339,6 @@ void server_stop(struct server *server)
 {
     loop_waker_wake(server->stop_waker);
     thread_join(server->thread);
-    free_server(server);
 }
 
 unsigned server_port(const struct server *server, enum listener_kind kind)

@@ -19,12 +19,15 @@
 #include "query/handle.h"
 #include "serve/health.h"
 
+#define SERVER_WRITES_MAX 256 /* with the writer at a time */
+
 enum listener_kind { LISTENER_MAIN, LISTENER_HEALTH, LISTENER_SOCKET, LISTENER_COUNT };
 
 struct collections;
 struct config;
 struct route;
 struct status_live;
+struct writer;
 struct server;
 
 /* Who may ask; all zero: everybody on loopback, as often as they like. */
@@ -42,6 +45,7 @@ struct server_options {
     const char *health_listen; /* "127.0.0.1:8081"; NULL: none */
     const char *socket_path;   /* the data directory's tidemark.sock; NULL: none */
     const char *store_url;
+    struct writer *writer; /* what writes the store; NULL: nothing can be written here */
     struct gate_options gate;
     unsigned readers;                 /* threads that read the store; 0: 2 */
     unsigned waiting_max;             /* requests that wait for a reader; 0: 256 */
@@ -71,6 +75,8 @@ struct server_options {
 must_check enum rc server_start(const struct server_options *options, struct server **server,
                                 struct err *err);
 void server_stop(struct server *server);
+/* After the stop, and after the writer's: what it had in hand was still the server's. */
+void server_free(struct server *server);
 /* Has the tokens of that file in force soon; RC_REJECT: it is not good, and those in force stay.
  * Only for a server that was started with tokens, and from one thread. */
 must_check enum rc server_read_tokens(struct server *server, const char *path, struct err *err);

@@ -290,11 +290,14 @@ static bool take_unready(void *arg, const struct field *columns, size_t count)
 enum rc row_schema_next_index(struct store *store, struct row_index *index, struct err *err)
 {
     struct search search = {index, store->ops};
+    char before[ROW_TABLE_NAME_MAX];
+    memcpy(before, index->name, sizeof before);
+    const struct field after = field_text(bytes_of(before));
     row_index_free(index);
     return store_query(store,
                        "SELECT name, collection, fields FROM declared_indexes WHERE ready = 0 "
-                       "ORDER BY name LIMIT 1",
-                       NULL, 0, take_unready, &search, err);
+                       "AND name > ?1 ORDER BY name LIMIT 1",
+                       &after, 1, take_unready, &search, err);
 }
 
 enum rc row_schema_index_done(struct store *store, const struct row_index *index, bool build,

@@ -40,7 +40,7 @@ struct row_index {
     struct text build_apart;       /* ... and the one that does so while others write */
 };
 
-/* The first of them. */
+/* The first of them whose name comes after the one in `index`. */
 must_check enum rc row_schema_next_index(struct store *store, struct row_index *index,
                                          struct err *err);
 /* Writes down that it was built; with `build` it is built in the same transaction. */

@@ -89,14 +89,17 @@ static const struct statement statements[] = {
      "LEFT JOIN post s ON s.actor = b.id AND s.collection = r.subject_collection "
      "AND s.rkey = r.subject_rkey WHERE " POST_OF_RECORD
      " AND " WRITTEN " ON CONFLICT (n) DO UPDATE SET subject_n = excluded.subject_n"},
-    /* A subject that nobody has told us of is fetched, unless it is known to be gone. */
+    /* A subject that nobody has told us of is fetched, unless it is known to be gone; and again
+     * when it was kept for its links alone and another version is meant: nobody tells of its
+     * edits, because its author is not followed. */
     {.kind = RECORD_POST, .only = &put, .has = POST_SUBJECT, .sql =
      "INSERT INTO owed (id, source, stream, item, state, reason, next_us, since_us, seq) "
      "SELECT r.n, 'appview', 'posts', r.subject, 'owed', 'reposted or quoted, not yet read', "
      "r.shared_us, r.shared_us, {seq} {rows with} actors a CROSS JOIN post p "
      "WHERE r.subject_collection = 'app.bsky.feed.post' AND r.kind < 2 AND " POST_OF_RECORD
      " AND " WRITTEN " AND NOT EXISTS (SELECT 1 FROM actors b CROSS JOIN post s "
-     "WHERE " SUBJECT_OF_RECORD ") AND NOT EXISTS (SELECT 1 FROM tombstones t "
+     "WHERE " SUBJECT_OF_RECORD " AND (s.kind < 2 OR s.cid IS NULL OR r.subject_cid IS NULL "
+     "OR s.cid = r.subject_cid)) AND NOT EXISTS (SELECT 1 FROM tombstones t "
      "WHERE t.collection = 'posts' AND t.key = " SUBJECT_KEY ") "
      "ON CONFLICT (source, stream, item) DO NOTHING"},
     {.after = 1U << RECORD_POST, .sql =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A query that is asked again is prepared: the server then has it parsed, and after some runs
- * planned. What was asked once may never be asked again, so the first time it is only remembered. */
+ * planned. What was asked once may never be asked again: the first time it is only remembered. */
 #include "store/store_postgres.h"
 
 #include "base/hash.h"

@@ -26,7 +26,7 @@ class Cell:
     """The stream itself is what fails."""
 
     world = ("--events", "60")
-    lives_max = 2  # that end with a kill
+    lives_max = 2 if "TIDEMARK_LONG" in os.environ else 1  # that end with a kill
 
     def __init__(self, programs, tally, fault, store, wire, seed):
         self.program, self.sim_program = programs
@@ -264,6 +264,7 @@ class AppviewCell(Cell):
 
     def wait_for_end(self, daemon):
         daemon.wait_for(lambda health: health["websocket_connected"], "a line")
+        daemon.reload()  # who was away when the list was read is on it again
 
     def judge(self, daemon):
         """What is followed, and all that those people share, is there after a while."""

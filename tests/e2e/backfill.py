@@ -261,6 +261,48 @@ class Backfill(FeedBench):
                 self.assertEqual(asked, asked[:1] * 4)
         self.both_stores(run)
 
+    def test_what_histories_and_gaps_cost_in_a_month(self):
+        """R001-155: all 342 follows new in one month, and two gaps that nobody could replay. A
+        post as an AppView shows it is 2.5 kB; every account has more than a page of them."""
+        people, follows, post_bytes = 12, 342, 2500
+
+        def run(home):
+            with FakeAppView() as view:
+                self.migrate(home)
+                now = now_us()
+                for _ in range(people):
+                    account = view.account()
+                    for k in range(120):  # a busy day, and the days before
+                        item = account.post(now - HOUR - k * 20 * MINUTE)
+                        item["text"] += " " + "x" * (post_bytes - len(json.dumps(
+                            account.show(item))))
+                self.follow(home, view)
+                dids = list(view.accounts)
+                self.run_sql(home, queue_sql(view, 1, now - 24 * HOUR, dids))
+                with self.daemon(home, view) as daemon:
+                    self.wait_for_queue(daemon, 0)
+                    daemon.stop()
+                new = sum(request["bytes"] for request in view.asked())
+                began = now - 3 * HOUR
+                self.run_sql(home, [
+                    "INSERT INTO gaps (id, source, stream, from_us, to_us, reason, detected_us, "
+                    f"seq) VALUES (1000000, 'jetstream', 'live', {began}, {now - HOUR}, 'test', "
+                    f"{now}, 1)", "INSERT INTO gap_sweep (gap_id, actor_did) VALUES " +
+                    ", ".join(f"(1000000, '{did}')" for did in dids),
+                    "UPDATE engine SET next_n = 2000000"])
+                self.run_sql(home, queue_sql(view, 0, began - MINUTE, dids, at_us=now))
+                pages = len(view.asked())
+                with self.daemon(home, view) as daemon:
+                    self.wait_for_queue(daemon, 0)
+                    daemon.stop()
+                self.assertEqual(len(view.asked()) - pages, people)  # one page each is enough
+                gap = sum(request["bytes"] for request in view.asked()[pages:])
+                new, gap = new * follows / people / 1e6, 2 * gap * follows / people / 1e6
+                print(f"new follows {new:.0f} MB, two gaps {gap:.0f} MB a month", flush=True)
+                self.assertLess(new, 1000)
+                self.assertLess(gap, 100)
+        self.both_stores(run)
+
     def test_a_page_larger_than_a_batch_and_items_nobody_can_read(self):
         """R001-34: all of it is stored, what is malformed with its bytes and the reason."""
         def run(home):

@@ -86,11 +86,12 @@ class Locked:
 
 
 class Impostor:
-    """Listens where the daemon should, and gives everybody the same bytes."""
+    """Listens where the daemon should, and gives everybody the same bytes, the first other ones."""
 
-    def __init__(self, home, answer):
+    def __init__(self, home, answer, first=()):
         self.path = os.path.join(home.folder, "tidemark.sock")
         self.answer = answer
+        self.first = list(first)
         self.socket = socket.socket(socket.AF_UNIX)
         self.thread = threading.Thread(target=self.serve, daemon=True)
 
@@ -107,7 +108,7 @@ class Impostor:
                     head, _, body = asked.partition(b"\r\n\r\n")
                     size = re.search(rb"Content-Length: (\d+)", head)
                     if size and len(body) >= int(size.group(1)):
-                        peer.sendall(self.answer)
+                        peer.sendall(self.first.pop(0) if self.first else self.answer)
                         break
 
     def __enter__(self):
@@ -657,6 +658,22 @@ class Cli(unittest.TestCase):
                         out, said = self.tell(home, *words, code=1)
                         self.assertEqual(out, "")
                         self.assertRegex(said, "broke off|not JSON|status 500|later|does not an")
+        self.both_stores(run)
+
+    def test_a_daemon_with_too_much_to_do_is_asked_again(self):
+        def answer(status, body):
+            return f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+
+        def run(home):
+            whole = answer("200 OK", '{"sources":[]}')
+            for code in ("BUSY", "DEADLINE"):
+                full = answer("503 No", json.dumps({"code": code, "error": "later"}))
+                with Impostor(home, whole, [full, full]) as impostor:
+                    self.assertEqual(self.tell(home, "status", "--json")[0].strip(),
+                                     '{"sources":[]}')
+                    self.assertEqual(impostor.first, [])
+            with Impostor(home, full):
+                self.assertIn("later", self.tell(home, "status", code=1)[1])
         self.both_stores(run)
 
     # ---- SIGHUP ----

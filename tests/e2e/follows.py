@@ -18,6 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "crash")]
 
 from daemon_client import Daemon, Home, wait_until  # noqa: E402
+from jetstream import connections  # noqa: E402
 from sim_client import Simulator, lines  # noqa: E402
 from skeleton import PAST, begin_before_everything, stored_in, truth_of  # noqa: E402
 
@@ -156,7 +157,7 @@ class Follows(unittest.TestCase):
                     first = listed(sim)
                     self.assertGreater(len(first), 100)  # more than a page
                     self.wait_for_follows(home, sim, first)
-                    connections = sim.stats()["connections_total"]
+                    before = connections(daemon, sim)
                     rows = look(home, "SELECT did, handle, display_name FROM follows")
                     self.assertEqual({tuple(row) for row in rows},
                                      {(did, known[did]["handle"], known[did]["displayName"])
@@ -192,7 +193,7 @@ class Follows(unittest.TestCase):
                     authors = {uri.split("/")[2] for uri, row in stored_in(daemon).items()
                                if row[3] > since}
                     self.assertLessEqual(authors, expected)
-                    self.assertEqual(sim.stats()["connections_total"], connections)
+                    self.assertEqual(connections(daemon, sim), before)
                     daemon.wait_for(lambda health: health["follows_count"] == len(expected),
                                     "the number of follows")
                     daemon.stop()

@@ -18,6 +18,7 @@ sys.path += [os.path.join(HERE, "..", "support"), HERE]
 from daemon_client import Daemon, Home, WAIT_S, wait_until  # noqa: E402
 
 OPEN_POSTS = {"collection": "posts"}
+QUIET = ("jetstream.endpoint=ws://127.0.0.1:9/subscribe", "jetstream.fallback_endpoint=")
 
 
 class Gate(unittest.TestCase):
@@ -79,7 +80,7 @@ class Gate(unittest.TestCase):
         other_line, other = self.make_token("bob", "read")
         with Home("sqlite") as home:
             path = self.write(home, line)
-            with Daemon(self.program, home, (f"serve.tokens_file={path}",
+            with Daemon(self.program, home, (*QUIET, f"serve.tokens_file={path}",
                                              "serve.open_reads=false")) as daemon:
                 port = self.port_of(daemon)
                 self.assertEqual(self.ask(port, "GET", "/api/status")[0], 401)
@@ -97,16 +98,18 @@ class Gate(unittest.TestCase):
                 wait_until(lambda: f"{path}:2: " in daemon.words(), "the bad line's name")
                 self.assertEqual(self.ask(port, "GET", "/api/status", other)[0], 200)
                 daemon.stop()
+                self.assertIn("address=127.0.0.1 msg=token_refused", daemon.words())
+                self.assertNotIn("without_effect", daemon.words())
                 self.assertNotIn(token, daemon.words())
                 self.assertNotIn(other, daemon.words())
 
     def test_without_tokens_nobody_else_is_served(self):
         with Home("sqlite") as home:
-            with Daemon(self.program, home, ("serve.listen=0.0.0.0:0",)) as daemon:
+            with Daemon(self.program, home, (*QUIET, "serve.listen=0.0.0.0:0")) as daemon:
                 self.assertNotEqual(daemon.process.wait(WAIT_S), 0)
                 self.assertIn("without serve.tokens_file only a loopback address is served",
                               daemon.words())
-            with Daemon(self.program, home) as daemon:
+            with Daemon(self.program, home, QUIET) as daemon:
                 port = self.port_of(daemon)
                 self.assertEqual(self.ask(port, "POST", "/api/data/query-open",
                                           body=OPEN_POSTS)[0], 200)

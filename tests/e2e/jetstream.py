@@ -45,6 +45,13 @@ def plain(sim, path, *more, **options):
                     **options)
 
 
+def connections(daemon, sim):
+    """How often a host was called, but for second looks where a replay ended."""
+    looks = [line for line in daemon.words().split("\n")
+             if "msg=asking_again" in line and "where its replay ended" in line]
+    return sim.stats()["connections_total"] - len(looks)
+
+
 def dictionary_file(home, sim):
     """The dictionary of the simulator's v1 wire, as an operator configures it."""
     path = os.path.join(home.folder, "v1.zdict")
@@ -159,7 +166,7 @@ class Jetstream(unittest.TestCase):
                             if wire == "v1" and compress:
                                 self.assertEqual(asked["compress"], ["true"])
                             stats = sim.stats()
-                            self.assertEqual(stats["connections_total"], 1)
+                            self.assertEqual(connections(daemon, sim), 1)
                             sizes[wire, compress] = stats["frame_bytes"] / stats["frames"]
                             daemon.stop()
             for wire in WIRES:
@@ -193,7 +200,7 @@ class Jetstream(unittest.TestCase):
                         self.check(daemon, sim, quarantine=0)
                         self.assertEqual(sim.fired("wrong_dictionary"), 1)
                         self.assertEqual(daemon.words().count("msg=uncompressed"), 1)
-                        self.assertEqual(sim.stats()["connections_total"], 2)
+                        self.assertEqual(connections(daemon, sim), 2)
                         self.assertEqual(metric(daemon, "compressed"), 0)
                         daemon.stop()
         self.both_stores(run)
@@ -279,7 +286,7 @@ class Jetstream(unittest.TestCase):
                                 self.assertGreater(sim.fired(name), 0, name)
                             # Equal garbage is one row with a count; what was cut is four.
                             self.assertEqual(len(daemon.walk("quarantine")), 5)
-                            self.assertEqual(sim.stats()["connections_total"], 1)
+                            self.assertEqual(connections(daemon, sim), 1)
                             daemon.stop()
         self.both_stores(run)
 
@@ -380,17 +387,16 @@ class Jetstream(unittest.TestCase):
                     daemon.stop()
                 first, more = followed_dids(sim), other_dids(sim)[:30]
                 run_sql(home, follow_sql(first))
-                connections = sim.stats()["connections_total"]
+                before = connections(daemon, sim)
                 with Daemon(self.program, home, chosen) as daemon:
-                    sim.wait_until(lambda stats: stats["options_updates"] == 1)
+                    sim.wait_until(lambda stats: stats["options_updates"] > 0)
                     gone = first[:10]
                     run_sql(home, follow_sql(more) +
                             [f"DELETE FROM follows WHERE did = '{did}'" for did in gone])
                     daemon.process.send_signal(signal.SIGHUP)
-                    sim.wait_until(lambda stats: stats["options_updates"] == 2)
-                    update = json.loads(sim.get("/_sim/update"))
                     wanted = set(first[10:]) | set(more)
-                    self.assertEqual(set(update["payload"]["wantedDids"]), wanted)
+                    wait_until(lambda: set(json.loads(sim.get("/_sim/update"))["payload"][
+                        "wantedDids"]) == wanted, "the new filter")
                     since = sim.stats()["last_time_us"]
                     sim.step(1500)
                     truth = truth_of(sim)
@@ -400,7 +406,7 @@ class Jetstream(unittest.TestCase):
                     wait_until(lambda: new <= set(stored_in(daemon)), "the new follows' posts")
                     late = {uri for uri, row in stored_in(daemon).items() if row[3] > since}
                     self.assertLessEqual({uri.split("/")[2] for uri in late}, wanted)
-                    self.assertEqual(sim.stats()["connections_total"], connections + 1)
+                    self.assertEqual(connections(daemon, sim), before + 1)
                     daemon.stop()
         self.both_stores(run)
 
@@ -525,6 +531,34 @@ class Jetstream(unittest.TestCase):
                     self.assertEqual((sim.fired("cutover"), daemon.walk("gaps")), (1, []))
                     self.assertEqual(sim.stats()["connections_total"], 2)
                     daemon.stop()
+        self.both_stores(run)
+
+    def test_a_stored_cursor_of_the_future_is_healed(self):
+        """Written by a mistake or under a clock that was wrong: it would skip all until then."""
+        def run(home):
+            for wire, path in WIRES.items():
+                with Home(home.kind) as fresh, \
+                        Simulator(self.sim_program, "--events", "300", *PAST) as sim:
+                    begin_before_everything(fresh, sim)
+                    with Daemon(self.program, fresh, plain(sim, path)) as daemon:
+                        self.wait_for_end(daemon, sim)
+                        daemon.stop()
+                    end, later = last_wanted_us(sim), int((time.time() + 9e6) * 1000000)
+                    run_sql(fresh, [f"UPDATE cursors SET position = {later}, "
+                                    f"state = replace(state, '{end}', '{later}')"])
+                    sim.step(200)
+                    with Daemon(self.program, fresh, plain(sim, path)) as daemon:
+                        end = last_wanted_us(sim)
+                        daemon.wait_for(lambda health: health["cursor_time_us"] == end, "the end")
+                        # A v1 host has nothing before the world's beginning: that is told.
+                        gaps = 1 if wire == "v1" else 0
+                        self.check(daemon, sim, gaps)
+                        self.assertIn("msg=cursor_ahead", daemon.words())
+                        daemon.stop()
+                    with Daemon(self.program, fresh, plain(sim, path)) as daemon:
+                        self.check(daemon, sim, gaps)
+                        self.assertEqual(daemon.words().count("msg=cursor_ahead"), 1)
+                        daemon.stop()
         self.both_stores(run)
 
     def test_it_ends_soon_whatever_it_waits_for(self):

@@ -262,6 +262,43 @@ class Links(unittest.TestCase):
                     daemon.stop()
         self.both_stores(run)
 
+    def test_what_a_stranger_edits_is_seen_with_the_next_repost(self):
+        """Nobody tells of a stranger's edit; who shares the post again shows that it changed."""
+        def run(home):
+            with self.simulator("--accounts", "20", "--follows", "8", "--noise", "0",
+                                events=1) as sim:
+                begin_before_everything(home, sim)
+                accounts = [json.loads(line) for line in lines(sim.get("/_sim/accounts"))]
+                stranger = next(row["did"] for row in accounts[1:] if not row["followed"])
+                friends = [row["did"] for row in accounts if row["followed"]][:3]
+                pages = [json.loads(sim.get(f"/_sim/link?n={n}"))["url"] for n in (390, 391)]
+                chosen = settings(sim, "cards.enabled=false",
+                                  f"bluesky.actors=[{accounts[0]['did']}]")
+
+                def inherited(daemon, *expected):
+                    wait_until(lambda: sorted(ask_store(
+                        home, "SELECT l.normalized_url, count(*) FROM post_links x "
+                              "JOIN links l ON l.id = x.link_id JOIN posts p ON p.id = x.post_id "
+                              "WHERE x.via <> 'post' GROUP BY l.normalized_url")) ==
+                        sorted([url, str(count)] for url, count in expected), f"{expected}")
+                with Daemon(self.program, home, chosen) as daemon:
+                    daemon.wait_for(lambda _: len(ask_store(home, "SELECT did FROM circle")) == 8,
+                                    "the follows")
+                    post = self.act(sim, do="post", did=stranger, shape="link", link=390,
+                                    spelling=0)["uri"]
+                    self.act(sim, do="repost", did=friends[0], subject=post)
+                    inherited(daemon, (pages[0], 1))
+                    self.act(sim, do="edit", uri=post, link=391, spelling=0)
+                    self.act(sim, do="repost", did=friends[1], subject=post)
+                    inherited(daemon, (pages[1], 2))
+                    asked = sim.stats()["requests"]["GET /xrpc/app.bsky.feed.getPosts"]
+                    self.act(sim, do="post", did=friends[2], shape="quote", subject=post)
+                    inherited(daemon, (pages[1], 3))
+                    self.assertEqual(
+                        sim.stats()["requests"]["GET /xrpc/app.bsky.feed.getPosts"], asked)
+                    daemon.stop()
+        self.both_stores(run)
+
     def test_posts_of_others_lend_their_links(self):
         """R001-20: reposts and quotes of people nobody here follows"""
         def run(home):

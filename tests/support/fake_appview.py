@@ -121,13 +121,15 @@ class FakeAppView:
         with self.lock:
             self.under_way += 1
             self.under_way_max = max(self.under_way, self.under_way_max)
-            self.requests.append({"method": method, "params": params, "at": time.monotonic()})
+            request = {"method": method, "params": params, "at": time.monotonic()}
+            self.requests.append(request)
         if self.latency_s:
             time.sleep(self.latency_s)
         with self.lock:
             status, body, headers = self.reply(method, params)
             self.under_way -= 1
         words = body if isinstance(body, bytes) else json.dumps(body).encode()
+        request["bytes"] = len(words)
         handler.send_response(status)
         handler.send_header("Content-Type", "application/json")
         handler.send_header("Content-Length", str(len(words)))

@@ -78,6 +78,39 @@ static enum rc work_patient(struct request *request, struct store *store, struct
     return RC_OK;
 }
 
+static void fill(struct request *request, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        text_append_char(&request->reply, (char)('a' + i * i % 7));
+}
+
+static void show_large(struct request *request)
+{
+    fill(request, BENCH_LARGE);
+    request_send(request, 200, "text/plain");
+}
+
+static void show_larger(struct request *request)
+{
+    fill(request, BENCH_LARGE);
+    show_large(request);
+}
+
+static void finish_slow_large(struct request *request)
+{
+    if (request->job.rc == RC_OK)
+        show_large(request);
+    else
+        request_fail(request);
+}
+
+static void show_file(struct request *request)
+{
+    static char file[BENCH_LARGE];
+    memset(file, 'f', sizeof file);
+    request_send_known(request, "text/plain", "\"file-1\"", bytes_make(file, sizeof file));
+}
+
 static void begin_large(struct request *request)
 {
     struct json root;
@@ -98,6 +131,28 @@ static const struct route slow_routes[] = {
     SLOW("/slow", work_slow),
     SLOW("/endless", work_endless),
     SLOW("/patient", work_patient),
+    {.method = "GET",
+     .path = "/slow-large",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
+     .begin = begin_slow,
+     .work = work_slow,
+     .finish = finish_slow_large},
+    {.method = "GET",
+     .path = "/large",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
+     .begin = show_large},
+    {.method = "GET",
+     .path = "/larger",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
+     .begin = show_larger},
+    {.method = "GET",
+     .path = "/file",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
+     .begin = show_file},
     {.method = "POST",
      .path = "/large",
      .listeners = ON_MAIN,
@@ -168,8 +223,10 @@ int bench_tear_down(void **state)
     struct bench *bench = *state;
     http_peer_close(&bench->peer);
     http_answer_free(&bench->answer);
-    if (bench->server != NULL)
+    if (bench->server != NULL) {
         server_stop(bench->server);
+        server_free(bench->server);
+    }
     sem_destroy(&bench->entered);
     sem_destroy(&bench->leave);
     fixture_close(&bench->fixture);
@@ -180,6 +237,7 @@ int bench_tear_down(void **state)
 void bench_restart(struct bench *bench)
 {
     server_stop(bench->server);
+    server_free(bench->server);
     assert_int_equal(server_start(&bench->options, &bench->server, &bench->err), RC_OK);
 }
 

@@ -5,7 +5,8 @@
  * It has all three listeners on free ports, and a route that waits for the test: GET /slow posts
  * `entered` on a reader's thread and stays there until `leave` is posted. GET /endless asks the
  * store what it never finishes to answer; GET /patient takes all the time it may want. POST /large
- * takes a JSON object of up to 16 MiB. */
+ * takes a JSON object of up to 16 MiB. GET /large answers BENCH_LARGE bytes, /larger twice as many,
+ * /slow-large as many when the test lets it, and /file as many with a tag. */
 #ifndef TESTS_SERVER_BENCH_H
 #define TESTS_SERVER_BENCH_H
 
@@ -14,6 +15,8 @@
 #include "serve/server.h"
 
 #include <semaphore.h>
+
+#define BENCH_LARGE 100000
 
 struct bench {
     struct fixture fixture;

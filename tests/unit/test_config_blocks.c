@@ -183,26 +183,29 @@ static void collections_are_checked(void **state)
            "  posts: {fields: {a: text}}\n"
            "  1st: {fields: {a: text}}\n"
            "  none: {}\n"
+           "  None: {fields: {a: text}}\n"
            "  c:\n"
-           "    fields: {a: text, A: int, id: text, b: number}\n"
+           "    fields: {a: text, A: int, id: text, b: number, j: json}\n"
            "    sort: {field: bb, direction: up}\n"
            "    page_size: 1001\n"
-           "    indexes: [[a, z], a, []]\n"
+           "    indexes: [[a, z], a, [], [j]]\n"
            "    index: []\n",
            "t.yaml:2:3: collections: \"posts\" is built in and cannot be declared\n"
-           "t.yaml:3:3: collections: \"1st\" must be 1 to 63 letters, digits and _, not beginning "
+           "t.yaml:3:3: collections: \"1st\" must be 1 to 48 letters, digits and _, not beginning "
            "with a digit\n"
-           "t.yaml:4:3: collections.none has no fields\n"
-           "t.yaml:6:23: collections.c.fields: \"A\" differs from another field only in case\n"
-           "t.yaml:6:31: collections.c.fields: \"id\" is a name that every collection has already\n"
-           "t.yaml:6:44: collections.c.fields.b must be text, int, float, bool, time or json\n"
-           "t.yaml:7:34: collections.c.sort.direction is \"up\"; it must be asc or desc\n"
-           "t.yaml:8:16: collections.c.page_size is 1001; it must be 1 to 1000\n"
-           "t.yaml:10:5: unknown key \"index\" in collections.c (did you mean indexes?)\n"
-           "t.yaml:9:19: collections.c.indexes names \"z\", which is no declared field\n"
-           "t.yaml:9:23: collections.c.indexes: an index must be a list of 1 to 8 fields\n"
-           "t.yaml:9:26: collections.c.indexes: an index must be a list of 1 to 8 fields\n"
-           "t.yaml:7:19: collections.c.sort.field names \"bb\", which is no declared field\n");
+           "t.yaml:4:3: collections.none has no fields: write fields: {name: text}\n"
+           "t.yaml:5:3: collections: \"None\" differs from another collection only in case\n"
+           "t.yaml:7:23: collections.c.fields: \"A\" differs from another field only in case\n"
+           "t.yaml:7:31: collections.c.fields: \"id\" is a name that every table has already\n"
+           "t.yaml:7:44: collections.c.fields.b must be text, int, float, bool, time or json\n"
+           "t.yaml:8:34: collections.c.sort.direction is \"up\"; it must be asc or desc\n"
+           "t.yaml:9:16: collections.c.page_size is 1001; it must be 1 to 1000\n"
+           "t.yaml:11:5: unknown key \"index\" in collections.c (did you mean indexes?)\n"
+           "t.yaml:10:19: collections.c.indexes names \"z\", which is no declared field\n"
+           "t.yaml:10:23: collections.c.indexes: an index must be a list of 1 to 8 fields\n"
+           "t.yaml:10:26: collections.c.indexes: an index must be a list of 1 to 8 fields\n"
+           "t.yaml:10:31: collections.c.indexes names \"j\", and nothing is ordered by json\n"
+           "t.yaml:8:19: collections.c.sort.field names \"bb\", which is no declared field\n");
 }
 
 static void a_printed_configuration_names_origins_and_loads_again(void **state)
@@ -211,7 +214,7 @@ static void a_printed_configuration_names_origins_and_loads_again(void **state)
     char *const environment[] = {(char[]){"TIDEMARK_LOG_LEVEL=warn"}, NULL};
     struct loaded a = load_all("polling:\n  max_retries: 5\nlog: {file: \"a \\\"b\\\" # c\"}\n"
                                "bluesky: {actors: [x.example, did:plc:abc]}\n"
-                               "collections: {c: {fields: {a: json}, indexes: [[a], [a]]}}\n"
+                               "collections: {c: {fields: {a: text}, indexes: [[a], [a]]}}\n"
                                "providers: {p: {priority: 3}}\n",
                                environment, "bluesky.mode", "polling");
     struct text first = {0}, second = {0}, paths = {0};
@@ -227,9 +230,8 @@ static void a_printed_configuration_names_origins_and_loads_again(void **state)
     config_print(&b.config, &second);
     assert_int_equal(config_restart_needed(&a.config, &b.config, &paths), 0);
     struct loaded c = load("store: {url: \"sqlite:x\"}\nlog: {level: error}\n");
-    assert_int_equal(config_restart_needed(&a.config, &c.config, &paths), 5);
-    assert_string_equal(paths.data,
-                        "store.url\nbluesky.actors\nbluesky.mode\nproviders\ncollections\n");
+    assert_int_equal(config_restart_needed(&a.config, &c.config, &paths), 4);
+    assert_string_equal(paths.data, "store.url\nbluesky.actors\nbluesky.mode\nproviders\n");
     unload(&a);
     unload(&b);
     unload(&c);

@@ -177,6 +177,29 @@ static void without_room_more_is_called_missing_never_less(void **state)
     bench_free(bench);
 }
 
+/* Whoever closes rows in the store does not tell: what cannot meet a new gap is not kept. */
+static void gaps_of_the_past_take_no_room_from_new_ones(void **state)
+{
+    (void)state;
+    struct bench *bench = bench_new(2);
+    for (int64_t at = 10; at < 60; at += 10) {
+        gap_note(&bench->set, at, at + 2, "test");
+        gap_forget_past(&bench->set);
+        assert_int_equal(gap_open_noted(&bench->set, &bench->batch, 1000), RC_OK);
+        commit(bench);
+    }
+    assert_int_equal(bench->rows, 5);
+    for (size_t i = 0; i < bench->rows; i++)
+        assert_true(bench->table[i].open && bench->table[i].to_us == bench->table[i].from_us + 2);
+    gap_forget_past(&bench->set); /* nothing is noted: nothing is forgotten */
+    assert_int_equal(bench->set.count, 1);
+    gap_note(&bench->set, 52, 54, "test"); /* they touch */
+    gap_forget_past(&bench->set);
+    assert_int_equal(gap_open_noted(&bench->set, &bench->batch, 1000), RC_OK);
+    assert_true(bench->set.open[0].from_us == 50 && bench->set.open[0].to_us == 54);
+    bench_free(bench);
+}
+
 static void a_full_batch_changes_nothing(void **state)
 {
     struct bench *bench = *state;
@@ -297,6 +320,7 @@ int main(void)
         ALONE(gaps_that_touch_become_one),
         ALONE(a_stream_is_complete_since_its_last_gap),
         ALONE(without_room_more_is_called_missing_never_less),
+        cmocka_unit_test(gaps_of_the_past_take_no_room_from_new_ones),
         ALONE(a_full_batch_changes_nothing),
         cmocka_unit_test(open_rows_equal_a_line_of_bits),
     };

@@ -273,6 +273,64 @@ static void an_address_that_asks_too_often_waits(void **state)
     assert_int_equal(bench_get(bench, "/health"), 200); /* the health address is not limited */
 }
 
+#define PREFLIGHT(origin)                                                                          \
+    "OPTIONS /api/data/query-open HTTP/1.1\r\nHost: localhost:8080\r\nOrigin: " origin             \
+    "\r\nAccess-Control-Request-Method: POST\r\n"                                                  \
+    "Access-Control-Request-Headers: authorization,content-type\r\n\r\n"
+#define POST_FROM(origin)                                                                          \
+    "POST /api/data/query-open HTTP/1.1\r\nHost: localhost:8080\r\nOrigin: " origin                \
+    "\r\nContent-Length: 22\r\n\r\n" OPEN_POSTS
+
+static void only_pages_that_are_named_may_use_the_api_from_elsewhere(void **state)
+{
+    static const char *const origins[] = {"https://news.example", "http://localhost:3000"};
+    struct bench *bench = *state;
+    assert_int_equal(bench_say(bench, PREFLIGHT("https://news.example")), 403);
+    assert_false(bench_head_says(bench, "Access-Control"));
+    assert_int_equal(bench_say(bench, POST_FROM("https://news.example")), 403);
+    bench->options.gate.cors_origins = (struct config_list){origins, 2};
+    bench->options.gate.reads_need_token = true;
+    restart_with_tokens(bench);
+    /* The question carries no token, and needs none. */
+    assert_int_equal(bench_say(bench, PREFLIGHT("https://news.example")), 204);
+    assert_true(
+        bench_head_says(bench, "\r\nAccess-Control-Allow-Origin: https://news.example\r\n"));
+    assert_true(bench_head_says(bench, "\r\nAccess-Control-Allow-Methods: GET, HEAD, POST\r\n"));
+    assert_true(bench_head_says(bench, "\r\nAccess-Control-Allow-Headers: Authorization, "));
+    assert_true(bench_head_says(bench, "\r\nVary: Origin\r\n"));
+    assert_false(bench_head_says(bench, "Allow-Credentials"));
+    assert_int_equal(bench_say(bench, POST_FROM("http://localhost:3000")), 401);
+    assert_true(
+        bench_head_says(bench, "\r\nAccess-Control-Allow-Origin: http://localhost:3000\r\n"));
+    assert_int_equal(
+        bench_say(bench, POST_FROM("http://localhost:3000\r\nAuthorization: Bearer reader")), 200);
+    assert_true(bench_head_says(bench, "\r\nAccess-Control-Expose-Headers: Retry-After\r\n"));
+    static const char *const others[] = {
+        PREFLIGHT("https://news.example.evil"), POST_FROM("https://news.example.evil"),
+        PREFLIGHT("http://news.example"),       POST_FROM("null"),
+        POST_FROM("https://news.example:8443"),
+    };
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        assert_int_equal(bench_say(bench, others[i]), 403);
+        assert_false(bench_head_says(bench, "Access-Control"));
+        assert_true(bench_head_says(bench, "\r\nVary: Origin\r\n"));
+    }
+}
+
+/* A websocket may write, so the page that opens it must be one that may. */
+static void an_upgrade_from_another_page_is_refused(void **state)
+{
+    struct bench *bench = *state;
+    static const char request[] = "GET /health HTTP/1.1\r\nHost: localhost\r\nOrigin: %s\r\n"
+                                  "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+    char words[256];
+    snprintf(words, sizeof words, request, "https://evil.example");
+    assert_int_equal(bench_say(bench, words), 403);
+    snprintf(words, sizeof words, request, "http://localhost");
+    bench_reconnect(bench);
+    assert_int_equal(bench_say(bench, words), 200);
+}
+
 int main(void)
 {
 #define SERVER(test) cmocka_unit_test_setup_teardown(test, bench_set_up, bench_tear_down)
@@ -285,6 +343,8 @@ int main(void)
         SERVER(tokens_that_cannot_be_read_stop_the_start),
         SERVER(tokens_are_read_again_while_it_runs),
         SERVER(a_token_does_not_reach_the_handles_of_another),
+        SERVER(only_pages_that_are_named_may_use_the_api_from_elsewhere),
+        SERVER(an_upgrade_from_another_page_is_refused),
         SERVER(who_asks_too_often_waits),
         SERVER(an_address_that_asks_too_often_waits),
     };

@@ -36,6 +36,7 @@ static void the_socket_is_private_and_gone_afterwards(void **state)
     http_peer_connect_unix(&bench->peer, bench->socket_path);
     assert_int_equal(bench_post(bench, "/api/data/query-open", "{\"collection\":\"posts\"}"), 200);
     server_stop(bench->server);
+    server_free(bench->server);
     bench->server = NULL;
     assert_int_not_equal(lstat(bench->socket_path, &info), 0);
     assert_true(http_peer_ended(&bench->peer));
@@ -54,10 +55,12 @@ static void a_dead_ones_socket_is_replaced_and_a_living_ones_is_not(void **state
     snprintf(moved, sizeof moved, "%s/old.sock", bench->fixture.folder);
     assert_int_equal(link(bench->socket_path, moved), 0);
     server_stop(bench->server);
+    server_free(bench->server);
     bench->server = NULL;
     options.socket_path = moved;
     assert_int_equal(server_start(&options, &second, &bench->err), RC_OK);
     server_stop(second);
+    server_free(second);
     snprintf(file, sizeof file, "%s/store.db", bench->fixture.folder);
     options.socket_path = file;
     assert_int_equal(server_start(&options, &second, &bench->err), RC_REJECT);
@@ -107,10 +110,12 @@ static void only_this_machine_is_served(void **state)
     options.listen = "127.8.9.10:0";
     assert_int_equal(server_start(&options, &second, &bench->err), RC_OK);
     server_stop(second);
+    server_free(second);
     options.listen = "127.0.0.1:0"; /* health tells nothing that needs a token */
     options.health_listen = "0.0.0.0:0";
     assert_int_equal(server_start(&options, &second, &bench->err), RC_OK);
     server_stop(second);
+    server_free(second);
 }
 
 static void a_store_that_comes_back_is_read_again(void **state)
@@ -132,6 +137,7 @@ static void *stop_server(void *arg)
 {
     struct bench *bench = arg;
     server_stop(bench->server);
+    server_free(bench->server);
     return NULL;
 }
 

@@ -4,7 +4,9 @@
 // again, behind a proxy that loses what it is told to lose.
 
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync, openSync, closeSync } from 'node:fs';
+import {
+  closeSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FaultProxy } from './fault_proxy.mjs';
@@ -91,14 +93,22 @@ export class Daemon {
     });
   }
 
-  /** The open handles, as an operator sees them. */
-  handles() {
+  /** What a power cut may take; the daemon must not run. */
+  loseHandles() {
+    const files = readdirSync(this.folder).filter((name) => name.includes('.handles'));
+    if (files.length === 0) throw new Error('no handles were kept');
+    for (const name of files) rmSync(join(this.folder, name));
+  }
+
+  /** The open handles of a session, as an operator sees them. */
+  handles(session) {
     const words = execFileSync(program, [
       'handles', '--json', '-c', join(this.folder, 'tidemark.yaml'),
       '--set', `store.url=sqlite:${this.folder}/tidemark.db`,
       '--set', `store.data_dir=${this.folder}`,
     ], { encoding: 'utf8' });
-    return JSON.parse(words);
+    // Of a session as much is shown as tells it from others, not what could be used.
+    return JSON.parse(words).filter((handle) => session.startsWith(handle.session));
   }
 
   async [Symbol.asyncDispose ?? 'dispose']() {

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// tanstack.js - a collection for useInfiniteQuery of TanStack Query, and for whatever works like it.
+//
+//   const query = useInfiniteQuery(infiniteOptions(db, 'chat_messages', { filter: { roomId } }));
+//
+// A refetch reads all pages again from the first; a window reads them forwards and backwards. So a
+// page parameter says everything that is needed to read its page, whoever asks for it and whenever:
+// which row it follows, or comes before. While the handle that read the neighbour is at hand, the
+// page is one question to it; otherwise the query is opened anew around that row.
+
+import { TidemarkError } from './wire.js';
+
+let walks = 0;
+
+/** The rows on one side of the row in a page that shows it. */
+function sideOf(page, id, direction) {
+  const at = page.items.findIndex((row) => row.id === id);
+  if (at < 0)
+    throw new TidemarkError('RESUME_LOST', 'the row that the page begins at is gone: read it anew');
+  return direction > 0 ? page.items.slice(at + 1) : page.items.slice(0, at);
+}
+
+class Walks {
+  #db;
+  #collection;
+  #spec;
+  #current; // {number, handle, page}: the walk that read last
+
+  constructor(db, collection, spec) {
+    this.#db = db;
+    this.#collection = collection;
+    this.#spec = spec;
+  }
+
+  async read(param, signal) {
+    const walk = this.#current;
+    if (param === null) return this.#begin({}, signal);
+    if (walk === undefined || walk.number !== param.walk) return this.#beginAt(param, signal);
+    if (param.page === walk.page.pageNumber) return this.#result(walk);
+    if (param.page === walk.page.pageNumber + param.direction) return this.#step(walk, param, signal);
+    return this.#beginAt(param, signal);
+  }
+
+  async #step(walk, { direction }, signal) {
+    walk.page = await (direction > 0 ? walk.handle.next({ signal }) : walk.handle.prev({ signal }));
+    return this.#result(walk);
+  }
+
+  async #begin(extra, signal) {
+    const former = this.#current;
+    const handle = await this.#db.open(this.#collection, { ...this.#spec, ...extra, signal });
+    const walk = { number: ++walks, handle, page: await handle.next({ signal }) };
+    this.#current = walk;
+    await former?.handle.close();
+    return this.#result(walk);
+  }
+
+  async #beginAt({ id, direction }, signal) {
+    const found = await this.#begin({ around: id, count: 'none' }, signal);
+    const walk = this.#current;
+    const items = sideOf(found, id, direction);
+    const goesOn = direction > 0 ? found.hasMore : found.hasPrevious;
+    if (items.length === 0 && goesOn) return this.#step(walk, { direction }, signal);
+    return this.#result(walk, items, -direction);
+  }
+
+  /** `cut`: the side where rows of the page were left out, so that the walk's neighbour there is not
+   *  the neighbour of these. */
+  #result({ number, page }, items = page.items, cut = 0) {
+    const side = (direction, row) => ({
+      walk: direction === cut ? 0 : number,
+      page: page.pageNumber + direction,
+      direction,
+      id: row.id,
+    });
+    return {
+      ...page,
+      items,
+      next: page.hasMore && items.length > 0 ? side(1, items.at(-1)) : undefined,
+      previous: page.hasPrevious && items.length > 0 ? side(-1, items[0]) : undefined,
+    };
+  }
+
+  async close() {
+    await this.#current?.handle.close();
+    this.#current = undefined;
+  }
+}
+
+/** What useInfiniteQuery is given. `close` frees the daemon's handle; without it, it expires. */
+export function infiniteOptions(db, collection, spec = {}) {
+  const walksOf = new Walks(db, collection, spec);
+  return {
+    queryKey: ['tidemark', collection, spec],
+    initialPageParam: null,
+    queryFn: ({ pageParam, signal }) => walksOf.read(pageParam, signal),
+    getNextPageParam: (page) => page.next,
+    getPreviousPageParam: (page) => page.previous,
+    close: () => walksOf.close(),
+  };
+}
+
+/** The query's data after a change of the result; for setQueryData() in a loop over a tail. */
+export function applyChange(data, { op, item }) {
+  if (data === undefined) return data;
+  const known = data.pages.some((page) => page.items.some((row) => row.id === item.id));
+  const edit = (page, at) => {
+    if (op === 'leave') return { ...page, items: page.items.filter((row) => row.id !== item.id) };
+    if (known) return { ...page, items: page.items.map((row) => (row.id === item.id ? item : row)) };
+    return op === 'enter' && at === 0 ? { ...page, items: [item, ...page.items] } : page;
+  };
+  return { ...data, pages: data.pages.map(edit) };
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/pages.h"
+
+#include "base/json_write.h"
+#include "query/collections.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+#define TAIL_WAIT_MS 30000
+
+/* ---- the daemon ---- */
+
+static void put_member(struct json_writer *writer, const char *key, struct bytes json)
+{
+    if (json.len == 0)
+        return;
+    json_key(writer, key);
+    json_put_raw(writer, json);
+}
+
+static void write_question(const struct pages_question *question, struct text *body)
+{
+    struct json_writer writer;
+    json_writer_init(&writer, body);
+    json_begin_object(&writer);
+    json_key(&writer, "collection");
+    json_put_cstring(&writer, question->collection);
+    put_member(&writer, "filter", question->filter);
+    put_member(&writer, "orderBy", question->order_by);
+    if (question->page_size > 0) {
+        json_key(&writer, "pageSize");
+        json_put_i64(&writer, question->page_size);
+    }
+    json_key(&writer, "count");
+    json_put_cstring(&writer, "none");
+    json_end_object(&writer);
+}
+
+static enum rc ask(struct pages *pages, const char *path, const struct text *body,
+                   struct text *reply, struct json *root, struct err *err)
+{
+    enum rc rc = target_ask(pages->target, "POST", path, text_string(body), TARGET_SECONDS, NULL,
+                            reply, err);
+    return rc == RC_OK ? target_parse(pages->target, reply, root, err) : rc;
+}
+
+static enum rc open_at_daemon(struct pages *pages, const struct pages_question *question,
+                              struct err *err)
+{
+    struct text body = {0}, reply = {0};
+    struct json root;
+    struct bytes name;
+    write_question(question, &body);
+    enum rc rc = ask(pages, "/api/data/query-open", &body, &reply, &root, err);
+    if (rc == RC_OK && json_string(json_get(root, "queryHandle"), &name) &&
+        json_i64(json_get(root, "seq"), &pages->seq))
+        text_append(&pages->handle, name.data, name.len);
+    else if (rc == RC_OK)
+        rc = err_set(err, RC_RETRY, "the daemon gave no handle");
+    text_free(&body);
+    text_free(&reply);
+    return rc;
+}
+
+static enum rc read_from_daemon(struct pages *pages, struct text *page, struct json *items,
+                                bool *more, struct err *err)
+{
+    struct text body = {0};
+    struct json root;
+    text_appendf(&body, "{\"queryHandle\":\"%s\",\"page\":%" PRId64 "}",
+                 text_string(&pages->handle), pages->number++);
+    enum rc rc = ask(pages, "/api/data/query-next", &body, page, &root, err);
+    if (rc == RC_OK) {
+        *items = json_get(root, "items");
+        if (!json_bool(json_get(root, "hasMore"), more))
+            rc = err_set(err, RC_RETRY, "the daemon's page does not say whether more follow");
+    }
+    text_free(&body);
+    return rc;
+}
+
+enum rc pages_tail(struct pages *pages, struct text *page, struct json *changes, struct err *err)
+{
+    struct text body = {0};
+    struct json root;
+    if (pages->handle.len == 0)
+        return err_set(err, RC_REJECT,
+                       "no daemon runs, so nothing can change: start it to follow the changes");
+    text_appendf(&body, "{\"queryHandle\":\"%s\",\"since\":%" PRId64 ",\"wait\":%d}",
+                 text_string(&pages->handle), pages->seq, TAIL_WAIT_MS);
+    enum rc rc = ask(pages, "/api/data/query-tail", &body, page, &root, err);
+    if (rc == RC_OK) {
+        *changes = json_get(root, "changes");
+        if (!json_i64(json_get(root, "seq"), &pages->seq))
+            rc = err_set(err, RC_RETRY, "the daemon's changes have no seq");
+    }
+    text_free(&body);
+    return rc;
+}
+
+static void close_at_daemon(struct pages *pages)
+{
+    struct text body = {0}, reply = {0};
+    struct err err;
+    int status;
+    text_appendf(&body, "{\"queryHandle\":\"%s\"}", text_string(&pages->handle));
+    /* One that cannot be closed is forgotten by the daemon in its own time. */
+    enum rc rc = target_ask(pages->target, "POST", "/api/data/query-close", text_string(&body),
+                            TARGET_SECONDS, &status, &reply, &err);
+    (void)rc;
+    text_free(&body);
+    text_free(&reply);
+}
+
+/* ---- the store ---- */
+
+static enum rc parse_part(struct target *target, struct bytes words, struct json *value,
+                          struct err *err)
+{
+    *value = (struct json){0};
+    return words.len == 0 ? RC_OK : json_parse_copy(target->doc, words, value, err);
+}
+
+static enum rc understand(struct pages *pages, const struct pages_question *question,
+                          struct err *err)
+{
+    const struct collection *collection = pages->request.collection;
+    struct refusal refusal = {0};
+    struct json value;
+    enum rc rc = parse_part(pages->target, question->filter, &value, err);
+    if (rc == RC_OK)
+        rc = filter_parse(collection, value, &pages->filter, &refusal);
+    if (rc == RC_OK)
+        rc = parse_part(pages->target, question->order_by, &value, err);
+    if (rc == RC_OK)
+        rc = order_parse(collection, value, &pages->order, &refusal);
+    if (rc == RC_OK && order_index(collection, &pages->order, filter_fixed(pages->filter)) == NULL)
+        rc = refusal_set(&refusal, REFUSAL_NO_INDEX,
+                         "no index of %s has this order: choose another", collection->name);
+    if (refusal.code != REFUSAL_NONE)
+        *err = refusal.err;
+    return rc;
+}
+
+static enum rc open_in_store(struct pages *pages, const struct pages_question *question,
+                             struct err *err)
+{
+    const struct collection *collection = collection_find(bytes_of(question->collection));
+    if (collection == NULL)
+        return err_set(err, RC_REJECT, "there is no collection \"%.128s\"", question->collection);
+    pages->request.collection = collection;
+    enum rc rc = understand(pages, question, err);
+    pages->opening.kind = COUNT_NONE;
+    if (rc == RC_OK)
+        rc = opening_read(pages->target->store, collection, filter_where(pages->filter), false,
+                          &pages->opening, err);
+    pages->seq = pages->opening.seq;
+    pages->request.order = &pages->order;
+    pages->request.filter = pages->filter;
+    pages->request.fence_n = pages->opening.fence_n;
+    pages->request.after = &pages->last;
+    pages->request.page_size =
+        question->page_size > 0 ? question->page_size : collection->page_size;
+    return rc;
+}
+
+static enum rc read_from_store(struct pages *pages, struct text *page, struct json *items,
+                               bool *more, struct err *err)
+{
+    struct page fetched = {0};
+    struct refusal refusal = {0};
+    enum rc rc = page_fetch(pages->target->store, &pages->request, &fetched, &refusal, err);
+    if (rc == RC_REJECT)
+        *err = refusal.err;
+    if (rc == RC_OK) {
+        *more = fetched.has_more;
+        row_key_move(&pages->last, &fetched.last);
+        text_append(page, fetched.items.data, fetched.items.len);
+        rc = target_parse(pages->target, page, items, err);
+    }
+    page_free(&fetched);
+    return rc;
+}
+
+/* ---- either ---- */
+
+enum rc pages_open(struct pages *pages, struct target *target,
+                   const struct pages_question *question, struct err *err)
+{
+    *pages = (struct pages){.target = target};
+    return target->store == NULL ? open_at_daemon(pages, question, err)
+                                 : open_in_store(pages, question, err);
+}
+
+enum rc pages_next(struct pages *pages, struct text *page, struct json *items, bool *more,
+                   struct err *err)
+{
+    text_clear(page);
+    return pages->handle.len > 0 ? read_from_daemon(pages, page, items, more, err)
+                                 : read_from_store(pages, page, items, more, err);
+}
+
+void pages_close(struct pages *pages)
+{
+    if (pages->handle.len > 0)
+        close_at_daemon(pages);
+    text_free(&pages->handle);
+    filter_free(pages->filter);
+    row_key_clear(&pages->last);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * pages.h - the rows of one query, page by page, from the daemon or from the store.
+ *
+ * What is read is what was there when it was opened. From a daemon it comes by a handle, without
+ * one straight from the store, in the same order. Only one page is ever in memory.
+ *
+ * Owner: the command. */
+#ifndef CLI_PAGES_H
+#define CLI_PAGES_H
+
+#include "cli/target.h"
+#include "query/filter.h"
+#include "query/query_page.h"
+
+struct pages_question {
+    const char *collection;
+    struct bytes filter, order_by; /* JSON; without bytes: none, the collection's own */
+    unsigned page_size;            /* 0: the collection's own */
+};
+
+struct pages {
+    struct target *target;
+    struct text handle; /* the daemon's name for it; empty: the store is read */
+    int64_t number;     /* of the next page */
+    int64_t seq;        /* of the opening, then of the last change */
+    struct page_request request;
+    struct filter *filter;
+    struct order order;
+    struct opening opening;
+    struct row_key last;
+};
+
+/* The target was opened. RC_REJECT: what is asked for cannot be, and why. In every case
+ * pages_close() is due. */
+must_check enum rc pages_open(struct pages *pages, struct target *target,
+                              const struct pages_question *question, struct err *err);
+/* `items` borrows from `page`, which is filled; `more`: whether further ones follow. */
+must_check enum rc pages_next(struct pages *pages, struct text *page, struct json *items,
+                              bool *more, struct err *err);
+/* Waits for what changes in the result; `changes` may be without any after a while. Only a daemon
+ * can be asked. */
+must_check enum rc pages_tail(struct pages *pages, struct text *page, struct json *changes,
+                              struct err *err);
+void pages_close(struct pages *pages);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query/list_cursor.h"
+
+#include "query/filter_parts.h"
+#include "query/row_fetch.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define CONDITION_BYTES_MAX ((size_t)2 << 20)
+
+static enum rc refuse(struct refusal *refusal)
+{
+    return refusal_set(refusal, REFUSAL_BAD_REQUEST,
+                       "cursor is {\"field\": name, \"value\": value, \"direction\": "
+                       "\"before\"|\"after\", \"id\": the last row's}");
+}
+
+static enum rc take_value(const struct collection *collection, const struct order *order,
+                          struct json value, struct list_cursor *cursor, struct refusal *refusal)
+{
+    const struct column *column = &collection->columns[order->terms[0].column];
+    const struct filter_place place = {column, "cursor"};
+    enum operand_fit fit;
+    struct field field;
+    if (strcmp(column->sql, column->key) != 0)
+        return refusal_set(refusal, REFUSAL_BAD_REQUEST, "%s cannot be the field of a cursor",
+                           column->name);
+    enum rc rc = filter_read_value(&place, value, &field, &fit, refusal);
+    if (rc != RC_OK)
+        return rc;
+    if (fit != OPERAND_EXACT || field.null || !row_key_set(&cursor->value, &field, 1))
+        return refusal_set(refusal, REFUSAL_BAD_REQUEST,
+                           "cursor.value is no value that %s can have", column->name);
+    return RC_OK;
+}
+
+static void write_condition(const char *field, bool before, struct json value, struct text *out)
+{
+    text_appendf(out, "{\"%s\":{\"%s\":", field, before ? "$lt" : "$gt");
+    json_print(value, out);
+    text_append_string(out, "}}");
+}
+
+enum rc list_cursor_parse(const struct collection *collection, const struct order *order,
+                          struct json json, struct list_cursor *cursor, struct refusal *refusal)
+{
+    const struct order_term *first = &order->terms[0];
+    struct bytes field, direction, id = json_string_or_absent(json_get(json, "id"));
+    enum json_type type = json_type(json);
+    if (type == JSON_ABSENT || type == JSON_NULL)
+        return RC_OK;
+    if (!json_string(json_get(json, "field"), &field) ||
+        !json_string(json_get(json, "direction"), &direction))
+        return refuse(refusal);
+    bool before = bytes_equal_string(direction, "before");
+    if (!before && !bytes_equal_string(direction, "after"))
+        return refuse(refusal);
+    if (first->name == NULL || !bytes_equal_string(field, first->name))
+        return refusal_set(refusal, REFUSAL_BAD_REQUEST,
+                           "cursor.field is the first field of the order, %s",
+                           first->name == NULL ? "which has none here" : first->name);
+    enum rc rc = take_value(collection, order, json_get(json, "value"), cursor, refusal);
+    if (rc != RC_OK)
+        return rc;
+    cursor->given = true;
+    cursor->exact =
+        before == first->desc && !first->nulls_high && (order->count <= 2 || id.len > 0);
+    if (id.len > 0 && before != first->desc)
+        return refusal_set(refusal, REFUSAL_BAD_REQUEST,
+                           "cursor.id goes with \"before\" and a descending order, or with "
+                           "\"after\" and an ascending one");
+    text_append(&cursor->id, id.len > 0 ? id.data : "", id.len);
+    if (!cursor->exact)
+        write_condition(first->name, before, json_get(json, "value"), &cursor->condition);
+    return RC_OK;
+}
+
+enum rc list_cursor_filter(const struct list_cursor *cursor, const struct collection *collection,
+                           struct json filter, struct filter **out, struct refusal *refusal)
+{
+    enum json_type type = json_type(filter);
+    struct text both = {0};
+    struct json root;
+    struct err err;
+    if (cursor->condition.len == 0)
+        return filter_parse(collection, filter, out, refusal);
+    text_append_string(&both, "{\"$and\":[");
+    if (type != JSON_ABSENT && type != JSON_NULL) {
+        json_print(filter, &both);
+        text_append_char(&both, ',');
+    }
+    text_append(&both, cursor->condition.data, cursor->condition.len);
+    text_append_string(&both, "]}");
+    struct json_doc *doc = json_doc_new(CONDITION_BYTES_MAX, JSON_DEPTH_MAX);
+    enum rc rc = json_parse_copy(doc, text_bytes(&both), &root, &err);
+    if (rc == RC_OK)
+        rc = filter_parse(collection, root, out, refusal);
+    else
+        rc = refusal_set(refusal, REFUSAL_BAD_FILTER, "the filter is too large or too deep");
+    json_doc_free(doc);
+    text_free(&both);
+    return rc;
+}
+
+/* ---- the place ---- */
+
+struct search {
+    struct row_key *place;
+    size_t count; /* parts of a place */
+    bool too_long;
+};
+
+static bool take_place(void *arg, const struct field *columns, size_t count)
+{
+    struct search *search = arg;
+    assert(count == search->count);
+    search->too_long = !row_key_set(search->place, columns, count);
+    return false;
+}
+
+static bool take_number(void *arg, const struct field *columns, size_t count)
+{
+    assert(count == 1);
+    if (!columns[0].null)
+        *(int64_t *)arg = columns[0].i;
+    return false;
+}
+
+/* Where the row of that id stands; a place without parts when it is gone. */
+static enum rc find_row(const struct list_cursor *cursor, struct store *store,
+                        const struct collection *collection, const struct order *order,
+                        struct row_key *place, struct refusal *refusal, struct err *err)
+{
+    struct search search = {.place = place, .count = order->count};
+    struct text sql = {0};
+    struct field id;
+    if (cursor->id.len == 0 || !row_id(collection, text_bytes(&cursor->id), &id))
+        return RC_OK;
+    text_append_string(&sql, "SELECT ");
+    for (size_t i = 0; i < order->count; i++)
+        text_appendf(&sql, "%s%s", i > 0 ? ", " : "", order->terms[i].sql);
+    row_append_scope(collection, &sql);
+    enum rc rc = store_query(store, text_string(&sql), &id, 1, take_place, &search, err);
+    text_free(&sql);
+    return search.too_long ? refusal_set(refusal, REFUSAL_BAD_ORDER,
+                                         "the row of cursor.id has too long a value to page by")
+                           : rc;
+}
+
+/* A deleted row's number is remembered for a while. */
+static enum rc find_deleted(const struct list_cursor *cursor, struct store *store,
+                            const struct collection *collection, int64_t *n, struct err *err)
+{
+    if (!collection->declared || cursor->id.len == 0)
+        return RC_OK;
+    const struct field key[] = {field_text(bytes_of(collection->tombstones)),
+                                field_text(text_bytes(&cursor->id))};
+    return store_query(store, "SELECT n FROM tombstones WHERE collection = ?1 AND key = ?2", key, 2,
+                       take_number, n, err);
+}
+
+enum rc list_cursor_place(const struct list_cursor *cursor, struct store *store,
+                          const struct collection *collection, const struct order *order,
+                          struct row_key *place, struct refusal *refusal, struct err *err)
+{
+    struct field parts[ORDER_TERMS_MAX];
+    int64_t n = order->terms[0].desc ? INT64_MIN : INT64_MAX; /* behind all rows of the value */
+    row_key_clear(place);
+    if (!cursor->given || !cursor->exact)
+        return RC_OK;
+    enum rc rc = find_row(cursor, store, collection, order, place, refusal, err);
+    if (rc == RC_OK && place->count == 0 && order->count > 2)
+        return refusal_set(refusal, REFUSAL_CONFLICT,
+                           "the row of cursor.id is gone: start the list again");
+    if (rc == RC_OK && place->count == 0)
+        rc = find_deleted(cursor, store, collection, &n, err);
+    if (rc != RC_OK)
+        return rc;
+    parts[0] = cursor->value.parts[0];
+    parts[order->count - 1] = order->count > 1 ? field_int(n) : parts[0];
+    struct row_key found = {0};
+    row_key_move(&found, place);
+    for (size_t i = 1; i < found.count; i++)
+        parts[i] = found.parts[i];
+    bool fits = row_key_set(place, parts, order->count);
+    row_key_clear(&found);
+    if (!fits)
+        return refusal_set(refusal, REFUSAL_BAD_REQUEST, "cursor.value is too long");
+    return RC_OK;
+}
+
+void list_cursor_free(struct list_cursor *cursor)
+{
+    row_key_clear(&cursor->value);
+    text_free(&cursor->id);
+    text_free(&cursor->condition);
+}

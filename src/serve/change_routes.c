@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query/document.h"
+#include "query/row_print.h"
+#include "serve/routes.h"
+#include "serve/write_call.h"
+
+#include <assert.h>
+
+static void begin_on_one(struct request *request)
+{
+    struct write_call *call = write_call_begin(request);
+    struct json root;
+    struct bytes id;
+    if (!request_parse_body(request, &root))
+        return;
+    bool good = write_call_find(request, root, call) && request_take_id(request, root, &id);
+    if (!good) {
+        request_refuse_with(request, &request->refusal);
+        return;
+    }
+    text_append(&call->id, id.data, id.len);
+    write_name(&call->write, call->collection->name, WRITE_NAME_DOCUMENT, id);
+    desk_enter(request->service->desk, &call->write, true);
+}
+
+void update_begin(struct request *request)
+{
+    begin_on_one(request);
+}
+
+void delete_begin(struct request *request)
+{
+    begin_on_one(request);
+}
+
+static bool note_found(void *arg, const struct field *columns, size_t count)
+{
+    struct write_call *call = arg;
+    (void)columns, (void)count;
+    call->found = true;
+    return false;
+}
+
+static enum rc refuse_absent(struct request *request)
+{
+    const struct write_call *call = request->data;
+    return refusal_set(&request->refusal, REFUSAL_NOT_FOUND,
+                       "%s has no document with the id \"%.*s\"", call->collection->name,
+                       (int)call->id.len, text_string(&call->id));
+}
+
+/* The row that is there, and what becomes of it. */
+struct change {
+    struct request *request;
+    struct json data;
+    enum rc rc;
+};
+
+static size_t stored_bytes(const struct field *columns, size_t count)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += !columns[i].null && columns[i].type == FIELD_TEXT ? columns[i].b.len : 0;
+    return bytes;
+}
+
+static bool change_row(void *arg, const struct field *columns, size_t count)
+{
+    struct change *change = arg;
+    struct request *request = change->request;
+    struct write_call *call = request->data;
+    struct batch *batch = &call->write.batch;
+    const struct collection *collection = call->collection;
+    assert(count == collection->column_count + 1);
+    call->found = true;
+    if (batch->arena.block != NULL)
+        arena_deinit(&batch->arena);
+    *batch = (struct batch){0};
+    arena_init(&batch->arena, 3 * (request->body.len + stored_bytes(columns, count)) +
+                                  document_row_size(collection) + WRITE_ROOM);
+    struct record *row = document_add(collection, batch, RECORD_OP_PUT, call->at_us);
+    bool fits = row != NULL && batch_set_text(batch, row, ROW_ID, text_bytes(&call->id));
+    assert(fits);
+    change->rc = document_change(collection, columns, &columns[count - 1], change->data, batch, row,
+                                 &request->refusal);
+    return false;
+}
+
+static enum rc read_row(struct request *request, struct change *change, struct store *store,
+                        struct err *err)
+{
+    const struct write_call *call = request->data;
+    const struct collection *collection = call->collection;
+    const struct field id = field_text(text_bytes(&call->id));
+    struct text sql = {0};
+    text_append_string(&sql, "SELECT ");
+    for (size_t i = 0; i < collection->column_count; i++)
+        text_appendf(&sql, "%s, ", collection->columns[i].sql);
+    text_appendf(&sql, "%s FROM %s WHERE t.id = ?1", collection->extra, collection->table);
+    enum rc rc = store_query(store, text_string(&sql), &id, 1, change_row, change, err);
+    text_free(&sql);
+    return rc == RC_OK ? change->rc : rc;
+}
+
+/* RC_REJECT: `data` is no change of this document. */
+static enum rc check_data(struct request *request, struct json data)
+{
+    const struct write_call *call = request->data;
+    struct bytes id;
+    enum rc rc = document_id(data, "data", &id, &request->refusal);
+    if (rc == RC_OK && id.data != NULL && !bytes_equal(id, text_bytes(&call->id)))
+        return refusal_set(&request->refusal, REFUSAL_BAD_DATA,
+                           "data.id: a document keeps its id: leave it out, or create another");
+    return rc;
+}
+
+enum rc update_work(struct request *request, struct store *store, struct err *err)
+{
+    struct write_call *call = request->data;
+    struct json_doc *doc = json_doc_new(request->body.len + 1, JSON_DEPTH_MAX);
+    struct change change = {.request = request, .rc = RC_OK};
+    struct json root;
+    call->found = false;
+    enum rc rc = json_parse_copy(doc, text_bytes(&request->body), &root, err);
+    assert(rc == RC_OK);
+    change.data = json_get(root, "data");
+    rc = check_data(request, change.data);
+    if (rc == RC_OK)
+        rc = read_row(request, &change, store, err);
+    if (rc == RC_OK && !call->found)
+        rc = refuse_absent(request);
+    json_doc_free(doc);
+    return rc;
+}
+
+void update_finish(struct request *request)
+{
+    struct write_call *call = request->data;
+    struct json_writer writer;
+    if (request->job.rc != RC_OK) {
+        request_fail(request);
+    } else {
+        const struct record *row = call->write.batch.first[RECORD_ROW];
+        struct text item = {0};
+        json_writer_init(&writer, &item);
+        row_print(call->collection, &row->fields[ROW_ID], &row->fields[ROW_EXTRA], &writer);
+        text_append_string(&call->reply, "\"item\":");
+        text_append(&call->reply, item.data, item.len);
+        text_free(&item);
+    }
+    write_call_end(request, call);
+}
+
+enum rc delete_work(struct request *request, struct store *store, struct err *err)
+{
+    struct write_call *call = request->data;
+    struct text sql = {0};
+    const struct field id = field_text(text_bytes(&call->id));
+    call->found = false;
+    text_appendf(&sql, "SELECT t.id FROM %s WHERE t.id = ?1", call->collection->table);
+    enum rc rc = store_query(store, text_string(&sql), &id, 1, note_found, call, err);
+    text_free(&sql);
+    return rc == RC_OK && !call->found ? refuse_absent(request) : rc;
+}
+
+void delete_finish(struct request *request)
+{
+    struct write_call *call = request->data;
+    struct batch *batch = &call->write.batch;
+    if (request->job.rc != RC_OK) {
+        request_fail(request);
+    } else {
+        arena_init(&batch->arena, document_row_size(call->collection) + WRITE_ROOM);
+        struct record *row = document_add(call->collection, batch, RECORD_OP_DELETE, call->at_us);
+        bool fits = row != NULL && batch_set_text(batch, row, ROW_ID, text_bytes(&call->id));
+        assert(fits);
+    }
+    write_call_end(request, call);
+}

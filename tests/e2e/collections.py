@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collections that people declare: written, read, paged and grown over HTTP, on both stores.
+
+  collections.py TIDEMARK TIDEMARK_SIM"""
+
+import concurrent.futures
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "support"))
+
+from daemon_client import Daemon, Home, wait_until  # noqa: E402
+
+CHAT = os.path.join(HERE, "..", "..", "examples", "chat", "collections.yaml")
+EXECUTED = {"sqlite": 0, "postgres": 0}
+NOWHERE = ("jetstream.endpoint=ws://127.0.0.1:9", "jetstream.fallback_endpoint=")
+
+
+class Chat(Daemon):
+    def __init__(self, home, config=CHAT, environment=()):
+        super().__init__(PROGRAM, home, NOWHERE, environment, config)
+        self.wait_for(lambda health: True, "the daemon to answer")
+
+    def data(self, command, status=200, **params):
+        got, answer = self.ask("POST", "/api/data/" + command, params)
+        assert got == status, f"{command} {str(params)[:300]}: {got} {str(answer)[:300]}"
+        assert answer["success"] == (status == 200), answer
+        return answer
+
+    def create(self, collection, data, **more):
+        return self.data("create", collection=collection, data=data, **more)
+
+
+def message(number, **more):
+    return dict({"id": f"m{number:04}", "roomId": "general", "status": "sent",
+                 "timestamp": f"2026-01-01T00:{number // 60 % 60:02}:{number % 60:02}.000Z",
+                 "text": f"message {number}"}, **more)
+
+
+class Collections(unittest.TestCase):
+    maxDiff = None
+
+    def both_stores(self, run):
+        for kind in ("sqlite", "postgres"):
+            with self.subTest(store=kind), Home(kind) as home:
+                run(home)
+                EXECUTED[kind] += 1
+
+    def write_config(self, home, text):
+        path = os.path.join(home.folder, "tidemark.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def test_the_example_passes_the_check(self):
+        done = subprocess.run([PROGRAM, "config", "check", "-c", CHAT], capture_output=True,
+                              text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_documents_are_created_read_changed_and_deleted(self):
+        def run(home):
+            with Chat(home) as daemon:
+                made = daemon.create("chat_messages", message(1, mood={"a": [1, 2.5, None]}, n=7))
+                self.assertEqual(list(made), ["success", "items", "seq"])
+                self.assertEqual(made["items"], [
+                    {"id": "m0001", "roomId": "general", "senderId": None, "senderName": None,
+                     "text": "message 1", "status": "sent",
+                     "timestamp": "2026-01-01T00:00:01.000Z",
+                     "mood": {"a": [1, 2.5, None]}, "n": 7}])
+                self.assertEqual(daemon.data("read", collection="chat_messages", id="m0001",
+                                             minSeq=made["seq"])["item"], made["items"][0])
+                changed = daemon.data("update", collection="chat_messages", id="m0001",
+                                      data={"status": "read", "senderId": None, "mood": 1,
+                                            "x": "y"})
+                self.assertGreater(changed["seq"], made["seq"])
+                self.assertEqual(changed["item"], dict(made["items"][0], status="read", mood=1,
+                                                       x="y"))
+                self.assertEqual(daemon.data("read", collection="chat_messages",
+                                             id="m0001")["item"], changed["item"])
+                unnamed = daemon.create("users", [{"name": "b"}, {"name": "a"}])
+                for item in unnamed["items"]:
+                    self.assertRegex(item["id"], r"^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$")
+                gone = daemon.data("delete", collection="chat_messages", id="m0001")
+                self.assertGreater(gone["seq"], changed["seq"])
+                for command, more in (("read", {}), ("delete", {}), ("update", {"data": {}})):
+                    answer = daemon.data(command, 404, collection="chat_messages", id="m0001",
+                                         **more)
+                    self.assertEqual(answer["code"], "NOT_FOUND")
+                daemon.stop()
+        self.both_stores(run)
+
+    def test_what_does_not_fit_is_refused_whole_and_in_words(self):
+        def run(home):
+            with Chat(home) as daemon:
+                def refuse(code, status, words, command="create", **params):
+                    answer = daemon.data(command, status, **params)
+                    self.assertEqual(answer["code"], code)
+                    self.assertIn(words, answer["error"])
+                good = message(1)
+                bad = ((message(2, timestamp="yesterday"), "data[1].timestamp: expected time"),
+                       (message(2, text=5), "data[1].text: expected text (a string), found 5"),
+                       (message(2, id=5), "data[1].id: expected a string"),
+                       (message(1), "data[1].id: another document of this request has it"),
+                       (message(2, roomId="r" * 2401), "data[1].roomId: expected at most 2400"),
+                       ([], "data[1]: expected an object"))
+                for document, words in bad:
+                    refuse("BAD_DATA", 400, words, collection="chat_messages",
+                           data=[good, document])
+                refuse("BAD_DATA", 400, "data.size: expected int (a whole number of 64 bits), "
+                       "found 1.5", collection="artifacts", data={"size": 1.5})
+                refuse("BAD_DATA", 400, "data: expected", collection="users", data="x")
+                refuse("LIMIT_RANGE", 400, "1 to 1000", collection="users", data=[])
+                refuse("LIMIT_RANGE", 400, "1 to 1000", collection="users", data=[{}] * 1001)
+                refuse("FORBIDDEN", 403, "built in", collection="posts", data={})
+                refuse("UNKNOWN_COLLECTION", 404, "nope", collection="nope", data={})
+                refuse("BEHIND", 503, "try again", "read", collection="users", id="x",
+                       minSeq=10**9)
+                refuse("BEHIND", 503, "try again", "list", collection="users", minSeq=10**9)
+                refuse("BEHIND", 503, "try again", "query-open", collection="users", minSeq=10**9)
+                self.assertEqual(daemon.walk("chat_messages"), [])
+                daemon.create("chat_messages", good)
+                refuse("CONFLICT", 409, "m0001", collection="chat_messages",
+                       data=[message(2), good])
+                refuse("BAD_DATA", 400, "keeps its id", "update", collection="chat_messages",
+                       id="m0001", data={"id": "m0002"})
+                refuse("BAD_DATA", 400, "data.text: expected text", "update",
+                       collection="chat_messages", id="m0001", data={"text": False})
+                self.assertEqual([row["id"] for row in daemon.walk("chat_messages")], ["m0001"])
+                daemon.stop()
+        self.both_stores(run)
+
+    def test_a_batch_of_a_thousand_large_documents_is_stored(self):
+        def run(home):
+            with Chat(home) as daemon:
+                many = [message(i, text="x" * 15000) for i in range(1000)]
+                made = daemon.create("chat_messages", many)
+                self.assertEqual([item["id"] for item in made["items"]],
+                                 [f"m{i:04}" for i in range(1000)])
+                self.assertEqual(len(daemon.walk("chat_messages", 100)), 1000)
+                status, answer = daemon.ask("POST", "/api/data/create", {
+                    "collection": "users", "data": {"name": "x" * (16 << 20)}})
+                self.assertEqual((status, answer["code"]), (413, "TOO_LARGE"))
+                status, answer = daemon.ask("POST", "/api/data/update", {
+                    "collection": "users", "id": "u", "data": {"name": "x" * (1 << 20)}})
+                self.assertEqual((status, answer["code"]), (413, "TOO_LARGE"))
+                daemon.stop()
+        self.both_stores(run)
+
+    # R004-10 R004-44 R004-45 R004-46 R004-47 R004-48 R004-50
+    def test_declared_collections_page_like_built_in_ones_with_their_own_defaults(self):
+        def run(home):
+            with Chat(home) as daemon:
+                daemon.create("chat_messages", [message(i) for i in range(392)])
+                opened = daemon.data("query-open", collection="chat_messages",
+                                     filter={"roomId": "general", "status": "sent"})
+                self.assertEqual((opened["totalCount"], opened["pageSize"]), (392, 100))
+                daemon.create("chat_messages", message(999))  # behind the fence
+                sizes, ids = [], []
+                for _ in range(4):
+                    page = daemon.data("query-next", queryHandle=opened["queryHandle"])
+                    sizes.append(len(page["items"]))
+                    ids += [item["id"] for item in page["items"]]
+                self.assertEqual(sizes, [100, 100, 100, 92])
+                self.assertEqual(ids, [f"m{i:04}" for i in reversed(range(392))])
+                names = ["b", "A", "é", "a", None, "Z", "aa"]
+                daemon.create("users", [{"name": name} for name in names])
+                self.assertEqual([row["name"] for row in daemon.walk("users", 2)],
+                                 [None, "A", "Z", "a", "aa", "b", "é"])
+                times = ["2026-01-01T00:00:00Z", "2026-03-01T00:00:00Z", "2026-02-01T00:00:00Z"]
+                daemon.create("rooms", [{"id": t[6:7], "lastActivityAt": t} for t in times])
+                self.assertEqual([row["id"] for row in daemon.walk("rooms", 1)], ["3", "2", "1"])
+                daemon.create("artifacts", [{"id": t[6:7], "createdAt": t} for t in times])
+                self.assertEqual([row["id"] for row in daemon.walk("artifacts")], ["3", "2", "1"])
+                answer = daemon.data("query-open", 400, collection="users",
+                                     orderBy=[{"field": "displayName"}])
+                self.assertEqual(answer["code"], "NO_INDEX")
+                answer = daemon.data("query-open", 400, collection="users", filter={"mood": 1})
+                self.assertEqual(answer["code"], "UNKNOWN_FIELD")
+                daemon.stop()
+            config = self.write_config(home, "collections: {plain: {fields: {createdAt: time}}, "
+                                             "few: {fields: {a: int}, page_size: 3}}")
+            with Chat(home, config) as daemon:
+                daemon.create("plain", [{"id": t[6:7], "createdAt": t} for t in times])
+                self.assertEqual([row["id"] for row in daemon.walk("plain")], ["3", "2", "1"])
+                self.assertEqual(daemon.data("query-open", collection="plain")["pageSize"], 100)
+                self.assertEqual(daemon.data("query-open", collection="few")["pageSize"], 3)
+                daemon.create("few", [{"id": str(i)} for i in range(5)])
+                self.assertEqual([row["id"] for row in daemon.walk("few", 2)],
+                                 ["4", "3", "2", "1", "0"])
+                daemon.stop()
+        self.both_stores(run)
+
+    def test_a_request_sent_twice_is_done_once_also_after_a_kill(self):
+        def run(home):
+            request = {"collection": "chat_messages", "idempotencyKey": "k-1",
+                       "data": [{"text": "a", "roomId": "r"}, {"text": "b", "more": [1]}]}
+            points = ("after_rows", "before_commit", "after_commit", "before_ack")
+            for point in points:
+                request["idempotencyKey"] = "k-" + point
+                with Chat(home) as daemon:
+                    daemon.stop()
+                with Chat(home, environment=(("TIDEMARK_CRASH_AT", point),)) as daemon:
+                    with self.assertRaises(Exception):
+                        daemon.data("create", **request)
+                    wait_until(daemon.ended, "the crash at " + point)
+                    self.assertEqual(daemon.process.returncode, -signal.SIGKILL)
+                with Chat(home) as daemon:
+                    first = daemon.data("create", **request)
+                    again = daemon.data("create", **request)
+                    self.assertEqual(first, again)
+                    daemon.kill()
+                with Chat(home) as daemon:
+                    self.assertEqual(daemon.data("create", **request), first)
+                    rows = daemon.walk("chat_messages")
+                    self.assertEqual(sorted(row["id"] for row in rows),
+                                     sorted({row["id"] for row in rows}))
+                    self.assertEqual(len(rows), 2 * (points.index(point) + 1))
+                    other = dict(request, data={"text": "c"})
+                    answer = daemon.data("create", 409, **other)
+                    self.assertEqual(answer["code"], "CONFLICT")
+                    daemon.stop()
+        self.both_stores(run)
+
+    def test_many_at_once_lose_no_change(self):
+        def run(home):
+            with Chat(home) as daemon:
+                daemon.create("rooms", {"id": "r", "name": "r"})
+                with concurrent.futures.ThreadPoolExecutor(16) as pool:
+                    changes = [pool.submit(daemon.data, "update", collection="rooms", id="r",
+                                           data={f"k{i}": i}) for i in range(40)]
+                    same = [pool.submit(daemon.create, "users", {"name": "x"},
+                                        idempotencyKey="once") for _ in range(16)]
+                    seqs = [change.result()["seq"] for change in changes]
+                    answers = [json.dumps(one.result()) for one in same]
+                self.assertEqual(len(set(seqs)), 40)
+                self.assertEqual(len(set(answers)), 1)
+                room = daemon.data("read", collection="rooms", id="r")["item"]
+                self.assertEqual({key: room.get(key) for key in (f"k{i}" for i in range(40))},
+                                 {f"k{i}": i for i in range(40)})
+                self.assertEqual(len(daemon.walk("users")), 1)
+                daemon.stop()
+        self.both_stores(run)
+
+    # R004-34 R004-54 R004-55 R004-56 R004-58
+    def test_the_old_list_goes_on_from_a_cursor_of_the_clients(self):
+        def run(home):
+            with Chat(home) as daemon:
+                same = "2026-01-01T00:00:00.000Z"
+                daemon.create("chat_messages", [message(i) for i in range(30)])
+                daemon.create("chat_messages",
+                              [message(i, timestamp=same, roomId="ties") for i in range(30, 60)])
+                order = [{"field": "timestamp", "direction": "desc"}]
+
+                def page(room, cursor=None):
+                    return daemon.data("list", collection="chat_messages",
+                                       filter={"roomId": room}, orderBy=order, limit=7,
+                                       **({"cursor": cursor} if cursor else {}))
+                seen, cursor = [], None
+                while True:  # as the seed's widget does it
+                    answer = page("general", cursor)
+                    self.assertEqual(answer["totalCount"], 30)
+                    seen += [item["id"] for item in answer["items"]]
+                    if len(seen) >= answer["totalCount"]:
+                        break
+                    cursor = {"field": "timestamp", "direction": "before",
+                              "value": answer["items"][-1]["timestamp"]}
+                handle = daemon.walk("chat_messages", 9, filter={"roomId": "general"},
+                                     orderBy=order)
+                self.assertEqual(seen, [row["id"] for row in handle])
+                seen, cursor = [], None
+                while True:  # all of one time: the id breaks the ties
+                    answer = page("ties", cursor)
+                    seen += [item["id"] for item in answer["items"]]
+                    if not answer["items"]:
+                        break
+                    last = answer["items"][-1]
+                    if len(seen) == 14:
+                        daemon.data("delete", collection="chat_messages", id=last["id"])
+                    cursor = {"field": "timestamp", "direction": "before",
+                              "value": last["timestamp"], "id": last["id"]}
+                self.assertEqual(seen, [f"m{i:04}" for i in reversed(range(30, 60))])
+                newer = daemon.data("list", collection="chat_messages", orderBy=order, cursor={
+                    "field": "timestamp", "direction": "after", "value": message(27)["timestamp"]})
+                self.assertEqual([item["id"] for item in newer["items"]], ["m0029", "m0028"])
+                for wrong in ({"field": "text", "value": "x", "direction": "before"},
+                              {"field": "timestamp", "value": 5, "direction": "before"},
+                              {"field": "timestamp", "value": same, "direction": "up"},
+                              {"field": "timestamp", "value": same, "direction": "after",
+                               "id": "m0001"}):
+                    daemon.data("list", 400, collection="chat_messages", orderBy=order,
+                                cursor=wrong)
+                self.assertEqual(len(daemon.data("list", collection="chat_messages")["items"]), 59)
+                metrics = daemon.ask_raw("GET", "/metrics")[1].decode()
+                used = int(re.search(r"^tidemark_list_cursors_total (\d+)$", metrics, re.M)[1])
+                self.assertGreaterEqual(used, 9)
+                daemon.stop()
+        self.both_stores(run)
+
+    def test_a_running_store_grows_with_its_declaration(self):
+        def run(home):
+            config = self.write_config(home, "collections: {notes: {fields: {text: text}}}")
+            with Chat(home, config) as daemon:
+                daemon.create("notes", [{"id": str(i), "text": "t", "rank": i} for i in range(50)])
+                opened = daemon.data("query-open", collection="notes", pageSize=30)
+                daemon.data("query-next", queryHandle=opened["queryHandle"])
+                self.write_config(home, "collections: {notes: {fields: {text: text, rank: int}, "
+                                        "sort: {field: rank, direction: asc}}, "
+                                        "others: {fields: {a: int}}}")
+                daemon.reload()
+                wait_until(lambda: "grown" in daemon.words(), "the store to be grown")
+                wait_until(lambda: "index_built" in daemon.words(), "the index")
+                # What was opened before goes on as it was.
+                page = daemon.data("query-next", queryHandle=opened["queryHandle"])
+                self.assertEqual([row["id"] for row in page["items"]],
+                                 [str(i) for i in reversed(range(20))])
+                daemon.create("others", {"a": 1})
+                daemon.create("notes", {"id": "new", "rank": -1})
+                self.assertEqual(daemon.data("read", collection="notes", id="7")["item"],
+                                 {"id": "7", "text": "t", "rank": 7})
+                for i in range(50):  # written again, what was undeclared moves to its column
+                    daemon.data("update", collection="notes", id=str(i), data={})
+                ranks = [row["rank"] for row in daemon.walk("notes", 20)]
+                self.assertEqual(ranks, [-1, *range(50)])
+                rows = daemon.walk("notes", filter={"rank": {"$gte": 48}})
+                self.assertEqual([row["id"] for row in rows], ["48", "49"])
+                self.write_config(home, "collections: {notes: {fields: {text: int}}}")
+                daemon.reload()
+                wait_until(lambda: "declaration_refused" in daemon.words(), "the refusal")
+                self.assertIn("the store holds text as text", daemon.words())
+                self.assertEqual(len(daemon.walk("others")), 1)
+                daemon.stop()
+            with Daemon(PROGRAM, home, NOWHERE, (), config) as daemon:
+                wait_until(daemon.ended, "the start to be refused")
+                self.assertIn("give the new field another name", daemon.words())
+        self.both_stores(run)
+
+
+if __name__ == "__main__":
+    PROGRAM = os.path.abspath(sys.argv[1])
+    result = unittest.main(argv=sys.argv[:1] + sys.argv[3:], exit=False, verbosity=2).result
+    for name, count in EXECUTED.items():
+        print(f"store={name} tests={count}")
+    sys.exit(0 if result.wasSuccessful() and min(EXECUTED.values()) > 0 else 1)

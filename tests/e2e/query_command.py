@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tidemark query`, as a person types it: on both stores, with and without a running daemon.
+
+  query_command.py TIDEMARK TIDEMARK_SIM"""
+
+import csv
+import io
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "support"))
+
+from daemon_client import Daemon, Home  # noqa: E402
+
+EXECUTED = {"sqlite": 0, "postgres": 0}
+ROWS = 250
+# Words that would break a careless line of CSV, a terminal or a question.
+REASONS = ('plain', 'a, b', 'say "hi"', 'two\nlines', '\x1b[2J', 'größer', '')
+
+
+def plant(home):
+    """Gaps 1 to ROWS, by another hand than the product's."""
+    rows = ", ".join(
+        "({0}, 's{1}', 't{0}', {0}, {2}, '{3}', {0}000000, 1)".format(
+            n, n % 3, n + 1, REASONS[n % len(REASONS)].replace("'", "''"))
+        for n in range(1, ROWS + 1))
+    sql = (f"INSERT INTO gaps (id, source, stream, from_us, to_us, reason, detected_us, seq) "
+           f"VALUES {rows}; UPDATE engine SET next_n = {ROWS + 1};")
+    if home.kind == "sqlite":
+        with sqlite3.connect(home.url[len("sqlite:"):]) as store:
+            store.executescript(sql)
+        store.close()
+    else:
+        subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", "-f", "-", home.url],
+                       input=sql, text=True, check=True)
+
+
+class QueryCommand(unittest.TestCase):
+    program = None
+
+    def tell(self, home, *words, code=0):
+        done = subprocess.run(
+            [self.program, *words, "-c", "/dev/null", "--set", f"store.url={home.url}",
+             "--set", f"store.data_dir={home.folder}"],
+            capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout, done.stderr
+
+    def everywhere(self, check):
+        """Calls `check(home)` on both stores, without a daemon and with one."""
+        for kind in EXECUTED:
+            with self.subTest(store=kind), Home(kind) as home:
+                self.tell(home, "migrate")
+                plant(home)
+                without = check(home)
+                with Daemon(self.program, home, ("bluesky.mode=polling",)) as daemon:
+                    daemon.wait_for(lambda health: True, "the daemon")
+                    self.assertEqual(check(home), without)
+                EXECUTED[kind] += 1
+
+    def rows(self, home, *words):
+        return [json.loads(line) for line in
+                self.tell(home, "query", "gaps", "--json", *words)[0].splitlines()]
+
+    # R004-19
+    def test_json_lines_are_all_rows_in_the_collections_order(self):
+        def check(home):
+            rows = self.rows(home, "--page-size", "100")
+            self.assertEqual([row["id"] for row in rows],
+                             [str(n) for n in range(ROWS, 0, -1)])
+            self.assertEqual(rows[0]["reason"], REASONS[ROWS % len(REASONS)])
+            self.assertEqual(rows, self.rows(home, "--page-size", "7"))
+            return rows
+        self.everywhere(check)
+
+    def test_filter_order_and_limit_are_as_asked(self):
+        def check(home):
+            rows = self.rows(home, "--where", '{"source": "s1"}', "--order", "id:asc",
+                             "--limit", "5", "--page-size", "2")
+            self.assertEqual([row["id"] for row in rows], ["1", "4", "7", "10", "13"])
+            self.assertEqual(self.rows(home, "--limit", "0"), [])
+            return rows
+        self.everywhere(check)
+
+    def test_csv_reads_back_as_what_was_stored(self):
+        def check(home):
+            out, words = self.tell(home, "query", "gaps", "--csv", "--order", "id")
+            lines = list(csv.reader(io.StringIO(out, newline="")))
+            self.assertEqual(lines[0][:3], ["id", "source", "stream"])
+            reason = lines[0].index("reason")
+            self.assertEqual([line[reason] for line in lines[1:]],
+                             [REASONS[n % len(REASONS)] for n in range(1, ROWS + 1)])
+            self.assertEqual(lines[1][lines[0].index("closedAt")], "")
+            self.assertEqual(words, "")
+            return out
+        self.everywhere(check)
+
+    def test_a_table_cannot_be_steered_by_what_strangers_wrote(self):
+        def check(home):
+            out, _ = self.tell(home, "query", "gaps", "--limit", "12", "--page-size", "5")
+            self.assertNotIn("\x1b", out)
+            lines = out.splitlines()
+            self.assertRegex(lines[0], r"^id +source +stream +from +to +reason")
+            self.assertEqual(len(lines), 13, "titles stand once")
+            return out
+        self.everywhere(check)
+
+    def test_what_cannot_be_asked_is_told(self):
+        def check(home):
+            for words, sentence in (
+                    (("unheard_of",), 'there is no collection "unheard_of"'),
+                    (("gaps", "--where", '{"nope": 1}'), "nope"),
+                    (("gaps", "--order", "nope:asc"), "nope"),
+                    (("gaps", "--order", "id:sideways"), "direction"),
+                    (("gaps", "--order", "reason"), "index")):
+                self.assertIn(sentence, self.tell(home, "query", *words, code=1)[1])
+            for words in (("gaps", "--where", '{"id": 1}, "x": {}'), ("gaps", "--where", "[]"),
+                          ("gaps", "--where", "{"), ("gaps", "--page-size", "0"),
+                          ("gaps", "--page-size", "1001"), ("gaps", "--limit", "-1"),
+                          ("gaps", "--json", "--csv"), ()):
+                out, sentence = self.tell(home, "query", *words, code=2)
+                self.assertEqual(out, "")
+                self.assertNotEqual(sentence, "")
+        self.everywhere(check)
+
+    def test_a_tail_needs_a_daemon(self):
+        for kind in EXECUTED:
+            with self.subTest(store=kind), Home(kind) as home:
+                self.tell(home, "migrate")
+                _, words = self.tell(home, "query", "gaps", "--tail", code=1)
+                self.assertIn("no daemon runs", words)
+                EXECUTED[kind] += 1
+
+
+if __name__ == "__main__":
+    QueryCommand.program = sys.argv[1]
+    result = unittest.main(argv=sys.argv[:1], exit=False).result
+    for store, number in EXECUTED.items():
+        print(f"store={store} tests={number}")
+    sys.exit(0 if result.wasSuccessful() else 1)

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * stream_desk.h - a machine on which a test is the Jetstream host: it says what a host answers,
+ * sees what it was asked, and lets time pass. */
+#ifndef TESTS_UNIT_STREAM_DESK_H
+#define TESTS_UNIT_STREAM_DESK_H
+
+#include "source/jetstream.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define DESK_T0 INT64_C(1790000000000000) /* wall time when a desk begins */
+
+struct stream_desk {
+    struct runtime runtime; /* first: the runtime is the desk */
+    int64_t mono_us;
+    struct timer_heap timers;
+    struct batch_pool *pool;
+    struct source *source;
+    struct batch *handed[64];
+    size_t handed_count;
+    /* what was asked */
+    char http_url[512], ws_url[2048];
+    http_done_fn *http_done;
+    void *http_arg;
+    bool http_cancelled, closed;
+    const struct ws_events *events;
+    void *events_arg;
+    struct text sent; /* the last message to the server */
+    unsigned dials, messages;
+};
+
+/* Makes a source with these options; it is not started yet. */
+void stream_desk_begin(struct stream_desk *desk, struct jetstream_options *options);
+void stream_desk_start(struct stream_desk *desk);
+void stream_desk_finish(struct stream_desk *desk);
+/* Lets time pass: timers run, and what was handed over is committed. */
+void stream_desk_pass(struct stream_desk *desk, int64_t us);
+void stream_desk_commit_all(struct stream_desk *desk);
+/* What the host does. */
+void stream_desk_opened(struct stream_desk *desk);
+void stream_desk_message(struct stream_desk *desk, const char *json);
+void stream_desk_ended(struct stream_desk *desk, int status, const char *body);
+void stream_desk_fetched(struct stream_desk *desk, enum rc rc, int status, const char *body);
+/* An event of v1, or with a number of v2; valid until the next one. */
+const char *stream_desk_event(int64_t time_us, int64_t seq);
+
+#endif
