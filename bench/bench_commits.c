@@ -298,10 +298,14 @@ int main(int argc, char **argv)
     bool ok = true;
     post_stock_init(&stock, TAIL_COMMITS);
     pool = batch_pool_new(STOCK_BATCHES, BATCH_BYTES);
-    if (argc < 2 || strcmp(argv[1], "sqlite") == 0)
-        ok = measure_blocks(FIXTURE_SQLITE, "sqlite_block_p99") & measure_tail();
-    if (argc < 2 || strcmp(argv[1], "postgres") == 0)
-        ok &= measure_blocks(FIXTURE_POSTGRES, "postgres_block_p99") & measure_burst();
+    if (argc < 2 || strcmp(argv[1], "sqlite") == 0) {
+        ok = measure_blocks(FIXTURE_SQLITE, "sqlite_block_p99");
+        ok = measure_tail() && ok;
+    }
+    if (argc < 2 || strcmp(argv[1], "postgres") == 0) {
+        ok = measure_blocks(FIXTURE_POSTGRES, "postgres_block_p99") && ok;
+        ok = measure_burst() && ok;
+    }
     batch_pool_free(pool);
     post_stock_deinit(&stock);
     return ok ? 0 : 1;

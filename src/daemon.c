@@ -10,6 +10,7 @@
 #include "query/collections.h"
 #include "store/outbox.h"
 #include "store/writer.h"
+#include "sys/bell.h"
 #include "sys/clock.h"
 #include "sys/log.h"
 #include "sys/network.h"
@@ -35,6 +36,7 @@ struct daemon {
     struct store *store; /* until the writer owns it */
     struct store_position position;
     struct writer *writer;
+    struct bell *bell; /* rung by the writer, heard by the server */
     struct loop *loop;
     struct network *network;
     struct batch_pool *pool;
@@ -336,8 +338,10 @@ static void start_writer(struct daemon *daemon)
     daemon->metrics = metrics_new();
     daemon->latency = metrics_histogram(daemon->metrics, "tidemark_event_commit_seconds",
                                         "From the wire to the commit.", 1e-6, NULL, 0);
+    daemon->bell = bell_new();
     struct writer_options options = {.batches_max = BATCHES_MAX * 2 + SERVER_WRITES_MAX,
                                      .latency_us = daemon->latency,
+                                     .bell = daemon->bell,
                                      .fatal = on_fatal,
                                      .arg = daemon};
     daemon->writer = writer_start(daemon->store, daemon->position, &options);
@@ -365,6 +369,7 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
     options.metrics = tell_metrics;
     options.status = tell_status;
     options.arg = daemon;
+    options.bell = daemon->bell;
     daemon->admin.reset = daemon->reset;
     daemon->admin.backfill = daemon->backfill_ask;
     daemon->admin.follows = &daemon->follows_ask;
@@ -473,6 +478,8 @@ static void stop_all(struct daemon *daemon)
         latest_free(daemon->shown);
     if (daemon->metrics != NULL)
         metrics_free(daemon->metrics);
+    if (daemon->bell != NULL)
+        bell_free(daemon->bell);
     text_free(&daemon->socket_path);
 }
 

@@ -13,7 +13,7 @@
 // is RESUME_LOST: never a row skipped in silence.
 
 import { TidemarkError, follow, pause, pauseBefore } from './wire.js';
-import { changesOf } from './tail.js';
+import { batchesOf } from './tail.js';
 
 const SEEN_MAX = 100000;
 const RECENT_PAGES = 2;
@@ -45,7 +45,8 @@ export class Handle {
   #left = []; // of a page that a loop over rows did not finish
   #last; // the page delivered last
   #turn = Promise.resolve();
-  #tailed; // seq up to which changes were delivered
+  #tailed; // seq up to which changes were received
+  #untold = []; // changes of a tail that was left
   #direction = 1;
   #life = new AbortController();
 
@@ -119,15 +120,37 @@ export class Handle {
       name: this.#name,
       since: since ?? this.#tailed,
     };
+    if (since !== undefined) this.#untold = [];
     try {
-      for await (const change of changesOf(place, { signal: life.signal, push })) {
-        this.#tailed = change.seq;
-        yield change;
+      while (this.#untold.length > 0) yield this.#untold.shift();
+      for await (const { changes, seq } of batchesOf(place, { signal: life.signal, push })) {
+        this.#untold = [...changes];
+        this.#tailed = seq;
+        while (this.#untold.length > 0 && !life.signal.aborted) yield this.#untold.shift();
       }
     } catch (error) {
       if (!life.signal.aborted) throw error;
     } finally {
       life.release();
+    }
+  }
+
+  /** The ids of the rows beside a row of the result as it is now, null where there is none; undefined
+   *  when the row is not in it. */
+  async neighbours(id, { signal } = {}) {
+    const { count, pageSize, ...spec } = this.#spec;
+    const small = { ...spec, around: id, pageSize: 3, count: 'none' };
+    let queryHandle;
+    try {
+      ({ queryHandle } = await this.#ask('query-open', small, signal));
+      const { items } = await this.#ask('query-next', { queryHandle, page: 0 }, signal);
+      const at = items.findIndex((row) => row.id === id);
+      return at < 0 ? undefined : { before: items[at - 1]?.id ?? null, after: items[at + 1]?.id ?? null };
+    } catch (error) {
+      if (error.code === 'NOT_FOUND') return undefined;
+      throw error;
+    } finally {
+      if (queryHandle) this.#wire.once('query-close', { queryHandle }).catch(() => {});
     }
   }
 

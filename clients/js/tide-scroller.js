@@ -20,6 +20,7 @@ import { fillRow, newRow } from './row-template.js';
 
 const EDGE_PX = 32; // nearer than this is at the edge
 const FLUSH_MS = 16;
+const UNPLACED_MAX = 100;
 
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(`
@@ -54,6 +55,8 @@ export class TideScroller extends HTMLElement {
   #life; // of the query that is open
   #rows = new Map(); // id → element
   #pending = []; // changes that are not shown yet
+  #unplaced = new Map(); // rows whose place is being asked for
+  #placing = false;
   #loading; // the page that is on its way
   #hasMore = false;
   #following = true; // the reader is at the edge
@@ -190,6 +193,7 @@ export class TideScroller extends HTMLElement {
     this.#handle = undefined;
     this.#hasMore = false;
     this.#pending = [];
+    this.#unplaced.clear();
     for (const element of this.#rows.values()) element.remove();
     this.#rows.clear();
   }
@@ -411,12 +415,59 @@ export class TideScroller extends HTMLElement {
   #apply({ op, item }, entered) {
     const element = this.#rows.get(item.id);
     if (op === 'leave') {
+      this.#unplaced.delete(item.id);
       this.#remove(item.id, element, entered);
-    } else if (element) {
-      this.#fill(item);
-    } else if (op === 'enter') {
-      entered.push(this.#newElement(item));
+      return;
     }
+    const sorted = this.getAttribute('live') === 'sorted' && this.#handle.neighbours;
+    if (element) this.#fill(item);
+    if (sorted || (!element && op === 'update')) this.#placeLater(item);
+    else if (!element) entered.push(this.#newElement(item));
+  }
+
+  // ---- rows that belong elsewhere than at the edge ----
+
+  /** Where a row stands is the daemon's to say; it is asked for one row after the other. */
+  #placeLater(item) {
+    if (!this.#handle.neighbours) return;
+    this.#unplaced.delete(item.id); // behind the others again, as it is now
+    this.#unplaced.set(item.id, item);
+    if (this.#unplaced.size > UNPLACED_MAX) this.#restart();
+    else if (!this.#placing) this.#placeAll(this.#life.signal);
+  }
+
+  async #placeAll(signal) {
+    this.#placing = true;
+    try {
+      for (const [id, item] of this.#unplaced) {
+        const place = await this.#handle.neighbours(id, { signal });
+        if (signal.aborted) return;
+        if (this.#unplaced.get(id) !== item) continue; // it changed again
+        this.#unplaced.delete(id);
+        this.#keepPlace(() => this.#place(item, place));
+      }
+      this.#number();
+    } catch (error) {
+      if (!signal.aborted) this.#fail(error);
+    } finally {
+      this.#placing = false;
+    }
+  }
+
+  #place(item, place) {
+    const before = this.#rows.get(place?.before);
+    const after = this.#rows.get(place?.after);
+    const [above, below] = this.#upwards ? [after, before] : [before, after];
+    const known = this.#rows.get(item.id);
+    if (place === undefined || (!above && !below && place.before !== null)) {
+      // It left meanwhile, or stands where nothing is loaded yet.
+      if (known) this.#remove(item.id, known, []);
+      return;
+    }
+    const element = known ?? this.#newElement(item);
+    if (above) above.after(element);
+    else if (below) below.before(element);
+    else this.#insert([element], this.#upwards);
   }
 
   #remove(id, element, entered) {

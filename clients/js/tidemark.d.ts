@@ -33,7 +33,8 @@ export type Condition =
       $in?: Scalar[]; $nin?: Scalar[]; $exists?: boolean; $isNull?: boolean;
       $contains?: string; $prefix?: string; $not?: Condition;
     };
-export type Filter<R = Row> = { [field in keyof R]?: Condition } & {
+/** Fields and what they must be; a row with fields of any name needs the wider type of a value. */
+export type Filter<R = Row> = { [field in keyof R]?: Condition | Filter<R> | Filter<R>[] } & {
   $and?: Filter<R>[];
   $or?: Filter<R>[];
   $not?: Filter<R>;
@@ -88,6 +89,10 @@ export class Handle<R = Row> implements AsyncIterable<R> {
   rows(options?: Cancellable): AsyncGenerator<R, void, void>;
   [Symbol.asyncIterator](): AsyncGenerator<R, void, void>;
   tail(options?: TailOptions): AsyncGenerator<Change<R>, void, void>;
+  neighbours(
+    id: string,
+    options?: Cancellable,
+  ): Promise<{ before: string | null; after: string | null } | undefined>;
   close(): Promise<void>;
   /** Frees it at the daemon, for a page that is being left; used again, it goes on. */
   release(): Promise<void>;

@@ -111,7 +111,7 @@ char *text_reserve(struct text *text, size_t more)
 
 void text_append(struct text *text, const void *data, size_t len)
 {
-    char *end = text_reserve(text, len);
+    char *end = text->cap - text->len > len ? text->data + text->len : text_reserve(text, len);
     if (len > 0)
         memcpy(end, data, len);
     text->len += len;
@@ -125,17 +125,54 @@ void text_append_string(struct text *text, const char *string)
 
 void text_append_char(struct text *text, char c)
 {
-    text_append(text, &c, 1);
+    char *end = text->cap - text->len > 1 ? text->data + text->len : text_reserve(text, 1);
+    end[0] = c;
+    end[1] = '\0';
+    text->len++;
+}
+
+static struct bytes print_u64(uint64_t value, char out[DECIMAL_MAX])
+{
+    size_t at = DECIMAL_MAX;
+    do
+        out[--at] = (char)('0' + value % 10);
+    while ((value /= 10) > 0);
+    return bytes_make(out + at, DECIMAL_MAX - at);
+}
+
+struct bytes decimal_of(int64_t value, char out[DECIMAL_MAX])
+{
+    struct bytes digits = print_u64(value < 0 ? -(uint64_t)value : (uint64_t)value, out);
+    if (value >= 0)
+        return digits;
+    size_t at = (size_t)(digits.data - out) - 1;
+    out[at] = '-';
+    return bytes_make(out + at, digits.len + 1);
+}
+
+void text_append_i64(struct text *text, int64_t value)
+{
+    char out[DECIMAL_MAX];
+    struct bytes digits = decimal_of(value, out);
+    text_append(text, digits.data, digits.len);
+}
+
+void text_append_u64(struct text *text, uint64_t value)
+{
+    char out[DECIMAL_MAX];
+    struct bytes digits = print_u64(value, out);
+    text_append(text, digits.data, digits.len);
 }
 
 void text_vappendf(struct text *text, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    int len = vsnprintf(NULL, 0, format, args);
+    size_t room = text->cap - text->len;
+    int len = vsnprintf(room > 0 ? text->data + text->len : NULL, room, format, args);
     assert(len >= 0);
-    char *end = text_reserve(text, (size_t)len);
-    vsnprintf(end, (size_t)len + 1, format, again);
+    if ((size_t)len >= room)
+        vsnprintf(text_reserve(text, (size_t)len), (size_t)len + 1, format, again);
     va_end(again);
     text->len += (size_t)len;
 }

@@ -41,6 +41,11 @@ bool bytes_starts_with(struct bytes a, const char *prefix);
 bool bytes_to_u64(struct bytes a, uint64_t *out);
 bool bytes_to_i64(struct bytes a, int64_t *out);
 
+#define DECIMAL_MAX 20 /* digits of any number of 64 bits, and a sign */
+
+/* The number in decimal, somewhere in `out`. */
+struct bytes decimal_of(int64_t value, char out[DECIMAL_MAX]);
+
 struct text {
     char *data;
     size_t len, cap;
@@ -49,6 +54,8 @@ struct text {
 void text_append(struct text *text, const void *data, size_t len);
 void text_append_string(struct text *text, const char *string);
 void text_append_char(struct text *text, char c);
+void text_append_i64(struct text *text, int64_t value);
+void text_append_u64(struct text *text, uint64_t value);
 void text_appendf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_vappendf(struct text *text, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));

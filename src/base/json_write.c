@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <float.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,6 +110,41 @@ static bool is_plain(unsigned char c)
     return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
+#define EACH_BYTE(value) (UINT64_C(0x0101010101010101) * (value))
+
+/* The high bit of every byte that is zero; of higher ones perhaps, too. */
+static uint64_t zero_bytes(uint64_t word)
+{
+    return (word - EACH_BYTE(1)) & ~word & EACH_BYTE(0x80);
+}
+
+/* How many bytes from here on stand for themselves; eight at a time while that is cheap to see. */
+static size_t plain_run(const unsigned char *at, size_t left)
+{
+    size_t run = 0;
+    for (uint64_t word; left - run >= sizeof word; run += sizeof word) {
+        memcpy(&word, at + run, sizeof word);
+        uint64_t below_space = (word - EACH_BYTE(0x20)) & ~word;
+        uint64_t special = zero_bytes(word ^ EACH_BYTE('"')) | zero_bytes(word ^ EACH_BYTE('\\'));
+        if (((word | below_space | special) & EACH_BYTE(0x80)) != 0)
+            break;
+    }
+    while (run < left && is_plain(at[run]))
+        run++;
+    return run;
+}
+
+static void write_plain(struct text *out, struct bytes string)
+{
+    char *to = text_reserve(out, string.len + 2);
+    to[0] = '"';
+    if (string.len > 0)
+        memcpy(to + 1, string.data, string.len);
+    to[string.len + 1] = '"';
+    to[string.len + 2] = '\0';
+    out->len += string.len + 2;
+}
+
 static void write_special(struct text *out, unsigned char c)
 {
     static const char letters[] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f',
@@ -126,12 +160,13 @@ static void write_special(struct text *out, unsigned char c)
 static void write_string(struct text *out, struct bytes string)
 {
     const unsigned char *at = (const unsigned char *)string.data;
-    size_t left = string.len;
+    size_t left = string.len, run = plain_run(at, left), bad;
+    if (run == left) {
+        write_plain(out, string);
+        return;
+    }
     text_append_char(out, '"');
-    while (left > 0) {
-        size_t run = 0, bad;
-        while (run < left && is_plain(at[run]))
-            run++;
+    for (; left > 0; run = plain_run(at, left)) {
         if (run == 0 && at[0] < 0x80) {
             write_special(out, at[0]);
             run = 1;
@@ -178,13 +213,13 @@ void json_put_cstring(struct json_writer *writer, const char *value)
 void json_put_i64(struct json_writer *writer, int64_t value)
 {
     start_value(writer);
-    text_appendf(writer->out, "%" PRId64, value);
+    text_append_i64(writer->out, value);
 }
 
 void json_put_u64(struct json_writer *writer, uint64_t value)
 {
     start_value(writer);
-    text_appendf(writer->out, "%" PRIu64, value);
+    text_append_u64(writer->out, value);
 }
 
 /* The fewest significant digits of `value` > 0 that read back equal, without point and trailing

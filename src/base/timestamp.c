@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/timestamp.h"
 
-#include <stdio.h>
 
 #define US_PER_SECOND   INT64_C(1000000)
 #define SECONDS_PER_DAY INT64_C(86400)
@@ -148,6 +147,15 @@ bool timestamp_parse(struct bytes text, int64_t *us)
     return true;
 }
 
+/* `value` in so many digits, and what follows them; returns the end. */
+static char *put_digits(char *out, int value, int digits, char after)
+{
+    for (int i = digits - 1; i >= 0; i--, value /= 10)
+        out[i] = (char)('0' + value % 10);
+    out[digits] = after;
+    return out + digits + 1;
+}
+
 bool timestamp_format(int64_t us, char out[TIMESTAMP_TEXT_MAX])
 {
     if (us < SECONDS_MIN * US_PER_SECOND || us >= SECONDS_END * US_PER_SECOND)
@@ -159,11 +167,14 @@ bool timestamp_format(int64_t us, char out[TIMESTAMP_TEXT_MAX])
     int of_day = (int)(seconds % SECONDS_PER_DAY);
     int year, month, day;
     date_of_days(seconds / SECONDS_PER_DAY - DAYS_TO_1970, &year, &month, &day);
-    int len = snprintf(out, TIMESTAMP_TEXT_MAX, "%04d-%02d-%02dT%02d:%02d:%02d.", year, month, day,
-                       of_day / 3600, of_day / 60 % 60, of_day % 60);
-    if (fraction % 1000 == 0)
-        snprintf(out + len, TIMESTAMP_TEXT_MAX - (size_t)len, "%03dZ", fraction / 1000);
-    else
-        snprintf(out + len, TIMESTAMP_TEXT_MAX - (size_t)len, "%06dZ", fraction);
+    bool exact = fraction % 1000 == 0;
+    out = put_digits(out, year, 4, '-');
+    out = put_digits(out, month, 2, '-');
+    out = put_digits(out, day, 2, 'T');
+    out = put_digits(out, of_day / 3600, 2, ':');
+    out = put_digits(out, of_day / 60 % 60, 2, ':');
+    out = put_digits(out, of_day % 60, 2, '.');
+    out = put_digits(out, exact ? fraction / 1000 : fraction, exact ? 3 : 6, 'Z');
+    *out = '\0';
     return true;
 }

@@ -3,6 +3,7 @@
 
 #include "base/json_write.h"
 #include "query/collections.h"
+#include "store/row_schema.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -143,14 +144,37 @@ static enum rc understand(struct pages *pages, const struct pages_question *ques
     return rc;
 }
 
+/* As a daemon would find them in this store. */
+static enum rc learn_declared(struct pages *pages, struct err *err)
+{
+    const struct config *config = &pages->target->settings.config;
+    struct collections_draft *draft;
+    struct text ready = {0};
+    enum rc rc = RC_OK;
+    pages->collections = collections_new();
+    if (config->collection_count > 0)
+        rc = row_schema_ready(pages->target->store, &ready, err);
+    if (rc == RC_OK)
+        rc = collections_draft_new(pages->collections, config->collections,
+                                   config->collection_count, &draft, err);
+    if (rc == RC_OK)
+        collections_install(pages->collections, draft, text_bytes(&ready));
+    text_free(&ready);
+    return rc;
+}
+
 static enum rc open_in_store(struct pages *pages, const struct pages_question *question,
                              struct err *err)
 {
-    const struct collection *collection = collection_find(bytes_of(question->collection));
+    enum rc rc = learn_declared(pages, err);
+    if (rc != RC_OK)
+        return rc;
+    const struct collection *collection =
+        collections_find(pages->collections, bytes_of(question->collection));
     if (collection == NULL)
         return err_set(err, RC_REJECT, "there is no collection \"%.128s\"", question->collection);
     pages->request.collection = collection;
-    enum rc rc = understand(pages, question, err);
+    rc = understand(pages, question, err);
     pages->opening.kind = COUNT_NONE;
     if (rc == RC_OK)
         rc = opening_read(pages->target->store, collection, filter_where(pages->filter), false,
@@ -208,4 +232,5 @@ void pages_close(struct pages *pages)
     text_free(&pages->handle);
     filter_free(pages->filter);
     row_key_clear(&pages->last);
+    collections_free(pages->collections);
 }

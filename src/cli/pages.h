@@ -13,6 +13,8 @@
 #include "query/filter.h"
 #include "query/query_page.h"
 
+struct collections;
+
 struct pages_question {
     const char *collection;
     struct bytes filter, order_by; /* JSON; without bytes: none, the collection's own */
@@ -24,6 +26,7 @@ struct pages {
     struct text handle; /* the daemon's name for it; empty: the store is read */
     int64_t number;     /* of the next page */
     int64_t seq;        /* of the opening, then of the last change */
+    struct collections *collections;
     struct page_request request;
     struct filter *filter;
     struct order order;

@@ -86,7 +86,10 @@ static bool convert(enum column_type type, struct json value, struct field *out)
         out->i = yes;
         return true;
     case COLUMN_FLOAT:
-        return json_real(value, &out->d);
+        if (!json_real(value, &out->d))
+            return false;
+        out->d = out->d == 0 ? 0 : out->d; /* SQLite keeps no sign of zero */
+        return true;
     case COLUMN_INT:
         return json_type(value) == JSON_INT && json_i64(value, &out->i);
     case COLUMN_TEXT:

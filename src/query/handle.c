@@ -227,7 +227,7 @@ enum rc handle_add(struct handles *handles, struct handle_state *state,
     struct handle *handle = insert(handles, name, state->session);
     memcpy(state->name, name, sizeof name);
     handle->state = *state;
-    handle->state.opened_us = handle->state.used_us = now_us;
+    handle->state.opened_us = handle->state.used_us = handle->state.kept_us = now_us;
     handle->fresh = true;
     *state = (struct handle_state){0};
     handles->counts.kept++;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define NARROW_BYTES_MAX (2 << 20)
+#define TOUCH_US         INT64_C(15000000) /* uses that are closer than this are one */
 
 /* ---- backwards ---- */
 
@@ -153,12 +154,17 @@ enum rc handle_open(struct store *store, struct handle_state *state,
 
 /* ---- asking ---- */
 
+static bool is_idle(const struct handle_state *state, const struct handle_question *question)
+{
+    return question->now_us - state->used_us >= question->idle_us_max;
+}
+
 static enum rc check(const struct handle_state *state, const struct handle_question *question,
                      struct refusal *refusal)
 {
     if (memcmp(state->session, question->session, sizeof state->session) != 0)
         return refusal_set(refusal, REFUSAL_FORBIDDEN, "this query belongs to another session");
-    if (question->now_us - state->used_us >= question->idle_us_max)
+    if (is_idle(state, question))
         return refusal_set(refusal, REFUSAL_HANDLE_NOT_FOUND,
                            "this query was not used for too long: open it again");
     return RC_OK;
@@ -263,6 +269,9 @@ enum rc handle_ask(struct store *store, struct handle_state *state,
 {
     struct store *beside;
     enum rc rc = store_beside(store, &beside, err);
+    /* Whoever follows the query uses it, and only the shelf knows. */
+    if (state->known && is_idle(state, question))
+        handle_state_forget(state);
     if (rc == RC_OK && !state->known)
         rc = shelf_load(beside, state, &question->finder, refusal, err);
     if (rc != RC_OK)
@@ -277,5 +286,21 @@ enum rc handle_ask(struct store *store, struct handle_state *state,
         question->named = true;
         question->page = answer->number;
     }
+    return rc;
+}
+
+enum rc handle_look_up(struct store *store, struct handle_state *state,
+                       const struct handle_question *question, struct refusal *refusal,
+                       struct err *err)
+{
+    struct store *beside;
+    enum rc rc = store_beside(store, &beside, err);
+    handle_state_forget(state);
+    if (rc == RC_OK)
+        rc = shelf_load(beside, state, &question->finder, refusal, err);
+    if (rc == RC_OK)
+        rc = check(state, question, refusal);
+    if (rc == RC_OK && question->now_us - state->used_us >= TOUCH_US)
+        rc = shelf_touch(beside, state->name, question->now_us, err);
     return rc;
 }

@@ -51,4 +51,10 @@ must_check enum rc handle_ask(struct store *store, struct handle_state *state,
                               struct handle_question *question, struct handle_answer *answer,
                               struct refusal *refusal, struct err *err);
 
+/* What the query is, for whoever follows it: from the shelf, so that it need not be held. `state`
+ * has its name and nothing else. It counts as a use. RC_REJECT: HANDLE_NOT_FOUND or FORBIDDEN. */
+must_check enum rc handle_look_up(struct store *store, struct handle_state *state,
+                                  const struct handle_question *question, struct refusal *refusal,
+                                  struct err *err);
+
 #endif

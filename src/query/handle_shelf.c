@@ -90,7 +90,7 @@ static bool take_state(void *arg, const struct field *columns, size_t count)
     memcpy(state->session, columns[4].b.data, sizeof state->session);
     state->version = columns[5].i;
     state->opened_us = columns[6].i;
-    state->used_us = columns[7].i;
+    state->used_us = state->kept_us = columns[7].i;
     state->page_size = (unsigned)columns[8].i;
     state->opening = (struct opening){.fence_n = columns[9].i,
                                       .seq = columns[10].i,
@@ -136,6 +136,10 @@ static enum rc tell_gone_from_moved(struct store *beside, const struct field *na
                        "another page of this query was read meanwhile: ask again");
 }
 
+#define SAVE(more)                                                                                 \
+    "UPDATE query_handles SET version = version + 1, used_us = ?3, page_size = ?4, page = ?5, "    \
+    "walk = ?6" more " WHERE name = ?1 AND version = ?2 RETURNING id"
+
 enum rc shelf_save(struct store *beside, struct handle_state *state, struct refusal *refusal,
                    struct err *err)
 {
@@ -144,22 +148,38 @@ enum rc shelf_save(struct store *beside, struct handle_state *state, struct refu
     assert(state->known);
     walk_encode(&state->walk, &walk);
     const struct field params[] = {
-        name_field(state->name),       field_int(state->version),
-        field_int(state->used_us),     field_int(minute_of(state->used_us)),
-        field_int(state->page_size),   field_int(state->walk.number),
+        name_field(state->name),
+        field_int(state->version),
+        field_int(state->used_us),
+        field_int(state->page_size),
+        field_int(state->walk.number),
         field_blob(text_bytes(&walk)),
+        field_int(minute_of(state->used_us)),
     };
-    enum rc rc = store_query(
-        beside,
-        "UPDATE query_handles SET version = version + 1, used_us = ?3, used_minute = ?4, "
-        "page_size = ?5, page = ?6, walk = ?7 WHERE name = ?1 AND version = ?2 RETURNING id",
-        params, sizeof params / sizeof params[0], count_row, &saved, err);
+    /* A column that is named is written into its index again, also with the value it has. */
+    bool same_minute = minute_of(state->used_us) == minute_of(state->kept_us);
+    enum rc rc = store_query(beside, same_minute ? SAVE("") : SAVE(", used_minute = ?7"), params,
+                             same_minute ? 6 : 7, count_row, &saved, err);
     text_free(&walk);
     if (rc == RC_OK && saved == 0)
         return tell_gone_from_moved(beside, &params[0], refusal, err);
-    if (rc == RC_OK)
+    if (rc == RC_OK) {
         state->version++;
+        state->kept_us = state->used_us;
+    }
     return rc;
+}
+
+enum rc shelf_touch(struct store *beside, const uint8_t name[HANDLE_NAME_SIZE], int64_t used_us,
+                    struct err *err)
+{
+    const struct field params[] = {name_field(name), field_int(used_us),
+                                   field_int(minute_of(used_us))};
+    size_t touched = 0;
+    return store_query(beside,
+                       "UPDATE query_handles SET used_us = ?2, used_minute = ?3 "
+                       "WHERE name = ?1 AND used_us < ?2 RETURNING id",
+                       params, 3, count_row, &touched, err);
 }
 
 struct owner {

@@ -27,6 +27,9 @@ must_check enum rc shelf_load(struct store *beside, struct handle_state *state,
  * meanwhile (CONFLICT). */
 must_check enum rc shelf_save(struct store *beside, struct handle_state *state,
                               struct refusal *refusal, struct err *err);
+/* It was used, and nothing of it changed. */
+must_check enum rc shelf_touch(struct store *beside, const uint8_t name[HANDLE_NAME_SIZE],
+                               int64_t used_us, struct err *err);
 /* Takes it away; `removed` says whether it was there. RC_REJECT: another session's (FORBIDDEN). */
 must_check enum rc shelf_remove(struct store *beside, const uint8_t name[HANDLE_NAME_SIZE],
                                 const uint8_t session[HANDLE_SESSION_SIZE], bool *removed,

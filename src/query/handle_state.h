@@ -28,6 +28,7 @@ struct handle_state {
     struct walk walk;
     int64_t version; /* how often it was kept */
     int64_t opened_us, used_us;
+    int64_t kept_us; /* what the shelf knows of used_us */
 };
 
 /* As one page of it is asked for; the page's places are the caller's to add. */

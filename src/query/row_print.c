@@ -5,7 +5,6 @@
 #include "base/timestamp.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,9 +21,8 @@ static void put_time(struct json_writer *writer, int64_t us)
 
 static void put_id(struct json_writer *writer, int64_t id)
 {
-    char text[24];
-    snprintf(text, sizeof text, "%" PRId64, id);
-    json_put_cstring(writer, text);
+    char digits[DECIMAL_MAX];
+    json_put_string(writer, decimal_of(id, digits));
 }
 
 static void put_number(struct json_writer *writer, const struct field *value)

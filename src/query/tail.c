@@ -3,25 +3,6 @@
 
 #include <assert.h>
 
-static struct filter *copy_filter(const struct collection *collection, const struct filter *filter)
-{
-    struct bytes text = filter_json(filter);
-    struct filter *copy = NULL;
-    struct refusal refusal;
-    struct err err;
-    struct json root;
-    if (text.data == NULL)
-        return NULL;
-    struct json_doc *doc = json_doc_new(text.len, JSON_DEPTH_MAX);
-    enum rc rc = json_parse_copy(doc, text, &root, &err);
-    if (rc == RC_OK)
-        rc = filter_parse(collection, root, &copy, &refusal);
-    assert(rc == RC_OK); /* it was parsed before */
-    (void)rc;
-    json_doc_free(doc);
-    return copy;
-}
-
 /* The first row that surely was not there at `seq`, and the one below which all surely were. */
 static void look_up(struct tail *tail, const struct tail_marks *marks)
 {
@@ -34,13 +15,11 @@ static void look_up(struct tail *tail, const struct tail_marks *marks)
     }
 }
 
-void tail_init(struct tail *tail, const struct collection *collection, const struct filter *filter,
+void tail_init(struct tail *tail, const struct collection *collection, struct filter *filter,
                const struct opening *opening, int64_t since, const struct tail_marks *marks)
 {
-    *tail = (struct tail){.collection = collection,
-                          .filter = copy_filter(collection, filter),
-                          .seq = since,
-                          .new_from = INT64_MAX};
+    *tail = (struct tail){
+        .collection = collection, .filter = filter, .seq = since, .new_from = INT64_MAX};
     if (since >= opening->seq)
         tail->old_below = opening->fence_n;
     if (since > opening->seq)
@@ -95,6 +74,14 @@ size_t tail_print(const struct tail *tail, const struct changes *changes,
         count++;
     }
     return count;
+}
+
+bool tail_sees(const struct tail *tail, const struct changes *changes)
+{
+    for (size_t i = 0; i < changes->count; i++)
+        if (judge(tail, &changes->items[i]) != NULL)
+            return true;
+    return false;
 }
 
 void tail_move(struct tail *tail, const struct changes *changes)

@@ -39,14 +39,16 @@ struct tail_marks {
     size_t first, count;
 };
 
-/* From commit `since` on, of a query that was opened at `opening`. `filter` is copied. */
-void tail_init(struct tail *tail, const struct collection *collection, const struct filter *filter,
+/* From commit `since` on, of a query that was opened at `opening`. `filter` is taken over. */
+void tail_init(struct tail *tail, const struct collection *collection, struct filter *filter,
                const struct opening *opening, int64_t since, const struct tail_marks *marks);
 void tail_deinit(struct tail *tail);
 /* Writes what the query sees of the changes it was not told of yet, as elements of an array;
  * returns how many. `changes` must not begin after tail->seq; the tail is not moved. */
 size_t tail_print(const struct tail *tail, const struct changes *changes,
                   struct json_writer *writer);
+/* Whether there is anything to print. */
+bool tail_sees(const struct tail *tail, const struct changes *changes);
 /* It was told of all of them. */
 void tail_move(struct tail *tail, const struct changes *changes);
 void tail_marks_add(struct tail_marks *marks, const struct changes *changes);

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#define STREAM_PIECE 4096
+
 static void put(struct MHD_Response *response, const char *name, const char *value)
 {
     if (value != NULL)
@@ -84,15 +86,67 @@ static void put_cors(struct MHD_Response *response, const struct request *reques
     put(response, "Access-Control-Max-Age", "600");
 }
 
-enum MHD_Result answer_send(struct request *request)
+/* ---- the end of HTTP ---- */
+
+static void hand_over(void *arg, struct MHD_Connection *connection, void *state, const char *early,
+                      size_t early_len, MHD_socket fd, struct MHD_UpgradeResponseHandle *upgraded)
 {
-    struct text *reply = &request->reply;
-    assert(request->answered && request->status != 0);
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(reply->len, reply->data, MHD_RESPMEM_MUST_FREE);
+    struct request *request = arg;
+    (void)connection, (void)state;
+    request->upgrade(request, fd, upgraded, bytes_make(early, early_len));
+}
+
+static enum MHD_Result send_upgrade(struct request *request)
+{
+    struct MHD_Response *response = MHD_create_response_for_upgrade(hand_over, request);
     if (response == NULL)
         return MHD_NO;
-    *reply = (struct text){0};
+    put(response, "Upgrade", "websocket");
+    put(response, "Sec-WebSocket-Accept", request->accept);
+    enum MHD_Result result = MHD_queue_response(request->connection, 101, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* ---- the body ---- */
+
+static ssize_t give_more(void *arg, uint64_t at, char *to, size_t size)
+{
+    struct request *request = arg;
+    (void)at;
+    ssize_t given = request->give(request, to, size);
+    if (given < 0)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    if (given == 0) {
+        request->dry = true;
+        MHD_suspend_connection(request->connection);
+    }
+    return given;
+}
+
+static struct MHD_Response *make_response(struct request *request)
+{
+    struct text *reply = &request->reply;
+    if (request->give != NULL)
+        return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_PIECE, give_more, request,
+                                                 NULL);
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(reply->len, reply->data, MHD_RESPMEM_MUST_FREE);
+    if (response != NULL)
+        *reply = (struct text){0};
+    return response;
+}
+
+/* ---- all of it ---- */
+
+enum MHD_Result answer_send(struct request *request)
+{
+    assert(request->answered && request->status != 0);
+    if (request->upgrade != NULL)
+        return send_upgrade(request);
+    struct MHD_Response *response = make_response(request);
+    if (response == NULL)
+        return MHD_NO;
     put(response, "Content-Type", request->content_type);
     put(response, "Cache-Control", request->etag == NULL ? "no-store" : "no-cache");
     put_tag(response, request);

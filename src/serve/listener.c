@@ -124,6 +124,7 @@ static struct request *begin_request(struct listener *listener, struct MHD_Conne
     request->listener = listener;
     request->connection = connection;
     request->from = listener->options.kind;
+    request->resume = listener_resume;
     check_framing(request);
     request->close = request->answered;
     if (!request->answered)
@@ -285,6 +286,15 @@ void listener_resume(struct request *request)
         go_on(request);
 }
 
+void listener_wake(struct request *request)
+{
+    if (!request->dry)
+        return;
+    request->dry = false;
+    MHD_resume_connection(request->connection);
+    listener_run(request->listener);
+}
+
 static struct visit_limits limits_of(const struct listener_options *options)
 {
     int64_t headers_us = (int64_t)options->request_s_max * 1000000;
@@ -303,8 +313,8 @@ struct listener *listener_new(const struct listener_options *options)
     listener->timer = (struct timer){.fn = run_again, .arg = listener};
     listener->limits = limits_of(options);
     listener->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle_request, listener,
-        MHD_OPTION_LISTEN_SOCKET, options->fd, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE, 0, NULL, NULL, handle_request,
+        listener, MHD_OPTION_LISTEN_SOCKET, options->fd, MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_CONNECTION_LIMIT, options->connections_max,
         MHD_OPTION_PER_IP_CONNECTION_LIMIT, options->address_connections_max,
         MHD_OPTION_NOTIFY_CONNECTION, follow_connection, listener,

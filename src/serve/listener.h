@@ -44,6 +44,8 @@ struct listener *listener_new(const struct listener_options *options);
 void listener_free(struct listener *listener);
 /* The request was answered: its connection goes on. */
 void listener_resume(struct request *request);
+/* There is more of its stream. */
+void listener_wake(struct request *request);
 /* Does what can be done without waiting. */
 void listener_run(struct listener *listener);
 

@@ -72,7 +72,7 @@ void request_send_json(struct request *request, struct json_writer *writer)
 
 void request_send(struct request *request, int status, const char *content_type)
 {
-    assert(!request->answered && status >= 200 && status < 600);
+    assert(!request->answered && status >= 101 && status < 600);
     request->answered = true;
     request->status = status;
     request->content_type = content_type;
@@ -107,40 +107,40 @@ void request_send_known(struct request *request, const char *content_type, const
     request_send(request, 200, content_type);
 }
 
-static void send_refusal(struct request *request, enum refusal_code code, const char *sentence)
+void request_print_refusal(const struct refusal *refusal, struct text *out)
 {
     struct json_writer writer;
-    request->service->refusals[code]++;
-    text_clear(&request->reply);
-    json_writer_init(&writer, &request->reply);
+    assert(refusal->code != REFUSAL_NONE);
+    json_writer_init(&writer, out);
     json_begin_object(&writer);
     json_key(&writer, "success");
     json_put_bool(&writer, false);
     json_key(&writer, "code");
-    json_put_cstring(&writer, refusal_name(code));
+    json_put_cstring(&writer, refusal_name(refusal->code));
     json_key(&writer, "error");
-    json_put_cstring(&writer, sentence);
+    json_put_cstring(&writer, refusal->err.text);
     json_key(&writer, "hint");
-    json_put_cstring(&writer, refusal_hint(code));
+    json_put_cstring(&writer, refusal_hint(refusal->code));
     json_end_object(&writer);
-    text_append_char(&request->reply, '\n');
-    request_send(request, request_status_of(code), "application/json");
+    text_append_char(out, '\n');
 }
 
 void request_refuse(struct request *request, enum refusal_code code, const char *format, ...)
 {
-    char sentence[ERR_TEXT_MAX];
+    struct refusal refusal = {.code = code};
     va_list args;
     va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
+    vsnprintf(refusal.err.text, sizeof refusal.err.text, format, args);
     va_end(args);
-    send_refusal(request, code, sentence);
+    request_refuse_with(request, &refusal);
 }
 
 void request_refuse_with(struct request *request, const struct refusal *refusal)
 {
-    assert(refusal->code != REFUSAL_NONE);
-    send_refusal(request, refusal->code, refusal->err.text);
+    request->service->refusals[refusal->code]++;
+    text_clear(&request->reply);
+    request_print_refusal(refusal, &request->reply);
+    request_send(request, request_status_of(refusal->code), "application/json");
 }
 
 void request_fail(struct request *request)
@@ -188,7 +188,7 @@ void request_resume(struct request *request)
 {
     assert(request->answered);
     if (request->waiting)
-        listener_resume(request);
+        request->resume(request);
 }
 
 bool request_parse_body(struct request *request, struct json *root)

@@ -17,32 +17,15 @@
 #include "query/collections.h"
 #include "query/handle.h"
 #include "serve/coding.h"
-#include "serve/server.h"
+#include "serve/service.h"
 #include "store/reader_pool.h"
 #include "sys/runtime.h"
 #include "sys/worker.h"
+#include "sys/ws_upgrade.h"
 
-struct gate;
+#include <sys/types.h>
 
-/* What routes may use of the server. */
-struct service {
-    const struct server_options *options;
-    struct runtime *runtime;
-    struct gate *gate;
-    struct worker_pool *packers; /* make large answers smaller; NULL: none do */
-    struct handles *handles;
-    struct reader_pool *readers;
-    unsigned waiting, waiting_max; /* requests that wait for a reader, or are with one */
-    struct desk *desk;             /* where what is to be written goes; NULL: nothing can be */
-    struct json_doc *doc;          /* for request bodies; its values last until the next parse */
-    size_t body_bytes;             /* of all requests */
-    uint64_t list_cursors;         /* lists that went on from a client's own cursor */
-    uint64_t refusals[REFUSAL_COUNT];
-    bool draining;
-};
-
-struct request;
-struct desk;
+struct MHD_UpgradeResponseHandle;
 struct listener;
 struct MHD_Connection;
 
@@ -82,6 +65,7 @@ struct request {
     struct refusal refusal; /* filled by `work` with RC_REJECT */
     void *data;             /* the route's own; given back by `free_data` */
     void (*free_data)(void *data);
+    route_fn *resume; /* of whom it came through: it was answered after a while */
 
     bool answered, begun, dispatched, waiting, parked;
     int status; /* 0: not answered */
@@ -96,6 +80,14 @@ struct request {
     bool varies;        /* with what the client accepts */
     struct text reply;
     struct worker_job packing;
+    /* The answer is a stream: writes up to `size` bytes of it; 0: there are none now, and
+     * listener_wake() says when; -1: it has ended. NULL: the reply is all there is. */
+    ssize_t (*give)(struct request *request, char *to, size_t size);
+    bool dry; /* waits for more of the stream */
+    /* With 101: takes the connection over; `early` came behind the request. NULL: stays HTTP. */
+    void (*upgrade)(struct request *request, int fd, struct MHD_UpgradeResponseHandle *upgraded,
+                    struct bytes early);
+    char accept[WS_UPGRADE_KEY_SIZE]; /* the answer to a websocket's key */
 };
 
 /* The value of a header, or NULL. */
@@ -113,6 +105,8 @@ void request_send_known(struct request *request, const char *content_type, const
 void request_refuse(struct request *request, enum refusal_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void request_refuse_with(struct request *request, const struct refusal *refusal);
+/* Appends what a refused request is answered. */
+void request_print_refusal(const struct refusal *refusal, struct text *out);
 /* Answers for a `work` that did not end with RC_OK; what the store said goes to the log. */
 void request_fail(struct request *request);
 /* Has `work` and then `finish` done for a request that was parked. */

@@ -24,6 +24,16 @@ void query_page_finish(struct request *request);
 void query_close_begin(struct request *request);
 enum rc query_close_work(struct request *request, struct store *store, struct err *err);
 void query_close_finish(struct request *request);
+void query_tail_begin(struct request *request);
+enum rc query_tail_work(struct request *request, struct store *store, struct err *err);
+void query_tail_finish(struct request *request);
+
+/* The changes of a query as server-sent events. */
+void events_begin(struct request *request);
+enum rc events_work(struct request *request, struct store *store, struct err *err);
+void events_finish(struct request *request);
+/* A connection that is a websocket from now on. */
+void ws_begin(struct request *request);
 
 #define CREATE_BODY_MAX ((size_t)16 << 20)
 void create_begin(struct request *request);

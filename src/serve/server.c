@@ -4,8 +4,11 @@
 #include "serve/gate.h"
 #include "serve/listener.h"
 #include "serve/request.h"
+#include "serve/tail_hub.h"
 #include "serve/upkeep.h"
 #include "serve/write_desk.h"
+#include "serve/ws_session.h"
+#include "sys/bell.h"
 #include "sys/listen_socket.h"
 #include "sys/thread.h"
 #include "sys/thread_queue.h"
@@ -33,7 +36,7 @@ struct server {
     struct thread *thread;
     struct listener *listeners[LISTENER_COUNT];
     unsigned ports[LISTENER_COUNT];
-    struct loop_waker *done_waker, *stop_waker, *tokens_waker;
+    struct loop_waker *done_waker, *stop_waker, *commit_waker, *tokens_waker;
     struct queue *fresh_tokens; /* NULL: nobody is asked for a token */
     struct upkeep *upkeep;
     struct timer drain;
@@ -91,7 +94,7 @@ static void finish_jobs(void *arg)
     struct server *server = arg;
     struct reader_job *job;
     while ((job = reader_pool_take(server->service.readers)) != NULL) {
-        if (upkeep_takes(server->upkeep, job))
+        if (upkeep_takes(server->upkeep, job) || tail_hub_takes(server->service.tails, job))
             continue;
         struct request *request = (struct request *)job;
         server->service.waiting--;
@@ -108,6 +111,22 @@ static void pass_on_done(void *arg)
     loop_waker_wake(server->done_waker);
 }
 
+/* ---- commits ---- */
+
+static void note_commit(void *arg)
+{
+    struct server *server = arg;
+    if (!server->service.draining)
+        tail_hub_note_commit(server->service.tails);
+}
+
+/* Writer's thread. */
+static void pass_on_commit(void *arg)
+{
+    struct server *server = arg;
+    loop_waker_wake(server->commit_waker);
+}
+
 /* ---- the end ---- */
 
 static void give_up_draining(void *arg)
@@ -122,6 +141,8 @@ static void begin_drain(void *arg)
     struct runtime *runtime = server->service.runtime;
     int64_t drain_us = server->options.drain_us_max;
     server->service.draining = true;
+    tail_hub_stop(server->service.tails);
+    ws_sessions_drain(server->service.websockets);
     runtime->ops->timer_arm(runtime, &server->drain, drain_us == 0 ? DRAIN_US_DEFAULT : drain_us);
     stop_when_drained(server);
 }
@@ -147,6 +168,8 @@ static void close_listeners(struct server *server)
 static void end_serving(struct server *server)
 {
     struct runtime *runtime = server->service.runtime;
+    if (server->options.bell != NULL)
+        bell_silence(server->options.bell);
     upkeep_stop(server->upkeep);
     runtime->ops->timer_disarm(runtime, &server->drain);
     reader_pool_stop(server->service.readers);
@@ -155,14 +178,18 @@ static void end_serving(struct server *server)
         desk_close(server->service.desk);
     worker_pool_free(server->service.packers);
     server->service.packers = NULL;
+    ws_sessions_abort(server->service.websockets);
     for (int i = 0; i < LAST_TURNS && server->under_way > 0; i++)
         run_listeners(server);
     close_listeners(server);
     assert(server->under_way == 0);
     upkeep_free(server->upkeep);
+    tail_hub_free(server->service.tails);
+    ws_sessions_free(server->service.websockets);
     reader_pool_free(server->service.readers);
     loop_waker_free(server->done_waker);
     loop_waker_free(server->stop_waker);
+    loop_waker_free(server->commit_waker);
     loop_waker_free(server->tokens_waker);
 }
 
@@ -303,6 +330,9 @@ enum rc server_start(const struct server_options *options, struct server **out, 
     server->service = (struct service){
         .options = &server->options,
         .runtime = runtime,
+        .dispatch = dispatch,
+        .completed = completed,
+        .server = server,
         .handles = handles_new(&options->handles, runtime->ops->random(runtime)),
         .waiting_max = or_default(options->waiting_max, WAITING_DEFAULT),
         .doc = json_doc_new(ROUTE_BODY_MAX, JSON_DEPTH_MAX),
@@ -323,10 +353,16 @@ enum rc server_start(const struct server_options *options, struct server **out, 
     const struct reader_options readers = {
         .store_url = options->store_url,
         .threads = or_default(options->readers, READERS_DEFAULT),
-        .jobs_max = server->service.waiting_max + 1, /* and the upkeep */
+        /* Beside requests there are the upkeep and those who follow. */
+        .jobs_max = server->service.waiting_max + 1 + TAIL_HUB_READINGS_MAX,
         .query_us_max = options->query_us_max == 0 ? QUERY_US_DEFAULT : options->query_us_max,
     };
     server->service.readers = reader_pool_start(&readers, pass_on_done, server);
+    server->service.tails = tail_hub_new(runtime, server->service.readers);
+    server->service.websockets = ws_sessions_new(server->loop);
+    server->commit_waker = loop_waker_new(server->loop, note_commit, server);
+    if (options->bell != NULL)
+        bell_listen(options->bell, pass_on_commit, server);
     if (options->writer != NULL)
         server->service.desk = desk_new(server->loop, options->writer);
     server->service.packers = worker_pool_new(server->loop, PACKERS, PACKING_MAX);

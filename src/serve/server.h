@@ -23,6 +23,7 @@
 
 enum listener_kind { LISTENER_MAIN, LISTENER_HEALTH, LISTENER_SOCKET, LISTENER_COUNT };
 
+struct bell;
 struct collections;
 struct config;
 struct route;
@@ -63,6 +64,7 @@ struct server_options {
     void (*status)(void *arg, struct status_live *live);
     void *arg;                       /* for all three */
     const struct config *config;     /* how links are ranked; NULL: none are */
+    struct bell *bell;               /* rung after every commit; NULL: never */
     struct collections *collections; /* what can be asked for; NULL: the built-in ones */
     /* Further routes; the built-in ones come first. */
     const struct route *routes;

@@ -2,6 +2,7 @@
 #include "store/writer.h"
 
 #include "store/committer.h"
+#include "sys/bell.h"
 #include "sys/clock.h"
 #include "sys/crashpoint.h"
 #include "sys/log.h"
@@ -174,6 +175,8 @@ static void commit_gathered(struct writer *writer)
     writer->gave_up |= rc == RC_RETRY;
     answer(writer, batches, rc);
     show(writer);
+    if (rc == RC_OK && writer->options.bell != NULL)
+        bell_ring(writer->options.bell);
 }
 
 /* It fails for itself: what it needs of the store it says to its owner, not to the writer. */

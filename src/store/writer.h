@@ -21,6 +21,7 @@
 #include "record_batch.h"
 #include "store/store.h"
 
+struct bell;
 struct metric;
 
 struct writer_options {
@@ -28,6 +29,7 @@ struct writer_options {
     int64_t gather_us_max;     /* 0: 20 ms */
     int64_t give_up_us;        /* how long a stopping writer goes on trying; 0: 5 s */
     struct metric *latency_us; /* histogram: from the wire to the commit; NULL: not measured */
+    struct bell *bell;         /* rung after every commit; NULL: none */
     int64_t retry_us_min;      /* first pause in trouble, doubled up to 30 s; 0: 1 s */
     /* Called on the writer's thread, once; afterwards every batch is answered with RC_FATAL. */
     void (*fatal)(void *arg, const struct err *err);

@@ -8,9 +8,10 @@
 #include <string.h>
 #include <wslay/wslay.h>
 
-#define CONTROL_MAX 125
-#define SKIP_FACTOR 64   /* so many times the largest message is no message any more */
-#define CODE_NONE   1005 /* RFC 6455, 7.1.5: a close frame without a code */
+#define CONTROL_MAX  125
+#define SKIP_FACTOR  64    /* so many times the largest message is no message any more */
+#define MESSAGE_KEEP 65536 /* a server has many connections, and few large messages */
+#define CODE_NONE    1005  /* RFC 6455, 7.1.5: a close frame without a code */
 
 struct ws_codec {
     wslay_frame_context_ptr frames;
@@ -66,7 +67,7 @@ static int make_mask(uint8_t *mask, size_t len, void *arg)
 struct ws_codec *ws_codec_new(size_t message_bytes_max, ws_random_fn *random, void *arg)
 {
     static const struct wslay_frame_callbacks callbacks = {take_output, give_input, make_mask};
-    assert(message_bytes_max > 0 && random != NULL);
+    assert(message_bytes_max > 0);
     struct ws_codec *codec = memory_new_zeroed(1, sizeof *codec);
     codec->message_bytes_max = message_bytes_max;
     codec->random = random;
@@ -102,8 +103,10 @@ static enum ws_event begin_frame(struct ws_codec *codec, const struct wslay_fram
     bool continued = frame->opcode == WSLAY_CONTINUATION_FRAME;
     if (frame->rsv != 0)
         return break_off(codec, err, "a frame uses an extension that we did not offer");
-    if (frame->mask != 0)
-        return break_off(codec, err, "the server masked a frame");
+    if ((frame->mask != 0) != (codec->random == NULL))
+        return break_off(codec, err,
+                         codec->random == NULL ? "a frame is not masked"
+                                               : "the server masked a frame");
     if (control ? frame->opcode > WSLAY_PONG : frame->opcode > WSLAY_BINARY_FRAME)
         return break_off(codec, err, "a frame has an unknown opcode");
     if (control && (frame->fin == 0 || frame->payload_length > CONTROL_MAX))
@@ -119,6 +122,8 @@ static enum ws_event begin_frame(struct ws_codec *codec, const struct wslay_fram
     if (!continued) {
         codec->message_opcode = frame->opcode;
         codec->message_len = 0;
+        if (codec->message.cap > MESSAGE_KEEP && codec->random == NULL)
+            text_free(&codec->message);
         text_clear(&codec->message);
     }
     codec->message_open = frame->fin == 0;
@@ -178,7 +183,7 @@ enum ws_event ws_codec_next(struct ws_codec *codec, struct bytes *input, struct 
         if (got == WSLAY_ERR_WANT_READ)
             break;
         if (got < 0)
-            event = break_off(codec, err, "the server sent a malformed frame");
+            event = break_off(codec, err, "a frame is malformed");
         else if (!codec->frame_open)
             event = begin_frame(codec, &frame, err);
         if (codec->failed)
@@ -205,7 +210,7 @@ void ws_codec_write(struct ws_codec *codec, enum ws_opcode opcode, struct bytes 
     struct wslay_frame_iocb frame = {
         .fin = 1,
         .opcode = (uint8_t)opcode,
-        .mask = 1,
+        .mask = codec->random != NULL,
         .payload_length = payload.len,
         .data = (const uint8_t *)payload.data,
         .data_length = payload.len,

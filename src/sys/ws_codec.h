@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ws_codec.h - websocket frames to messages and back, on the client's side.
+ * ws_codec.h - websocket frames to messages and back, on either side.
  *
  * Always holds: at most `message_bytes_max` bytes of one message are kept, in one buffer that is
  * used again; payloads handed out live until the next call and are followed by ARENA_PAD readable
@@ -32,7 +32,8 @@ struct ws_codec;
 
 typedef uint64_t ws_random_fn(void *arg);
 
-/* `random` gives the masks of what we send. */
+/* `random` gives the masks of what we send; NULL: we are the server, and what the client sends has
+ * to be masked instead. */
 struct ws_codec *ws_codec_new(size_t message_bytes_max, ws_random_fn *random, void *arg);
 void ws_codec_free(struct ws_codec *codec);
 
@@ -43,7 +44,7 @@ enum ws_event ws_codec_next(struct ws_codec *codec, struct bytes *input, struct 
 /* Bytes of the message that came last, kept or not. */
 uint64_t ws_codec_message_len(const struct ws_codec *codec);
 
-/* Appends one masked frame. A control frame holds at most 125 bytes. */
+/* Appends one frame. A control frame holds at most 125 bytes. */
 void ws_codec_write(struct ws_codec *codec, enum ws_opcode opcode, struct bytes payload,
                     struct text *out);
 /* Appends a close frame; a reason over 123 bytes is cut. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sys/ws_upgrade.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <curl/curl.h>
 #include <openssl/evp.h>
@@ -10,19 +11,24 @@
 
 #define GUID "258EAFA5-E914-47DA-95CA-C5AB0DC85B11" /* RFC 6455, 1.3 */
 
-void ws_upgrade_init(struct ws_upgrade *upgrade, const uint8_t nonce[16])
+void ws_upgrade_accept(struct bytes key, char accept[WS_UPGRADE_KEY_SIZE])
 {
     char joined[WS_UPGRADE_KEY_SIZE + sizeof GUID];
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned digest_len = 0;
+    assert(key.len < WS_UPGRADE_KEY_SIZE);
+    memcpy(joined, key.data, key.len);
+    memcpy(joined + key.len, GUID, sizeof GUID - 1);
+    if (EVP_Digest(joined, key.len + sizeof GUID - 1, digest, &digest_len, EVP_sha1(), NULL) != 1)
+        abort();
+    EVP_EncodeBlock((unsigned char *)accept, digest, (int)digest_len);
+}
+
+void ws_upgrade_init(struct ws_upgrade *upgrade, const uint8_t nonce[16])
+{
     upgrade->protocol[0] = '\0';
     EVP_EncodeBlock((unsigned char *)upgrade->key, nonce, 16);
-    size_t key_len = strlen(upgrade->key);
-    memcpy(joined, upgrade->key, key_len);
-    memcpy(joined + key_len, GUID, sizeof GUID - 1);
-    if (EVP_Digest(joined, key_len + sizeof GUID - 1, digest, &digest_len, EVP_sha1(), NULL) != 1)
-        abort();
-    EVP_EncodeBlock((unsigned char *)upgrade->accept, digest, (int)digest_len);
+    ws_upgrade_accept(bytes_of(upgrade->key), upgrade->accept);
 }
 
 /* ---- request ---- */

@@ -19,6 +19,8 @@ struct ws_upgrade {
     char protocol[WS_UPGRADE_PROTOCOL_SIZE]; /* the one subprotocol we offer; "": none */
 };
 
+/* What a server answers to a client's key. */
+void ws_upgrade_accept(struct bytes key, char accept[WS_UPGRADE_KEY_SIZE]);
 /* `nonce` is 16 random bytes. */
 void ws_upgrade_init(struct ws_upgrade *upgrade, const uint8_t nonce[16]);
 

@@ -4,10 +4,12 @@
   collections.py TIDEMARK TIDEMARK_SIM"""
 
 import concurrent.futures
+import contextlib
 import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import unittest
@@ -20,6 +22,18 @@ from daemon_client import Daemon, Home, wait_until  # noqa: E402
 CHAT = os.path.join(HERE, "..", "..", "examples", "chat", "collections.yaml")
 EXECUTED = {"sqlite": 0, "postgres": 0}
 NOWHERE = ("jetstream.endpoint=ws://127.0.0.1:9", "jetstream.fallback_endpoint=")
+
+
+def sql(home, text):
+    """Runs it by another hand than the product's; the first column of the first row, as text."""
+    if home.kind == "sqlite":
+        with contextlib.closing(sqlite3.connect(home.url[len("sqlite:"):], timeout=60)) as store:
+            row = store.execute(text).fetchone()
+            store.commit()
+        return None if row is None else str(row[0])
+    out = subprocess.run(["psql", "-qXAt", "-v", "ON_ERROR_STOP=1", "-c", text, home.url],
+                         check=True, capture_output=True, text=True).stdout
+    return out.split("\n")[0]
 
 
 class Chat(Daemon):
@@ -312,7 +326,12 @@ class Collections(unittest.TestCase):
                 self.write_config(home, "collections: {notes: {fields: {text: text, rank: int}, "
                                         "sort: {field: rank, direction: asc}}, "
                                         "others: {fields: {a: int}}}")
-                daemon.reload()
+                with concurrent.futures.ThreadPoolExecutor(4) as pool:  # while people write
+                    writes = [pool.submit(daemon.create, "notes", {"id": f"w{i}", "rank": 100 + i})
+                              for i in range(40)]
+                    daemon.reload()
+                    for write in writes:
+                        write.result()
                 wait_until(lambda: "grown" in daemon.words(), "the store to be grown")
                 wait_until(lambda: "index_built" in daemon.words(), "the index")
                 # What was opened before goes on as it was.
@@ -323,11 +342,11 @@ class Collections(unittest.TestCase):
                 daemon.create("notes", {"id": "new", "rank": -1})
                 self.assertEqual(daemon.data("read", collection="notes", id="7")["item"],
                                  {"id": "7", "text": "t", "rank": 7})
-                for i in range(50):  # written again, what was undeclared moves to its column
-                    daemon.data("update", collection="notes", id=str(i), data={})
+                for row in daemon.walk("notes"):  # what was undeclared moves to its column
+                    daemon.data("update", collection="notes", id=row["id"], data={})
                 ranks = [row["rank"] for row in daemon.walk("notes", 20)]
-                self.assertEqual(ranks, [-1, *range(50)])
-                rows = daemon.walk("notes", filter={"rank": {"$gte": 48}})
+                self.assertEqual(ranks, [-1, *range(50), *range(100, 140)])
+                rows = daemon.walk("notes", filter={"rank": {"$gte": 48, "$lt": 100}})
                 self.assertEqual([row["id"] for row in rows], ["48", "49"])
                 self.write_config(home, "collections: {notes: {fields: {text: int}}}")
                 daemon.reload()
@@ -337,7 +356,31 @@ class Collections(unittest.TestCase):
                 daemon.stop()
             with Daemon(PROGRAM, home, NOWHERE, (), config) as daemon:
                 wait_until(daemon.ended, "the start to be refused")
+                self.assertEqual(daemon.process.returncode, 1)
                 self.assertIn("give the new field another name", daemon.words())
+        self.both_stores(run)
+
+    def test_an_index_that_a_kill_left_unfinished_is_built_at_the_next_start(self):
+        def run(home):
+            config = self.write_config(home, "collections: {notes: {fields: {rank: int}, "
+                                             "indexes: [[rank]]}}")
+            with Chat(home, config) as daemon:
+                daemon.create("notes", [{"rank": i % 7} for i in range(100)])
+                daemon.kill()
+            name = sql(home, "SELECT name FROM declared_indexes")
+            sql(home, "UPDATE declared_indexes SET ready = 0")
+            if home.kind == "postgres":  # as a build that was broken off leaves it
+                sql(home, f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = '{name}'::"
+                          "regclass")
+            else:
+                sql(home, f"DROP INDEX {name}")
+            with Chat(home, config) as daemon:
+                wait_until(lambda: "index_built" in daemon.words(), "the index")
+                self.assertEqual(len(daemon.walk("notes", 9, orderBy=[{"field": "rank"}])), 100)
+                daemon.stop()
+            if home.kind == "postgres":
+                self.assertEqual(sql(home, "SELECT indisvalid FROM pg_index WHERE indexrelid = "
+                                           f"'{name}'::regclass"), "t")
         self.both_stores(run)
 
 

@@ -92,7 +92,7 @@ class Janitor(unittest.TestCase):
 
     # R001-80
     def test_what_comes_in_is_stored_while_thousands_of_posts_go(self):
-        old, planted = 20000, "FROM post WHERE rkey = 'k'"
+        old, planted = 12000, "FROM post WHERE rkey = 'k'"
         look = (f"SELECT (SELECT count(*) {planted}) || ' ' || "
                 "(SELECT count(*) FROM post WHERE rkey <> 'k')")
 
@@ -101,7 +101,7 @@ class Janitor(unittest.TestCase):
             fill(home, old)
             sql(home, "ANALYZE")  # as a server does by itself
             with Simulator(SIMULATOR, "--events", "1", "--start-us", "now", "--noise", "0",
-                           "--rate", "500") as sim:
+                           "--rate", "100") as sim:
                 live = (f"jetstream.endpoint=ws://127.0.0.1:{sim.port}/subscribe",
                         "jetstream.fallback_endpoint=")
                 between = []  # (old ones left, new ones stored) while the clean-up is under way
@@ -112,7 +112,7 @@ class Janitor(unittest.TestCase):
                         if 1 < left < old:
                             between.append((left, fresh))
                         return left == 1
-                    wait_until(done, "the old to go", 240)
+                    wait_until(done, "the old to go", 400)
                     wait_until(lambda: "cleaned_up" in daemon.words(), "the word of it")
                     slices = int(re.search(r"slices=(\d+)", daemon.words()).group(1))
                     daemon.stop()

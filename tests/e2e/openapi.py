@@ -71,7 +71,11 @@ class OpenApi(unittest.TestCase):
         self.sim = self.enterContext(Simulator(self.sim_program, "--events", "400", "--links",
                                                "40", *PAST, "--gap-us", "1000"))
         begin_before_everything(self.home, self.sim)
-        self.daemon = self.enterContext(Daemon(self.program, self.home, settings(self.sim)))
+        config = os.path.join(self.home.folder, "tidemark.yaml")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write("collections: {notes: {fields: {text: text}}}\n")
+        self.daemon = self.enterContext(Daemon(self.program, self.home, settings(self.sim),
+                                               config=config))
         end = last_wanted_us(self.sim)
         self.daemon.wait_for(lambda health: health["cursor_time_us"] == end, "the last event")
         status, document = self.daemon.ask("GET", "/api/openapi.json")
@@ -88,6 +92,10 @@ class OpenApi(unittest.TestCase):
         schema = response["content"]["application/json"]["schema"]
         self.assertEqual(self.described.problems(answer, schema, closed=True), [])
         return answer
+
+    def ask_example(self, path):
+        body = self.described.operations["POST", path]["requestBody"]
+        return self.ask("POST", path, body["content"]["application/json"]["example"])
 
     def test_every_address_is_described_and_nothing_else(self):
         answer = self.ask("GET", "/api/admin/routes")
@@ -142,9 +150,9 @@ class OpenApi(unittest.TestCase):
         self.assertGreater(len(links), 3)
         posts = self.ask("GET", f"/api/links/{links[0]['id']}/posts", at="/api/links/{id}/posts")
         self.assertGreater(len(posts["posts"]), 0)
-        example = self.described.operations["POST", "/api/data/query-open"]["requestBody"][
-            "content"]["application/json"]["example"]
-        handle = {"queryHandle": self.ask("POST", "/api/data/query-open", example)["queryHandle"]}
+        for name in ("create", "read", "update", "list", "delete"):
+            self.ask_example(f"/api/data/{name}")
+        handle = {"queryHandle": self.ask_example("/api/data/query-open")["queryHandle"]}
         self.assertEqual(len(self.ask("POST", "/api/data/query-next", handle)["items"]), 2)
         self.ask("POST", "/api/data/query-next", handle)
         self.ask("POST", "/api/data/query-prev", handle)

@@ -114,6 +114,7 @@ static void write_something(struct notes *world)
 
 struct client {
     struct notes *world;
+    unsigned which;
     struct filter *filter;
     struct order order;
     struct opening opening;
@@ -152,15 +153,27 @@ static void note_answer(struct client *client)
     client->told_count++;
 }
 
-static void open_query(struct client *client, unsigned which)
+static struct filter *parse_filter(struct client *client)
 {
     static const char *const filters[] = {"{}", "{\"a\":{\"$lt\":5}}", "{\"b\":\"x\"}",
                                           "{\"$not\":{\"a\":1},\"b\":{\"$ne\":\"y\"}}"};
     struct notes *world = client->world;
     struct bench *bench = world->bench;
+    struct filter *filter;
     struct json root;
-    assert_ok(json_parse_copy(world->doc, bytes_of(filters[which % 4]), &root, &bench->err));
-    assert_int_equal(filter_parse(&notes, root, &client->filter, &world->refusal), RC_OK);
+    assert_ok(
+        json_parse_copy(world->doc, bytes_of(filters[client->which % 4]), &root, &bench->err));
+    assert_int_equal(filter_parse(&notes, root, &filter, &world->refusal), RC_OK);
+    return filter;
+}
+
+static void open_query(struct client *client, unsigned which)
+{
+    struct notes *world = client->world;
+    struct bench *bench = world->bench;
+    struct json root;
+    client->which = which;
+    client->filter = parse_filter(client);
     const char *order = which % 3 == 0 ? "[{\"field\":\"a\",\"direction\":\"asc\"}]" : "[]";
     assert_ok(json_parse_copy(world->doc, bytes_of(order), &root, &bench->err));
     assert_int_equal(order_parse(&notes, root, &client->order, &world->refusal), RC_OK);
@@ -168,7 +181,7 @@ static void open_query(struct client *client, unsigned which)
     assert_ok(opening_read(bench->store, &notes, filter_where(client->filter), false,
                            &client->opening, &bench->err));
     client->opened = true;
-    tail_init(&client->tail, &notes, client->filter, &client->opening, client->opening.seq,
+    tail_init(&client->tail, &notes, parse_filter(client), &client->opening, client->opening.seq,
               &world->marks);
     note_answer(client);
 }
@@ -251,7 +264,8 @@ static void reconnect(struct client *client)
         client->told_count = which + 1;
     }
     tail_deinit(&client->tail);
-    tail_init(&client->tail, &notes, client->filter, &client->opening, answer->seq, &world->marks);
+    tail_init(&client->tail, &notes, parse_filter(client), &client->opening, answer->seq,
+              &world->marks);
 }
 
 struct comparison {

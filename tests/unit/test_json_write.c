@@ -182,9 +182,44 @@ static void every_real_reads_back_equal_and_no_shorter_one_does(void **state)
     text_free(&text);
 }
 
+/* Runs of plain bytes are skipped eight at a time: no place may hide a byte that is not plain. */
+static void every_byte_is_seen_wherever_it_stands(void **state)
+{
+    (void)state;
+    struct text out = {0}, wanted = {0};
+    struct json_writer writer;
+    char input[20];
+    for (size_t len = 1; len <= sizeof input; len++) {
+        for (size_t at = 0; at < len; at++) {
+            for (unsigned byte = 0; byte < 256; byte++) {
+                memset(input, 'a', len);
+                input[at] = (char)byte;
+                text_clear(&out);
+                text_clear(&wanted);
+                json_writer_init(&writer, &out);
+                json_put_string(&writer, bytes_make(input, len));
+                text_appendf(&wanted, "\"%.*s", (int)at, input);
+                if (byte == 0 || byte >= 0x80)
+                    text_append_string(&wanted, "\xef\xbf\xbd");
+                else if (byte == '"' || byte == '\\')
+                    text_appendf(&wanted, "\\%c", byte);
+                else if (byte < 0x20 && strchr("\b\t\n\f\r", (int)byte) != NULL)
+                    text_appendf(&wanted, "\\%c", "btn?fr"[byte - 8]);
+                else
+                    text_appendf(&wanted, byte < 0x20 ? "\\u%04x" : "%c", byte);
+                text_appendf(&wanted, "%.*s\"", (int)(len - at - 1), input + at + 1);
+                assert_string_equal(text_string(&out), text_string(&wanted));
+            }
+        }
+    }
+    text_free(&out);
+    text_free(&wanted);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_byte_is_seen_wherever_it_stands),
         cmocka_unit_test(commas_and_nesting_are_the_writers_business),
         cmocka_unit_test(containers_nest_to_the_limit),
         cmocka_unit_test(strings_are_escaped_and_always_valid),

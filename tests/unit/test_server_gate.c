@@ -94,6 +94,9 @@ static void each_route_asks_for_its_scope(void **state)
         {"/api/data/query-open", OPEN_POSTS, "Bearer both", 200},
         {"/api/data/query-open", OPEN_POSTS, "Bearer writer", 403},
         {"/api/data/query-open", OPEN_POSTS, "Bearer boss", 403},
+        {"/large", "{}", "Bearer writer", 200},
+        {"/large", "{}", "Bearer both", 403},
+        {"/large", "{}", NULL, 401},
         {"/api/admin/handles", NULL, "Bearer boss", 200},
         {"/api/admin/handles", NULL, "Bearer both", 200},
         {"/api/admin/handles", NULL, "Bearer reader", 403},
@@ -146,6 +149,7 @@ static void without_tokens_loopback_reads_and_writes_and_administers_nothing(voi
     static const struct visit visits[] = {
         {"/api/data/query-open", OPEN_POSTS, NULL, 200},
         {"/api/data/query-open", OPEN_POSTS, "Bearer whatever", 200},
+        {"/large", "{}", NULL, 200},
         {"/api/admin/handles", NULL, NULL, 401},
         {"/api/admin/handles", NULL, "Bearer whatever", 401},
     };

@@ -3,6 +3,7 @@
 // The JavaScript client against a real daemon, through a network that loses what it can.
 
 import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { TidemarkError, connect } from '../../clients/js/tidemark.js';
 import { Daemon } from './daemon.mjs';
@@ -29,6 +30,19 @@ async function forget(daemon, db) {
       body: JSON.stringify({ queryHandle: handle }),
     });
 }
+
+// R004-43 R004-52
+test('no file of the client or the page knows how rows are ordered', () => {
+  const folders = ['../../clients/js/', '../../web/', '../../examples/chat/'];
+  let count = 0;
+  for (const folder of folders.map((path) => new URL(path, import.meta.url)))
+    for (const name of readdirSync(folder).filter((file) => file.endsWith('.js'))) {
+      const words = readFileSync(new URL(name, folder), 'utf8');
+      assert.doesNotMatch(words, /\.sort\(|localeCompare|\bcursor\s*[:=](?!\s*pointer)|\boffset\b/i, name);
+      count++;
+    }
+  assert.ok(count >= 8);
+});
 
 describe('the client', () => {
   let daemon;

@@ -79,6 +79,15 @@ export class Daemon {
     return line && JSON.parse(line).metadata.port;
   }
 
+  /** Waits until a question is not refused any more: declared collections are made after the start. */
+  ready(question) {
+    const made = (error) => {
+      if (error.code === 'UNKNOWN_COLLECTION') return false;
+      throw error;
+    };
+    return until(() => question().then(() => true, made), 'the collections to be made');
+  }
+
   async end(signal = 'SIGTERM') {
     const ended = new Promise((resolve) => this.#process.once('exit', resolve));
     this.#process.kill(signal);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/routes.h"
+#include "serve/tail_hub.h"
+#include "serve/tail_question.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* A request that waits until something changes, or until its time is up. */
+struct poll {
+    struct follower follower; /* first */
+    struct request *request;
+    struct tail_question question;
+    struct timer timer;
+};
+
+static void free_poll(void *data)
+{
+    struct poll *poll = data;
+    assert(poll->follower.state == FOLLOWER_AWAY);
+    tail_deinit(&poll->follower.tail);
+    tail_question_free(&poll->question);
+    free(poll);
+}
+
+static void end_waiting(struct poll *poll)
+{
+    struct service *service = poll->request->service;
+    service->runtime->ops->timer_disarm(service->runtime, &poll->timer);
+    tail_hub_leave(service->tails, &poll->follower);
+}
+
+static void answer(struct poll *poll, const struct changes *changes)
+{
+    struct json_writer writer;
+    const struct tail *tail = &poll->follower.tail;
+    int64_t seq = changes != NULL && changes->seq > tail->seq ? changes->seq : tail->seq;
+    request_begin_json(poll->request, &writer);
+    json_key(&writer, "changes");
+    json_begin_array(&writer);
+    if (changes != NULL)
+        tail_print(tail, changes, &writer);
+    json_end_array(&writer);
+    json_key(&writer, "seq");
+    json_put_i64(&writer, seq);
+    request_send_json(poll->request, &writer);
+}
+
+static void hear(struct follower *follower, const struct changes *changes)
+{
+    struct poll *poll = (struct poll *)follower;
+    /* `more`: it has a way to go, and had better go it by itself. */
+    if (poll->question.wait_ms > 0 && !changes->more && !tail_sees(&follower->tail, changes))
+        return;
+    end_waiting(poll);
+    answer(poll, changes);
+    request_resume(poll->request);
+}
+
+static void be_refused(struct follower *follower, const struct refusal *refusal)
+{
+    struct poll *poll = (struct poll *)follower;
+    end_waiting(poll);
+    request_refuse_with(poll->request, refusal);
+    request_resume(poll->request);
+}
+
+static void give_up(void *arg)
+{
+    struct poll *poll = arg;
+    end_waiting(poll);
+    answer(poll, NULL);
+    request_resume(poll->request);
+}
+
+void query_tail_begin(struct request *request)
+{
+    static const struct follower_ops ops = {hear, be_refused};
+    struct json root;
+    struct poll *poll = memory_new_zeroed(1, sizeof *poll);
+    poll->follower.ops = &ops;
+    poll->request = request;
+    poll->timer = (struct timer){.fn = give_up, .arg = poll};
+    request->data = poll;
+    request->free_data = free_poll;
+    if (request_parse_body(request, &root) && !tail_question_parse(&poll->question, request, root))
+        request_refuse_with(request, &request->refusal);
+}
+
+enum rc query_tail_work(struct request *request, struct store *store, struct err *err)
+{
+    struct poll *poll = request->data;
+    return tail_question_look_up(&poll->question, store, &request->refusal, err);
+}
+
+void query_tail_finish(struct request *request)
+{
+    struct poll *poll = request->data;
+    struct service *service = request->service;
+    if (request->job.rc != RC_OK) {
+        request_fail(request);
+        return;
+    }
+    if (service->draining) {
+        request_refuse(request, REFUSAL_SHUTTING_DOWN, "the daemon is stopping");
+        return;
+    }
+    tail_question_take(&poll->question, tail_hub_marks(service->tails), &poll->follower.tail);
+    if (poll->question.wait_ms > 0)
+        service->runtime->ops->timer_arm(service->runtime, &poll->timer,
+                                         poll->question.wait_ms * 1000);
+    request->parked = true;
+    tail_hub_follow(service->tails, &poll->follower, poll->question.wait_ms == 0);
+}

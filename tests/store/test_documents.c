@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Documents on their way into a store and out again: nothing is rounded, cut or lost. */
+#include "base/id_set.h"
+#include "chance.h"
+#include "config_load.h"
+#include "query/collections.h"
+#include "query/document.h"
+#include "query/query_page.h"
+#include "query/row_fetch.h"
+#include "query/row_print.h"
+#include "store/row_schema.h"
+#include "store_bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DOCUMENTS 400
+#define THINGS                                                                                     \
+    "collections:\n  things:\n"                                                                    \
+    "    fields: {t: text, i: int, f: float, b: bool, at: time, j: json}\n"                        \
+    "    sort: {field: i, direction: asc}\n    indexes: [[t, f], [b, at]]\n"
+
+struct declared {
+    struct collections *collections;
+    struct row_tables tables;
+};
+
+static const struct collection *declare(struct bench *bench, struct declared *declared,
+                                        const char *yaml)
+{
+    struct config config;
+    struct config_problems problems = {0};
+    struct collections_draft *draft;
+    struct text ready = {0};
+    unsigned changes;
+    size_t count;
+    config_init(&config);
+    config_read_yaml(&config, "t.yaml", bytes_of(yaml), &problems);
+    assert_int_equal(problems.count, 0);
+    if (declared->collections == NULL)
+        declared->collections = collections_new();
+    assert_ok(collections_draft_new(declared->collections, config.collections,
+                                    config.collection_count, &draft, &bench->err));
+    config_deinit(&config); /* the draft has its own copy */
+    const struct config_collection *list = collections_draft_list(draft, &count);
+    assert_ok(row_schema_grow(bench->store, list, count, &changes, &bench->err));
+    assert_ok(row_schema_ready(bench->store, &ready, &bench->err));
+    collections_draft_teach(draft, &declared->tables);
+    bench->store->declared = &declared->tables;
+    collections_install(declared->collections, draft, text_bytes(&ready));
+    text_free(&ready);
+    return collections_find(declared->collections, bytes_of("things"));
+}
+
+static struct record *read_document(struct bench *bench, const struct collection *things,
+                                    struct json_doc *doc, const char *id, const char *json)
+{
+    struct json data;
+    struct refusal refusal;
+    assert_ok(json_parse_copy(doc, bytes_of(json), &data, &bench->err));
+    struct record *row = document_add(things, &bench->batch, RECORD_OP_PUT, 5);
+    assert_non_null(row);
+    assert_true(batch_set_text(&bench->batch, row, ROW_ID, bytes_of(id)));
+    if (document_read(things, data, "data", &bench->batch, row, &refusal) != RC_OK)
+        fail_msg("%s: %s", json, refusal.err.text);
+    return row;
+}
+
+static const char *any_text(struct chance *chance)
+{
+    static const char *const texts[] = {
+        "null",          "\"\"",       "\"a\"",      "\"A\"",
+        "\"\\u00e9\"",   "\"a'b\"",    "\"a\\\"b\"", "\"\\ud83d\\ude00\"",
+        "\"a\\nb\\\\\"", "\"\\u0000\""};
+    return texts[chance_below(chance, sizeof texts / sizeof texts[0])];
+}
+
+static void any_float(struct chance *chance, char out[64])
+{
+    static const char *const some[] = {"null",   "0",   "-0.0",       "1e308",
+                                       "5e-324", "0.1", "12345678901"};
+    uint64_t bits = chance_next(chance);
+    double real;
+    memcpy(&real, &bits, sizeof real);
+    if (!isfinite(real) || chance_below(chance, 3) == 0)
+        snprintf(out, 64, "%s", some[chance_below(chance, sizeof some / sizeof some[0])]);
+    else
+        snprintf(out, 64, "%.17g", real);
+}
+
+static void any_document(struct chance *chance, char out[1024])
+{
+    static const char *const ints[] = {
+        "null", "0", "-1", "7", "9223372036854775807", "-9223372036854775808"};
+    static const char *const bools[] = {"null", "true", "false"};
+    static const char *const times[] = {
+        "null", "\"2026-01-31T09:00:00Z\"", "\"2026-01-31T09:00:00.123456Z\"",
+        "\"1969-12-31T23:59:59.999Z\"", "\"2026-01-31T10:30:00+01:30\""};
+    static const char *const jsons[] = {"null",     "{}",    "[1,2.5,null,\"x\"]",
+                                        "\"text\"", "false", "{\"a\":{\"b\":[{}]}}"};
+    char real[64];
+    any_float(chance, real);
+    snprintf(out, 1024,
+             "{\"t\":%s,\"i\":%s,\"f\":%s,\"b\":%s,\"at\":%s,\"j\":%s,\"more\":%s,\"n\":%s}",
+             any_text(chance), ints[chance_below(chance, 6)], real, bools[chance_below(chance, 3)],
+             times[chance_below(chance, 5)], jsons[chance_below(chance, 6)], any_text(chance),
+             jsons[chance_below(chance, 6)]);
+}
+
+static void what_is_read_is_what_was_written(void **state)
+{
+    struct bench *bench = *state;
+    struct declared declared = {0};
+    struct chance chance = chance_init("documents");
+    struct json_doc *doc = json_doc_new(1 << 20, JSON_DEPTH_MAX);
+    const struct collection *things = declare(bench, &declared, THINGS);
+    struct text told[DOCUMENTS] = {0}, item = {0};
+    char id[16], json[1024];
+    struct json_writer writer;
+    for (unsigned i = 0; i < DOCUMENTS; i++) {
+        snprintf(id, sizeof id, "d%u", i);
+        any_document(&chance, json);
+        struct record *row = read_document(bench, things, doc, id, json);
+        json_writer_init(&writer, &told[i]);
+        row_print(things, &row->fields[ROW_ID], &row->fields[ROW_EXTRA], &writer);
+        if (i % 100 == 99)
+            assert_ok(write_batch(bench));
+    }
+    for (unsigned i = 0; i < DOCUMENTS; i++) {
+        snprintf(id, sizeof id, "d%u", i);
+        text_clear(&item);
+        assert_ok(row_fetch(bench->store, things, bytes_of(id), &item, &bench->err));
+        assert_string_equal(text_string(&item), text_string(&told[i]));
+        text_free(&told[i]);
+    }
+    text_free(&item);
+    json_doc_free(doc);
+    collections_free(declared.collections);
+}
+
+/* Every row comes once, by each index and both ways, whatever is NULL or equal. */
+static void every_order_with_an_index_walks_every_row_once(void **state)
+{
+    static const char *const orders[] = {
+        "[]", "[{\"field\":\"id\"}]", "[{\"field\":\"i\",\"direction\":\"desc\"}]",
+        "[{\"field\":\"t\"},{\"field\":\"f\"}]",
+        "[{\"field\":\"b\",\"direction\":\"desc\"},{\"field\":\"at\",\"direction\":\"desc\"}]"};
+    struct bench *bench = *state;
+    struct declared declared = {0};
+    struct chance chance = chance_init("walk");
+    struct json_doc *doc = json_doc_new(1 << 22, JSON_DEPTH_MAX);
+    const struct collection *things = declare(bench, &declared, THINGS);
+    char id[16], json[1024];
+    struct json root, value;
+    struct bytes key, name;
+    for (unsigned i = 0; i < DOCUMENTS / 4; i++) {
+        snprintf(id, sizeof id, "d%u", i);
+        any_document(&chance, json);
+        read_document(bench, things, doc, id, json);
+    }
+    assert_ok(write_batch(bench));
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+        struct page page = {0};
+        struct row_key after = {0};
+        struct order order;
+        struct refusal refusal;
+        struct id_set seen;
+        id_set_init(&seen, 1);
+        assert_ok(json_parse_copy(doc, bytes_of(orders[i]), &root, &bench->err));
+        assert_int_equal(order_parse(things, root, &order, &refusal), RC_OK);
+        assert_non_null(order_index(things, &order, 0));
+        do {
+            const struct page_request request = {.collection = things,
+                                                 .order = &order,
+                                                 .fence_n = bench->position.next_n,
+                                                 .after = &after,
+                                                 .page_size = 7};
+            assert_ok(page_fetch(bench->store, &request, &page, &refusal, &bench->err));
+            row_key_move(&after, &page.last);
+            assert_ok(json_parse_copy(doc, text_bytes(&page.items), &root, &bench->err));
+            struct json_walk walk = json_walk(root);
+            while (json_walk_next(&walk, &key, &value)) {
+                assert_true(json_string(json_get(value, "id"), &name));
+                assert_true(id_set_add(&seen, name));
+            }
+        } while (page.has_more);
+        assert_int_equal(id_set_count(&seen), DOCUMENTS / 4);
+        id_set_deinit(&seen);
+        row_key_clear(&after);
+        page_free(&page);
+    }
+    json_doc_free(doc);
+    collections_free(declared.collections);
+}
+
+static void a_change_keeps_what_it_does_not_name(void **state)
+{
+    struct bench *bench = *state;
+    struct declared declared = {0};
+    struct json_doc *doc = json_doc_new(1 << 20, JSON_DEPTH_MAX);
+    const struct collection *before =
+        declare(bench, &declared, "collections: {things: {fields: {t: text}}}");
+    struct refusal refusal;
+    struct text item = {0};
+    struct json data;
+    struct json_writer writer;
+    /* What was stored before its field was declared, and is of the type or not. */
+    const struct field stored[] = {field_text(bytes_of("d")), field_text(bytes_of("old")),
+                                   field_null(FIELD_INT), field_null(FIELD_INT)};
+    const struct field extra =
+        field_text(bytes_of("{\"i\":7,\"at\":\"never\",\"x\":{\"y\":1},\"z\":0}"));
+    const struct collection *after =
+        declare(bench, &declared, "collections: {things: {fields: {t: text, i: int, at: time}}}");
+    assert_int_not_equal(before->shape, after->shape);
+    assert_int_equal(before->column_count, 2); /* what was found stays as it was */
+    assert_ok(json_parse_copy(doc, bytes_of("{\"z\":null,\"w\":[2]}"), &data, &bench->err));
+    struct record *row = document_add(after, &bench->batch, RECORD_OP_PUT, 5);
+    assert_true(batch_set_text(&bench->batch, row, ROW_ID, bytes_of("d")));
+    assert_int_equal(document_change(after, stored, &extra, data, &bench->batch, row, &refusal),
+                     RC_OK);
+    json_writer_init(&writer, &item);
+    row_print(after, &row->fields[ROW_ID], &row->fields[ROW_EXTRA], &writer);
+    assert_string_equal(text_string(&item), "{\"id\":\"d\",\"t\":\"old\",\"i\":7,\"at\":\"never\","
+                                            "\"x\":{\"y\":1},\"z\":null,\"w\":[2]}");
+    assert_false(row->fields[ROW_COLUMNS + 1].null); /* it moved to its column */
+    text_free(&item);
+    json_doc_free(doc);
+    collections_free(declared.collections);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_STORE(what_is_read_is_what_was_written),
+        ON_STORE(every_order_with_an_index_walks_every_row_once),
+        ON_STORE(a_change_keeps_what_it_does_not_name),
+    };
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
+}

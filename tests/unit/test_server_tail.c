@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * query-tail as a client sees it, from a real server. */
+#include "server_bench.h"
+
+#include "store/store.h"
+#include "sys/bell.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <cmocka.h>
+
+#define TAIL "/api/data/query-tail"
+#define SEQ  "(SELECT commit_seq + 1 FROM engine)"
+
+static struct bell *bell;
+static struct store *store; /* the writer's */
+
+static int set_up(void **state)
+{
+    bench_set_up_392(state);
+    struct bench *bench = *state;
+    bell = bell_new();
+    bench->options.bell = bell;
+    bench_restart(bench);
+    bench_reconnect(bench);
+    assert_int_equal(store_open(bench->fixture.url, STORE_WRITE, &store, &bench->err), RC_OK);
+    assert_int_equal(store->ops->script(store, "UPDATE engine SET commit_seq = 1", &bench->err),
+                     RC_OK);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    store_close(store);
+    int rc = bench_tear_down(state);
+    bell_free(bell);
+    return rc;
+}
+
+/* Commits, and says so. */
+static void commit(struct bench *bench, const char *sql)
+{
+    struct text script = {0};
+    text_appendf(&script, "%s; UPDATE engine SET commit_seq = commit_seq + 1", sql);
+    assert_int_equal(store->ops->script(store, text_string(&script), &bench->err), RC_OK);
+    text_free(&script);
+    bell_ring(bell);
+}
+
+static void add_post(struct bench *bench, int n)
+{
+    char sql[512];
+    snprintf(sql, sizeof sql,
+             "INSERT INTO post (n, seq, actor, collection, rkey, kind, shared_us) "
+             "VALUES (%d, " SEQ ", 1, 'app.bsky.feed.post', '%d', 0, 5000);"
+             "UPDATE engine SET next_n = %d",
+             n, n, n + 1);
+    commit(bench, sql);
+}
+
+static int ask_tail(struct bench *bench, const char *handle, const char *more)
+{
+    char body[256];
+    snprintf(body, sizeof body, "{\"queryHandle\":\"%s\"%s}", handle, more);
+    return bench_post(bench, TAIL, body);
+}
+
+static void send_tail(struct http_peer *peer, const char *handle, const char *more)
+{
+    char body[256];
+    snprintf(body, sizeof body, "{\"queryHandle\":\"%s\"%s}", handle, more);
+    http_peer_ask(peer, TAIL, body);
+}
+
+static long long last_seq(struct bench *bench)
+{
+    const char *at = strstr(bench_body(bench), "],\"seq\":");
+    assert_non_null(at);
+    return strtoll(at + 8, NULL, 10);
+}
+
+static void what_changed_since_the_open_is_told(void **state)
+{
+    struct bench *bench = *state;
+    char handle[37], since[64];
+    bench_open_query(bench, "{\"collection\":\"posts\"}", handle);
+    assert_int_equal(ask_tail(bench, handle, ""), 200);
+    assert_true(bench_says(bench, "{\"success\":true,\"changes\":[],\"seq\":"));
+    add_post(bench, 393);
+    commit(bench, "UPDATE post SET body = 'new', seq = " SEQ " WHERE n = 7");
+    commit(bench, "INSERT INTO tombstones SELECT 'posts.n', '9', '', 9, " SEQ ", 1;"
+                  "DELETE FROM post WHERE n = 9");
+    assert_int_equal(ask_tail(bench, handle, ""), 200);
+    assert_true(bench_says(bench, "[{\"op\":\"enter\",\"seq\":"));
+    assert_true(bench_says(bench, "\"item\":{\"id\":\"393\",\"uri\":"));
+    assert_true(bench_says(bench, "{\"op\":\"update\",\"seq\":"));
+    assert_true(bench_says(bench, "\"text\":\"new\""));
+    assert_true(bench_says(bench, ",\"item\":{\"id\":\"9\"}}],\"seq\":"));
+    snprintf(since, sizeof since, ",\"since\":%lld", last_seq(bench));
+    assert_int_equal(ask_tail(bench, handle, since), 200);
+    assert_true(bench_says(bench, "\"changes\":[]"));
+    add_post(bench, 394);
+    assert_int_equal(ask_tail(bench, handle, since), 200);
+    assert_true(bench_says(bench, "\"id\":\"394\""));
+    assert_false(bench_says(bench, "\"id\":\"393\""));
+}
+
+/* R001-16: each is told what its own query sees, by the same commits. */
+static void two_who_wait_are_told_independently(void **state)
+{
+    struct bench *bench = *state;
+    struct http_peer other;
+    char all[37], some[37];
+    http_peer_connect(&other, server_port(bench->server, LISTENER_MAIN));
+    bench_open_query(bench, "{\"collection\":\"posts\"}", all);
+    bench_open_query(bench, "{\"collection\":\"posts\",\"filter\":{\"rkey\":\"394\"}}", some);
+    add_post(bench, 393);
+    assert_int_equal(ask_tail(bench, some, ""), 200);
+    send_tail(&other, some, ",\"since\":2,\"wait\":60000");
+    send_tail(&bench->peer, all, ",\"wait\":60000");
+    http_peer_read(&bench->peer, &bench->answer, false);
+    assert_true(bench_says(bench, "\"id\":\"393\""));
+    add_post(bench, 394);
+    http_peer_read(&other, &bench->answer, false);
+    assert_true(bench_says(bench, "\"id\":\"394\""));
+    assert_false(bench_says(bench, "\"id\":\"393\""));
+    http_peer_close(&other);
+}
+
+static void who_waits_in_vain_is_told_how_far_it_is(void **state)
+{
+    struct bench *bench = *state;
+    char handle[37];
+    bench_open_query(bench, "{\"collection\":\"posts\",\"filter\":{\"rkey\":\"none\"}}", handle);
+    assert_int_equal(ask_tail(bench, handle, ",\"wait\":1"), 200);
+    assert_true(bench_says(bench, "\"changes\":[]"));
+    long long seq = last_seq(bench);
+    commit(bench, "UPDATE actors SET handle = 'x'");
+    assert_int_equal(ask_tail(bench, handle, ""), 200);
+    assert_int_equal(last_seq(bench), seq + 1);
+}
+
+static void pages_are_read_while_a_tail_waits(void **state)
+{
+    struct bench *bench = *state;
+    struct http_peer other;
+    char handle[37];
+    http_peer_connect(&other, server_port(bench->server, LISTENER_MAIN));
+    bench_open_query(bench, "{\"collection\":\"posts\"}", handle);
+    send_tail(&other, handle, ",\"wait\":60000");
+    for (int page = 0; page < 4; page++)
+        assert_int_equal(bench_next(bench, handle), 200);
+    add_post(bench, 393);
+    http_peer_read(&other, &bench->answer, false);
+    assert_true(bench_says(bench, "\"op\":\"enter\""));
+    http_peer_close(&other);
+}
+
+static void what_is_forgotten_is_a_gap(void **state)
+{
+    struct bench *bench = *state;
+    char handle[37];
+    bench_open_query(bench, "{\"collection\":\"posts\"}", handle);
+    commit(bench, "UPDATE tail_floors SET seq = " SEQ);
+    assert_int_equal(ask_tail(bench, handle, ""), 410);
+    assert_true(bench_says(bench, "\"code\":\"GAP\""));
+    assert_int_equal(ask_tail(bench, handle, ",\"since\":1000000,\"wait\":1000"), 410);
+    assert_true(bench_says(bench, "\"code\":\"GAP\""));
+}
+
+static void questions_that_make_no_sense_are_refused(void **state)
+{
+    struct bench *bench = *state;
+    char handle[37];
+    assert_int_equal(bench_post(bench, TAIL, "{}"), 400);
+    assert_int_equal(ask_tail(bench, "x", ""), 404);
+    assert_int_equal(ask_tail(bench, "00000000000000000000000000000000", ""), 404);
+    assert_true(bench_says(bench, "\"code\":\"HANDLE_NOT_FOUND\""));
+    bench_open_query(bench, "{\"collection\":\"posts\"}", handle);
+    assert_int_equal(ask_tail(bench, handle, ",\"wait\":60001"), 400);
+    assert_true(bench_says(bench, "\"code\":\"LIMIT_RANGE\""));
+    assert_int_equal(ask_tail(bench, handle, ",\"wait\":-1"), 400);
+    assert_int_equal(ask_tail(bench, handle, ",\"since\":-1"), 400);
+    assert_int_equal(ask_tail(bench, handle, ",\"since\":\"1\""), 400);
+    bench_open_query(bench, "{\"collection\":\"follows\"}", handle);
+    assert_int_equal(ask_tail(bench, handle, ""), 400);
+    assert_true(bench_says(bench, "follows cannot be followed"));
+}
+
+/* Reads from a stream until these words came. */
+static void read_until(struct http_peer *peer, const char *words)
+{
+    char buffer[4096];
+    while (peer->in.len == 0 || memmem(peer->in.data, peer->in.len, words, strlen(words)) == NULL) {
+        ssize_t got = recv(peer->fd, buffer, sizeof buffer, 0);
+        if (got <= 0)
+            fail_msg("no %s in %.300s", words, text_string(&peer->in));
+        text_append(&peer->in, buffer, (size_t)got);
+    }
+}
+
+static void ask_events(struct bench *bench, struct http_peer *peer, const char *handle,
+                       const char *headers)
+{
+    char request[512];
+    http_peer_connect(peer, server_port(bench->server, LISTENER_MAIN));
+    snprintf(request, sizeof request,
+             "GET /api/events?queryHandle=%s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", handle,
+             headers);
+    http_peer_say(peer, request);
+}
+
+static void changes_come_as_events_and_go_on_where_they_ended(void **state)
+{
+    struct bench *bench = *state;
+    struct http_peer stream;
+    char handle[37];
+    bench_open_query(bench, "{\"collection\":\"posts\"}", handle);
+    ask_events(bench, &stream, handle, "");
+    read_until(&stream, "Content-Type: text/event-stream\r\n");
+    read_until(&stream, "retry: 1000\n\n");
+    add_post(bench, 393);
+    read_until(&stream, "id: 2\ndata: {\"changes\":[{\"op\":\"enter\",\"seq\":2,\"item\":{\"id\":"
+                        "\"393\"");
+    read_until(&stream, "}}],\"seq\":2}\n\n");
+    add_post(bench, 394);
+    read_until(&stream, "\"item\":{\"id\":\"394\"");
+    http_peer_close(&stream);
+    add_post(bench, 395);
+    ask_events(bench, &stream, handle, "Last-Event-ID: 3\r\n");
+    read_until(&stream, "id: 4\ndata: {\"changes\":[{\"op\":\"enter\",\"seq\":4,");
+    assert_null(strstr(text_string(&stream.in), "\"393\""));
+    server_stop(bench->server);
+    server_free(bench->server);
+    bench->server = NULL;
+    read_until(&stream, "event: refused\ndata: {\"success\":false,\"code\":\"SHUTTING_DOWN\"");
+    read_until(&stream, "\r\n0\r\n\r\n");
+    http_peer_close(&stream);
+}
+
+static void a_stream_that_cannot_begin_is_refused(void **state)
+{
+    struct bench *bench = *state;
+    char handle[37], path[128];
+    bench_open_query(bench, "{\"collection\":\"posts\"}", handle);
+    snprintf(path, sizeof path, "/api/events?queryHandle=%s&since=99", handle);
+    assert_int_equal(bench_get(bench, path), 410);
+    assert_true(bench_says(bench, "\"code\":\"GAP\""));
+    snprintf(path, sizeof path, "/api/events?queryHandle=%s&since=x", handle);
+    assert_int_equal(bench_get(bench, path), 400);
+    snprintf(path, sizeof path, "/api/events?queryHandle=%s&session=%032d", handle, 7);
+    assert_int_equal(bench_get(bench, path), 403);
+    assert_int_equal(bench_get(bench, "/api/events"), 404);
+}
+
+static void a_stopping_server_answers_who_waits(void **state)
+{
+    struct bench *bench = *state;
+    struct http_peer other;
+    char handle[37];
+    http_peer_connect(&other, server_port(bench->server, LISTENER_MAIN));
+    bench_open_query(bench, "{\"collection\":\"posts\"}", handle);
+    send_tail(&other, handle, ",\"wait\":60000");
+    assert_int_equal(bench_next(bench, handle), 200);
+    server_stop(bench->server);
+    server_free(bench->server);
+    bench->server = NULL;
+    http_peer_read(&other, &bench->answer, false);
+    assert_int_equal(bench->answer.status, 503);
+    assert_true(bench_says(bench, "\"code\":\"SHUTTING_DOWN\""));
+    http_peer_close(&other);
+}
+
+int main(void)
+{
+#define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        WITH_SERVER(what_changed_since_the_open_is_told),
+        WITH_SERVER(two_who_wait_are_told_independently),
+        WITH_SERVER(who_waits_in_vain_is_told_how_far_it_is),
+        WITH_SERVER(pages_are_read_while_a_tail_waits),
+        WITH_SERVER(what_is_forgotten_is_a_gap),
+        WITH_SERVER(questions_that_make_no_sense_are_refused),
+        WITH_SERVER(changes_come_as_events_and_go_on_where_they_ended),
+        WITH_SERVER(a_stream_that_cannot_begin_is_refused),
+        WITH_SERVER(a_stopping_server_answers_who_waits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

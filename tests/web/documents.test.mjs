@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The JavaScript client on documents that people write: seed 004's chat.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { applyChange, infiniteOptions } from '../../clients/js/tanstack.js';
+import { connect } from '../../clients/js/tidemark.js';
+import { MESSAGES, ROOM, newestFirst, startChat } from './chat.mjs';
+
+const room = { filter: { roomId: ROOM, status: 'sent' } };
+
+function idsOf(rows) {
+  return rows.map((row) => row.id);
+}
+
+async function collect(handle) {
+  const rows = [];
+  for await (const row of handle) rows.push(row);
+  return rows;
+}
+
+describe('documents', () => {
+  let daemon;
+  let db;
+
+  before(async () => {
+    daemon = await startChat();
+  });
+  beforeEach(() => {
+    daemon.proxy.calm();
+    daemon.proxy.struck = 0;
+    db = connect(daemon.url, { attempts: 6 });
+  });
+  after(() => daemon.remove());
+
+  // R004-10 R004-45
+  test('the room of 392 messages comes as its collection says', async () => {
+    const handle = await db.open('chat_messages', room);
+    assert.deepEqual([handle.totalCount, handle.totalCountKind, handle.pageSize],
+      [MESSAGES, 'exact', 100]);
+    assert.deepEqual(idsOf(await collect(handle)), newestFirst);
+  });
+
+  test('a write whose reply is lost is done once', async () => {
+    let lost = 0;
+    daemon.proxy.strike((path) => (path.endsWith('/create') && lost++ === 0 ? 'reply' : undefined));
+    const { items } = await db.create('users', { name: 'zoe', shoe: 39 });
+    assert.equal(daemon.proxy.struck, 1);
+    const found = await collect(await db.open('users', { filter: { name: 'zoe' } }));
+    assert.deepEqual(idsOf(found), idsOf(items));
+    assert.equal(found[0].shoe, 39);
+    const { item } = await db.update('users', items[0].id, { status: 'away' });
+    assert.deepEqual(await db.read('users', items[0].id), item);
+    await db.delete('users', items[0].id);
+    await assert.rejects(db.read('users', items[0].id), { code: 'NOT_FOUND' });
+  });
+
+  test('a row that moved is no place to go on from', async () => {
+    const rooms = Array.from({ length: 60 }, (_, i) => ({
+      id: `r${i}`, name: `room ${i}`, lastActivityAt: new Date(1e12 - i * 1000).toISOString(),
+    }));
+    await db.create('rooms', rooms);
+    const handle = await db.open('rooms', { pageSize: 10 });
+    const rows = [];
+    for (let page = 0; page < 3; page++) rows.push(...(await handle.next()).items);
+    // The last two rows of the page become the liveliest rooms, and the handle expires.
+    for (const id of ['r29', 'r28'])
+      await db.update('rooms', id, { lastActivityAt: new Date(1e12 + 5000).toISOString() });
+    await handle.release();
+    rows.push(...(await collect(handle)));
+    assert.deepEqual(idsOf(rows), idsOf(rooms));
+  });
+
+  /** What useInfiniteQuery does with its options. */
+  class Infinite {
+    pages = [];
+    params = [];
+
+    constructor(options, maxPages = Infinity) {
+      Object.assign(this, { options, maxPages });
+    }
+
+    read(pageParam) {
+      return this.options.queryFn({ pageParam });
+    }
+
+    async next() {
+      const last = this.pages.at(-1);
+      const param = last ? this.options.getNextPageParam(last) : this.options.initialPageParam;
+      if (param === undefined) return false;
+      this.pages.push(await this.read(param));
+      this.params.push(param);
+      if (this.pages.length > this.maxPages) this.drop('shift');
+      return true;
+    }
+
+    async previous() {
+      const param = this.options.getPreviousPageParam(this.pages[0]);
+      if (param === undefined) return false;
+      this.pages.unshift(await this.read(param));
+      this.params.unshift(param);
+      if (this.pages.length > this.maxPages) this.drop('pop');
+      return true;
+    }
+
+    drop(way) {
+      this.pages[way]();
+      this.params[way]();
+    }
+
+    async refetch() {
+      const count = this.pages.length;
+      let param = this.params[0];
+      this.pages = [];
+      this.params = [];
+      while (this.pages.length < count && param !== undefined) {
+        this.pages.push(await this.read(param));
+        this.params.push(param);
+        param = this.options.getNextPageParam(this.pages.at(-1));
+      }
+    }
+
+    get ids() {
+      return idsOf(this.pages.flatMap((page) => page.items));
+    }
+  }
+
+  test('TanStack Query reads, refetches and asks twice without a row too few or many', async () => {
+    const query = new Infinite(infiniteOptions(db, 'chat_messages', room));
+    while (await query.next());
+    assert.deepEqual(query.ids, newestFirst);
+    await query.refetch();
+    assert.deepEqual(query.ids, newestFirst);
+    const again = await query.read(query.params.at(-1));
+    assert.deepEqual(idsOf(again.items), idsOf(query.pages.at(-1).items));
+    await query.options.close();
+    await query.refetch();
+    assert.deepEqual(query.ids, newestFirst);
+  });
+
+  for (const window of [1, 3]) {
+    test(`a window of ${window} pages of TanStack Query goes down and up again`, async () => {
+      const options = infiniteOptions(db, 'chat_messages', { ...room, pageSize: 40 });
+      const query = new Infinite(options, window);
+      const seen = new Set();
+      const look = () => {
+        const at = query.ids.map((id) => newestFirst.indexOf(id));
+        assert.deepEqual(at, Array.from(at, (_, i) => at[0] + i), 'no hole, no row twice');
+        at.forEach((place) => seen.add(place));
+      };
+      while (await query.next()) look();
+      assert.equal(seen.size, MESSAGES);
+      seen.clear();
+      await options.close();
+      await query.refetch();
+      look();
+      const end = Math.max(...seen);
+      while (await query.previous()) look();
+      assert.equal(seen.size, end + 1);
+    });
+  }
+
+  test('changes are put where a reader has the row', () => {
+    const data = { pages: [{ items: [{ id: '1', n: 1 }] }, { items: [{ id: '2', n: 1 }] }] };
+    const items = (changed) => changed.pages.map((page) => page.items);
+    assert.deepEqual(items(applyChange(data, { op: 'enter', item: { id: '3' } })),
+      [[{ id: '3' }, { id: '1', n: 1 }], [{ id: '2', n: 1 }]]);
+    assert.deepEqual(items(applyChange(data, { op: 'update', item: { id: '2', n: 2 } })),
+      [[{ id: '1', n: 1 }], [{ id: '2', n: 2 }]]);
+    assert.deepEqual(items(applyChange(data, { op: 'leave', item: { id: '1' } })),
+      [[], [{ id: '2', n: 1 }]]);
+  });
+});
