@@ -45,6 +45,7 @@ struct tail_hub {
     struct timer retry;
     uint64_t commits;
     bool stopped;
+    const struct follower *telling; /* NULL: the one being told has left, and may be freed */
     struct tail_marks marks;
 };
 
@@ -141,6 +142,8 @@ void tail_hub_leave(struct tail_hub *hub, struct follower *follower)
     struct tail_group *group = follower->group;
     if (follower->state == FOLLOWER_AWAY)
         return;
+    if (hub->telling == follower)
+        hub->telling = NULL;
     if (follower->state == FOLLOWER_READING)
         forget_reading(hub, follower);
     else
@@ -248,6 +251,18 @@ void tail_hub_note_commit(struct tail_hub *hub)
 
 /* ---- what came of them ---- */
 
+/* Whether it still follows afterwards; it is moved then. */
+static bool tell(struct tail_hub *hub, struct follower *follower, const struct changes *changes)
+{
+    hub->telling = follower;
+    follower->ops->told(follower, changes);
+    if (hub->telling == NULL)
+        return false;
+    hub->telling = NULL;
+    tail_move(&follower->tail, changes);
+    return true;
+}
+
 /* A follower may leave, and others with it, while one is told: whoever is next then is asked of the
  * circle again, in which all that were told have been put last. */
 static void tell_group(struct tail_hub *hub, struct tail_group *group, struct reading *reading)
@@ -260,9 +275,7 @@ static void tell_group(struct tail_hub *hub, struct tail_group *group, struct re
             tail_hub_leave(hub, follower);
             follower->ops->refused(follower, &reading->refusal);
         } else if (reading->changes.seq > follower->tail.seq) {
-            follower->ops->told(follower, &reading->changes);
-            if (follower->state == FOLLOWER_LIVE)
-                tail_move(&follower->tail, &reading->changes);
+            (void)tell(hub, follower, &reading->changes);
         }
     }
 }
@@ -304,11 +317,8 @@ static void finish_for_follower(struct tail_hub *hub, struct reading *reading)
         return;
     assert(follower->state == FOLLOWER_READING);
     if (reading->job.rc == RC_OK) {
-        follower->ops->told(follower, &reading->changes);
-        if (follower->state != FOLLOWER_READING)
-            return;
-        tail_move(&follower->tail, &reading->changes);
-        settle_follower(hub, follower, reading);
+        if (tell(hub, follower, &reading->changes))
+            settle_follower(hub, follower, reading);
     } else if (reading->job.rc == RC_REJECT) {
         tail_hub_leave(hub, follower);
         follower->ops->refused(follower, &reading->refusal);

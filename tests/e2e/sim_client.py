@@ -90,13 +90,15 @@ class Closed(Exception):
 
 
 class Websocket:
-    def __init__(self, simulator, path, headers=()):
+    def __init__(self, simulator, path, headers=(), host="sim"):
+        """To anything with a `port`."""
         self.socket = socket.create_connection(("127.0.0.1", simulator.port), timeout=WAIT_S)
         self.buffer = b""
         self.pings = 0
         key = base64.b64encode(os.urandom(16)).decode()
-        head = [f"GET {path} HTTP/1.1", "Host: sim", "Upgrade: websocket", "Connection: Upgrade",
-                f"Sec-WebSocket-Key: {key}", "Sec-WebSocket-Version: 13", *headers, "", ""]
+        head = [f"GET {path} HTTP/1.1", f"Host: {host}", "Upgrade: websocket",
+                "Connection: Upgrade", f"Sec-WebSocket-Key: {key}", "Sec-WebSocket-Version: 13",
+                *headers, "", ""]
         self.socket.sendall("\r\n".join(head).encode())
         try:
             while b"\r\n\r\n" not in self.buffer:

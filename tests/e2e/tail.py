@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Following a result: by asking, by websocket and by events, while others write, through broken
+connections and kills, on both stores. What a client has in the end must be what is there.
+
+  tail.py TIDEMARK TIDEMARK_SIM"""
+
+import http.client
+import json
+import os
+import random
+import re
+import sys
+import threading
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path += [os.path.join(HERE, "..", "support"), HERE]
+
+from daemon_client import Daemon, Home, WAIT_S, wait_until  # noqa: E402
+from sim_client import Closed, Websocket  # noqa: E402
+
+CHAT = os.path.join(HERE, "..", "..", "examples", "chat", "collections.yaml")
+NOWHERE = ("jetstream.endpoint=ws://127.0.0.1:9", "jetstream.fallback_endpoint=")
+MESSAGES = "chat_messages"
+LAST = "the last one"
+EXECUTED = {"sqlite": 0, "postgres": 0}
+
+
+class Chat(Daemon):
+    def __init__(self, home):
+        super().__init__(PROGRAM, home, NOWHERE, config=CHAT)
+        self.wait_for(lambda health: True, "the daemon to answer")
+        starts = home.starts = getattr(home, "starts", 0) + 1
+        ports = wait_until(lambda: re.findall(r" port=(\d+)", self.words())[starts - 1:],
+                           "the port to be told")
+        self.port = int(ports[0])
+
+    def data(self, command, **params):
+        status, answer = self.ask("POST", "/api/data/" + command, params)
+        assert status == 200, f"{command} {str(params)[:200]}: {status} {str(answer)[:300]}"
+        return answer
+
+    def memory(self):
+        with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as status:
+            return int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1)) << 10
+
+
+def message(key, chance, **more):
+    return dict({"id": key, "roomId": chance.choice("ab"), "status": chance.choice("xyz"),
+                 "timestamp": f"2026-01-01T00:00:{chance.randrange(60):02}Z",
+                 "text": str(chance.random())}, **more)
+
+
+def write(daemon, number, turns):
+    """One of several who create, change and delete at the same time, each its own documents."""
+    chance, there = random.Random(number), set()
+    for _ in range(turns):
+        key = f"w{number}-{chance.randrange(turns // 3)}"
+        if key not in there:
+            daemon.data("create", collection=MESSAGES, data=message(key, chance))
+            there.add(key)
+        elif chance.random() < 0.4:
+            daemon.data("delete", collection=MESSAGES, id=key)
+            there.remove(key)
+        else:
+            change = message(key, chance)
+            del change["id"]
+            daemon.data("update", collection=MESSAGES, id=key, data=change)
+
+
+class Client(threading.Thread):
+    """Reads all pages of a query and follows it; a change that was told beats what a page shows."""
+
+    def __init__(self, daemon, follow, **query):
+        super().__init__()
+        self.daemon_process, self.follow, self.query = daemon, follow, query
+        self.told, self.shown, self.seq = {}, {}, None
+        self.failure = None
+        self.opened = daemon.data("query-open", collection=MESSAGES, pageSize=7, **query)
+        self.handle = self.opened["queryHandle"]
+        self.seq = self.opened["seq"]
+        self.breaks, self.walked = 0, False
+
+    def run(self):
+        try:
+            pages = threading.Thread(target=self.read_pages)
+            pages.start()
+            self.follow(self)
+            pages.join()
+            assert self.walked
+        except Exception as failure:  # told by the main thread
+            self.failure = failure
+
+    def read_pages(self):
+        page = 0
+        while not self.walked:
+            answer = self.daemon_process.data("query-next", queryHandle=self.handle, page=page)
+            for item in answer["items"]:
+                self.shown[item["id"]] = item
+            page, self.walked = page + 1, not answer["hasMore"]
+
+    def hear(self, answer):
+        """Whether the last one came."""
+        for change in answer["changes"]:
+            item = change["item"]
+            assert change["seq"] <= answer["seq"]
+            self.told[item["id"]] = None if change["op"] == "leave" else item
+        assert answer["seq"] >= self.seq
+        self.seq = answer["seq"]
+        return any(change["item"]["id"] == LAST for change in answer["changes"])
+
+    def result(self):
+        both = dict(self.shown, **self.told)
+        return {key: item for key, item in both.items() if item is not None}
+
+
+def by_asking(client):
+    while not client.hear(client.daemon_process.data(
+            "query-tail", queryHandle=client.handle, since=client.seq, wait=30000)):
+        pass
+
+
+def open_socket(client):
+    websocket = Websocket(client.daemon_process, "/api/ws", host="localhost")
+    ask = {"id": 1, "command": "query-tail",
+           "params": {"queryHandle": client.handle, "since": client.seq, "push": True}}
+    websocket.send(1, json.dumps(ask).encode())
+    answer = json.loads(websocket.texts(1)[0])
+    assert answer == {"id": 1, "result": {"success": True, "seq": client.seq}}, answer
+    return websocket
+
+
+def by_websocket(client, messages=17):
+    """Breaks the connection after so many messages, again and again."""
+    while True:
+        with open_socket(client) as websocket:
+            for _ in range(messages):
+                push = json.loads(websocket.texts(1)[0])
+                assert push["push"] == "tail" and push["queryHandle"] == client.handle, push
+                if client.hear(push):
+                    return
+        client.breaks += 1
+
+
+def by_events(client, events=13):
+    while True:
+        connection = http.client.HTTPConnection("127.0.0.1", client.daemon_process.port,
+                                                timeout=WAIT_S)
+        connection.request("GET", f"/api/events?queryHandle={client.handle}",
+                           headers={"Last-Event-ID": str(client.seq)})
+        answer = connection.getresponse()
+        assert answer.status == 200, answer.read()
+        for _ in range(events):
+            event = {}
+            while (line := answer.readline().decode().rstrip("\n")) or not event:
+                if not line.startswith((":", "retry")) and line:
+                    name, _, value = line.partition(": ")
+                    event[name] = value
+            if client.hear(json.loads(event["data"])):
+                assert int(event["id"]) == client.seq
+                connection.close()
+                return
+        client.breaks += 1
+        connection.close()
+
+
+class Tail(unittest.TestCase):
+    maxDiff = None
+
+    def both_stores(self, run):
+        for kind in ("sqlite", "postgres"):
+            with self.subTest(store=kind), Home(kind) as home:
+                run(home)
+                EXECUTED[kind] += 1
+
+    def present(self, daemon, **query):
+        return {item["id"]: item for item in daemon.walk(MESSAGES, **query)}
+
+    def check(self, daemon, clients):
+        daemon.data("create", collection=MESSAGES,
+                    data=message(LAST, random.Random(0), roomId="a", status="x"))
+        for client in clients:
+            client.join(WAIT_S)
+            self.assertFalse(client.is_alive(), "the last change never came")
+            if client.failure is not None:
+                raise client.failure
+            self.assertEqual(client.result(), self.present(daemon, **client.query))
+
+    def test_history_and_tail_are_the_present(self):
+        def run(home):
+            ascending = [{"field": "timestamp", "direction": "asc"}]
+            room = {"filter": {"roomId": "a"}}
+            with Chat(home) as daemon:
+                write(daemon, 0, 60)
+                clients = [Client(daemon, by_asking), Client(daemon, by_asking, **room),
+                           Client(daemon, by_websocket), Client(daemon, by_events),
+                           Client(daemon, by_websocket, orderBy=ascending),
+                           Client(daemon, by_websocket, filter={"status": {"$ne": "y"}}),
+                           Client(daemon, by_events, **room)]
+                writers = [threading.Thread(target=write, args=(daemon, number, 90))
+                           for number in range(1, 5)]
+                for thread in clients + writers:
+                    thread.start()
+                for writer in writers:
+                    writer.join()
+                self.check(daemon, clients)
+                self.assertTrue(all(client.breaks > 0 for client in clients[2:5]))
+                daemon.stop()
+        self.both_stores(run)
+
+    def test_a_tail_goes_on_after_a_kill(self):
+        def run(home):
+            with Chat(home) as daemon:
+                write(daemon, 0, 30)
+                client = Client(daemon, None)
+                client.read_pages()
+                websocket = open_socket(client)
+                write(daemon, 1, 20)
+                self.assertFalse(client.hear(json.loads(websocket.texts(1)[0])))
+                daemon.kill()
+                with self.assertRaises(Closed):
+                    while True:
+                        client.hear(json.loads(websocket.texts(1)[0]))
+                websocket.close()
+            with Chat(home) as daemon:
+                write(daemon, 2, 20)
+                client.daemon_process = daemon
+                client.follow = by_websocket
+                client.start()
+                self.check(daemon, [client])
+                daemon.stop()
+        self.both_stores(run)
+
+    def test_who_does_not_listen_costs_little_and_misses_nothing(self):
+        def run(home):
+            keys = [f"m{number}" for number in range(1000)]
+            chance = random.Random(7)
+
+            def rewrite(daemon, letter):
+                for at in range(0, len(keys), 50):
+                    daemon.data("create", collection=MESSAGES,
+                                data=[message(key + letter, chance, text=letter * 10000)
+                                      for key in keys[at:at + 50]])
+
+            with Chat(home) as daemon:
+                listener = Client(daemon, by_websocket)
+                listener.follow = lambda client: by_websocket(client, 10 ** 9)
+                listener.start()
+                rewrite(daemon, "p")  # it has met all it may meet
+                before = daemon.memory()
+                slow = [Client(daemon, None) for _ in range(8)]
+                sockets = [open_socket(client) for client in slow]
+                rewrite(daemon, "q")
+                wait_until(lambda: len([key for key in listener.told if key.endswith("q")]) == 1000,
+                           "what was written")
+                grown = daemon.memory() - before
+                print(f"store={home.kind} unread=80MB grown={grown >> 20}MiB")
+                self.assertLess(grown, 40 << 20, "80 MB were not read by anybody")
+                for client, websocket in zip(slow, sockets):
+                    while len(client.told) < 1000:
+                        client.hear(json.loads(websocket.texts(1)[0]))
+                    websocket.close()
+                    client.follow = by_websocket
+                    client.start()
+                self.check(daemon, [listener, *slow])
+                daemon.stop()
+        self.both_stores(run)
+
+
+if __name__ == "__main__":
+    PROGRAM = os.path.abspath(sys.argv[1])
+    result = unittest.main(argv=sys.argv[:1] + sys.argv[3:], exit=False, verbosity=2).result
+    for name, count in EXECUTED.items():
+        print(f"store={name} tests={count}")
+    sys.exit(0 if result.wasSuccessful() and min(EXECUTED.values()) > 0 else 1)
