@@ -28,11 +28,12 @@ groups_fuzz  := check
 # ---- suites: one line each --------------------------------------------------------------------
 # A suite is either a Meson suite of that name or a program tests/NAME/run. A name that has neither
 # fails and says so. What a line says here is what `make help` prints.
-PROOFS := sim crash fault e2e model mutants soak
+PROOFS := sim crash fault e2e web model mutants soak
 about_sim     := the real code on a simulated clock, network and store, from seeds
 about_crash   := the real program, killed at named points and under every fault; KILLS, SECONDS
 about_fault   := every store call, socket call and allocation fails once in turn
 about_e2e     := the public surface only
+about_web     := the page and the JavaScript client, in a real browser and in Node
 about_model   := the Spin model of watermark, commit, crash and fencing
 about_mutants := planted bugs; every one must be caught
 about_soak    := a long run with drops, restarts and retention

@@ -162,13 +162,19 @@ enum rc tokens_read(const char *path, struct tokens **tokens, struct err *err)
     return rc;
 }
 
-const struct token *tokens_find(const struct tokens *tokens, struct bytes presented)
+const struct token *tokens_find_digest(const struct tokens *tokens,
+                                       const uint8_t digest[DIGEST_SIZE])
 {
     const struct token *found = NULL;
-    uint8_t digest[DIGEST_SIZE];
-    digest_sha256(presented, digest);
     for (size_t i = 0; i < tokens->count; i++)
         if (digest_equal(tokens->items[i].digest, digest))
             found = &tokens->items[i];
     return found;
+}
+
+const struct token *tokens_find(const struct tokens *tokens, struct bytes presented)
+{
+    uint8_t digest[DIGEST_SIZE];
+    digest_sha256(presented, digest);
+    return tokens_find_digest(tokens, digest);
 }

@@ -46,6 +46,9 @@ must_check enum rc tokens_parse(const char *path, struct bytes content, struct t
                                 struct err *err);
 /* The line of what was presented, or NULL. */
 const struct token *tokens_find(const struct tokens *tokens, struct bytes presented);
+/* The line of a token that was found before, by its hash. */
+const struct token *tokens_find_digest(const struct tokens *tokens,
+                                       const uint8_t digest[DIGEST_SIZE]);
 
 bool token_name_valid(struct bytes name);
 /* "read,write" as bits; false when a word is no scope, or stands twice. */

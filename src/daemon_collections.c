@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define RETRY_US INT64_C(1000000)
 
@@ -20,17 +21,19 @@ struct collections_part {
     struct collections_draft *draft; /* what the store is being grown to */
     struct collections_draft *next;  /* what was declared meanwhile */
     struct text ready;
-    struct row_index index; /* being built, or built last */
+    struct row_index index; /* being built */
+    char last[ROW_TABLE_NAME_MAX];
     unsigned changes;
     bool beside;  /* indexes are built beside the writer */
     bool busy;    /* with the writer or a worker */
     bool growing; /* and it is the draft that is to be done; else the index */
+    bool unsure;  /* an index has ended, and what is next could not be read */
     bool stopping;
     struct timer again;
     struct worker_pool *worker;
     struct worker_job job;
-    enum rc built;
-    struct err err;
+    enum rc built;       /* of the last one, and ... */
+    struct err err;      /* ... why not */
     struct latest *stop; /* bool: the worker is to give up */
 };
 
@@ -81,6 +84,14 @@ static enum rc grow(void *arg, struct store *store, struct err *err)
     return rc;
 }
 
+static enum rc look_again(void *arg, struct store *store, struct err *err)
+{
+    struct collections_part *self = arg;
+    enum rc rc = look_around(self, store, err);
+    self->unsure = rc == RC_RETRY;
+    return rc;
+}
+
 static enum rc end_index(void *arg, struct store *store, struct err *err)
 {
     struct collections_part *self = arg;
@@ -91,11 +102,10 @@ static enum rc end_index(void *arg, struct store *store, struct err *err)
         *err = self->err;
     if (rc == RC_RETRY || rc == RC_AGAIN)
         return RC_RETRY;
-    if (rc != RC_OK)
-        say(LOG_ERROR, "index_not_built", self->index.name, err->text);
-    else
-        say(LOG_INFO, "index_built", self->index.name, "it can be used now");
-    return look_around(self, store, err);
+    self->built = rc;
+    self->err = *err;
+    memcpy(self->last, self->index.name, sizeof self->last);
+    return look_again(self, store, err);
 }
 
 static void install(struct collections_part *self)
@@ -108,6 +118,15 @@ static void install(struct collections_part *self)
 }
 
 /* ---- on the loop ---- */
+
+static void show_index(struct collections_part *self)
+{
+    collections_set_ready(self->env->collections, text_bytes(&self->ready));
+    if (self->built == RC_OK)
+        say(LOG_INFO, "index_built", self->last, "it can be used now");
+    else
+        say(LOG_ERROR, "index_not_built", self->last, self->err.text);
+}
 
 static void on_answer(void *owner, struct batch *batch, enum rc rc)
 {
@@ -127,7 +146,7 @@ static void on_answer(void *owner, struct batch *batch, enum rc rc)
         collections_draft_free(self->draft);
         self->draft = NULL;
     } else if (rc == RC_OK) {
-        collections_set_ready(self->env->collections, text_bytes(&self->ready));
+        show_index(self);
     } else {
         say(LOG_ERROR, "indexes_not_built", self->index.name, err.text);
         row_index_free(&self->index);
@@ -200,6 +219,8 @@ static void take_step(struct collections_part *self)
     self->growing = self->draft != NULL;
     if (self->growing) {
         run_errand(self, grow);
+    } else if (self->unsure) {
+        run_errand(self, look_again);
     } else if (self->index.name[0] != '\0' && self->beside) {
         self->job = (struct worker_job){.run = build_beside, .done = on_built};
         self->busy = worker_submit(self->worker, &self->job) == RC_OK;

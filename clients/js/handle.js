@@ -135,6 +135,22 @@ export class Handle {
     }
   }
 
+  /** Goes on after the last of these rows, which were delivered: for a reader who let go of what came
+   *  after them. */
+  goOnAfter(rows) {
+    return this.#inTurn(undefined, async () => {
+      await this.#drop();
+      this.#recent = [rows];
+      this.#current = rows;
+      this.#beyond = 0;
+      this.#left = [];
+      this.#skip.clear();
+      this.#seen.clear();
+      this.#forgot = true;
+      if (this.#last) this.#last = { ...this.#last, hasMore: true };
+    });
+  }
+
   /** The ids of the rows beside a row of the result as it is now, null where there is none; undefined
    *  when the row is not in it. */
   async neighbours(id, { signal } = {}) {

@@ -22,14 +22,16 @@ function addressOf(base) {
 
 /** What the daemon sends to one tail, in the order it came. */
 class Inbox {
-  batches = [];
+  #batches = [];
   #unread = 0;
   #wake = () => {};
   #error;
 
   put(message) {
+    if (this.#error) return;
     this.#unread += message.changes?.length ?? 0;
-    this.batches.push(message);
+    this.#batches.push(message);
+    if (this.#unread > UNREAD_MAX) this.end(lost('changes came faster than they were read'));
     this.#wake();
   }
 
@@ -38,18 +40,14 @@ class Inbox {
     this.#wake();
   }
 
-  get full() {
-    return this.#unread > UNREAD_MAX;
-  }
-
   async take() {
-    while (this.batches.length === 0) {
+    while (this.#batches.length === 0) {
       if (this.#error) throw this.#error;
       await new Promise((resolve) => {
         this.#wake = resolve;
       });
     }
-    const message = this.batches.shift();
+    const message = this.#batches.shift();
     this.#unread -= message.changes?.length ?? 0;
     return message;
   }
@@ -145,11 +143,6 @@ export class Push {
       else question.reject(new TidemarkError(result.code, result.error));
       return;
     }
-    const inbox = this.#inboxes.get(message.queryHandle);
-    inbox?.put(message);
-    if (inbox?.full) {
-      this.#inboxes.delete(message.queryHandle);
-      inbox.end(lost('changes came faster than they were read'));
-    }
+    this.#inboxes.get(message.queryHandle)?.put(message);
   }
 }

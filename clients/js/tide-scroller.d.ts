@@ -13,7 +13,8 @@ export interface ScrollerSource {
   open(options?: Cancellable): Promise<ScrollerQuery> | ScrollerQuery;
 }
 
-/** Attributes: collection, filter (JSON), order ("f:desc,g"), page-size, live, flow ("up"), src.
+/** Attributes: collection, filter (JSON), order ("f:desc,g"), page-size, live ("", "sorted"), max-rows,
+ *  flow ("up"), src.
  *  Parts for styles: viewport, sentinel, new, trouble, trouble-text, again, empty, status. */
 export class TideScroller extends HTMLElement {
   db: Database;

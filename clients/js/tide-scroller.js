@@ -17,34 +17,13 @@
 
 import { connect } from './tidemark.js';
 import { fillRow, newRow } from './row-template.js';
+import { make, sheet } from './scroller-frame.js';
 
 const EDGE_PX = 32; // nearer than this is at the edge
 const FLUSH_MS = 16;
 const UNPLACED_MAX = 100;
-
-const sheet = new CSSStyleSheet();
-sheet.replaceSync(`
-  :host { display: block; position: relative; min-height: 4rem; }
-  [part=viewport] { height: 100%; max-height: inherit; overflow-y: auto; overflow-anchor: none;
-    overscroll-behavior: contain; }
-  [part=sentinel] { min-height: 1px; text-align: center; }
-  [part=new] { position: absolute; left: 50%; transform: translateX(-50%); z-index: 1;
-    padding: .3em .9em; border: 0; border-radius: 1em; font: inherit; cursor: pointer;
-    background: CanvasText; color: Canvas; box-shadow: 0 1px 4px rgb(0 0 0 / .4); }
-  :host(:not([flow=up])) [part=new] { top: .5rem; }
-  :host([flow=up]) [part=new] { bottom: .5rem; }
-  [part=trouble] { padding: .5rem; }
-  [part=status] { position: absolute; width: 1px; height: 1px; overflow: hidden;
-    clip-path: inset(50%); white-space: nowrap; }
-  [hidden] { display: none; }
-`);
-
-function make(name, part, attributes = {}) {
-  const element = document.createElement(name);
-  element.setAttribute('part', part);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  return element;
-}
+const ROWS_MAX = 2000;
+const ROWS_KNOWN = 20; // that the query can go on from
 
 export class TideScroller extends HTMLElement {
   static observedAttributes = ['collection', 'filter', 'order', 'page-size', 'live', 'src'];
@@ -54,6 +33,7 @@ export class TideScroller extends HTMLElement {
   #handle;
   #life; // of the query that is open
   #rows = new Map(); // id → element
+  #values = new Map(); // id → row
   #pending = []; // changes that are not shown yet
   #unplaced = new Map(); // rows whose place is being asked for
   #placing = false;
@@ -196,6 +176,7 @@ export class TideScroller extends HTMLElement {
     this.#unplaced.clear();
     for (const element of this.#rows.values()) element.remove();
     this.#rows.clear();
+    this.#values.clear();
   }
 
   #openQuery(signal) {
@@ -299,6 +280,7 @@ export class TideScroller extends HTMLElement {
 
   #fill(row) {
     const element = this.#rows.get(row.id);
+    this.#values.set(row.id, row);
     fillRow(element, row);
     this.renderRow?.(element, row);
   }
@@ -405,11 +387,23 @@ export class TideScroller extends HTMLElement {
       for (const change of changes) this.#apply(change, entered);
       this.#insert(this.#upwards ? entered : entered.reverse(), this.#upwards);
     });
+    if (following) this.#trim();
     if (following) this.#scrollToEdge();
     else if (entered.length > 0) this.#countNew(this.#newCount + entered.length);
     if (entered.length > 0) this.#status.textContent = `${entered.length} new`;
     this.#number();
     this.#tell('tide-change', { changes });
+  }
+
+  /** Lets go of rows far from a reader at the edge; they come again when they are wanted. */
+  #trim() {
+    const rows = this.#upwards ? this.rows.reverse() : this.rows;
+    const most = Number(this.getAttribute('max-rows')) || ROWS_MAX;
+    if (rows.length <= most || this.#loading || !this.#handle.goOnAfter) return;
+    for (const row of rows.splice(most)) this.#remove(row.dataset.id, row, []);
+    const last = rows.slice(-ROWS_KNOWN).map((row) => this.#values.get(row.dataset.id));
+    this.#handle.goOnAfter(last);
+    this.#hasMore = true;
   }
 
   #apply({ op, item }, entered) {
@@ -437,6 +431,7 @@ export class TideScroller extends HTMLElement {
   }
 
   async #placeAll(signal) {
+    let waiting = 0; // rows in turn that can only be placed after others
     this.#placing = true;
     try {
       for (const [id, item] of this.#unplaced) {
@@ -444,7 +439,13 @@ export class TideScroller extends HTMLElement {
         if (signal.aborted) return;
         if (this.#unplaced.get(id) !== item) continue; // it changed again
         this.#unplaced.delete(id);
-        this.#keepPlace(() => this.#place(item, place));
+        let placed = false;
+        this.#keepPlace(() => {
+          placed = this.#place(item, place);
+        });
+        waiting = placed ? 0 : waiting + 1;
+        const later = this.#unplaced.has(place?.before) || this.#unplaced.has(place?.after);
+        if (!placed && later && waiting <= this.#unplaced.size) this.#unplaced.set(id, item);
       }
       this.#number();
     } catch (error) {
@@ -454,25 +455,29 @@ export class TideScroller extends HTMLElement {
     }
   }
 
+  /** False: it left meanwhile, or stands where nothing is loaded. */
   #place(item, place) {
     const before = this.#rows.get(place?.before);
     const after = this.#rows.get(place?.after);
     const [above, below] = this.#upwards ? [after, before] : [before, after];
     const known = this.#rows.get(item.id);
-    if (place === undefined || (!above && !below && place.before !== null)) {
-      // It left meanwhile, or stands where nothing is loaded yet.
+    const atEdge = place?.before === null;
+    const atEnd = place?.after === null && !this.#hasMore;
+    if (!above && !below && !atEdge && !atEnd) {
       if (known) this.#remove(item.id, known, []);
-      return;
+      return false;
     }
     const element = known ?? this.#newElement(item);
     if (above) above.after(element);
     else if (below) below.before(element);
-    else this.#insert([element], this.#upwards);
+    else this.#insert([element], this.#upwards === atEdge);
+    return true;
   }
 
   #remove(id, element, entered) {
     if (!element) return;
     this.#rows.delete(id);
+    this.#values.delete(id);
     if (entered.includes(element)) entered.splice(entered.indexOf(element), 1);
     if (element.contains(document.activeElement))
       (element.nextElementSibling ?? element.previousElementSibling)?.focus();

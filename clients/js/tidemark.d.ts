@@ -89,6 +89,7 @@ export class Handle<R = Row> implements AsyncIterable<R> {
   rows(options?: Cancellable): AsyncGenerator<R, void, void>;
   [Symbol.asyncIterator](): AsyncGenerator<R, void, void>;
   tail(options?: TailOptions): AsyncGenerator<Change<R>, void, void>;
+  goOnAfter(rows: R[]): Promise<void>;
   neighbours(
     id: string,
     options?: Cancellable,
@@ -154,7 +155,8 @@ export class Database {
     data: Partial<R>,
     options?: Cancellable,
   ): Promise<{ item: R; seq: number }>;
-  delete(collection: string, id: string, options?: Cancellable): Promise<{ seq: number }>;
+  /** Without `seq` when the reply was lost and the document is gone. */
+  delete(collection: string, id: string, options?: Cancellable): Promise<{ seq?: number }>;
   list<R = Row>(
     collection: string,
     options?: ListOptions<R>,

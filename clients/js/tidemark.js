@@ -14,8 +14,11 @@ export { Handle, TidemarkError };
 
 const SESSION_BYTES = 16;
 
+// Node 18 has it, but not there.
+const { crypto = (await import('node:crypto')).webcrypto } = globalThis;
+
 function newSession() {
-  const bytes = globalThis.crypto.getRandomValues(new Uint8Array(SESSION_BYTES));
+  const bytes = crypto.getRandomValues(new Uint8Array(SESSION_BYTES));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
@@ -63,7 +66,8 @@ export class Database {
   }
 
   delete(collection, id, { signal, ...rest } = {}) {
-    return this.#wire.ask('delete', { collection, id, ...rest }, { signal });
+    const options = { signal, doneIf: 'NOT_FOUND' };
+    return this.#wire.ask('delete', { collection, id, ...rest }, options);
   }
 
   list(collection, { orderBy, signal, ...rest } = {}) {

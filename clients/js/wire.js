@@ -101,9 +101,11 @@ export class Wire {
     });
   }
 
-  /** Asks until there is an answer; what the daemon refuses is thrown at once. */
+  /** Asks until there is an answer; what the daemon refuses is thrown at once. `doneIf` is the code
+   *  that the second try gets when the first one was done, and only its reply was lost. */
   ask(command, params, options = {}) {
-    return this.#insist(() => this.once(command, params, options), options.signal);
+    const { signal, doneIf } = options;
+    return this.#insist(() => this.once(command, params, options), signal, doneIf);
   }
 
   /** The same for a page of the API that is only read. */
@@ -112,11 +114,12 @@ export class Wire {
     return this.#insist(() => this.#exchange(path, options, { headers }), options.signal);
   }
 
-  async #insist(tryOnce, signal) {
+  async #insist(tryOnce, signal, doneIf) {
     for (let attempt = 0; ; attempt++) {
       try {
         return await tryOnce();
       } catch (error) {
+        if (attempt > 0 && doneIf !== undefined && error.code === doneIf) return { success: true };
         // A try that was given up may still be at work there: the next one then finds the handle
         // busy.
         const again = error.retryable || (error.code === 'CONFLICT' && attempt > 0);

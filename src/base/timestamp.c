@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/timestamp.h"
 
-
 #define US_PER_SECOND   INT64_C(1000000)
 #define SECONDS_PER_DAY INT64_C(86400)
 /* Days from 0000-01-01 to 1970-01-01 and to 10000-01-01. */

@@ -138,16 +138,37 @@ static const struct sockaddr *address_of(const struct request *request)
     return info == NULL ? NULL : info->client_addr;
 }
 
-static void limit_address(struct gate *gate, struct request *request)
+static void note_address(struct gate *gate, struct request *request)
 {
     bool loopback;
     struct bytes client = client_of(address_of(request), &loopback);
-    if (loopback && !gate->options->limit_loopback)
+    struct visitor_id *visitor = &request->visitor;
+    if (client.len == 0 || (loopback && !gate->options->limit_loopback))
         return;
-    int64_t wait_us =
-        rate_limit_take(gate->addresses, client, gate->runtime->ops->mono_us(gate->runtime));
+    assert(client.len <= sizeof visitor->address);
+    memcpy(visitor->address, client.data, client.len);
+    visitor->address_len = client.len;
+}
+
+static void limit_address(struct gate *gate, struct request *request)
+{
+    const struct visitor_id *visitor = &request->visitor;
+    int64_t now_us = gate->runtime->ops->mono_us(gate->runtime);
+    if (visitor->address_len == 0)
+        return;
+    int64_t wait_us = rate_limit_take(gate->addresses,
+                                      bytes_make(visitor->address, visitor->address_len), now_us);
     if (wait_us > 0)
         refuse_for_now(request, wait_us, "this address");
+}
+
+static void limit_bearer(struct gate *gate, struct request *request)
+{
+    int64_t wait_us =
+        rate_limit_take(gate->bearers, bytes_make(request->visitor.token, DIGEST_SIZE),
+                        gate->runtime->ops->mono_us(gate->runtime));
+    if (wait_us > 0)
+        refuse_for_now(request, wait_us, "this token");
 }
 
 /* ---- whose token ---- */
@@ -197,13 +218,11 @@ static void take_token(struct gate *gate, struct request *request, const char *a
                                           : "this token is not known here");
         return;
     }
-    int64_t wait_us = rate_limit_take(gate->bearers, bytes_make(token->digest, DIGEST_SIZE),
-                                      gate->runtime->ops->mono_us(gate->runtime));
-    request->bearer = true;
+    request->visitor.bearer = true;
+    memcpy(request->visitor.token, token->digest, DIGEST_SIZE);
     request->scopes |= token->scopes;
     derive_session(request, token);
-    if (wait_us > 0)
-        refuse_for_now(request, wait_us, "this token");
+    limit_bearer(gate, request);
 }
 
 static unsigned scopes_without_token(const struct gate *gate, bool local)
@@ -216,6 +235,7 @@ static unsigned scopes_without_token(const struct gate *gate, bool local)
 static void identify(struct gate *gate, struct request *request, bool local)
 {
     const char *authorization = request_header(request, "Authorization");
+    note_address(gate, request);
     limit_address(gate, request);
     if (request->answered)
         return;
@@ -251,6 +271,25 @@ void gate_enter(struct gate *gate, struct request *request, const char *method, 
         read_session(request);
 }
 
+bool gate_knows(const struct gate *gate, const struct visitor_id *visitor)
+{
+    return !visitor->bearer || tokens_find_digest(gate->tokens, visitor->token) != NULL;
+}
+
+void gate_again(struct gate *gate, struct request *request)
+{
+    limit_address(gate, request);
+    if (request->answered || !request->visitor.bearer)
+        return;
+    const struct token *token = tokens_find_digest(gate->tokens, request->visitor.token);
+    if (token == NULL) {
+        request_refuse(request, REFUSAL_UNAUTHORIZED, "this token is no longer known here");
+        return;
+    }
+    request->scopes = SCOPE_ANYONE | token->scopes;
+    limit_bearer(gate, request);
+}
+
 /* ---- for what ---- */
 
 void gate_pass(struct request *request)
@@ -262,7 +301,7 @@ void gate_pass(struct request *request)
         return;
     scopes_print(wanted, words);
     scopes_print(request->scopes, has);
-    if (request->bearer) {
+    if (request->visitor.bearer) {
         request_refuse(request, REFUSAL_FORBIDDEN, "this needs the scope %s, and the token has %s",
                        words, has);
         return;

@@ -14,8 +14,8 @@
  *   loopback, without token   may read, unless reading needs a token too
  *   any other address         nothing without a token
  *
- * Always holds: a token that is not known is refused, never taken for none. The table of who asked
- * has a fixed size (I6).
+ * Always holds: where there are tokens, one that is not known is refused, never taken for none. The
+ * table of who asked has a fixed size (I6).
  *
  * Owner: the server.  Thread: the serving loop. */
 #ifndef SERVE_GATE_H
@@ -35,6 +35,12 @@ void gate_set_tokens(struct gate *gate, struct tokens *tokens);
 
 /* Sets the request's scopes and session, or answers. `local`: it came to a loopback address. */
 void gate_enter(struct gate *gate, struct request *request, const char *method, bool local);
+/* One who was let in asks again on a connection that is no longer HTTP: counts as any request does,
+ * and answers when the token is not known any more. The request has the scopes and the visitor of
+ * the first one; they may change. */
+void gate_again(struct gate *gate, struct request *request);
+/* Whether the token of a visitor who was let in still is one; true of who came without. */
+bool gate_knows(const struct gate *gate, const struct visitor_id *visitor);
 /* Answers unless the visitor has the scope that the request's route asks for. */
 void gate_pass(struct request *request);
 

@@ -170,6 +170,22 @@ static void finish_reading(struct listener *listener, struct request *request)
     }
 }
 
+/* A stream of events goes on for as long as it is wanted, and so does what is no longer HTTP. */
+static bool has_an_end(const struct request *request)
+{
+    return request->give == NULL && request->upgrade == NULL;
+}
+
+static enum MHD_Result send_in_time(struct listener *listener, struct request *request)
+{
+    int64_t bytes = (int64_t)request->reply.len;
+    if (has_an_end(request))
+        visit_allow(visit_of(request->connection),
+                    listener->limits.us_max[VISIT_BODY] +
+                        bytes * 1000000 / listener->options.send_bytes_s_min);
+    return answer_send(request);
+}
+
 static void send_packed(struct worker_job *job);
 
 static enum MHD_Result handle_request(void *arg, struct MHD_Connection *connection,
@@ -193,7 +209,7 @@ static enum MHD_Result handle_request(void *arg, struct MHD_Connection *connecti
         finish_reading(listener, request);
     }
     if (request->answered && !answer_pack(request, send_packed))
-        return answer_send(request);
+        return send_in_time(listener, request);
     request->waiting = true;
     MHD_suspend_connection(connection);
     return MHD_YES;
@@ -299,6 +315,7 @@ static struct visit_limits limits_of(const struct listener_options *options)
 {
     int64_t headers_us = (int64_t)options->request_s_max * 1000000;
     return (struct visit_limits){
+        .cuts = &options->service->cuts,
         .us_max = {
             [VISIT_HEADERS] = headers_us,
             [VISIT_BODY] = BODY_TIMES * headers_us,

@@ -32,6 +32,7 @@ struct listener_options {
     unsigned connections_max;
     unsigned address_connections_max; /* of one client's address; 0: no limit */
     unsigned idle_s_max, request_s_max;
+    unsigned send_bytes_s_min; /* a client that takes an answer more slowly is cut */
     /* The request is whole: answers it, or sees to it that listener_resume() is called later. */
     void (*dispatch)(void *arg, struct request *request);
     /* Its answer was sent, or its client is gone. The request is freed afterwards. */

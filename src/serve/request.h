@@ -47,6 +47,14 @@ struct route {
     size_t body_max;     /* bytes; 0: LISTENER_BODY_MAX */
 };
 
+/* Who asks, as far as the gate needs it when the same one asks again. */
+struct visitor_id {
+    bool bearer; /* of a token that is known */
+    uint8_t token[DIGEST_SIZE];
+    uint8_t address[8]; /* or the network it is of */
+    size_t address_len; /* 0: not counted */
+};
+
 struct request {
     struct reader_job job; /* first: its result is `job.rc`, `job.err` */
     struct service *service;
@@ -54,7 +62,7 @@ struct request {
     struct MHD_Connection *connection;
     enum listener_kind from;
     unsigned scopes; /* the visitor's */
-    bool bearer;     /* of a token that is known */
+    struct visitor_id visitor;
     const struct route *route;
     char path_part[64];                   /* what stood where the route has `{}` */
     uint8_t session[HANDLE_SESSION_SIZE]; /* the one named, else the token's, else zero */

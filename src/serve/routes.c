@@ -26,6 +26,11 @@ static void put_refusals(const struct service *service, struct text *out)
     for (size_t i = REFUSAL_NONE + 1; i < REFUSAL_COUNT; i++)
         text_appendf(out, "tidemark_refusals_total{code=\"%s\"} %" PRIu64 "\n",
                      refusal_name((enum refusal_code)i), service->refusals[i]);
+    text_appendf(out,
+                 "# HELP tidemark_connections_cut_total Connections that took too long.\n"
+                 "# TYPE tidemark_connections_cut_total counter\n"
+                 "tidemark_connections_cut_total %" PRIu64 "\n",
+                 service->cuts);
 }
 
 static void show_metrics(struct request *request)

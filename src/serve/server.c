@@ -16,18 +16,19 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define READERS_DEFAULT     2
-#define WAITING_DEFAULT     256
-#define CONNECTIONS_DEFAULT 1024
-#define ADDRESS_DEFAULT     64
-#define IDLE_S_DEFAULT      30
-#define REQUEST_S_DEFAULT   10
-#define DRAIN_US_DEFAULT    INT64_C(5000000)
-#define QUERY_US_DEFAULT    INT64_C(250000)
-#define PACKERS             1
-#define PACKING_MAX         64
-#define ROUTE_BODY_MAX      (16 << 20) /* what any route may allow itself */
-#define LAST_TURNS          16         /* what a stopping server may still send without waiting */
+#define READERS_DEFAULT      2
+#define WAITING_DEFAULT      256
+#define CONNECTIONS_DEFAULT  1024
+#define ADDRESS_DEFAULT      64
+#define IDLE_S_DEFAULT       30
+#define REQUEST_S_DEFAULT    10
+#define SEND_BYTES_S_DEFAULT 16384
+#define DRAIN_US_DEFAULT     INT64_C(5000000)
+#define QUERY_US_DEFAULT     INT64_C(250000)
+#define PACKERS              1
+#define PACKING_MAX          64
+#define ROUTE_BODY_MAX       (16 << 20) /* what any route may allow itself */
+#define LAST_TURNS           16         /* what a stopping server may still send without waiting */
 
 struct server {
     struct server_options options;
@@ -222,6 +223,7 @@ static enum rc add_listener(struct server *server, enum listener_kind kind, int 
                 : or_default(options->address_connections_max, ADDRESS_DEFAULT),
         .idle_s_max = or_default(options->idle_s_max, IDLE_S_DEFAULT),
         .request_s_max = or_default(options->request_s_max, REQUEST_S_DEFAULT),
+        .send_bytes_s_min = or_default(options->send_bytes_s_min, SEND_BYTES_S_DEFAULT),
         .dispatch = dispatch,
         .completed = completed,
         .arg = server,
@@ -288,8 +290,10 @@ static void take_fresh_tokens(void *arg)
 {
     struct server *server = arg;
     struct tokens *tokens = queue_pop(server->fresh_tokens, 0);
-    if (tokens != NULL)
-        gate_set_tokens(server->service.gate, tokens);
+    if (tokens == NULL)
+        return;
+    gate_set_tokens(server->service.gate, tokens);
+    ws_sessions_check(server->service.websockets, server->service.gate);
 }
 
 enum rc server_read_tokens(struct server *server, const char *path, struct err *err)

@@ -54,8 +54,9 @@ struct server_options {
     unsigned connections_max;         /* of each listener; 0: 1024 */
     unsigned address_connections_max; /* of one address, loopback excepted; 0: 64 */
     unsigned idle_s_max;              /* a silent connection is closed; 0: 30 */
-    unsigned request_s_max; /* headers must be there, and a body in six times that; 0: 10 */
-    int64_t drain_us_max;   /* 0: 5 s */
+    unsigned request_s_max;    /* headers must be there, and a body in six times that; 0: 10 */
+    unsigned send_bytes_s_min; /* who takes an answer more slowly is cut; 0: 16 KiB */
+    int64_t drain_us_max;      /* 0: 5 s */
     struct handle_limits handles;
     health_fn *health; /* NULL: nothing is known, always healthy */
     /* Appends the numbers as Prometheus text; NULL: there are none. */

@@ -39,6 +39,7 @@ struct service {
     size_t body_bytes;             /* of all requests */
     uint64_t list_cursors;         /* lists that went on from a client's own cursor */
     uint64_t refusals[REFUSAL_COUNT];
+    uint64_t cuts; /* connections that took too long */
     bool draining;
 };
 

@@ -21,6 +21,7 @@ static void cut(void *arg)
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(visit->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     assert(info != NULL);
+    (*visit->limits->cuts)++;
     shutdown(info->connect_fd, SHUT_RDWR);
 }
 
@@ -48,5 +49,10 @@ void visit_enter(struct visit *visit, enum visit_stage stage)
     if (us_max == 0)
         visit->runtime->ops->timer_disarm(visit->runtime, &visit->timer);
     else
-        visit->runtime->ops->timer_arm(visit->runtime, &visit->timer, us_max);
+        visit_allow(visit, us_max);
+}
+
+void visit_allow(struct visit *visit, int64_t us)
+{
+    visit->runtime->ops->timer_arm(visit->runtime, &visit->timer, us);
 }

@@ -4,7 +4,8 @@
  *
  * The library closes a connection that is silent. One that drips, a byte at a time, is never
  * silent: so each stage of a request has a time in which it must be over, and a connection that is
- * not through by then is cut. While an answer is being made nothing is asked of the client.
+ * not through by then is cut and counted. While an answer is being made nothing is asked of the
+ * client.
  *
  * Owner: the library's connection.  Thread: the serving loop. */
 #ifndef SERVE_VISIT_H
@@ -23,6 +24,7 @@ enum visit_stage {
 /* For how long each stage may last; 0: no limit. */
 struct visit_limits {
     int64_t us_max[VISIT_STAGES];
+    uint64_t *cuts; /* how many were cut */
 };
 
 struct visit;
@@ -33,5 +35,7 @@ struct visit *visit_new(struct runtime *runtime, const struct visit_limits *limi
                         struct MHD_Connection *connection);
 void visit_free(struct visit *visit);
 void visit_enter(struct visit *visit, enum visit_stage stage);
+/* What is under way has to be over in `us`. */
+void visit_allow(struct visit *visit, int64_t us);
 
 #endif

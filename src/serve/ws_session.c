@@ -16,6 +16,7 @@
 #define ID_MAX       128 /* bytes of a command's id */
 #define NAME_MAX_LEN 32
 #define CODE_GOING   1001 /* RFC 6455, 7.4.1 */
+#define CODE_POLICY  1008
 
 struct ws_sessions {
     struct loop *loop;
@@ -124,7 +125,7 @@ static struct ws_command *make_command(struct ws_session *session, struct bytes 
     request->listener = session->listener;
     request->from = session->from;
     request->scopes = session->scopes;
-    request->bearer = session->bearer;
+    request->visitor = session->visitor;
     request->resume = finish_command;
     memcpy(request->session, session->session, sizeof request->session);
     return command;
@@ -147,6 +148,8 @@ static void begin_command(struct ws_session *session, struct bytes id, struct by
     else if (service->body_bytes > LISTENER_BODIES_MAX)
         request_refuse(request, REFUSAL_BUSY, "too many bodies are being sent: try again");
     else
+        gate_again(service->gate, request);
+    if (!request->answered)
         choose_route(command, name, params);
     if (bytes_equal_string(name, "query-close"))
         (void)ws_session_untail(session, json_string_or_absent(json_get(params, "queryHandle")));
@@ -311,7 +314,7 @@ static void open_session(struct request *request, int fd,
     session->listener = request->listener;
     session->from = request->from;
     session->scopes = request->scopes;
-    session->bearer = request->bearer;
+    session->visitor = request->visitor;
     memcpy(session->session, request->session, sizeof session->session);
     session_joined(session->service->handles, session->session);
     session->after = all->first;
@@ -375,6 +378,15 @@ void ws_sessions_drain(struct ws_sessions *sessions)
     sessions->draining = true;
     for (struct ws_session *at = sessions->first; at != NULL; at = at->after)
         close_if_done(at);
+}
+
+void ws_sessions_check(struct ws_sessions *sessions, const struct gate *gate)
+{
+    for (struct ws_session *at = sessions->first, *next; at != NULL; at = next) {
+        next = at->after;
+        if (!gate_knows(gate, &at->visitor))
+            ws_wire_close(&at->wire, CODE_POLICY, "this token is no longer known here");
+    }
 }
 
 void ws_sessions_abort(struct ws_sessions *sessions)

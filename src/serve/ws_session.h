@@ -35,7 +35,8 @@ struct ws_session {
     struct listener *listener;
     enum listener_kind from;
     unsigned scopes;
-    bool bearer, greeted;
+    struct visitor_id visitor;
+    bool greeted;
     uint8_t session[HANDLE_SESSION_SIZE];
     struct ws_command *commands; /* under way */
     unsigned command_count;
@@ -58,6 +59,8 @@ void ws_sessions_free(struct ws_sessions *sessions);
 /* Each is closed once its commands are answered; at once, without a word. */
 void ws_sessions_drain(struct ws_sessions *sessions);
 void ws_sessions_abort(struct ws_sessions *sessions);
+/* There are other tokens: those whose token is no longer known are closed. */
+void ws_sessions_check(struct ws_sessions *sessions, const struct gate *gate);
 
 /* The route that has the changes of a query pushed to the session of a command. */
 extern const struct route ws_push_route;

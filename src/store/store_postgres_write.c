@@ -209,6 +209,7 @@ static enum rc prepare_all(struct store_postgres *store, struct err *err)
 {
     /* What an earlier try prepared before it failed is still there. */
     PQclear(postgres_run(store, "DEALLOCATE ALL"));
+    postgres_forget_queries(store);
     store->write_count = 0;
     enum rc rc = prepare(store, "begin", "BEGIN", err);
     if (rc == RC_OK)

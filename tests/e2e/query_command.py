@@ -15,7 +15,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "support"))
 
-from daemon_client import Daemon, Home  # noqa: E402
+from daemon_client import Daemon, Home, wait_until  # noqa: E402
 
 EXECUTED = {"sqlite": 0, "postgres": 0}
 ROWS = 250
@@ -40,12 +40,16 @@ def plant(home):
                        input=sql, text=True, check=True)
 
 
+CHAT = os.path.join(HERE, "..", "..", "examples", "chat", "collections.yaml")
+
+
 class QueryCommand(unittest.TestCase):
     program = None
+    config = "/dev/null"
 
     def tell(self, home, *words, code=0):
         done = subprocess.run(
-            [self.program, *words, "-c", "/dev/null", "--set", f"store.url={home.url}",
+            [self.program, *words, "-c", self.config, "--set", f"store.url={home.url}",
              "--set", f"store.data_dir={home.folder}"],
             capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, code, done.stderr)
@@ -135,6 +139,70 @@ class QueryCommand(unittest.TestCase):
                 _, words = self.tell(home, "query", "gaps", "--tail", code=1)
                 self.assertIn("no daemon runs", words)
                 EXECUTED[kind] += 1
+
+
+    def with_chat(self, check):
+        """Calls `check(home, daemon)` on both stores, with the chat's collections made."""
+        self.config = CHAT
+        for kind in EXECUTED:
+            with self.subTest(store=kind), Home(kind) as home:
+                with Daemon(self.program, home, ("bluesky.mode=polling",), config=CHAT) as daemon:
+                    daemon.wait_for(lambda health: True, "the daemon")
+                    wait_until(lambda: daemon.ask("POST", "/api/data/list",
+                                                  {"collection": "rooms"})[0] == 200, "tables")
+                    check(home, daemon)
+                EXECUTED[kind] += 1
+
+    def create(self, daemon, *documents):
+        status, answer = daemon.ask("POST", "/api/data/create",
+                                    {"collection": "rooms", "data": list(documents)})
+        self.assertEqual(status, 200, answer)
+
+    def test_declared_collections_are_the_same_without_their_daemon(self):
+        def check(home, daemon):
+            self.create(daemon, *({"id": f"r{n}", "name": f"room {n}", "seats": n,
+                                   "lastActivityAt": f"2026-01-01T00:{n:02}:00Z"}
+                                  for n in range(30)))
+            words = ("query", "rooms", "--json", "--page-size", "7")
+            live, _ = self.tell(home, *words)
+            named, _ = self.tell(home, *words, "--where", '{"name": "room 7"}')
+            daemon.stop()
+            self.assertEqual(self.tell(home, *words)[0], live)
+            self.assertEqual(self.tell(home, *words, "--where", '{"name": "room 7"}')[0], named)
+            self.assertEqual([json.loads(line)["seats"] for line in live.splitlines()],
+                             list(range(29, -1, -1)))
+            self.assertEqual(len(named.splitlines()), 1)
+        self.with_chat(check)
+
+    def test_a_field_without_a_column_is_told(self):
+        def check(home, daemon):
+            self.create(daemon, {"id": "b", "lastActivityAt": "2026-01-02T00:00:00Z"},
+                        {"id": "a", "lastActivityAt": "2026-01-01T00:00:00Z", "late": 1})
+            for words, told in ((("--page-size", "1"), True), (("--page-size", "2"), False)):
+                out, sentence = self.tell(home, "query", "rooms", "--csv", *words)
+                self.assertEqual("late" in out, not told)
+                self.assertEqual("no column" in sentence, told)
+        self.with_chat(check)
+
+    # R004-19
+    def test_a_tail_goes_on_with_what_changes(self):
+        def check(home, daemon):
+            self.create(daemon, {"id": "old", "lastActivityAt": "2026-01-01T00:00:00Z"})
+            command = [self.program, "query", "rooms", "--tail", "--json", "-c", CHAT,
+                       "--set", f"store.url={home.url}", "--set", f"store.data_dir={home.folder}"]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as tail:
+                first = json.loads(tail.stdout.readline())
+                self.assertEqual((first["op"], first["item"]["id"]), ("enter", "old"))
+                self.create(daemon, {"id": "new"})
+                second = json.loads(tail.stdout.readline())
+                self.assertEqual((second["op"], second["item"]["id"]), ("enter", "new"))
+                daemon.ask("POST", "/api/data/delete", {"collection": "rooms", "id": "old"})
+                third = json.loads(tail.stdout.readline())
+                self.assertEqual((third["op"], third["item"]), ("leave", {"id": "old"}))
+                self.assertLess(first["seq"], second["seq"])
+                self.assertLess(second["seq"], third["seq"])
+                tail.kill()
+        self.with_chat(check)
 
 
 if __name__ == "__main__":

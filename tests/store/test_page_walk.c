@@ -14,7 +14,7 @@
 #define WALKS_SQLITE   85000
 #define WALKS_POSTGRES 17000
 #endif
-#define WALKERS    48
+#define WALKERS    50
 #define ROUNDS_MAX 65536
 
 struct met {
@@ -239,7 +239,7 @@ static void set_scene(struct walks *walks)
         change(walks, &walks->model.things[i]);
 }
 
-/* R004-36 R004-37 R004-38 R004-39 R004-40 */
+/* R004-31 R004-36 R004-37 R004-38 R004-39 R004-40 */
 static void a_row_that_keeps_its_key_is_delivered_exactly_once(void **state)
 {
     struct bench *bench = *state;

@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#define HUGE ((size_t)64 << 20)
+
 static struct bench *at_hand; /* for routes, which know no test */
 
 static void tell_health(void *arg, struct health_view *view)
@@ -104,6 +106,14 @@ static void finish_slow_large(struct request *request)
         request_fail(request);
 }
 
+static void show_huge(struct request *request)
+{
+    char *to = text_reserve(&request->reply, HUGE);
+    memset(to, 'h', HUGE);
+    request->reply.len += HUGE;
+    request_send(request, 200, "application/octet-stream");
+}
+
 static void show_file(struct request *request)
 {
     static char file[BENCH_LARGE];
@@ -148,6 +158,11 @@ static const struct route slow_routes[] = {
      .listeners = ON_MAIN,
      .scope = SCOPE_READ,
      .begin = show_larger},
+    {.method = "GET",
+     .path = "/huge",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
+     .begin = show_huge},
     {.method = "GET",
      .path = "/file",
      .listeners = ON_MAIN,

@@ -6,7 +6,8 @@
  * `entered` on a reader's thread and stays there until `leave` is posted. GET /endless asks the
  * store what it never finishes to answer; GET /patient takes all the time it may want. POST /large
  * takes a JSON object of up to 16 MiB. GET /large answers BENCH_LARGE bytes, /larger twice as many,
- * /slow-large as many when the test lets it, and /file as many with a tag. */
+ * /slow-large as many when the test lets it, and /file as many with a tag; /huge answers more than
+ * the kernel keeps for who does not read. */
 #ifndef TESTS_SERVER_BENCH_H
 #define TESTS_SERVER_BENCH_H
 

@@ -2,6 +2,7 @@
  *
  * Which handles are in memory, who holds them, and what becomes of a session's. */
 #include "query/handle.h"
+#include "sys/loop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,6 +86,41 @@ static const char *standing(struct bench *bench, const char *name)
 static size_t open_count(struct bench *bench)
 {
     return handles_counts(bench->handles).open;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return memcmp(a, b, HANDLE_NAME_SIZE);
+}
+
+static void ten_thousand_names_are_all_different(void **state) /* R004-06 */
+{
+    struct bench *bench = *state;
+    struct loop *loop = loop_new();
+    struct runtime *runtime = loop_runtime(loop);
+    uint8_t(*names)[HANDLE_NAME_SIZE] = memory_new_zeroed(10000, sizeof *names);
+    size_t bits[HANDLE_NAME_SIZE * 8] = {0};
+    for (size_t i = 0; i < 10000; i++) {
+        struct handle_state one = {0};
+        const uint64_t random[2] = {runtime->ops->random(runtime), runtime->ops->random(runtime)};
+        assert_int_equal(handle_add(bench->handles, &one, (const uint8_t *)random, 0,
+                                    &bench->handle, &bench->refusal),
+                         RC_OK);
+        memcpy(names[i], handle_state(bench->handle)->name, sizeof *names);
+        assert_int_equal(release(bench, false), RC_OK);
+        for (size_t bit = 0; bit < HANDLE_NAME_SIZE * 8; bit++)
+            bits[bit] += names[i][bit / 8] >> bit % 8 & 1;
+    }
+    qsort(names, 10000, sizeof *names, compare_names);
+    for (size_t i = 1; i < 10000; i++)
+        assert_memory_not_equal(names[i - 1], names[i], sizeof *names);
+    /* All bits but the six of version and variant are a toss each: 122 of them are unknown. */
+    size_t even = 0;
+    for (size_t bit = 0; bit < HANDLE_NAME_SIZE * 8; bit++)
+        even += bits[bit] > 4500 && bits[bit] < 5500;
+    assert_int_equal(even, 122);
+    free(names);
+    loop_free(loop);
 }
 
 static void of_many_requests_at_once_one_wins(void **state) /* R004-16 */
@@ -324,6 +360,7 @@ int main(void)
 {
 #define HANDLE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        HANDLE(ten_thousand_names_are_all_different),
         HANDLE(of_many_requests_at_once_one_wins),
         HANDLE(another_sessions_handle_is_forbidden),
         HANDLE(who_guesses_a_parked_name_holds_nobody_up),

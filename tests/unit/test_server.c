@@ -110,6 +110,53 @@ static void a_query_can_be_explained(void **state)
     assert_false(bench_says(bench, "explain"));
 }
 
+/* R004-20 R004-33 */
+static void nothing_a_client_sends_along_changes_its_query(void **state)
+{
+    struct bench *bench = *state;
+    static const char along[] =
+        "\"collection\":\"gaps\",\"filter\":{\"kind\":\"repost\"},\"orderBy\":[{\"field\":\"id\"}],"
+        "\"queryId\":\"x\",\"totalCount\":1,\"hasMore\":false,\"currentPage\":3,\"currentCursor\":"
+        "7,"
+        "\"seq\":0,\"session\":\"0\"";
+    char plain[37], laden[37], body[512];
+    struct text before = {0};
+    bench_open_query(bench, "{\"collection\":\"posts\"}", plain);
+    bench_open_query(bench, "{\"collection\":\"posts\"}", laden);
+    for (int page = 0; page < 4; page++) {
+        assert_int_equal(bench_next(bench, plain), 200);
+        text_clear(&before);
+        text_append(&before, bench->answer.body.data, bench->answer.body.len);
+        snprintf(body, sizeof body, "{\"queryHandle\":\"%s\",%s}", laden, along);
+        assert_int_equal(bench_post(bench, "/api/data/query-next", body), 200);
+        assert_string_equal(bench_body(bench), text_string(&before));
+    }
+    text_free(&before);
+}
+
+static void a_handle_is_a_uuid_and_tells_no_place(void **state) /* R004-06 */
+{
+    struct bench *bench = *state;
+    char handle[37], body[128];
+    bench_open_query(bench, "{\"collection\":\"posts\",\"around\":\"200\"}", handle);
+    for (int i = 0; i < 36; i++)
+        assert_true(i == 8 || i == 13 || i == 18 || i == 23
+                        ? handle[i] == '-'
+                        : strchr("0123456789abcdef", handle[i]) != NULL);
+    assert_int_equal(handle[14], '4');
+    assert_non_null(strchr("89ab", handle[19]));
+    assert_false(bench_says(bench, "sharedAt"));
+    assert_false(bench_says(bench, "1970-01-01"));
+    assert_int_equal(bench_next(bench, handle), 200);
+    assert_true(bench_says(bench, "{\"id\":\"200\",")); /* in its page, and nowhere else */
+    const char *items_end = strrchr(bench_body(bench), ']');
+    assert_non_null(items_end);
+    assert_null(strstr(items_end, "1970"));
+    snprintf(body, sizeof body, "{\"queryHandle\":\"%s\",\"page\":9}", handle);
+    assert_int_equal(bench_post(bench, "/api/data/query-next", body), 409);
+    assert_false(bench_says(bench, "1970"));
+}
+
 static void a_lost_reply_is_asked_for_again(void **state) /* R004-16 */
 {
     struct bench *bench = *state;
@@ -302,6 +349,8 @@ int main(void)
         WITH_POSTS(a_query_is_opened_paged_to_its_end_and_closed),
         WITH_POSTS(a_filter_gives_exactly_the_rows_that_match),
         WITH_POSTS(a_query_can_be_explained),
+        WITH_POSTS(nothing_a_client_sends_along_changes_its_query),
+        WITH_POSTS(a_handle_is_a_uuid_and_tells_no_place),
         WITH_POSTS(a_lost_reply_is_asked_for_again),
         SERVER(a_wrong_command_is_refused_with_its_code_and_status),
         SERVER(a_handle_belongs_to_its_session),

@@ -3,6 +3,7 @@
  * Who may ask for what, how often, and from which page. */
 #include "config_tokens.h"
 #include "server_bench.h"
+#include "ws_peer.h"
 
 #include <sys/stat.h>
 
@@ -235,6 +236,69 @@ static void a_token_does_not_reach_the_handles_of_another(void **state)
     assert_int_equal(ask(bench, "/api/data/query-next", body, "Bearer a"), 200);
 }
 
+/* ---- websockets ---- */
+
+static int open_websocket(struct bench *bench, struct ws_peer *peer, const char *headers)
+{
+    return ws_peer_open(peer, server_port(bench->server, LISTENER_MAIN), "/api/ws", headers);
+}
+
+static const char *tell(struct ws_peer *peer, const char *command)
+{
+    char message[128];
+    snprintf(message, sizeof message, "{\"id\":1,\"command\":\"%s\",\"params\":" OPEN_POSTS "}",
+             command);
+    ws_peer_say(peer, message);
+    return ws_peer_hear(peer);
+}
+
+static void a_websocket_has_the_scopes_of_its_token_and_ends_with_it(void **state)
+{
+    static const char *const changed[][2] = {{"reader", "read"}, {NULL, NULL}};
+    struct bench *bench = *state;
+    struct ws_peer kept, lost;
+    struct err err;
+    bench->options.gate.reads_need_token = true;
+    restart_with_tokens(bench);
+    assert_int_equal(open_websocket(bench, &kept, ""), 401);
+    ws_peer_close(&kept);
+    assert_int_equal(open_websocket(bench, &kept, "Authorization: Bearer reader\r\n"), 101);
+    assert_int_equal(open_websocket(bench, &lost, "Authorization: Bearer both\r\n"), 101);
+    assert_non_null(strstr(tell(&kept, "query-open"), "\"success\":true"));
+    assert_non_null(strstr(tell(&kept, "delete"), "\"code\":\"FORBIDDEN\""));
+    assert_non_null(strstr(tell(&lost, "query-open"), "\"success\":true"));
+    write_tokens(bench, changed);
+    assert_int_equal(server_read_tokens(bench->server, tokens_path, &err), RC_OK);
+    assert_int_equal(ws_peer_read_close(&lost), 1008);
+    assert_non_null(strstr(tell(&kept, "query-open"), "\"success\":true"));
+    ws_peer_close(&kept);
+    ws_peer_close(&lost);
+}
+
+static void commands_over_a_websocket_count_as_requests(void **state)
+{
+    struct bench *bench = *state;
+    struct ws_peer peer;
+    const char *answer;
+    int went = 0;
+    bench->options.gate.token_rate = 1;
+    bench->options.gate.burst_s = 20;
+    restart_with_tokens(bench);
+    assert_int_equal(open_websocket(bench, &peer, "Authorization: Bearer reader\r\n"), 101);
+    while (strstr(answer = tell(&peer, "query-open"), "\"success\":true") != NULL)
+        went++;
+    assert_non_null(strstr(answer, "\"code\":\"QUOTA_EXCEEDED\""));
+    assert_true(went >= 19);
+    int status;
+    do /* they are one account; a second that passes meanwhile allows one more */
+        status = ask(bench, "/metrics", NULL, "Bearer reader");
+    while (status == 200);
+    assert_int_equal(status, 429);
+    ws_peer_close(&peer);
+}
+
+/* ---- how often ---- */
+
 static void who_asks_too_often_waits(void **state)
 {
     struct bench *bench = *state;
@@ -349,6 +413,8 @@ int main(void)
         SERVER(a_token_does_not_reach_the_handles_of_another),
         SERVER(only_pages_that_are_named_may_use_the_api_from_elsewhere),
         SERVER(an_upgrade_from_another_page_is_refused),
+        SERVER(a_websocket_has_the_scopes_of_its_token_and_ends_with_it),
+        SERVER(commands_over_a_websocket_count_as_requests),
         SERVER(who_asks_too_often_waits),
         SERVER(an_address_that_asks_too_often_waits),
     };

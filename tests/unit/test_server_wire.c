@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <cmocka.h>
 
@@ -270,6 +271,31 @@ static void a_connection_that_drips_is_cut(void **state)
     assert_int_equal(bench->answer.status, 200);
 }
 
+/* Takes a byte of an answer now and then, and never is through. */
+static void a_reader_that_sips_is_cut(void **state)
+{
+    struct bench *bench = *state;
+    struct http_peer sipping;
+    char byte;
+    bench->options.request_s_max = 1;
+    bench->options.send_bytes_s_min = 1 << 30;
+    bench_restart(bench);
+    http_peer_connect(&sipping, server_port(bench->server, LISTENER_MAIN));
+    http_peer_ask(&sipping, "/huge", NULL);
+    do {
+        assert_int_equal(recv(sipping.fd, &byte, 1, 0), 1);
+        bench_reconnect(bench);
+        assert_int_equal(bench_get(bench, "/metrics"), 200);
+    } while (bench_says(bench, "\ntidemark_connections_cut_total 0\n"));
+    assert_true(bench_says(bench, "\ntidemark_connections_cut_total 1\n"));
+    size_t rest = 0;
+    char piece[65536];
+    for (ssize_t got; (got = recv(sipping.fd, piece, sizeof piece, 0)) > 0;)
+        rest += (size_t)got;
+    assert_true(rest < (size_t)64 << 20);
+    http_peer_close(&sipping);
+}
+
 static void connections_of_one_address_are_bounded(void **state)
 {
     struct bench *bench = *state;
@@ -419,6 +445,7 @@ int main(void)
         SERVER(a_page_of_another_origin_may_read_but_not_post),
         SERVER(a_silent_connection_is_closed),
         SERVER(a_connection_that_drips_is_cut),
+        SERVER(a_reader_that_sips_is_cut),
         SERVER(connections_are_bounded_and_come_back),
         SERVER(connections_of_one_address_are_bounded),
     };

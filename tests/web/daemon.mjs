@@ -91,7 +91,9 @@ export class Daemon {
   async end(signal = 'SIGTERM') {
     const ended = new Promise((resolve) => this.#process.once('exit', resolve));
     this.#process.kill(signal);
-    await ended;
+    const code = await ended;
+    if (signal === 'SIGTERM' && code !== 0)
+      throw new Error(`ended with ${code}:\n${readFileSync(join(this.folder, 'log'), 'utf8')}`);
   }
 
   /** SQL from outside; the daemon must not run. */
@@ -125,8 +127,7 @@ export class Daemon {
   }
 
   async remove() {
-    if (this.#process.exitCode === null && this.#process.signalCode === null)
-      await this.end('SIGKILL');
+    if (this.#process.exitCode === null && this.#process.signalCode === null) await this.end();
     await this.proxy.stop();
     rmSync(this.folder, { recursive: true });
   }

@@ -52,7 +52,12 @@ describe('documents', () => {
     assert.equal(found[0].shoe, 39);
     const { item } = await db.update('users', items[0].id, { status: 'away' });
     assert.deepEqual(await db.read('users', items[0].id), item);
+    let replies = 0;
+    daemon.proxy.strike((path) =>
+      path.endsWith('/delete') && replies++ === 0 ? 'reply' : undefined);
     await db.delete('users', items[0].id);
+    assert.equal(replies, 2);
+    await assert.rejects(db.delete('users', items[0].id), { code: 'NOT_FOUND' });
     await assert.rejects(db.read('users', items[0].id), { code: 'NOT_FOUND' });
   });
 

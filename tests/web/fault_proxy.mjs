@@ -19,6 +19,8 @@ export class FaultProxy {
   target = 0; // the daemon's port
   seen = []; // {path, params} of every POST
   struck = 0;
+  letsTunnelsThrough = true;
+  tunnelsRefused = 0;
   #server;
   #fault = () => undefined;
   #tunnels = new Set();
@@ -105,6 +107,11 @@ export class FaultProxy {
   }
 
   #tunnel(from, socket, head) {
+    if (!this.letsTunnelsThrough) {
+      this.tunnelsRefused++;
+      socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
+      return;
+    }
     const there = connect(this.target, '127.0.0.1');
     const lines = [`${from.method} ${from.url} HTTP/1.1`];
     for (let i = 0; i < from.rawHeaders.length; i += 2)

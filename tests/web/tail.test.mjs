@@ -72,7 +72,7 @@ describe('a tail', () => {
       let asked = 0;
       daemon.proxy.strike((path) =>
         path.endsWith('/query-tail') && asked++ % 2 === 0 ? fault : undefined);
-      const tail = handle.tail();
+      const tail = handle.tail({ push: false });
       const said = [];
       const told = [];
       for (let i = 0; i < 6; i++) {
