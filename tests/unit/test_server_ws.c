@@ -5,6 +5,7 @@
 
 #include "store/store.h"
 #include "sys/bell.h"
+#include "sys/thread.h"
 #include "ws_peer.h"
 
 #include <setjmp.h>
@@ -147,6 +148,44 @@ static void hello_names_the_session(void **state)
     ws_peer_close(&other);
 }
 
+static size_t count_handles(struct bench *bench)
+{
+    struct http_peer admin;
+    size_t count = 0;
+    http_peer_connect_unix(&admin, bench->socket_path);
+    http_peer_ask(&admin, "/api/admin/handles", NULL);
+    http_peer_read(&admin, &bench->answer, false);
+    http_peer_close(&admin);
+    for (const char *at = bench_body(bench); (at = strstr(at, "\"handle\":")) != NULL; at++)
+        count++;
+    return count;
+}
+
+/* R004-27 */
+static void a_session_that_does_not_come_back_takes_its_handles_along(void **state)
+{
+    struct bench *bench = *state;
+    struct ws_peer other;
+    char handle[37];
+    bench->options.handles.grace_us = 1;
+    bench_restart(bench);
+    ws_peer_close(&client);
+    ws_peer_open(&client, server_port(bench->server, LISTENER_MAIN), "/api/ws", "");
+    ws_peer_open(&other, server_port(bench->server, LISTENER_MAIN), "/api/ws", "");
+    ws_peer_say(&other, "{\"id\":0,\"command\":\"hello\"}");
+    ws_peer_hear(&other);
+    ws_peer_say(&other, "{\"id\":1,\"command\":\"query-open\",\"params\":"
+                        "{\"collection\":\"links\"}}");
+    assert_says(ws_peer_hear(&other), "\"success\":true");
+    open_posts(handle); /* another session's */
+    assert_int_equal(count_handles(bench), 2);
+    ws_peer_close(&other);
+    while (count_handles(bench) == 2)
+        thread_yield();
+    assert_int_equal(count_handles(bench), 1);
+    assert_says(ask_of("2", "query-next", handle, ""), "\"success\":true");
+}
+
 static void add_post(struct bench *bench, int n)
 {
     char sql[512];
@@ -285,6 +324,7 @@ int main(void)
         WITH_SERVER(commands_are_answered_as_over_http),
         WITH_SERVER(what_is_no_command_is_refused_and_the_connection_stays),
         WITH_SERVER(hello_names_the_session),
+        WITH_SERVER(a_session_that_does_not_come_back_takes_its_handles_along),
         WITH_SERVER(changes_are_pushed_until_nobody_wants_them),
         WITH_SERVER(a_tail_that_has_a_gap_says_so_and_ends),
         WITH_SERVER(commands_under_way_are_bounded),
