@@ -48,6 +48,7 @@ export class Handle {
   #tailed; // seq up to which changes were received
   #untold = []; // changes of a tail that was left
   #direction = 1;
+  #gaveUp = false; // on a question that the daemon may still be at work on
   #life = new AbortController();
 
   /** Use Database.open(). */
@@ -248,8 +249,17 @@ export class Handle {
     }
   }
 
-  #ask(command, params, signal) {
-    return this.#wire.ask(command, params, { signal });
+  async #ask(command, params, signal) {
+    const mayBeBusy = this.#gaveUp;
+    this.#gaveUp = true;
+    try {
+      const answer = await this.#wire.ask(command, params, { signal, mayBeBusy });
+      this.#gaveUp = false;
+      return answer;
+    } catch (error) {
+      this.#gaveUp = signal?.aborted || error.code === 'UNREACHABLE';
+      throw error;
+    }
   }
 
   #deliver(direction, { items, hasMore, hasPrevious, totalCount, serverPage }) {

@@ -102,19 +102,19 @@ export class Wire {
   }
 
   /** Asks until there is an answer; what the daemon refuses is thrown at once. `doneIf` is the code
-   *  that the second try gets when the first one was done, and only its reply was lost. */
+   *  that the second try gets when the first one was done, and only its reply was lost; `mayBeBusy`
+   *  says that a try before this question was given up. */
   ask(command, params, options = {}) {
-    const { signal, doneIf } = options;
-    return this.#insist(() => this.once(command, params, options), signal, doneIf);
+    return this.#insist(() => this.once(command, params, options), options);
   }
 
   /** The same for a page of the API that is only read. */
   get(path, options = {}) {
     const { 'content-type': unused, ...headers } = this.#headers;
-    return this.#insist(() => this.#exchange(path, options, { headers }), options.signal);
+    return this.#insist(() => this.#exchange(path, options, { headers }), options);
   }
 
-  async #insist(tryOnce, signal, doneIf) {
+  async #insist(tryOnce, { signal, doneIf, mayBeBusy = false }) {
     for (let attempt = 0; ; attempt++) {
       try {
         return await tryOnce();
@@ -122,7 +122,8 @@ export class Wire {
         if (attempt > 0 && doneIf !== undefined && error.code === doneIf) return { success: true };
         // A try that was given up may still be at work there: the next one then finds the handle
         // busy.
-        const again = error.retryable || (error.code === 'CONFLICT' && attempt > 0);
+        const busy = error.code === 'CONFLICT' && (attempt > 0 || mayBeBusy);
+        const again = error.retryable || busy;
         if (signal?.aborted || !again || attempt + 1 >= this.#attempts) throw error;
         await pause(Math.max(error.retryAfterMs, pauseBefore(attempt)), signal);
       }

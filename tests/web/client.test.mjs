@@ -224,8 +224,17 @@ describe('the client', () => {
       return 'reply';
     });
     await assert.rejects(handle.next({ signal: stop.signal }), /enough/);
-    daemon.proxy.calm();
+    // The daemon may still be at work on it.
+    let busy = 0;
+    daemon.proxy.strike(() => (busy++ < 2 ? 'busy' : undefined));
     assert.deepEqual(idsOf(await collect(handle)), idsOf(all));
+  });
+
+  test('a handle that somebody else uses is told', async () => {
+    const handle = await db.open('gaps', { pageSize: 100 });
+    daemon.proxy.strike(() => 'busy');
+    await assert.rejects(handle.next(), { code: 'CONFLICT', status: 409 });
+    assert.equal(daemon.proxy.struck, 1);
   });
 
   // R004-09

@@ -36,7 +36,8 @@ export class FaultProxy {
   }
 
   /** `choose(path, params)` says what happens to an exchange: 'request' loses it on the way there,
-   *  'reply' on the way back, 'cut' breaks the answer off in its middle; anything else: nothing. */
+   *  'reply' on the way back, 'cut' breaks the answer off in its middle, 'busy' says in the daemon's
+   *  place that the handle is in use; anything else: nothing. */
   strike(choose) {
     this.#fault = choose;
   }
@@ -79,6 +80,10 @@ export class FaultProxy {
     if (fault !== undefined) this.struck++;
     if (fault === 'request') {
       from.socket.destroy();
+      return;
+    }
+    if (fault === 'busy') {
+      to.writeHead(409).end('{"success":false,"code":"CONFLICT","error":"it is in use"}');
       return;
     }
     try {
