@@ -293,13 +293,14 @@ void gap_forget_past(struct gap_set *set)
     int64_t until_us = INT64_MIN;
     size_t past = 0;
     assert(set->open != NULL && set->noted_count <= GAP_NOTED_MAX);
+    if (set->count + set->noted_count < set->capacity)
+        return;
     for (size_t i = 0; i < set->noted_count; i++)
         if (i == 0 || set->noted[i].from_us < until_us)
             until_us = set->noted[i].from_us;
     while (past < set->count && set->open[past].to_us < until_us)
         past++;
     splice(set, 0, past, NULL, 0);
-    assert(set->count == 0 || set->open[0].to_us >= until_us);
 }
 
 enum rc gap_open_noted(struct gap_set *set, struct batch *batch, int64_t now_us)

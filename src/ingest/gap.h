@@ -70,8 +70,8 @@ must_check enum rc gap_open_noted(struct gap_set *set, struct batch *batch, int6
  * two and there is no room for both; nothing has changed, and the gap stays open. */
 must_check enum rc gap_close(struct gap_set *set, struct batch *batch, int64_t from_us,
                              int64_t to_us, int64_t now_us);
-/* To be called before noted ones are opened when others close gaps in the store: forgets the open
- * ones that no noted one can meet. Their rows stay as they are. */
+/* To be called before noted ones are opened when others close gaps in the store: where there is no
+ * room, forgets the open ones that no noted one can meet. Their rows stay as they are. */
 void gap_forget_past(struct gap_set *set);
 /* A batch that gaps were opened or closed in did not commit. */
 void gap_abandoned(struct gap_set *set);

@@ -83,7 +83,8 @@ static enum rc find_row(struct store *store, const struct handle_state *state, s
         request.filter = filter;
         rc = page_fetch(store, &request, &page, refusal, err);
     }
-    row_key_move(key, &page.last);
+    if (page.rows > 0) /* a scan that was cut short ends at a place, too, but not at the row */
+        row_key_move(key, &page.last);
     page_free(&page);
     filter_free(filter);
     if (rc == RC_OK && key->count == 0)

@@ -225,8 +225,8 @@ static void append_ladder(struct ladder *ladder)
         begin = begin_of_run(ladder, end);
         append_run(ladder, begin, end);
     }
-    /* Rows are fetched for the keys that are left, not for each rung's; not worth it with two. */
-    if (ladder->rungs > 2)
+    /* Rows are fetched for the keys that are left, not for each rung's. */
+    if (ladder->rungs > 1)
         append_end(seek, "", &ladder->out->text);
 }
 

@@ -6,7 +6,7 @@
  * with a later (a, b), taken together where a and b go the same way. Each rung is a query of its
  * own with an equality prefix, the full order and the limit, so an index answers it at any depth;
  * rungs are disjoint and together complete, NULLs included, but for those that end an order: see
- * seek_leaves_nulls(). The rung finds keys only; the row's fields are fetched for what is left
+ * seek_leaves_nulls(). A rung finds keys only; the fields are fetched for the rows that are left
  * after the limit. No row is skipped by counting.
  *
  * The text is written once for both stores. Values are always parameters. */

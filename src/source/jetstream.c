@@ -3,7 +3,6 @@
 
 #include "source/jetstream_parts.h"
 #include "source/source_view.h"
-#include "sys/log.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -193,20 +192,6 @@ static enum rc add_host(struct jetstream *js, const char *endpoint, int32_t prio
     return rc;
 }
 
-static void heal_cursor(struct jetstream *js)
-{
-    int64_t claimed_us, from_us, to_us;
-    if (!jetstream_place_heal(&js->place, jetstream_wall(js), &claimed_us, &from_us, &to_us))
-        return;
-    log_event(
-        LOG_WARN, JETSTREAM_NAME, "cursor_ahead",
-        (struct log_field[]){log_int("cursor_us", claimed_us),
-                             log_int("now_us", jetstream_wall(js)), log_int("again_from_us", to_us),
-                             log_string("next", "what hosts still have is read again"), LOG_END});
-    if (from_us < to_us)
-        jetstream_frames_note_gap(js, from_us, to_us, "the stored cursor lay in the future");
-}
-
 static enum rc set_up(struct jetstream *js, const struct jetstream_options *options,
                       struct err *err)
 {
@@ -233,7 +218,6 @@ static enum rc set_up(struct jetstream *js, const struct jetstream_options *opti
         if (rc != RC_OK)
             return err_wrap(err, rc, "the stored cursor of jetstream is unusable");
     }
-    heal_cursor(js);
     intake_resume(&js->intake, js->place.stand.time_us);
     return RC_OK;
 }

@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-void jetstream_frames_note_gap(struct jetstream *js, int64_t from_us, int64_t to_us,
-                               const char *reason)
+static void note_gap(struct jetstream *js, int64_t from_us, int64_t to_us, const char *reason)
 {
     gap_note(&js->gaps, from_us, to_us, reason);
     log_event(LOG_WARN, JETSTREAM_NAME, "gap",
@@ -58,11 +57,11 @@ static void move_on(struct jetstream *js, int64_t time_us, int64_t seq, int64_t 
     if (verdict == JETSTREAM_PLACE_AHEAD)
         note_ahead(js, time_us, received_us);
     if (verdict == JETSTREAM_PLACE_GAP)
-        jetstream_frames_note_gap(js, js->place.asked.from_us, js->place.asked.first_us,
-                                  "older than the host's replay window");
+        note_gap(js, js->place.asked.from_us, js->place.asked.first_us,
+                 "older than the host's replay window");
     int64_t from_us, to_us;
     if (verdict != JETSTREAM_PLACE_AHEAD && jetstream_place_hole(&js->place, &from_us, &to_us))
-        jetstream_frames_note_gap(js, from_us, to_us, "a message was too large to be taken");
+        note_gap(js, from_us, to_us, "a message was too large to be taken");
     if (!js->heard)
         note_success(js);
 }

@@ -94,9 +94,6 @@ void jetstream_cutover_forget(struct jetstream *js);
 /* A timer's function: takes the second look once the replay is over. */
 void jetstream_cutover_look(void *arg);
 
-/* Something is missing: it is told, and stored with the cursor that passes it. */
-void jetstream_frames_note_gap(struct jetstream *js, int64_t from_us, int64_t to_us,
-                               const char *reason);
 /* One frame into a batch, as the intake wants it. */
 enum rc jetstream_frames_decode(void *arg, const struct frame *frame, struct batch *batch,
                                 int64_t *position, struct err *err);

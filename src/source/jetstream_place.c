@@ -15,8 +15,7 @@
 #define SEQ_END      INT64_C(1000000000000000) /* a cursor from here on is a time */
 #define QUIET_SHARE  24                        /* of the window: an hour of a day */
 #define TAIL_US      (2 * SECOND_US)
-#define REACH_US     (120 * SECOND_US) /* so much less than its window a host reaches for sure */
-#define NOBODY       "(nobody)"        /* whose a position is that no host gave */
+#define NOBODY       "(nobody)" /* whose a position is that no host gave */
 
 void jetstream_place_init(struct jetstream_place *place, int64_t window_us)
 {
@@ -53,24 +52,6 @@ enum rc jetstream_place_resume(struct jetstream_place *place, struct json_doc *d
     if (stand->time_us == 0 && stand->seq > 0)
         return err_set(err, RC_REJECT, "it has a number of %s, but no time", stand->host);
     return RC_OK;
-}
-
-bool jetstream_place_heal(struct jetstream_place *place, int64_t now_us, int64_t *claimed_us,
-                          int64_t *from_us, int64_t *to_us)
-{
-    struct jetstream_stand *stand = &place->stand;
-    assert(now_us > 0);
-    if (stand->time_us - SKEW_US_MAX <= now_us)
-        return false;
-    *claimed_us = stand->time_us;
-    int64_t back_us = place->window_us - REACH_US;
-    stand->time_us = now_us > back_us ? now_us - back_us : 1;
-    if (stand->seq == 0)
-        stand->host[0] = '\0';
-    int64_t written_us = place->state.updated_ms * 1000;
-    *to_us = stand->time_us;
-    *from_us = written_us > 0 && written_us < *to_us ? written_us : *to_us;
-    return true;
 }
 
 /* ---- asking ---- */

@@ -97,11 +97,6 @@ void jetstream_place_begin(struct jetstream_place *place, int64_t time_us);
 /* Begins where the store says. RC_REJECT: it cannot be understood. */
 must_check enum rc jetstream_place_resume(struct jetstream_place *place, struct json_doc *doc,
                                           struct bytes state, struct err *err);
-/* A position that lies further in the future than clocks differ was never reached. Then the stream
- * begins as far back as hosts reach, or by its number if it has one; true, with the position that
- * was claimed, and in [from_us, to_us) what cannot be had that way, empty when nothing. */
-bool jetstream_place_heal(struct jetstream_place *place, int64_t now_us, int64_t *claimed_us,
-                          int64_t *from_us, int64_t *to_us);
 /* Decides what to ask `host` for; `asked` says it. `behind_us` is what is known of its clock;
  * `filtered`: its server will leave events out. */
 void jetstream_place_ask(struct jetstream_place *place, const struct jetstream_host *host,

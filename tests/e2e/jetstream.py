@@ -533,34 +533,6 @@ class Jetstream(unittest.TestCase):
                     daemon.stop()
         self.both_stores(run)
 
-    def test_a_stored_cursor_of_the_future_is_healed(self):
-        """Written by a mistake or under a clock that was wrong: it would skip all until then."""
-        def run(home):
-            for wire, path in WIRES.items():
-                with Home(home.kind) as fresh, \
-                        Simulator(self.sim_program, "--events", "300", *PAST) as sim:
-                    begin_before_everything(fresh, sim)
-                    with Daemon(self.program, fresh, plain(sim, path)) as daemon:
-                        self.wait_for_end(daemon, sim)
-                        daemon.stop()
-                    end, later = last_wanted_us(sim), int((time.time() + 9e6) * 1000000)
-                    run_sql(fresh, [f"UPDATE cursors SET position = {later}, "
-                                    f"state = replace(state, '{end}', '{later}')"])
-                    sim.step(200)
-                    with Daemon(self.program, fresh, plain(sim, path)) as daemon:
-                        end = last_wanted_us(sim)
-                        daemon.wait_for(lambda health: health["cursor_time_us"] == end, "the end")
-                        # A v1 host has nothing before the world's beginning: that is told.
-                        gaps = 1 if wire == "v1" else 0
-                        self.check(daemon, sim, gaps)
-                        self.assertIn("msg=cursor_ahead", daemon.words())
-                        daemon.stop()
-                    with Daemon(self.program, fresh, plain(sim, path)) as daemon:
-                        self.check(daemon, sim, gaps)
-                        self.assertEqual(daemon.words().count("msg=cursor_ahead"), 1)
-                        daemon.stop()
-        self.both_stores(run)
-
     def test_it_ends_soon_whatever_it_waits_for(self):
         """R001-14: while a host does not answer, in the midst of TLS, and idle"""
         def run(home):

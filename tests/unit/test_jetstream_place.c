@@ -257,29 +257,6 @@ static void a_clock_that_is_ahead_of_ours_is_rewound_by_as_much(void **state)
     assert_true(ask(desk, &desk->v1, T0) == T0 + 60 * SECOND - JETSTREAM_V1_REPLAY_US);
 }
 
-static void a_position_that_was_never_reached_is_not_believed(void **state)
-{
-    struct desk *desk = *state;
-    int64_t claimed, from, to;
-    jetstream_place_begin(&desk->place, T0 + HOUR);
-    assert_false(jetstream_place_heal(&desk->place, T0, &claimed, &from, &to));
-    /* No host gave it: what they have is read again, which makes no gap. */
-    jetstream_place_begin(&desk->place, T0 + 900 * HOUR);
-    assert_true(jetstream_place_heal(&desk->place, T0, &claimed, &from, &to));
-    assert_true(claimed == T0 + 900 * HOUR && from == to && to < T0 - 23 * HOUR);
-    assert_true(ask(desk, &desk->v1, T0) < T0 - 23 * HOUR);
-    assert_int_equal(take(desk, &desk->v1, T0 - 23 * HOUR, 0, T0), JETSTREAM_PLACE_FINE);
-    /* A number says better where it was; what is older than hosts reach is missing. */
-    desk->place.stand = (struct jetstream_stand){.time_us = T0 + 9 * HOUR, .seq = 5000};
-    memcpy(desk->place.stand.host, "two", 4);
-    desk->place.state.updated_ms = (T0 - 30 * HOUR) / 1000;
-    assert_true(jetstream_place_heal(&desk->place, T0, &claimed, &from, &to));
-    assert_true(from == T0 - 30 * HOUR && to < T0 - 23 * HOUR);
-    assert_true(ask(desk, &desk->v2, T0) == 4000);
-    assert_int_equal(take(desk, &desk->v2, T0, 5000, T0), JETSTREAM_PLACE_FINE);
-    assert_true(desk->place.stand.time_us == T0);
-}
-
 static void an_event_alone_in_its_future_moves_nothing(void **state)
 {
     struct desk *desk = *state;
@@ -360,7 +337,6 @@ int main(void)
         AT_DESK(a_host_whose_clock_is_behind_is_asked_from_further_back),
         AT_DESK(the_end_of_a_replay_shows_a_clock_that_is_behind),
         AT_DESK(a_clock_that_is_ahead_of_ours_is_rewound_by_as_much),
-        AT_DESK(a_position_that_was_never_reached_is_not_believed),
         AT_DESK(an_event_alone_in_its_future_moves_nothing),
         AT_DESK(a_clock_hours_ahead_moves_nothing_however_often_it_says_so),
         AT_DESK(a_number_goes_on_when_its_time_is_not_believed),

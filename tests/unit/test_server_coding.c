@@ -227,7 +227,8 @@ static void who_has_a_file_is_told_that_it_is_the_same(void **state)
                                         "If-None-Match: file-1\r\n",
                                         "If-None-Match: \"file-1\r\n",
                                         "If-None-Match: \r\n",
-                                        "If-None-Match: W/\r\n"};
+                                        "If-None-Match: W/\r\n",
+                                        "If-None-Match: \"file-1\"x\r\n"};
     struct bench *bench = *state;
     for (size_t i = 0; i < sizeof fresh / sizeof fresh[0]; i++) {
         assert_int_equal(ask_file(bench, fresh[i]), 304);
