@@ -61,8 +61,8 @@ void handles_finish(struct request *request)
 
 /* ---- their numbers ---- */
 
-static void put_metric(struct text *out, const char *name, const char *kind, const char *sentence,
-                       uint64_t value)
+void metric_append(struct text *out, const char *name, const char *kind, const char *sentence,
+                   uint64_t value)
 {
     text_appendf(out, "# HELP %s %s\n# TYPE %s %s\n%s %" PRIu64 "\n", name, sentence, name, kind,
                  name, value);
@@ -72,12 +72,13 @@ void handles_print_metrics(const struct handles *handles, struct text *out)
 {
     const struct handle_counts counts = handles_counts(handles);
     uint64_t kept = (uint64_t)counts.kept;
-    put_metric(out, "tidemark_handles_open", "gauge", "Open queries in memory.", counts.open);
-    put_metric(out, "tidemark_handles_parked", "gauge", "Open queries that are on disk only.",
-               kept > counts.open ? kept - counts.open : 0);
-    put_metric(out, "tidemark_handles_opened_total", "counter", "Queries opened.", counts.opened);
-    put_metric(out, "tidemark_handles_parked_total", "counter",
-               "Times that a query left memory because of a quota.", counts.parked);
-    put_metric(out, "tidemark_handles_expired_total", "counter",
-               "Queries that nobody used for too long.", counts.expired);
+    metric_append(out, "tidemark_handles_open", "gauge", "Open queries in memory.", counts.open);
+    metric_append(out, "tidemark_handles_parked", "gauge", "Open queries that are on disk only.",
+                  kept > counts.open ? kept - counts.open : 0);
+    metric_append(out, "tidemark_handles_opened_total", "counter", "Queries opened.",
+                  counts.opened);
+    metric_append(out, "tidemark_handles_parked_total", "counter",
+                  "Times that a query left memory because of a quota.", counts.parked);
+    metric_append(out, "tidemark_handles_expired_total", "counter",
+                  "Queries that nobody used for too long.", counts.expired);
 }

@@ -39,6 +39,7 @@ static void show_metrics(struct request *request)
     if (options->metrics != NULL)
         options->metrics(options->arg, &request->reply);
     handles_print_metrics(request->service->handles, &request->reply);
+    tails_print_metrics(request->service->tails, &request->reply);
     text_appendf(&request->reply,
                  "# HELP tidemark_list_cursors_total Lists that named a cursor: the old way.\n"
                  "# TYPE tidemark_list_cursors_total counter\n"

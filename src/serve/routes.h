@@ -27,6 +27,7 @@ void query_close_finish(struct request *request);
 void query_tail_begin(struct request *request);
 enum rc query_tail_work(struct request *request, struct store *store, struct err *err);
 void query_tail_finish(struct request *request);
+void tails_print_metrics(const struct tail_hub *hub, struct text *out);
 
 /* The changes of a query as server-sent events. */
 void events_begin(struct request *request);
@@ -69,5 +70,8 @@ enum rc handles_work(struct request *request, struct store *store, struct err *e
 void handles_finish(struct request *request);
 /* Their numbers, as Prometheus text. */
 void handles_print_metrics(const struct handles *handles, struct text *out);
+/* Appends a number as Prometheus text; `kind` is "gauge" or "counter". */
+void metric_append(struct text *out, const char *name, const char *kind, const char *sentence,
+                   uint64_t value);
 
 #endif

@@ -43,7 +43,7 @@ struct tail_hub {
     struct tail_link groups, due;
     struct reading readings[TAIL_HUB_READINGS_MAX];
     struct timer retry;
-    uint64_t commits;
+    uint64_t commits, read;
     bool stopped;
     const struct follower *telling; /* NULL: the one being told has left, and may be freed */
     struct tail_marks marks;
@@ -170,6 +170,7 @@ static bool begin_reading(struct tail_hub *hub, struct reading *reading)
     reading->job.work = read_changes;
     reading->commits = hub->commits;
     reading->busy = reader_pool_submit(hub->readers, &reading->job) == RC_OK;
+    hub->read += reading->busy;
     return reading->busy;
 }
 
@@ -353,6 +354,16 @@ bool tail_hub_takes(struct tail_hub *hub, struct reader_job *job)
 const struct tail_marks *tail_hub_marks(const struct tail_hub *hub)
 {
     return &hub->marks;
+}
+
+struct tail_counts tail_hub_counts(const struct tail_hub *hub)
+{
+    struct tail_counts counts = {.readings = hub->read};
+    for (struct tail_link *at = hub->groups.after; at != &hub->groups; at = at->after) {
+        counts.live += GROUP_OF(at)->live_count;
+        counts.behind += GROUP_OF(at)->members - GROUP_OF(at)->live_count;
+    }
+    return counts;
 }
 
 struct tail_hub *tail_hub_new(struct runtime *runtime, struct reader_pool *readers)

@@ -57,6 +57,13 @@ void tail_hub_free(struct tail_hub *hub);
  * back. Nobody may follow afterwards. */
 void tail_hub_stop(struct tail_hub *hub);
 const struct tail_marks *tail_hub_marks(const struct tail_hub *hub);
+
+struct tail_counts {
+    uint64_t live, behind; /* followers */
+    uint64_t readings;     /* since the start */
+};
+
+struct tail_counts tail_hub_counts(const struct tail_hub *hub);
 /* From its tail's seq on. `read_first`: it is told at least once what the store holds now. */
 void tail_hub_follow(struct tail_hub *hub, struct follower *follower, bool read_first);
 /* It may be away already. */

@@ -112,3 +112,16 @@ void query_tail_finish(struct request *request)
     request->parked = true;
     tail_hub_follow(service->tails, &poll->follower, poll->question.wait_ms == 0);
 }
+
+/* ---- their numbers ---- */
+
+void tails_print_metrics(const struct tail_hub *hub, struct text *out)
+{
+    const struct tail_counts counts = tail_hub_counts(hub);
+    metric_append(out, "tidemark_tails_live", "gauge", "Queries that are followed, up to date.",
+                  counts.live);
+    metric_append(out, "tidemark_tails_behind", "gauge", "Queries that are followed and catch up.",
+                  counts.behind);
+    metric_append(out, "tidemark_changes_readings_total", "counter",
+                  "Times that the changes of a collection were read.", counts.readings);
+}

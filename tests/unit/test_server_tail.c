@@ -5,6 +5,7 @@
 
 #include "store/store.h"
 #include "sys/bell.h"
+#include "sys/thread.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -131,6 +132,39 @@ static void two_who_wait_are_told_independently(void **state)
     assert_true(bench_says(bench, "\"id\":\"394\""));
     assert_false(bench_says(bench, "\"id\":\"393\""));
     http_peer_close(&other);
+}
+
+static long long metric(struct bench *bench, const char *name)
+{
+    char line[80];
+    assert_int_equal(bench_get(bench, "/metrics"), 200);
+    snprintf(line, sizeof line, "\n%s ", name);
+    const char *at = strstr(bench_body(bench), line);
+    assert_non_null(at);
+    return strtoll(at + strlen(line), NULL, 10);
+}
+
+static void one_reading_after_a_commit_is_enough_for_all(void **state)
+{
+    struct bench *bench = *state;
+    struct http_peer peers[20];
+    char handle[37];
+    bench_open_query(bench, "{\"collection\":\"posts\"}", handle);
+    for (int i = 0; i < 20; i++) {
+        http_peer_connect(&peers[i], server_port(bench->server, LISTENER_MAIN));
+        send_tail(&peers[i], handle, ",\"wait\":60000");
+    }
+    while (metric(bench, "tidemark_tails_live") < 20)
+        thread_yield();
+    long long before = metric(bench, "tidemark_changes_readings_total");
+    add_post(bench, 393);
+    for (int i = 0; i < 20; i++) {
+        http_peer_read(&peers[i], &bench->answer, false);
+        assert_true(bench_says(bench, "\"id\":\"393\""));
+        http_peer_close(&peers[i]);
+    }
+    assert_int_equal(metric(bench, "tidemark_changes_readings_total"), before + 1);
+    assert_int_equal(metric(bench, "tidemark_tails_live"), 0);
 }
 
 static void who_waits_in_vain_is_told_how_far_it_is(void **state)
@@ -283,6 +317,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_SERVER(what_changed_since_the_open_is_told),
         WITH_SERVER(two_who_wait_are_told_independently),
+        WITH_SERVER(one_reading_after_a_commit_is_enough_for_all),
         WITH_SERVER(who_waits_in_vain_is_told_how_far_it_is),
         WITH_SERVER(pages_are_read_while_a_tail_waits),
         WITH_SERVER(what_is_forgotten_is_a_gap),
