@@ -2,38 +2,10 @@
 #include "http_desk.h"
 
 #include "base/arena.h"
-#include "ingest/retry.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int64_t wall_us(struct runtime *runtime)
-{
-    return DESK_T0 + ((struct http_desk *)runtime)->mono_us;
-}
-
-static int64_t mono_us(struct runtime *runtime)
-{
-    return ((struct http_desk *)runtime)->mono_us;
-}
-
-static uint64_t chance(struct runtime *runtime)
-{
-    (void)runtime;
-    return RETRY_CENTRE;
-}
-
-static void arm(struct runtime *runtime, struct timer *timer, int64_t delay_us)
-{
-    struct http_desk *desk = (struct http_desk *)runtime;
-    timer_heap_arm(&desk->timers, timer, desk->mono_us + delay_us);
-}
-
-static void disarm(struct runtime *runtime, struct timer *timer)
-{
-    timer_heap_disarm(&((struct http_desk *)runtime)->timers, timer);
-}
 
 static struct http_call *http_send(struct runtime *runtime, const struct http_request *request,
                                    http_done_fn *done, void *arg)
@@ -62,36 +34,36 @@ static void http_cancel(struct runtime *runtime, struct http_call *call)
     sent->cancelled = true;
 }
 
-static const struct runtime_ops ops = {.wall_us = wall_us,
-                                       .mono_us = mono_us,
-                                       .random = chance,
-                                       .timer_arm = arm,
-                                       .timer_disarm = disarm,
+static const struct runtime_ops ops = {.wall_us = desk_wall_us,
+                                       .mono_us = desk_mono_us,
+                                       .random = desk_chance,
+                                       .timer_arm = desk_arm,
+                                       .timer_disarm = desk_disarm,
                                        .http_send = http_send,
                                        .http_cancel = http_cancel};
 
 void http_desk_init(struct http_desk *desk)
 {
-    *desk = (struct http_desk){.runtime = {.ops = &ops}};
+    *desk = (struct http_desk){.clock = {.runtime = {.ops = &ops}}};
 }
 
 void http_desk_deinit(struct http_desk *desk)
 {
     for (size_t i = 0; i < desk->sent_count; i++)
         assert_null(desk->sent[i].done);
-    assert_int_equal(desk->timers.count, 0);
-    timer_heap_deinit(&desk->timers);
+    assert_int_equal(desk->clock.timers.count, 0);
+    timer_heap_deinit(&desk->clock.timers);
 }
 
 void http_desk_pass(struct http_desk *desk, int64_t us)
 {
-    int64_t until_us = desk->mono_us + us, due_us;
-    while (timer_heap_next(&desk->timers, &due_us) && due_us <= until_us) {
-        desk->mono_us = due_us > desk->mono_us ? due_us : desk->mono_us;
-        struct timer *timer = timer_heap_pop(&desk->timers, desk->mono_us);
+    int64_t until_us = desk->clock.mono_us + us, due_us;
+    while (timer_heap_next(&desk->clock.timers, &due_us) && due_us <= until_us) {
+        desk->clock.mono_us = due_us > desk->clock.mono_us ? due_us : desk->clock.mono_us;
+        struct timer *timer = timer_heap_pop(&desk->clock.timers, desk->clock.mono_us);
         timer->fn(timer->arg);
     }
-    desk->mono_us = until_us;
+    desk->clock.mono_us = until_us;
 }
 
 void http_desk_answer(struct http_desk *desk, size_t number, int status, const char *body)

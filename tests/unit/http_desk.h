@@ -4,7 +4,7 @@
 #ifndef TESTS_UNIT_HTTP_DESK_H
 #define TESTS_UNIT_HTTP_DESK_H
 
-#include "sys/runtime.h"
+#include "desk_clock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,6 @@
 
 #include <cmocka.h>
 
-#define DESK_T0       INT64_C(1790000000000000) /* wall time when a desk begins */
 #define DESK_SENT_MAX 512
 #define DESK_MS       INT64_C(1000)
 
@@ -24,9 +23,7 @@ struct desk_request {
 };
 
 struct http_desk {
-    struct runtime runtime; /* first: the runtime is the desk */
-    int64_t mono_us;
-    struct timer_heap timers;
+    struct desk_clock clock; /* first: the runtime is the desk */
     struct desk_request sent[DESK_SENT_MAX];
     size_t sent_count;
 };

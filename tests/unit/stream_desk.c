@@ -1,37 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stream_desk.h"
 
-#include "ingest/retry.h"
-
 #include <stdio.h>
 #include <string.h>
-
-static int64_t wall_us(struct runtime *runtime)
-{
-    return DESK_T0 + ((struct stream_desk *)runtime)->mono_us;
-}
-
-static int64_t mono_us(struct runtime *runtime)
-{
-    return ((struct stream_desk *)runtime)->mono_us;
-}
-
-static uint64_t chance(struct runtime *runtime)
-{
-    (void)runtime;
-    return RETRY_CENTRE;
-}
-
-static void arm(struct runtime *runtime, struct timer *timer, int64_t delay_us)
-{
-    struct stream_desk *desk = (struct stream_desk *)runtime;
-    timer_heap_arm(&desk->timers, timer, desk->mono_us + delay_us);
-}
-
-static void disarm(struct runtime *runtime, struct timer *timer)
-{
-    timer_heap_disarm(&((struct stream_desk *)runtime)->timers, timer);
-}
 
 static struct http_call *http_send(struct runtime *runtime, const struct http_request *request,
                                    http_done_fn *done, void *arg)
@@ -77,11 +48,11 @@ static void ws_close(struct ws *ws, uint16_t code, const char *reason)
     ((struct stream_desk *)(void *)ws)->closed = true;
 }
 
-static const struct runtime_ops ops = {.wall_us = wall_us,
-                                       .mono_us = mono_us,
-                                       .random = chance,
-                                       .timer_arm = arm,
-                                       .timer_disarm = disarm,
+static const struct runtime_ops ops = {.wall_us = desk_wall_us,
+                                       .mono_us = desk_mono_us,
+                                       .random = desk_chance,
+                                       .timer_arm = desk_arm,
+                                       .timer_disarm = desk_disarm,
                                        .http_send = http_send,
                                        .http_cancel = http_cancel,
                                        .ws_open = ws_open,
@@ -108,8 +79,8 @@ void stream_desk_commit_all(struct stream_desk *desk)
 void stream_desk_pass(struct stream_desk *desk, int64_t us)
 {
     struct timer *timer;
-    desk->mono_us += us;
-    while ((timer = timer_heap_pop(&desk->timers, desk->mono_us)) != NULL)
+    desk->clock.mono_us += us;
+    while ((timer = timer_heap_pop(&desk->clock.timers, desk->clock.mono_us)) != NULL)
         timer->fn(timer->arg);
     stream_desk_commit_all(desk);
 }
@@ -117,9 +88,10 @@ void stream_desk_pass(struct stream_desk *desk, int64_t us)
 void stream_desk_begin(struct stream_desk *desk, struct jetstream_options *options)
 {
     struct err err;
-    *desk = (struct stream_desk){.runtime = {.ops = &ops}, .pool = batch_pool_new(4, 1 << 17)};
+    *desk = (struct stream_desk){.clock = {.runtime = {.ops = &ops}},
+                                 .pool = batch_pool_new(4, 1 << 17)};
     struct source_env env = {
-        .runtime = &desk->runtime, .pool = desk->pool, .submit = submit, .submit_arg = desk};
+        .runtime = &desk->clock.runtime, .pool = desk->pool, .submit = submit, .submit_arg = desk};
     if (options->reconnect_delay_seconds == 0)
         options->reconnect_delay_seconds = 1;
     assert_int_equal(jetstream_new(&env, options, &desk->source, &err), RC_OK);
@@ -170,7 +142,7 @@ void stream_desk_finish(struct stream_desk *desk)
     assert_true(desk->source->ops->stopped(desk->source));
     desk->source->ops->free(desk->source);
     batch_pool_free(desk->pool);
-    timer_heap_deinit(&desk->timers);
+    timer_heap_deinit(&desk->clock.timers);
     text_free(&desk->sent);
 }
 

@@ -5,6 +5,7 @@
 #ifndef TESTS_UNIT_STREAM_DESK_H
 #define TESTS_UNIT_STREAM_DESK_H
 
+#include "desk_clock.h"
 #include "source/jetstream.h"
 
 #include <setjmp.h>
@@ -13,12 +14,8 @@
 
 #include <cmocka.h>
 
-#define DESK_T0 INT64_C(1790000000000000) /* wall time when a desk begins */
-
 struct stream_desk {
-    struct runtime runtime; /* first: the runtime is the desk */
-    int64_t mono_us;
-    struct timer_heap timers;
+    struct desk_clock clock; /* first: the runtime is the desk */
     struct batch_pool *pool;
     struct source *source;
     struct batch *handed[64];

@@ -39,7 +39,7 @@ static void begin(struct desk *desk, const char *const *endpoints, size_t count,
         pace.backoff_ms = 1000;
     struct appview_options options = {
         .endpoints = endpoints, .endpoint_count = count, .asks_max = 8, .pace = pace};
-    assert_int_equal(appview_new(&desk->http.runtime, &options, &desk->appview, &err), RC_OK);
+    assert_int_equal(appview_new(&desk->http.clock.runtime, &options, &desk->appview, &err), RC_OK);
 }
 
 static void begin_one(struct desk *desk, struct appview_pace pace)
@@ -94,7 +94,7 @@ static void parameters_are_escaped_and_the_answer_is_read(void **state)
     assert_non_null(appview_ask(desk.appview, &request, heard, &asker));
     assert_string_equal(desk.http.sent[0].url, "http://a:1/xrpc/" PROFILE
                                                "?actor=did:plc:ab&cursor=a%20b%26c%3D%2F%C3%A9");
-    desk.http.mono_us = 7 * MS;
+    desk.http.clock.mono_us = 7 * MS;
     answer(&desk, 0, 200, "{\"word\":\"yes\"}");
     assert_int_equal(desk.last.rc, RC_OK);
     assert_string_equal(desk.word, "yes");
@@ -394,7 +394,8 @@ static void an_address_that_is_none_is_refused(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct err err;
         options.endpoints = &bad[i];
-        assert_int_equal(appview_new(&desk.http.runtime, &options, &desk.appview, &err), RC_REJECT);
+        assert_int_equal(appview_new(&desk.http.clock.runtime, &options, &desk.appview, &err),
+                         RC_REJECT);
         assert_null(strstr(err.text, "pw"));
     }
 }

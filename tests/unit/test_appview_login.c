@@ -56,7 +56,7 @@ static void begin(struct desk *desk)
                                       .pace = {.backoff_ms = 1000, .retries_max = 3}};
     *desk = (struct desk){0};
     http_desk_init(&desk->http);
-    assert_int_equal(appview_new(&desk->http.runtime, &options, &desk->appview, &err), RC_OK);
+    assert_int_equal(appview_new(&desk->http.clock.runtime, &options, &desk->appview, &err), RC_OK);
 }
 
 static void finish(struct desk *desk)

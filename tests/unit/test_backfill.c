@@ -126,13 +126,13 @@ static void answer_feeds(struct desk *desk)
 {
     unsigned under_way = 0;
     for (; desk->timed < desk->http.sent_count; desk->timed++)
-        desk->due_us[desk->timed] = desk->http.mono_us + ACCOUNT_US;
+        desk->due_us[desk->timed] = desk->http.clock.mono_us + ACCOUNT_US;
     for (size_t i = 0; i < desk->http.sent_count; i++)
         under_way += desk->http.sent[i].done != NULL;
     if (under_way > desk->under_way_max)
         desk->under_way_max = under_way;
     for (size_t i = 0; i < desk->timed; i++)
-        if (desk->http.sent[i].done != NULL && desk->due_us[i] <= desk->http.mono_us)
+        if (desk->http.sent[i].done != NULL && desk->due_us[i] <= desk->http.clock.mono_us)
             http_desk_answer(&desk->http, i, 200, "{\"feed\":[]}");
 }
 
@@ -160,8 +160,8 @@ static void begin(struct desk *desk, size_t people, uint32_t workers)
         .endpoint_count = 1,
         .asks_max = 64,
         .pace = {.spacing_ms = 100, .flights_max = workers, .backoff_ms = 1}};
-    assert_int_equal(appview_new(&desk->http.runtime, &options, &desk->appview, &err), RC_OK);
-    desk->env = (struct source_env){.runtime = &desk->http.runtime,
+    assert_int_equal(appview_new(&desk->http.clock.runtime, &options, &desk->appview, &err), RC_OK);
+    desk->env = (struct source_env){.runtime = &desk->http.clock.runtime,
                                     .pool = batch_pool_new(BATCHES, 65536),
                                     .submit = submit,
                                     .submit_arg = desk,
@@ -180,7 +180,7 @@ static void begin(struct desk *desk, size_t people, uint32_t workers)
 
 static void live(struct desk *desk)
 {
-    backfill_look(desk->backfill, desk->http.mono_us);
+    backfill_look(desk->backfill, desk->http.clock.mono_us);
     settle(desk);
     http_desk_pass(&desk->http, STEP);
     settle(desk);
@@ -190,10 +190,10 @@ static void live(struct desk *desk)
 static int64_t work_off(struct desk *desk)
 {
     while (desk->left > 0) {
-        assert_true(desk->http.mono_us < 5 * HOUR);
+        assert_true(desk->http.clock.mono_us < 5 * HOUR);
         live(desk);
     }
-    int64_t took_us = desk->http.mono_us;
+    int64_t took_us = desk->http.clock.mono_us;
     for (int i = 0; i < 20; i++) /* it finds that nothing is left */
         live(desk);
     return took_us;

@@ -121,13 +121,13 @@ static void begin(struct desk *desk, struct circle_options options)
                                       .pace = {.backoff_ms = 1000}};
     *desk = (struct desk){.pool = batch_pool_new(4, 1 << 17)};
     http_desk_init(&desk->http);
-    desk->env = (struct source_env){.runtime = &desk->http.runtime,
+    desk->env = (struct source_env){.runtime = &desk->http.clock.runtime,
                                     .pool = desk->pool,
                                     .submit = submit,
                                     .submit_arg = desk,
                                     .ask = ask_store,
                                     .ask_arg = desk};
-    assert_int_equal(appview_new(&desk->http.runtime, &appview, &desk->appview, &err), RC_OK);
+    assert_int_equal(appview_new(&desk->http.clock.runtime, &appview, &desk->appview, &err), RC_OK);
     options.tuning = (struct circle_tuning){
         .refresh_us = REFRESH_US, .backfill = true, .lookback_us = 5 * MINUTE_US};
     options.changed = changed;

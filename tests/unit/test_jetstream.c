@@ -225,7 +225,7 @@ static void a_day_with_a_drop_each_hour_is_up_for_more_than_99_percent(void **st
             stream_desk_message(&desk, stream_desk_event(0, ++events));
         }
         desk.source->ops->view(desk.source, &view);
-        uptime_tell(&uptime, view.state == SOURCE_LIVE, view.bytes, desk.mono_us + 1);
+        uptime_tell(&uptime, view.state == SOURCE_LIVE, view.bytes, desk.clock.mono_us + 1);
         stream_desk_pass(&desk, look);
     }
     printf("24 drops in 24 hours: up %.2f %% of the time\n", uptime_percent(&uptime));

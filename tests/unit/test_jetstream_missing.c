@@ -20,7 +20,7 @@ static void flow(struct stream_desk *desk, int seconds)
     for (int i = 0; i < seconds && !desk->closed; i++) {
         stream_desk_pass(desk, 1000000);
         if (!desk->closed)
-            stream_desk_message(desk, stream_desk_event(DESK_T0 + desk->mono_us, 0));
+            stream_desk_message(desk, stream_desk_event(DESK_T0 + desk->clock.mono_us, 0));
     }
 }
 
@@ -44,7 +44,7 @@ static void where_a_replay_ended_the_host_is_asked_again_once(void **state)
     replay(&desk);
     flow(&desk, 30);
     assert_true(desk.closed);
-    assert_true(desk.mono_us <= 15000000);
+    assert_true(desk.clock.mono_us <= 15000000);
     stream_desk_ended(&desk, 1000, "");
     assert_int_equal(desk.dials, 2);
     assert_true(cursor_asked(&desk) > 0 && cursor_asked(&desk) < DESK_T0 - 1000000);
@@ -102,7 +102,7 @@ static void what_is_too_large_is_gone_past_and_leaves_a_note_and_a_gap(void **st
     assert_non_null(strstr(text_string(&notes), "\"size\":9000000"));
     assert_int_equal(gaps.len, 0); /* where it ends is not known yet: the cursor stays before it */
     stream_desk_commit_all(&desk);
-    desk.mono_us += 2000000;
+    desk.clock.mono_us += 2000000;
     char next[256] = {0};
     snprintf(next, sizeof next, "%s", stream_desk_event(DESK_T0 + 500, 0));
     desk.events->message(desk.events_arg, false, bytes_make(next, strlen(next)));
@@ -131,13 +131,14 @@ static void many_gaps_one_after_the_other_stay_exact(void **state)
     stream_desk_message(&desk, stream_desk_event(DESK_T0, 0));
     for (int i = 0; i < GAP_OPEN_MAX + 10; i++) {
         char next[256] = {0};
-        stream_desk_message(&desk, stream_desk_event(DESK_T0 + desk.mono_us + 1000, 0));
+        stream_desk_message(&desk, stream_desk_event(DESK_T0 + desk.clock.mono_us + 1000, 0));
         desk.events->too_large(desk.events_arg, 9000000);
         stream_desk_commit_all(&desk);
         text_clear(&gaps);
-        snprintf(last, sizeof last, "\"from_us\":%lld", (long long)(DESK_T0 + desk.mono_us + 1000));
-        desk.mono_us += 2000000;
-        snprintf(next, sizeof next, "%s", stream_desk_event(DESK_T0 + desk.mono_us, 0));
+        snprintf(last, sizeof last, "\"from_us\":%lld",
+                 (long long)(DESK_T0 + desk.clock.mono_us + 1000));
+        desk.clock.mono_us += 2000000;
+        snprintf(next, sizeof next, "%s", stream_desk_event(DESK_T0 + desk.clock.mono_us, 0));
         desk.events->message(desk.events_arg, false, bytes_make(next, strlen(next)));
         take_rows(&desk, RECORD_GAP, &gaps);
         stream_desk_commit_all(&desk);

@@ -48,13 +48,13 @@ static void begin(struct desk *desk)
                                       .pace = {.backoff_ms = 1000}};
     *desk = (struct desk){.pool = batch_pool_new(1, 1 << 17)};
     http_desk_init(&desk->http);
-    desk->env = (struct source_env){.runtime = &desk->http.runtime,
+    desk->env = (struct source_env){.runtime = &desk->http.clock.runtime,
                                     .pool = desk->pool,
                                     .submit = submit,
                                     .submit_arg = desk,
                                     .ask = ask_store,
                                     .ask_arg = desk};
-    assert_int_equal(appview_new(&desk->http.runtime, &options, &desk->appview, &err), RC_OK);
+    assert_int_equal(appview_new(&desk->http.clock.runtime, &options, &desk->appview, &err), RC_OK);
     desk->names = names_new(&desk->env, desk->appview);
     names_start(desk->names);
     http_desk_pass(&desk->http, MINUTE_US);

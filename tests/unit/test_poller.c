@@ -191,8 +191,8 @@ static void begin(struct desk *desk, int64_t interval_us)
     http_desk_init(&desk->http);
     struct appview_options options = {
         .endpoints = &endpoint, .endpoint_count = 1, .asks_max = 16, .pace = {.backoff_ms = 1}};
-    assert_int_equal(appview_new(&desk->http.runtime, &options, &desk->appview, &err), RC_OK);
-    desk->env = (struct source_env){.runtime = &desk->http.runtime,
+    assert_int_equal(appview_new(&desk->http.clock.runtime, &options, &desk->appview, &err), RC_OK);
+    desk->env = (struct source_env){.runtime = &desk->http.clock.runtime,
                                     .pool = batch_pool_new(BATCHES, 65536),
                                     .submit = submit,
                                     .submit_arg = desk,
@@ -225,8 +225,8 @@ static void finish(struct desk *desk)
 
 static void live(struct desk *desk, int64_t us)
 {
-    for (int64_t end = desk->http.mono_us + us; desk->http.mono_us < end;) {
-        poller_look(desk->poller, desk->http.mono_us);
+    for (int64_t end = desk->http.clock.mono_us + us; desk->http.clock.mono_us < end;) {
+        poller_look(desk->poller, desk->http.clock.mono_us);
         settle(desk);
         http_desk_pass(&desk->http, STEP);
     }
