@@ -132,8 +132,9 @@ static void dial(struct peer *peer, unsigned port)
                                   .sin_port = htons((uint16_t)port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     peer->fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert(peer->fd >= 0);
     int result = connect(peer->fd, (struct sockaddr *)&address, sizeof address);
-    assert(peer->fd >= 0 && result == 0);
+    assert(result == 0);
 }
 
 static void set_request(struct peer *peer, const char *command, const char *body)

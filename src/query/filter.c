@@ -22,7 +22,8 @@ struct bytes filter_json(const struct filter *filter)
 
 struct where filter_where(const struct filter *filter)
 {
-    return filter == NULL ? (struct where){0} : filter->where;
+    const struct where everything = {0};
+    return filter == NULL ? everything : filter->where;
 }
 
 /* An index is made of what columns are ordered by; a test of something else means nothing to it. */
@@ -90,7 +91,7 @@ struct where filter_index_where(const struct filter *filter, const struct collec
         text_append_string(sql, sql->len > 0 ? " AND " : "");
         filter_append_sql(filter->collection, node, 0, sql);
     }
-    if (sql->len == 0)
+    if (filter == NULL || sql->len == 0)
         return (struct where){0};
     return (struct where){
         .sql = text_string(sql), .params = filter->where.params, .count = filter->where.count};

@@ -214,7 +214,7 @@ static enum rc parse_part(struct parsing *parsing, const struct filter_place *pl
 static enum rc parse_contains(struct parsing *parsing, const struct filter_place *place,
                               enum filter_test test, struct json json, bool negated)
 {
-    struct field value;
+    struct field value = field_null(FIELD_TEXT);
     enum rc rc = parse_part(parsing, place, json, &value);
     if (rc != RC_OK)
         return rc;
@@ -227,7 +227,7 @@ static enum rc parse_contains(struct parsing *parsing, const struct filter_place
 static enum rc parse_prefix(struct parsing *parsing, const struct filter_place *place,
                             enum filter_test test, struct json json, bool negated)
 {
-    struct field value;
+    struct field value = field_null(FIELD_TEXT);
     size_t group;
     enum rc rc = parse_part(parsing, place, json, &value);
     if (rc != RC_OK)

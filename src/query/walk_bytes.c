@@ -37,8 +37,8 @@ void walk_encode(const struct walk *walk, struct text *out)
 {
     put_number(out, FORMAT, 1);
     put_number(out, (uint64_t)walk->count, 1);
-    put_number(out, (uint64_t)(walk->at + 1), 1);
-    put_number(out, (uint64_t)walk->ended | (uint64_t)(walk->beyond + 1) << 1, 1);
+    put_number(out, (uint64_t)walk->at + 1, 1);
+    put_number(out, (uint64_t)walk->ended | ((uint64_t)walk->beyond + 1) << 1, 1);
     put_number(out, (uint64_t)walk->number, 8);
     for (int i = 0; i < walk->count; i++) {
         const struct walk_place *place = &walk->places[i];

@@ -309,7 +309,8 @@ static void act_at_random(struct bench *bench, struct chance *chance, int serial
         return;
     }
     if (dice < 6) {
-        news_add_card(bench, url, at_us, "page", dice < 4 && strcmp(url, other) ? other : NULL);
+        news_add_card(bench, url, at_us, "page",
+                      dice < 4 && strcmp(url, other) != 0 ? other : NULL);
         return;
     }
     post.op = dice < 20 ? POST_OP_DELETE : POST_OP_PUT;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "walk_model.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const char *const texts[] = {NULL, "", "A", "Aa", "a", "z", "\xc3\xa4"};
@@ -107,8 +108,10 @@ void walk_order_choose(struct walk_order *order, struct chance *chance, struct t
 static int64_t rank_of(const struct thing *thing, int field, bool nulls_high)
 {
     const int64_t values[] = {thing->n, thing->a, thing->b, thing->f};
-    bool null = field >= 2 && values[field] == 0;
-    return null && nulls_high ? INT64_MAX : values[field];
+    assert(field >= 0 && field < 4);
+    int64_t value = values[field];
+    bool null = (field == 2 || field == 3) && value == 0;
+    return null && nulls_high ? INT64_MAX : value;
 }
 
 int walk_order_compare(const struct walk_order *order, const struct thing *a, const struct thing *b)

@@ -187,6 +187,7 @@ static void every_byte_is_seen_wherever_it_stands(void **state)
 {
     (void)state;
     struct text out = {0}, wanted = {0};
+    static const char controls[] = "\b\t\n\f\r";
     struct json_writer writer;
     char input[20];
     for (size_t len = 1; len <= sizeof input; len++) {
@@ -203,8 +204,8 @@ static void every_byte_is_seen_wherever_it_stands(void **state)
                     text_append_string(&wanted, "\xef\xbf\xbd");
                 else if (byte == '"' || byte == '\\')
                     text_appendf(&wanted, "\\%c", byte);
-                else if (byte < 0x20 && strchr("\b\t\n\f\r", (int)byte) != NULL)
-                    text_appendf(&wanted, "\\%c", "btn?fr"[byte - 8]);
+                else if (strchr(controls, (int)byte) != NULL)
+                    text_appendf(&wanted, "\\%c", "btnfr"[strchr(controls, (int)byte) - controls]);
                 else
                     text_appendf(&wanted, byte < 0x20 ? "\\u%04x" : "%c", byte);
                 text_appendf(&wanted, "%.*s\"", (int)(len - at - 1), input + at + 1);
