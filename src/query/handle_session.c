@@ -208,7 +208,7 @@ bool sessions_take_ended(struct sessions *sessions, int64_t now_us, uint8_t id[H
     struct session *session = sessions->first;
     if (session == NULL || (session->end_us > now_us && sessions->gone <= SESSIONS_GONE_MAX))
         return false;
-    assert(session->in_grace);
+    assert(session->in_grace && session->sooner == NULL && session->later != session);
     memcpy(id, session->id, sizeof session->id);
     end_grace(sessions, session);
     forget_when_idle(sessions, session);
