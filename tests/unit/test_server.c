@@ -3,6 +3,7 @@
  * What each address answers. */
 #include "server_bench.h"
 #include "store/store.h"
+#include "sys/log.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -310,6 +312,29 @@ static void a_next_during_a_next_is_refused_and_a_close_ends_it(void **state)
     }
 }
 
+/* R004-42: whoever looks for a page that went wrong sees where it began, but nobody's data. */
+static void a_cursor_that_is_applied_is_logged_without_its_values(void **state)
+{
+    struct bench *bench = *state;
+    char path[] = "/tmp/tidemark-server-XXXXXX", words[8192] = "", handle[37], wanted[160];
+    close(mkstemp(path));
+    assert_int_equal(log_open(&(struct log_options){.level = LOG_DEBUG, .file = path}, &bench->err),
+                     RC_OK);
+    bench_open_query(bench, "{\"collection\":\"posts\"}", handle);
+    assert_int_equal(bench_next(bench, handle), 200); /* begins where everything does */
+    assert_int_equal(bench_next(bench, handle), 200);
+    log_close();
+    FILE *file = fopen(path, "r");
+    assert_true(fread(words, 1, sizeof words - 1, file) > 0);
+    fclose(file);
+    unlink(path);
+    snprintf(wanted, sizeof wanted,
+             "handle=%s page=1 collection=posts fields=sharedAt,n msg=cursor_applied", handle);
+    const char *line = strstr(words, wanted);
+    assert_non_null(line);
+    assert_null(strstr(words, "page=0"));
+}
+
 static void status_shows_every_source(void **state)
 {
     struct bench *bench = *state;
@@ -355,6 +380,7 @@ int main(void)
         SERVER(a_wrong_command_is_refused_with_its_code_and_status),
         SERVER(a_handle_belongs_to_its_session),
         SERVER(a_next_during_a_next_is_refused_and_a_close_ends_it),
+        WITH_POSTS(a_cursor_that_is_applied_is_logged_without_its_values),
         SERVER(status_shows_every_source),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
