@@ -270,7 +270,7 @@ static void demand_all(struct store *store, int64_t k)
            0);
     demand(store, "SELECT count(*) FROM post WHERE rkey = 'edited'", k < 3 ? k : 3);
     demand(store, "SELECT max(seq) FROM post WHERE rkey = 'edited'", k > 0 ? k : -1);
-    demand(store, "SELECT count(*) FROM tombstones", k > 3 ? k - 3 : 0);
+    demand(store, "SELECT count(*) FROM tombstones WHERE collection = 'posts'", k > 3 ? k - 3 : 0);
     demand(store, "SELECT count(*) FROM cursors WHERE position = seq", k > 0 ? 2 : 0);
     demand(store, "SELECT min(position) FROM cursors", k > 0 ? k : -1);
     demand(store, "SELECT max(position) FROM cursors", k > 0 ? k : -1);
