@@ -62,6 +62,7 @@ class Polling(RealNetwork):
             book.repost(bob, posts[42])
             book.deactivate(cyd)
             self.check(daemon, book, people, CYCLE_S)
+            self.wait_for_words(daemon, "[POLL] ", times=2)  # told once it is stored
             self.assertEqual(self.lines(daemon, "POLL"), {zoe.handle: 1, bob.handle: 1})
             self.assertIn(f"[SKIP] {cyd.handle}: ", daemon.words())
             self.assertEqual(self.lines(daemon, "INITIAL"), first)
