@@ -28,7 +28,9 @@ EXECUTED = {"sqlite": 0, "postgres": 0}
 
 class Chat(Daemon):
     def __init__(self, home):
-        super().__init__(PROGRAM, home, NOWHERE, config=CHAT)
+        # What was given back is not memory in use, also where a sanitizer holds on to it.
+        sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=4"
+        super().__init__(PROGRAM, home, NOWHERE, {"ASAN_OPTIONS": sanitizer}, config=CHAT)
         self.wait_for(lambda health: True, "the daemon to answer")
         starts = home.starts = getattr(home, "starts", 0) + 1
         ports = wait_until(lambda: re.findall(r" port=(\d+)", self.words())[starts - 1:],
