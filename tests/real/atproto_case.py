@@ -76,7 +76,9 @@ class RealNetwork(unittest.TestCase):
                     f"bluesky.appview={self.network.appview}", "fetch.allow_private=true",
                     "cards.enabled=true", "cards.per_host_ms=5",
                     f"bluesky.actors=[{', '.join(who.handle for who in actors)}]", *more)
-        return Daemon(self.program, home, settings, config=config)
+        daemon = Daemon(self.program, home, settings, config=config)
+        daemon.wait_for(lambda health: True, "the daemon to answer")  # the store is there then
+        return daemon
 
     def connected(self, daemon):
         return daemon.wait_for(lambda health: health["websocket_connected"], "the firehose")
