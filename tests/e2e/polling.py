@@ -25,6 +25,8 @@ def metric(daemon, name):
              if line.startswith(f"tidemark_{name} ")]
     return float(found[0]) if found else None
 
+KEEP = "retention.enabled=false"  # what is dated back is old to the clean-up
+
 
 class Polling(FeedBench):
     mode = "polling"
@@ -298,7 +300,7 @@ class Polling(FeedBench):
                            for k, post in enumerate(theirs)]
                 backdated = account.post(now - HOUR, created_us=now - 600 * 24 * HOUR)
                 self.follow(home, view)
-                self.cycle(home, view)
+                self.cycle(home, view, KEEP)
                 account.delete(posts[0])  # where the position stands
                 account.delete(posts[3])
                 account.delete(reposts[0])
@@ -308,8 +310,8 @@ class Polling(FeedBench):
                     (item for item in who.items if item["subject"] is not theirs[1]),
                     key=lambda item: (min(item["seen"], item["created"]), item["cid"]),
                     reverse=True)
-                self.cycle(home, view)
-                with self.daemon(home, view) as daemon:
+                self.cycle(home, view, KEEP)
+                with self.daemon(home, view, KEEP) as daemon:
                     daemon.wait_for(lambda health: health["status"], "an answer")
                     stored = self.stored(daemon)
                     daemon.stop()
