@@ -3,6 +3,7 @@
 
 #include "serve/request.h"
 #include "store/store.h"
+#include "sys/bell.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -233,6 +234,31 @@ int bench_set_up_392(void **state)
     return set_up_with(state, 392);
 }
 
+int bench_set_up_followed(void **state)
+{
+    bench_set_up_392(state);
+    struct bench *bench = *state;
+    bench->bell = bench->options.bell = bell_new();
+    bench_restart(bench);
+    bench_reconnect(bench);
+    assert_int_equal(store_open(bench->fixture.url, STORE_WRITE, &bench->writer, &bench->err),
+                     RC_OK);
+    assert_int_equal(
+        bench->writer->ops->script(bench->writer, "UPDATE engine SET commit_seq = 1", &bench->err),
+        RC_OK);
+    return 0;
+}
+
+void bench_commit(struct bench *bench, const char *sql)
+{
+    struct text script = {0};
+    text_appendf(&script, "%s; UPDATE engine SET commit_seq = commit_seq + 1", sql);
+    assert_int_equal(bench->writer->ops->script(bench->writer, text_string(&script), &bench->err),
+                     RC_OK);
+    text_free(&script);
+    bell_ring(bench->bell);
+}
+
 int bench_tear_down(void **state)
 {
     struct bench *bench = *state;
@@ -242,6 +268,9 @@ int bench_tear_down(void **state)
         server_stop(bench->server);
         server_free(bench->server);
     }
+    store_close(bench->writer);
+    if (bench->bell != NULL)
+        bell_free(bench->bell);
     sem_destroy(&bench->entered);
     sem_destroy(&bench->leave);
     fixture_close(&bench->fixture);

@@ -17,7 +17,11 @@
 
 #include <semaphore.h>
 
+#define BENCH_SEQ   "(SELECT commit_seq + 1 FROM engine)"
 #define BENCH_LARGE 100000
+
+struct bell;
+struct store;
 
 struct bench {
     struct fixture fixture;
@@ -29,12 +33,18 @@ struct bench {
     struct err err;
     bool sick; /* what health says */
     sem_t entered, leave;
+    struct bell *bell;    /* with a writer, */
+    struct store *writer; /* which is the test */
 };
 
 /* cmocka's set-up functions: with no post, with 392 of them. */
 int bench_set_up(void **state);
 int bench_set_up_392(void **state);
+/* With 392 posts, and what the test commits is told to those who follow. */
+int bench_set_up_followed(void **state);
 int bench_tear_down(void **state);
+/* Commits, and says so; `sql` writes the rows with BENCH_SEQ. */
+void bench_commit(struct bench *bench, const char *sql);
 /* Stops the server and starts it anew with the options as they are now. */
 void bench_restart(struct bench *bench);
 /* A new connection to the main address instead of the old one. */

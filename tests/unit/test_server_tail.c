@@ -3,8 +3,6 @@
  * query-tail as a client sees it, from a real server. */
 #include "server_bench.h"
 
-#include "store/store.h"
-#include "sys/bell.h"
 #include "sys/thread.h"
 
 #include <setjmp.h>
@@ -17,52 +15,16 @@
 #include <cmocka.h>
 
 #define TAIL "/api/data/query-tail"
-#define SEQ  "(SELECT commit_seq + 1 FROM engine)"
-
-static struct bell *bell;
-static struct store *store; /* the writer's */
-
-static int set_up(void **state)
-{
-    bench_set_up_392(state);
-    struct bench *bench = *state;
-    bell = bell_new();
-    bench->options.bell = bell;
-    bench_restart(bench);
-    bench_reconnect(bench);
-    assert_int_equal(store_open(bench->fixture.url, STORE_WRITE, &store, &bench->err), RC_OK);
-    assert_int_equal(store->ops->script(store, "UPDATE engine SET commit_seq = 1", &bench->err),
-                     RC_OK);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    store_close(store);
-    int rc = bench_tear_down(state);
-    bell_free(bell);
-    return rc;
-}
-
-/* Commits, and says so. */
-static void commit(struct bench *bench, const char *sql)
-{
-    struct text script = {0};
-    text_appendf(&script, "%s; UPDATE engine SET commit_seq = commit_seq + 1", sql);
-    assert_int_equal(store->ops->script(store, text_string(&script), &bench->err), RC_OK);
-    text_free(&script);
-    bell_ring(bell);
-}
 
 static void add_post(struct bench *bench, int n)
 {
     char sql[512];
     snprintf(sql, sizeof sql,
              "INSERT INTO post (n, seq, actor, collection, rkey, kind, shared_us) "
-             "VALUES (%d, " SEQ ", 1, 'app.bsky.feed.post', '%d', 0, 5000);"
+             "VALUES (%d, " BENCH_SEQ ", 1, 'app.bsky.feed.post', '%d', 0, 5000);"
              "UPDATE engine SET next_n = %d",
              n, n, n + 1);
-    commit(bench, sql);
+    bench_commit(bench, sql);
 }
 
 static int ask_tail(struct bench *bench, const char *handle, const char *more)
@@ -94,9 +56,9 @@ static void what_changed_since_the_open_is_told(void **state)
     assert_int_equal(ask_tail(bench, handle, ""), 200);
     assert_true(bench_says(bench, "{\"success\":true,\"changes\":[],\"seq\":"));
     add_post(bench, 393);
-    commit(bench, "UPDATE post SET body = 'new', seq = " SEQ " WHERE n = 7");
-    commit(bench, "INSERT INTO tombstones SELECT 'posts.n', '9', '', 9, " SEQ ", 1;"
-                  "DELETE FROM post WHERE n = 9");
+    bench_commit(bench, "UPDATE post SET body = 'new', seq = " BENCH_SEQ " WHERE n = 7");
+    bench_commit(bench, "INSERT INTO tombstones SELECT 'posts.n', '9', '', 9, " BENCH_SEQ ", 1;"
+                        "DELETE FROM post WHERE n = 9");
     assert_int_equal(ask_tail(bench, handle, ""), 200);
     assert_true(bench_says(bench, "[{\"op\":\"enter\",\"seq\":"));
     assert_true(bench_says(bench, "\"item\":{\"id\":\"393\",\"uri\":"));
@@ -175,7 +137,7 @@ static void who_waits_in_vain_is_told_how_far_it_is(void **state)
     assert_int_equal(ask_tail(bench, handle, ",\"wait\":1"), 200);
     assert_true(bench_says(bench, "\"changes\":[]"));
     long long seq = last_seq(bench);
-    commit(bench, "UPDATE actors SET handle = 'x'");
+    bench_commit(bench, "UPDATE actors SET handle = 'x'");
     assert_int_equal(ask_tail(bench, handle, ""), 200);
     assert_int_equal(last_seq(bench), seq + 1);
 }
@@ -201,7 +163,7 @@ static void what_is_forgotten_is_a_gap(void **state)
     struct bench *bench = *state;
     char handle[37];
     bench_open_query(bench, "{\"collection\":\"posts\"}", handle);
-    commit(bench, "UPDATE tail_floors SET seq = " SEQ);
+    bench_commit(bench, "UPDATE tail_floors SET seq = " BENCH_SEQ);
     assert_int_equal(ask_tail(bench, handle, ""), 410);
     assert_true(bench_says(bench, "\"code\":\"GAP\""));
     assert_int_equal(ask_tail(bench, handle, ",\"since\":1000000,\"wait\":1000"), 410);
@@ -313,7 +275,8 @@ static void a_stopping_server_answers_who_waits(void **state)
 
 int main(void)
 {
-#define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH_SERVER(test)                                                                          \
+    cmocka_unit_test_setup_teardown(test, bench_set_up_followed, bench_tear_down)
     const struct CMUnitTest tests[] = {
         WITH_SERVER(what_changed_since_the_open_is_told),
         WITH_SERVER(two_who_wait_are_told_independently),

@@ -3,8 +3,6 @@
  * The websocket as a client sees it, from a real server. */
 #include "server_bench.h"
 
-#include "store/store.h"
-#include "sys/bell.h"
 #include "sys/thread.h"
 #include "ws_peer.h"
 
@@ -16,23 +14,12 @@
 
 #include <cmocka.h>
 
-#define SEQ "(SELECT commit_seq + 1 FROM engine)"
-
-static struct bell *bell;
-static struct store *store; /* the writer's */
 static struct ws_peer client;
 
 static int set_up(void **state)
 {
-    bench_set_up_392(state);
+    bench_set_up_followed(state);
     struct bench *bench = *state;
-    bell = bell_new();
-    bench->options.bell = bell;
-    bench_restart(bench);
-    bench_reconnect(bench);
-    assert_int_equal(store_open(bench->fixture.url, STORE_WRITE, &store, &bench->err), RC_OK);
-    assert_int_equal(store->ops->script(store, "UPDATE engine SET commit_seq = 1", &bench->err),
-                     RC_OK);
     assert_int_equal(
         ws_peer_open(&client, server_port(bench->server, LISTENER_MAIN), "/api/ws", ""), 101);
     return 0;
@@ -41,19 +28,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     ws_peer_close(&client);
-    store_close(store);
-    int rc = bench_tear_down(state);
-    bell_free(bell);
-    return rc;
-}
-
-static void commit(struct bench *bench, const char *sql)
-{
-    struct text script = {0};
-    text_appendf(&script, "%s; UPDATE engine SET commit_seq = commit_seq + 1", sql);
-    assert_int_equal(store->ops->script(store, text_string(&script), &bench->err), RC_OK);
-    text_free(&script);
-    bell_ring(bell);
+    return bench_tear_down(state);
 }
 
 static const char *ask(const char *command)
@@ -191,10 +166,10 @@ static void add_post(struct bench *bench, int n)
     char sql[512];
     snprintf(sql, sizeof sql,
              "INSERT INTO post (n, seq, actor, collection, rkey, kind, shared_us) "
-             "VALUES (%d, " SEQ ", 1, 'app.bsky.feed.post', '%d', 0, 5000);"
+             "VALUES (%d, " BENCH_SEQ ", 1, 'app.bsky.feed.post', '%d', 0, 5000);"
              "UPDATE engine SET next_n = %d",
              n, n, n + 1);
-    commit(bench, sql);
+    bench_commit(bench, sql);
 }
 
 static void changes_are_pushed_until_nobody_wants_them(void **state)
@@ -227,7 +202,7 @@ static void a_tail_that_has_a_gap_says_so_and_ends(void **state)
     struct bench *bench = *state;
     char handle[37];
     open_posts(handle);
-    commit(bench, "UPDATE tail_floors SET seq = " SEQ);
+    bench_commit(bench, "UPDATE tail_floors SET seq = " BENCH_SEQ);
     assert_says(ask_of("2", "query-tail", handle, ",\"push\":true"), "\"success\":true");
     const char *push = ws_peer_hear(&client);
     assert_says(push, "{\"push\":\"tail\",\"queryHandle\":\"");
