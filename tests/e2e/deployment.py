@@ -99,7 +99,9 @@ class Deployment(unittest.TestCase):
                     Daemon(self.program, home, settings(
                         sim, "serve.health_listen=127.0.0.1:0")) as daemon:
                 daemon.wait_for(lambda health: health["websocket_connected"], "the firehose")
-                port = int(re.search(r"health_port=(\d+)", daemon.words()).group(1))
+                found = wait_until(lambda: re.search(r"health_port=(\d+)", daemon.words()),
+                                   "the port of health")
+                port = int(found.group(1))
                 status, body = fetch(port, "/health")
                 self.assertEqual(status, 200)
                 self.assertEqual(json.loads(body)["status"], "healthy")

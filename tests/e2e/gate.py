@@ -56,8 +56,8 @@ class Gate(unittest.TestCase):
 
     @staticmethod
     def port_of(daemon):
-        daemon.wait_for(lambda health: True, "an answer")
-        return int(re.search(r" port=(\d+)", daemon.words()).group(1))
+        found = wait_until(lambda: re.search(r" port=(\d+)", daemon.words()), "the port")
+        return int(found.group(1))
 
     def test_a_fresh_token_is_known_by_its_line_alone(self):
         line, token = self.make_token("alice", "read,write")

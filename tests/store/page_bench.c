@@ -18,17 +18,8 @@ int page_bench_set_up(void **state)
 {
     struct bench *bench = calloc(1, sizeof *bench);
     struct store_position position;
-    unsigned applied;
-    fixture_open(&bench->fixture, both_stores_kind);
-    assert_ok(store_open(bench->fixture.url, STORE_WRITE, &bench->store, &bench->err));
-    assert_ok(store_migrate(bench->store, &applied, &bench->err));
+    assert_ok(things_open(&bench->fixture, &bench->store, &bench->err));
     assert_ok(store_claim(bench->store, "test", NULL, 1, &position, &bench->err));
-    page_bench_run(
-        bench,
-        both_stores_kind == FIXTURE_SQLITE
-            ? "CREATE TABLE thing (n INTEGER PRIMARY KEY, a INTEGER NOT NULL, b TEXT, f REAL)"
-            : "CREATE TABLE thing (n BIGINT PRIMARY KEY, a BIGINT NOT NULL, "
-              "b TEXT COLLATE \"C\", f DOUBLE PRECISION)");
     bench->doc = json_doc_new(8 << 20, JSON_DEPTH_MAX);
     *state = bench;
     both_stores_executed++;
@@ -48,30 +39,10 @@ int page_bench_tear_down(void **state)
     return 0;
 }
 
-static const struct column thing_columns[] = {
-    {"id", COLUMN_ID, "t.n", "t.n", false},
-    {"a", COLUMN_INT, "t.a", "t.a", false},
-    {"b", COLUMN_TEXT, "t.b", "t.b", true},
-    {"f", COLUMN_FLOAT, "t.f", "t.f", true},
-};
-static const struct collection_order thing_order[] = {{1, true}};
-const struct collection page_bench_things = {
-    .name = "things",
-    .table = "thing t",
-    .joins = "",
-    .n = "t.n",
-    .columns = thing_columns,
-    .column_count = 4,
-    .order = thing_order,
-    .order_count = 1,
-    .page_size = 100,
-};
-
 static const struct collection *find(void *arg, struct bytes name)
 {
     (void)arg;
-    return bytes_equal_string(name, page_bench_things.name) ? &page_bench_things
-                                                            : collection_find(name);
+    return bytes_equal_string(name, things.name) ? &things : collection_find(name);
 }
 
 enum rc page_bench_open_around(struct bench *bench, const struct collection *collection,

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * page_bench.h - a store with a table of things to page through, for one test.
- *
- * Things have a number, a whole number that is never NULL, and a text and a real that may be. */
+ * page_bench.h - a store with a table of things to page through, for one test. */
 #ifndef TESTS_PAGE_BENCH_H
 #define TESTS_PAGE_BENCH_H
 
-#include "both_stores.h"
 #include "query/handle_ask.h"
-#include "store/store.h"
+#include "things.h"
 
 struct bench {
     struct fixture fixture;
@@ -28,8 +25,6 @@ struct bench {
         if (got_ != RC_OK)                                                                         \
             fail_msg("%s: %s / %s", rc_name(got_), bench->err.text, bench->refusal.err.text);      \
     } while (0)
-
-extern const struct collection page_bench_things;
 
 int page_bench_set_up(void **state);
 int page_bench_tear_down(void **state);

@@ -58,7 +58,7 @@ static void a_lost_reply_is_the_same_page_after_inserts_and_a_restart(void **sta
     struct bench *bench = *state;
     int64_t lost[10], again[10], next[10], one = 1, two = 2;
     make_things(bench, 1, 100);
-    page_bench_open(bench, &page_bench_things, BY_A, 10);
+    page_bench_open(bench, &things, BY_A, 10);
     page_bench_ask_on(bench, NULL, lost);
     assert_int_equal(page_bench_ask_on(bench, NULL, lost), 10);
     make_things(bench, 101, 300); /* between all the old ones */
@@ -78,7 +78,7 @@ static void of_two_who_go_on_from_the_same_state_the_second_is_refused(void **st
     struct handle_state other = {0};
     int64_t ids[10];
     make_things(bench, 1, 100);
-    page_bench_open(bench, &page_bench_things, BY_A, 10);
+    page_bench_open(bench, &things, BY_A, 10);
     memcpy(other.name, bench->state.name, sizeof other.name);
     assert_ok(
         shelf_load(beside(bench), &other, &bench->question.finder, &bench->refusal, &bench->err));
@@ -132,7 +132,7 @@ static void many_at_once_get_every_page_once(void **state) /* R004-16 */
     struct racer racers[READERS] = {{0}};
     pthread_t threads[READERS];
     make_things(bench, 1, 100);
-    page_bench_open(bench, &page_bench_things, BY_A, 2);
+    page_bench_open(bench, &things, BY_A, 2);
     bench->question.named = false;
     for (int i = 0; i < READERS; i++) {
         racers[i].bench = bench;
@@ -156,7 +156,7 @@ static void another_sessions_handle_is_forbidden_also_when_parked(void **state) 
     bool removed;
     int64_t ids[10];
     make_things(bench, 1, 100);
-    page_bench_open(bench, &page_bench_things, BY_A, 10);
+    page_bench_open(bench, &things, BY_A, 10);
     page_bench_ask_on(bench, NULL, ids);
     for (int parked = 0; parked < 2; parked++) {
         bench->question.session[3] = 7;
@@ -178,7 +178,7 @@ static void five_minutes_without_use_end_a_handle(void **state) /* R004-26 */
     struct bench *bench = *state;
     make_things(bench, 1, 100);
     for (int parked = 0; parked < 2; parked++) {
-        page_bench_open(bench, &page_bench_things, BY_A, 10);
+        page_bench_open(bench, &things, BY_A, 10);
         int64_t now_us = 299 * SECOND;
         assert_ok(ask_at(bench, now_us));
         if (parked)
@@ -203,7 +203,7 @@ static void what_nobody_opened_is_not_found(void **state) /* R004-33 */
 {
     struct bench *bench = *state;
     make_things(bench, 1, 10);
-    page_bench_open(bench, &page_bench_things, BY_A, 10);
+    page_bench_open(bench, &things, BY_A, 10);
     page_bench_forget(bench);
     bench->state.name[5] ^= 1;
     assert_int_equal(ask_at(bench, 0), RC_REJECT);
@@ -216,7 +216,7 @@ static void a_closed_handle_leaves_nothing(void **state) /* R004-18 R004-25 */
     bool removed;
     int64_t ids[10];
     make_things(bench, 1, 100);
-    page_bench_open(bench, &page_bench_things, BY_A, 10);
+    page_bench_open(bench, &things, BY_A, 10);
     page_bench_ask_on(bench, NULL, ids);
     for (int i = 0; i < 2; i++) {
         assert_ok(shelf_remove(beside(bench), bench->state.name, bench->state.session, &removed,
@@ -235,7 +235,7 @@ static void many_are_taken_away_in_slices_and_no_others(void **state) /* R004-27
     size_t removed, total = 0;
     make_things(bench, 1, 10);
     for (int i = 0; i < 1200; i++) {
-        page_bench_open(bench, &page_bench_things, BY_A, 10);
+        page_bench_open(bench, &things, BY_A, 10);
         struct handle_state *one = &bench->state;
         one->session[0] = i % 3 == 0 ? 9 : 8;
         one->name[15] = 1; /* a second one, of that session */
@@ -262,7 +262,7 @@ static const struct collection *find_changed(void *arg, struct bytes name)
     static struct collection changed;
     static const struct collection_order other_order[] = {{0, false}};
     (void)arg, (void)name;
-    changed = page_bench_things;
+    changed = things;
     changed.order = other_order;
     changed.page_size = 77;
     return &changed;
@@ -279,7 +279,7 @@ static void defaults_that_change_later_change_no_open_query(void **state) /* R00
     struct bench *bench = *state;
     int64_t ids[100];
     make_things(bench, 1, 100);
-    page_bench_open(bench, &page_bench_things, "[]", 10); /* the default: by a, descending */
+    page_bench_open(bench, &things, "[]", 10); /* the default: by a, descending */
     page_bench_ask_on(bench, NULL, ids);
     assert_int_equal(ids[0], 99);
     page_bench_forget(bench);
@@ -301,13 +301,13 @@ static void filter_and_nulls_are_kept(void **state)
     int64_t ids[10];
     make_things(bench, 1, 30);
     page_bench_run(bench, "UPDATE thing SET b = 'x' WHERE n % 2 = 0");
-    page_bench_open(bench, &page_bench_things, order, 4);
+    page_bench_open(bench, &things, order, 4);
     struct handle_state *one = &bench->state;
     one->name[14] = 1;
     one->version = 0;
     assert_ok(json_parse_copy(bench->doc, bytes_of("{\"id\":{\"$in\":[\"3\",\"4\",\"5\",\"6\"]}}"),
                               &root, &bench->err));
-    assert_ok(filter_parse(&page_bench_things, root, &one->filter, &bench->refusal));
+    assert_ok(filter_parse(&things, root, &one->filter, &bench->refusal));
     assert_ok(
         handle_open(bench->store, one, &(struct handle_opening){0}, &bench->refusal, &bench->err));
     page_bench_forget(bench);
@@ -321,7 +321,7 @@ static void a_page_that_cannot_be_kept_is_not_delivered(void **state)
     struct bench *bench = *state;
     int64_t before[10], after[10];
     make_things(bench, 1, 100);
-    page_bench_open(bench, &page_bench_things, BY_A, 10);
+    page_bench_open(bench, &things, BY_A, 10);
     page_bench_ask_on(bench, NULL, before);
     struct store *shelf = beside(bench);
     assert_ok(shelf->ops->script(shelf, "ALTER TABLE query_handles RENAME TO hidden", &bench->err));
@@ -339,8 +339,7 @@ static void around_a_row_that_is_not_there_is_refused(void **state)
     struct bench *bench = *state;
     make_things(bench, 1, 100);
     for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
-        assert_int_equal(page_bench_open_around(bench, &page_bench_things, BY_A, 10, ids[i]),
-                         RC_REJECT);
+        assert_int_equal(page_bench_open_around(bench, &things, BY_A, 10, ids[i]), RC_REJECT);
         assert_int_equal(bench->refusal.code, REFUSAL_NOT_FOUND);
     }
     assert_int_equal(kept(bench), 0);
@@ -354,7 +353,7 @@ static void a_damaged_shelf_is_made_anew(void **state)
     char path[600];
     bool anew = true;
     make_things(bench, 1, 100);
-    page_bench_open(bench, &page_bench_things, BY_A, 10);
+    page_bench_open(bench, &things, BY_A, 10);
     store_close_beside(bench->store);
     assert_ok(store_mend_beside(bench->fixture.url, &anew, &bench->err));
     assert_false(anew);
@@ -374,7 +373,7 @@ static void a_damaged_shelf_is_made_anew(void **state)
         assert_ok(store_mend_beside(bench->fixture.url, &anew, &bench->err));
         assert_true(anew);
         assert_int_equal(kept(bench), 0);
-        page_bench_open(bench, &page_bench_things, BY_A, 10);
+        page_bench_open(bench, &things, BY_A, 10);
         assert_int_equal(kept(bench), 1);
     }
 }

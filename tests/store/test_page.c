@@ -30,7 +30,7 @@ static void a_thousand_rows_of_one_time_are_all_met_once(void **state) /* R004-3
     int64_t ids[8];
     size_t total = 0;
     make_things(bench, 1000, "7");
-    page_bench_open(bench, &page_bench_things, "[]", 7);
+    page_bench_open(bench, &things, "[]", 7);
     while (has_more) {
         size_t count = page_bench_ask(bench, -1, ids, &has_more);
         for (size_t i = 0; i < count; i++) {
@@ -48,7 +48,7 @@ static void a_full_last_page_is_the_last(void **state) /* R004-14 */
     int64_t ids[101];
     bool has_more;
     make_things(bench, 300, "i");
-    page_bench_open(bench, &page_bench_things, "[]", 100);
+    page_bench_open(bench, &things, "[]", 100);
     for (int page = 0; page < 3; page++) {
         assert_int_equal(page_bench_ask(bench, -1, ids, &has_more), 100);
         assert_int_equal(has_more, page < 2);
@@ -61,20 +61,20 @@ static void counts_are_exact_up_to_a_hundred_thousand(void **state) /* R004-07 *
     struct opening opening = {.kind = COUNT_EXACT};
     const struct where none = {0};
     make_things(bench, COUNT_EXACT_MAX, "i");
-    assert_ok(opening_read(bench->store, &page_bench_things, none, false, &opening, &bench->err));
+    assert_ok(opening_read(bench->store, &things, none, false, &opening, &bench->err));
     assert_int_equal(opening.total, COUNT_EXACT_MAX);
     assert_int_equal(opening.kind, COUNT_EXACT);
     assert_int_equal(opening.fence_n, COUNT_EXACT_MAX + 1);
     page_bench_run(
         bench, "INSERT INTO thing (n, a) VALUES (100001, 1); UPDATE engine SET next_n = 100002");
-    assert_ok(opening_read(bench->store, &page_bench_things, none, false, &opening, &bench->err));
+    assert_ok(opening_read(bench->store, &things, none, false, &opening, &bench->err));
     assert_int_equal(opening.total, COUNT_EXACT_MAX);
     assert_int_equal(opening.kind, COUNT_AT_LEAST);
-    assert_ok(opening_read(bench->store, &page_bench_things, none, true, &opening, &bench->err));
+    assert_ok(opening_read(bench->store, &things, none, true, &opening, &bench->err));
     assert_int_equal(opening.total, COUNT_EXACT_MAX + 1);
     assert_int_equal(opening.kind, COUNT_EXACT);
     opening.kind = COUNT_NONE;
-    assert_ok(opening_read(bench->store, &page_bench_things, none, false, &opening, &bench->err));
+    assert_ok(opening_read(bench->store, &things, none, false, &opening, &bench->err));
     assert_int_equal(opening.kind, COUNT_NONE);
 }
 
@@ -89,12 +89,12 @@ static void a_condition_narrows_pages_and_counts_alike(void **state)
     make_things(bench, 100, "i % 10");
     assert_ok(json_parse_copy(bench->doc, bytes_of("{\"a\":3,\"b\":{\"$ne\":\"x\"}}"), &root,
                               &bench->err));
-    assert_ok(filter_parse(&page_bench_things, root, &filter, &bench->refusal));
-    assert_ok(opening_read(bench->store, &page_bench_things, filter_where(filter), false, &opening,
-                           &bench->err));
+    assert_ok(filter_parse(&things, root, &filter, &bench->refusal));
+    assert_ok(
+        opening_read(bench->store, &things, filter_where(filter), false, &opening, &bench->err));
     assert_int_equal(opening.total, 10);
-    order_default(&page_bench_things, &order);
-    struct page_request request = {.collection = &page_bench_things,
+    order_default(&things, &order);
+    struct page_request request = {.collection = &things,
                                    .order = &order,
                                    .filter = filter,
                                    .fence_n = opening.fence_n,
@@ -119,7 +119,7 @@ static void a_page_that_too_many_rows_moved_into_is_refused_not_cut(void **state
     int64_t ids[10];
     bool has_more;
     make_things(bench, 1000, "i");
-    page_bench_open(bench, &page_bench_things, "[{\"field\":\"a\",\"direction\":\"asc\"}]", 10);
+    page_bench_open(bench, &things, "[{\"field\":\"a\",\"direction\":\"asc\"}]", 10);
     assert_int_equal(page_bench_ask(bench, -1, ids, &has_more), 10);
     page_bench_run(bench, "UPDATE thing SET a = 5 WHERE n > 500");
     bench->question.named = true;
@@ -134,7 +134,7 @@ static void a_changed_row_is_read_fresh_on_a_later_page(void **state) /* R004-32
     int64_t ids[10];
     bool has_more;
     make_things(bench, 20, "i");
-    page_bench_open(bench, &page_bench_things, "[{\"field\":\"id\",\"direction\":\"asc\"}]", 10);
+    page_bench_open(bench, &things, "[{\"field\":\"id\",\"direction\":\"asc\"}]", 10);
     page_bench_ask(bench, -1, ids, &has_more);
     page_bench_run(bench, "UPDATE thing SET b = 'changed' WHERE n = 15");
     page_bench_ask(bench, -1, ids, &has_more);

@@ -345,13 +345,12 @@ static void begin_walk(struct model *model, struct trail *trail, const char *ord
     *trail = (struct trail){.count = 1, .at = -1, .number = -1};
     trail->places[0].beginning = true;
     if (!around || total == 0) {
-        page_bench_open(bench, &page_bench_things, order, (unsigned)model->page_size);
+        page_bench_open(bench, &things, order, (unsigned)model->page_size);
         return;
     }
     snprintf(id, sizeof id, "%" PRId64, there[at]->n);
-    assert_int_equal(
-        page_bench_open_around(bench, &page_bench_things, order, (unsigned)model->page_size, id),
-        RC_OK);
+    assert_int_equal(page_bench_open_around(bench, &things, order, (unsigned)model->page_size, id),
+                     RC_OK);
     /* Half a page before the row, and the rest from it on. */
     size_t before = model->page_size / 2;
     size_t first = at > before ? at - before : 0;

@@ -3,29 +3,6 @@
 
 #include <stdlib.h>
 
-static const struct column columns[] = {
-    {"id", COLUMN_ID, "t.n", "t.n", false},
-    {"a", COLUMN_INT, "t.a", "t.a", false},
-    {"b", COLUMN_TEXT, "t.b", "t.b", true},
-    {"f", COLUMN_FLOAT, "t.f", "t.f", true},
-};
-static const struct collection_order order_by_a[] = {{1, true}};
-static const struct collection_index indexes[] = {
-    {{1}, 1}, {{0}, 1}, {{2}, 1}, {{1, 2}, 2}, {{3, 1}, 2}};
-const struct collection walk_bench_things = {
-    .name = "things",
-    .table = "thing t",
-    .joins = "",
-    .n = "t.n",
-    .columns = columns,
-    .column_count = sizeof columns / sizeof columns[0],
-    .order = order_by_a,
-    .order_count = 1,
-    .indexes = indexes,
-    .index_count = sizeof indexes / sizeof indexes[0],
-    .page_size = 100,
-};
-
 void walk_bench_run(struct bench *bench, const char *sql)
 {
     assert_ok(bench->store->ops->script(bench->store, sql, &bench->err));
@@ -34,16 +11,7 @@ void walk_bench_run(struct bench *bench, const char *sql)
 int walk_bench_set_up(void **state)
 {
     struct bench *bench = calloc(1, sizeof *bench);
-    unsigned applied;
-    fixture_open(&bench->fixture, both_stores_kind);
-    assert_ok(store_open(bench->fixture.url, STORE_WRITE, &bench->store, &bench->err));
-    assert_ok(store_migrate(bench->store, &applied, &bench->err));
-    walk_bench_run(
-        bench,
-        both_stores_kind == FIXTURE_SQLITE
-            ? "CREATE TABLE thing (n INTEGER PRIMARY KEY, a INTEGER NOT NULL, b TEXT, f REAL)"
-            : "CREATE TABLE thing (n BIGINT PRIMARY KEY, a BIGINT NOT NULL, "
-              "b TEXT COLLATE \"C\", f DOUBLE PRECISION)");
+    assert_ok(things_open(&bench->fixture, &bench->store, &bench->err));
     bench->doc = json_doc_new(8 << 20, JSON_DEPTH_MAX);
     *state = bench;
     both_stores_executed++;
@@ -67,16 +35,15 @@ int walk_bench_tear_down(void **state)
 void walk_open(struct bench *bench, struct walk *walk, const char *filter, const char *order,
                size_t page_size)
 {
-    const struct collection *things = &walk_bench_things;
     struct json root;
     *walk = (struct walk){.opening = {.kind = COUNT_EXACT}};
     assert_ok(json_parse_copy(bench->doc, bytes_of(order), &root, &bench->err));
-    assert_ok(order_parse(things, root, &walk->order, &bench->refusal));
+    assert_ok(order_parse(&things, root, &walk->order, &bench->refusal));
     assert_ok(json_parse_copy(bench->doc, bytes_of(filter), &root, &bench->err));
-    assert_ok(filter_parse(things, root, &walk->filter, &bench->refusal));
-    assert_ok(opening_read(bench->store, things, filter_where(walk->filter), false, &walk->opening,
+    assert_ok(filter_parse(&things, root, &walk->filter, &bench->refusal));
+    assert_ok(opening_read(bench->store, &things, filter_where(walk->filter), false, &walk->opening,
                            &bench->err));
-    walk->request = (struct page_request){.collection = things,
+    walk->request = (struct page_request){.collection = &things,
                                           .order = &walk->order,
                                           .filter = walk->filter,
                                           .fence_n = walk->opening.fence_n,

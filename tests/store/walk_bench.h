@@ -2,13 +2,12 @@
  *
  * walk_bench.h - a store with a table of things, and walks through it page by page.
  *
- * Things have a number, a whole number that is never NULL, and a text and a real that may be. A
- * walk keeps its places itself, as whoever hands out handles does. */
+ * A walk keeps its places itself, as whoever hands out handles does. */
 #ifndef TESTS_WALK_BENCH_H
 #define TESTS_WALK_BENCH_H
 
-#include "both_stores.h"
 #include "query/query_page.h"
+#include "things.h"
 
 struct bench {
     struct fixture fixture;
@@ -26,8 +25,6 @@ struct bench {
         if (got_ != RC_OK)                                                                         \
             fail_msg("%s: %s / %s", rc_name(got_), bench->err.text, bench->refusal.err.text);      \
     } while (0)
-
-extern const struct collection walk_bench_things;
 
 int walk_bench_set_up(void **state);
 int walk_bench_tear_down(void **state);
