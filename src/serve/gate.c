@@ -273,7 +273,10 @@ void gate_enter(struct gate *gate, struct request *request, const char *method, 
 
 bool gate_knows(const struct gate *gate, const struct visitor_id *visitor)
 {
-    return !visitor->bearer || tokens_find_digest(gate->tokens, visitor->token) != NULL;
+    if (!visitor->bearer)
+        return true;
+    const struct token *token = tokens_find_digest(gate->tokens, visitor->token);
+    return token != NULL && (token->scopes & SCOPE_READ) != 0;
 }
 
 void gate_again(struct gate *gate, struct request *request)
