@@ -16,7 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), HERE]
 
 from daemon_client import Daemon, Home, WAIT_S, wait_until  # noqa: E402
-from sim_client import Closed, Websocket  # noqa: E402
+from sim_client import Closed, Refused, Websocket  # noqa: E402
 
 OPEN_POSTS = {"collection": "posts"}
 QUIET = ("jetstream.endpoint=ws://127.0.0.1:9/subscribe", "jetstream.fallback_endpoint=")
@@ -147,6 +147,38 @@ class Gate(unittest.TestCase):
                 stays.close()
                 stays_poll.close()
                 daemon.stop()
+
+    def test_a_websocket_may_offer_its_token(self):
+        line, token = self.make_token("alice", "read")
+        with Home("sqlite") as home:
+            path = self.write(home, line)
+            with Daemon(self.program, home, (*QUIET, f"serve.tokens_file={path}",
+                                             "serve.open_reads=false")) as daemon:
+                daemon.port = self.port_of(daemon)
+
+                def offer(*protocols):
+                    words = "Sec-WebSocket-Protocol: " + ", ".join(protocols)
+                    return Websocket(daemon, "/api/ws", (words,), host="localhost")
+
+                with offer("tidemark", f"tidemark.bearer.{token}") as websocket:
+                    self.assertEqual(websocket.fields[b"Sec-WebSocket-Protocol"], b"tidemark")
+                    websocket.send(1, json.dumps({"id": 1, "command": "query-open",
+                                                  "params": OPEN_POSTS}).encode())
+                    self.assertTrue(json.loads(websocket.texts(1)[0])["result"]["success"])
+                    websocket.send(1, json.dumps({"id": 2, "command": "create", "params": {
+                        "collection": "x", "data": {}}}).encode())
+                    self.assertEqual(json.loads(websocket.texts(1)[0])["result"]["code"],
+                                     "FORBIDDEN")
+                for protocols, status in (((f"tidemark.bearer.{token}",), 400),
+                                          (("tidemark", "tidemark.bearer.tmk_0"), 401),
+                                          (("tidemark", "tidemark.bearer."), 401),
+                                          (("tidemark",), 401)):
+                    with self.assertRaises(Refused) as refused:
+                        offer(*protocols)
+                    self.assertEqual(refused.exception.status, status, protocols)
+                    self.assertNotIn(b"Sec-WebSocket-Protocol", refused.exception.headers)
+                daemon.stop()
+                self.assertNotIn(token, daemon.words())
 
     def test_without_tokens_nobody_else_is_served(self):
         with Home("sqlite") as home:
