@@ -204,9 +204,6 @@ static void questions_that_make_no_sense_are_refused(void **state)
     assert_int_equal(ask_tail(bench, handle, ",\"wait\":-1"), 400);
     assert_int_equal(ask_tail(bench, handle, ",\"since\":-1"), 400);
     assert_int_equal(ask_tail(bench, handle, ",\"since\":\"1\""), 400);
-    bench_open_query(bench, "{\"collection\":\"follows\"}", handle);
-    assert_int_equal(ask_tail(bench, handle, ""), 400);
-    assert_true(bench_says(bench, "follows cannot be followed"));
 }
 
 /* Reads from a stream until these words came. */
