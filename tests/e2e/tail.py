@@ -215,6 +215,42 @@ class Tail(unittest.TestCase):
                 daemon.stop()
         self.both_stores(run)
 
+    def test_a_room_is_not_told_of_other_rooms(self):
+        def run(home):
+            def put(key, **fields):
+                daemon.data("create", collection=MESSAGES, data=dict(fields, id=key))
+
+            def change(key, **fields):
+                daemon.data("update", collection=MESSAGES, id=key, data=fields)
+
+            with Chat(home) as daemon:
+                for key in ("mine", "moves", "goes"):
+                    put(key, roomId="a", status="x")
+                for key in ("other", "theirs"):
+                    put(key, roomId="b", status="x")
+                clients = [Client(daemon, by_asking, filter={"roomId": "a"}),
+                           Client(daemon, by_websocket, filter={"roomId": "a", "status": "x"}),
+                           Client(daemon, by_events, filter={"roomId": "a"})]
+                for client in clients:
+                    client.read_pages()
+                put("foreign", roomId="b")
+                change("other", text="new")
+                change("other", roomId="c")
+                daemon.data("delete", collection=MESSAGES, id="theirs")
+                daemon.data("delete", collection=MESSAGES, id="foreign")
+                change("moves", roomId="b")
+                change("moves", roomId="c")
+                change("mine", unseen=1)
+                daemon.data("delete", collection=MESSAGES, id="goes")
+                for client in clients:
+                    client.start()
+                self.check(daemon, clients)
+                for client in clients:
+                    self.assertEqual(set(client.told), {"moves", "mine", "goes", LAST})
+                    self.assertIsNone(client.told["moves"])
+                daemon.stop()
+        self.both_stores(run)
+
     def test_a_tail_goes_on_after_a_kill(self):
         def run(home):
             with Chat(home) as daemon:
