@@ -11,6 +11,7 @@
 #define BASE58_BITCOIN "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 #define BASE58_RIPPLE  "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz"
 #define BECH32         "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+#define NUMBERED_BASE  5000000u
 #define NAMED_MAX      64 /* bytes of which a name is made */
 /* Odd, and what undoes it modulo 2^64. */
 #define NUMBER_FACTOR  0x9e3779b97f4a7c15u
@@ -31,19 +32,22 @@ static const char *const platforms[FAMILY_COUNT] = {
     [FAMILY_COSMOS] = "cosmoshub",
     [FAMILY_XRP] = "xrp",
     [FAMILY_CARDANO] = "cardano",
-    [FAMILY_EXCHANGE] = "kraken",
+    [FAMILY_KRAKEN] = "kraken",
+    [FAMILY_COINBASE] = "coinbase",
+    [FAMILY_NUMBERED] = "madeup",
 };
 
 enum chain_family chain_family_of(struct bytes platform)
 {
-    static const char *const exchanges[] = {"coinbase", "github", "madeup", "kucoin"};
-    for (size_t i = 0; i < sizeof exchanges / sizeof exchanges[0]; i++)
-        if (bytes_equal_string(platform, exchanges[i]))
-            return FAMILY_EXCHANGE;
     for (enum chain_family family = FAMILY_BITCOIN; family < FAMILY_COUNT; family++)
         if (bytes_equal_string(platform, platforms[family]))
             return family;
-    return FAMILY_EVM;
+    return bytes_equal_string(platform, "github") ? FAMILY_NUMBERED : FAMILY_EVM;
+}
+
+bool chain_family_fails(enum chain_family family)
+{
+    return family == FAMILY_EVM || (family >= FAMILY_SOLANA && family <= FAMILY_CARDANO);
 }
 
 const char *chain_family_platform(enum chain_family family)
@@ -204,7 +208,9 @@ void chain_address(const struct chain *chain, enum chain_family family, uint32_t
         name[0] = 0x01; /* a payment key and a stake key, mainnet */
         write_bech32("addr", -1, name, 57, out);
         break;
-    case FAMILY_EXCHANGE:
+    case FAMILY_KRAKEN:
+    case FAMILY_COINBASE:
+    case FAMILY_NUMBERED:
         snprintf(out, CHAIN_NAME_SIZE, "party-%u", party);
         break;
     default:
@@ -242,6 +248,20 @@ static uint64_t name_number(const struct chain *chain, const uint8_t name[8])
     return (number * NUMBER_INVERSE) ^ chain_settings(chain)->seed;
 }
 
+/* Keeps a few digits of a name, in groups. */
+static void group_name(char name[CHAIN_NAME_SIZE], const char *prefix, const unsigned *lengths)
+{
+    char out[CHAIN_NAME_SIZE];
+    const char *at = name;
+    int len = snprintf(out, sizeof out, "%s", prefix);
+    for (unsigned i = 0; lengths[i] != 0; i++) {
+        len += snprintf(out + len, sizeof out - (size_t)len, "%s%.*s", i == 0 ? "" : "-",
+                        (int)lengths[i], at);
+        at += lengths[i];
+    }
+    memcpy(name, out, (size_t)len + 1);
+}
+
 void chain_tx_name(const struct chain *chain, enum chain_family family, uint64_t id,
                    char out[CHAIN_NAME_SIZE])
 {
@@ -255,8 +275,17 @@ void chain_tx_name(const struct chain *chain, enum chain_family family, uint64_t
         write_base58(name, family == FAMILY_NEAR ? 32 : 64, BASE58_BITCOIN, out, CHAIN_NAME_SIZE);
         return;
     }
+    if (family == FAMILY_NUMBERED) {
+        snprintf(out, CHAIN_NAME_SIZE, "%llu", (unsigned long long)id + NUMBERED_BASE);
+        return;
+    }
     memcpy(out, "0x", 2);
-    write_hex(name, 32, family == FAMILY_COSMOS || family == FAMILY_XRP, out + prefix);
+    write_hex(name, 32, family == FAMILY_COSMOS || family == FAMILY_XRP || family == FAMILY_KRAKEN,
+              out + prefix);
+    if (family == FAMILY_KRAKEN)
+        group_name(out, "L", (const unsigned[]){5, 6, 6, 0});
+    else if (family == FAMILY_COINBASE)
+        group_name(out, "", (const unsigned[]){8, 4, 4, 4, 12, 0});
 }
 
 static unsigned hex_digit(char c)
@@ -282,23 +311,38 @@ static bool read_base58(struct bytes text, size_t len, uint8_t out[8])
     return true;
 }
 
+/* The first 16 digits of a name, whatever stands before and between them. */
+static bool read_digits(struct bytes name, size_t prefix, uint8_t out[8])
+{
+    unsigned count = 0;
+    for (size_t i = prefix; i < name.len && count < 16; i++) {
+        if (name.data[i] == '-')
+            continue;
+        out[count / 2] = (uint8_t)(out[count / 2] << 4 | hex_digit(name.data[i]));
+        count++;
+    }
+    return count == 16;
+}
+
 bool chain_find_tx(const struct chain *chain, enum chain_family family, struct bytes name,
                    uint64_t *id)
 {
     char have[CHAIN_NAME_SIZE];
-    uint8_t head[8];
+    uint8_t head[8] = {0};
     size_t prefix = family == FAMILY_EVM || family == FAMILY_SUBSTRATE ? 2 : 0;
-    if (family == FAMILY_SOLANA || family == FAMILY_NEAR) {
+    if (family == FAMILY_NUMBERED) {
+        if (!bytes_to_u64(name, id))
+            return false;
+        *id -= NUMBERED_BASE;
+    } else if (family == FAMILY_SOLANA || family == FAMILY_NEAR) {
         if (!read_base58(name, family == FAMILY_NEAR ? 32 : 64, head))
             return false;
+        *id = name_number(chain, head);
     } else {
-        if (name.len != prefix + 64)
+        if (!read_digits(name, family == FAMILY_KRAKEN ? 1 : prefix, head))
             return false;
-        for (size_t i = 0; i < 8; i++)
-            head[i] = (uint8_t)(hex_digit(name.data[prefix + 2 * i]) << 4 |
-                                hex_digit(name.data[prefix + 2 * i + 1]));
+        *id = name_number(chain, head);
     }
-    *id = name_number(chain, head);
     chain_tx_name(chain, family, *id, have);
     return bytes_equal_string(name, have);
 }

@@ -24,12 +24,16 @@ enum chain_family {
     FAMILY_COSMOS,
     FAMILY_XRP,
     FAMILY_CARDANO,
-    FAMILY_EXCHANGE, /* one account, of account 0 */
+    FAMILY_KRAKEN, /* from here on: one account, that of account 0 */
+    FAMILY_COINBASE,
+    FAMILY_NUMBERED, /* what is no coin: things with numbers */
     FAMILY_COUNT,
 };
 
 /* The family of a platform ("ethereum", "litecoin"); FAMILY_EVM for those it does not know. */
 enum chain_family chain_family_of(struct bytes platform);
+/* A transaction may fail there and stay on the chain. */
+bool chain_family_fails(enum chain_family family);
 const char *chain_family_platform(enum chain_family family);
 
 /* Empty for CHAIN_NONE. */

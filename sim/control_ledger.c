@@ -89,6 +89,11 @@ static void put_row(const struct question *question, const struct chain_row *row
     text_appendf(out, ",\"status\":\"%s\"}\n", status);
 }
 
+static bool has_failed(const struct question *question, const struct chain_tx *tx)
+{
+    return tx != NULL && tx->failed && chain_family_fails(question->family);
+}
+
 static void put_mined(const struct question *question, struct text *out)
 {
     struct chain_list list = chain_list(question->chain, question->account, question->stream);
@@ -96,16 +101,17 @@ static void put_mined(const struct question *question, struct text *out)
         const struct chain_row *row = chain_row(question->chain, list.rows[i]);
         const struct chain_tx *tx =
             row->tx == CHAIN_NONE ? NULL : chain_tx(question->chain, row->tx);
-        put_row(question, row, tx, tx != NULL && tx->failed ? "failed" : "confirmed", out);
+        put_row(question, row, tx, has_failed(question, tx) ? "failed" : "confirmed", out);
     }
 }
 
-/* Only chains of coins show who waits. */
+/* Only the kin of Bitcoin shows who waits. */
 static void put_pending(const struct question *question, struct text *out)
 {
     size_t count;
     const struct chain_tx *pending = chain_pending(question->chain, &count);
-    if (question->family == FAMILY_EVM || question->stream != STREAM_NORMAL)
+    if (question->family < FAMILY_BITCOIN || question->family > FAMILY_BITCOIN_CASH ||
+        question->stream != STREAM_NORMAL)
         return;
     for (size_t i = 0; i < count; i++) {
         struct chain_row row = {.block = CHAIN_NONE,
@@ -140,7 +146,7 @@ static bool read_account(struct question *question, struct bytes query)
     if (colon != NULL)
         *colon = '\0';
     question->family = chain_family_of(bytes_of(account));
-    if (question->family == FAMILY_EXCHANGE)
+    if (question->family >= FAMILY_KRAKEN)
         question->account = 0;
     else
         question->account = chain_find_address(question->chain, question->family,

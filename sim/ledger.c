@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sim/ledger.h"
 #include "base/hash.h"
+#include "sim/ledger_history.h"
 #include "sim/sim.h"
 
 #include <assert.h>
@@ -15,9 +15,17 @@ static const struct provider {
     enum chain_family family;
     ledger_serve_fn *serve;
 } providers[] = {
-    {"etherscan", FAMILY_EVM, ledger_explorer},  {"routescan", FAMILY_EVM, ledger_explorer},
-    {"blockscout", FAMILY_EVM, ledger_explorer}, {"moralis", FAMILY_EVM, ledger_moralis},
+    {"etherscan", FAMILY_EVM, ledger_explorer},
+    {"routescan", FAMILY_EVM, ledger_explorer},
+    {"blockscout", FAMILY_EVM, ledger_explorer},
+    {"moralis", FAMILY_EVM, ledger_moralis},
     {"alchemy", FAMILY_EVM, ledger_alchemy},
+    {"esplora", FAMILY_BITCOIN, ledger_esplora},
+    {"blockstream", FAMILY_BITCOIN, ledger_esplora},
+    {"mempool", FAMILY_BITCOIN, ledger_esplora},
+    {"blockchaincom", FAMILY_BITCOIN, ledger_blockchaincom},
+    {"blockcypher", FAMILY_BITCOIN, ledger_blockcypher},
+    {"tatum", FAMILY_BITCOIN, ledger_tatum},
 };
 
 void ledger_init(struct ledger *ledger, const struct chain_options *options, uint32_t window)
@@ -122,6 +130,7 @@ bool ledger_admit(struct ledger_call *call, const char *endpoint)
     call->lies_empty = fire(call, FAULT_LEDGER_EMPTY) != NULL;
     call->partial = fire(call, FAULT_LEDGER_PARTIAL) != NULL;
     call->renumbers = fire(call, FAULT_LEDGER_TRACE) != NULL;
+    call->withheld = strcmp(endpoint, "detail") == 0 && fire(call, FAULT_LEDGER_NULL) != NULL;
     return true;
 }
 
@@ -131,6 +140,16 @@ const char *ledger_error(struct ledger_call *call, const char *usual)
     if (fault == NULL)
         return NULL;
     return fault->error[0] != '\0' ? fault->error : usual;
+}
+
+bool ledger_answers_error(struct ledger_call *call, const char *before, const char *after)
+{
+    const char *error = ledger_error(call, "rate limit exceeded");
+    if (error == NULL)
+        return false;
+    text_appendf(&call->out, "%s%s%s", before, error, after);
+    ledger_finish(call);
+    return true;
 }
 
 void ledger_finish_with(struct ledger_call *call, const char *headers)

@@ -35,12 +35,12 @@ struct ledger_call {
     const struct chain *chain;
     const char *provider;
     enum chain_family family;
-    struct bytes path;  /* behind "/provider" */
-    struct bytes query; /* of the URL, or a form in the body */
-    struct json body;   /* absent when there is none */
-    char label[96];     /* "etherscan/token" */
-    uint32_t head;      /* newest block this provider shows */
-    bool lies_empty, partial, renumbers;
+    struct bytes path;                             /* behind "/provider" */
+    struct bytes query;                            /* of the URL, or a form in the body */
+    struct json body;                              /* absent when there is none */
+    char label[96];                                /* "etherscan/token" */
+    uint32_t head;                                 /* newest block this provider shows */
+    bool lies_empty, partial, renumbers, withheld; /* what was planned for this request */
     struct text out;
 };
 
@@ -55,6 +55,8 @@ http_handler_fn ledger_serve;
 bool ledger_admit(struct ledger_call *call, const char *endpoint);
 /* What an error in a good answer says: the text of the fault, or NULL when none is due now. */
 const char *ledger_error(struct ledger_call *call, const char *usual);
+/* Answers with such an error between `before` and `after`, if one is due. */
+bool ledger_answers_error(struct ledger_call *call, const char *before, const char *after);
 /* Answers 200 with what was written; `headers` as http_reply takes them. */
 void ledger_finish(struct ledger_call *call);
 void ledger_finish_with(struct ledger_call *call, const char *headers);

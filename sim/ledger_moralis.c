@@ -157,12 +157,8 @@ void ledger_moralis(struct ledger_call *call)
         ledger_refuse(call, 401, "{\"message\":\"Token is invalid\"}");
         return;
     }
-    const char *error = ledger_error(call, "rate limit");
-    if (error != NULL) {
-        text_appendf(&call->out, "{\"message\":\"%s\"}", error);
-        ledger_finish(call);
+    if (ledger_answers_error(call, "{\"message\":\"", "\"}"))
         return;
-    }
     if (!bytes_equal_string(ledger_part(call, 0), "wallets") ||
         !bytes_equal_string(ledger_part(call, 2), "history")) {
         ledger_refuse(call, 404, "{\"message\":\"not found\"}");
