@@ -116,7 +116,7 @@ const struct collection collections_built_in[] = {
     {
         .name = "posts",
         .table = "post t",
-        .joins = "JOIN actors a ON a.id = t.actor",
+        .joins = "LEFT JOIN actors a ON a.id = t.actor",
         .n = "t.n",
         .only = "t.kind < 2",
         .columns = posts,

@@ -51,7 +51,7 @@ struct collection_index {
 struct collection {
     const char *name;
     const char *table; /* "post t" */
-    const char *joins; /* "" or "JOIN actors a ON a.id = t.actor" */
+    const char *joins; /* "" or "LEFT JOIN actors a ON a.id = t.actor" */
     const char *n;     /* the ingest number: "t.n" */
     const char *only;  /* which rows of the table are its; NULL: all */
     const struct column *columns;
