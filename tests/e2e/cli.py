@@ -29,8 +29,8 @@ EXECUTED = {"sqlite": 0, "postgres": 0}
 LISTS = ("follows", "gaps", "owed", "quarantine", "providers", "handles")
 READS = (*LISTS, "status", "verify")
 BOTH_CHECKS = {"schema", "engine", "ingest_numbers", "commit_numbers", "coverage", "gaps",
-               "tombstones", "post_links", "shares", "share_counts", "share_totals", "standing",
-               "inherited", "jetstream_state", "cursors"}
+               "documents", "tombstones", "post_links", "shares", "share_counts", "share_totals",
+               "standing", "inherited", "jetstream_state", "cursors"}
 SCHEMA = len(os.listdir(os.path.join(HERE, "..", "..", "src", "store", "sql", "sqlite")))
 CURSOR = '{"primary":{"type":"timeUs","value":5},"lastTransactionId":"","totalFetched":0}'
 
