@@ -94,8 +94,8 @@ static void a_full_page_may_end_beyond_its_last_row(void **state)
     walk_close(&walk);
 }
 
-/* A slice begins at a value of b and meets the last rows that have it, those without one, and those of
- * the next a: each in a query of its own where the store is asked so. */
+/* A slice begins at a value of b and meets the last rows that have it, those without one, and those
+ * of the next a: each in a query of its own where the store is asked so. */
 static void a_slice_goes_on_from_where_it_began(void **state)
 {
     struct bench *bench = *state;
