@@ -147,7 +147,7 @@ static const struct connector_word resume_words[] = {
      .about = "the source leaves the position itself out, so one less is asked for"},
     {0}};
 static const struct connector_block resume_block = {
-    "resume", "Where a walk can begin. Without it: only at the source's own beginning.",
+    "resume", "Where a walk can begin; `{kind: none}`: only at the source's own beginning.",
     resume_words};
 
 static const struct connector_word records_words[] = {
@@ -239,7 +239,8 @@ static const struct connector_word stream_words[] = {
     {WORD_CHOICE, "order", false, offsetof(struct connector_stream, order), .choices = orders,
      .about = "of the records as delivered"},
     {WORD_BLOCK, "page", false, .block = &page_block, .about = "how pages follow each other"},
-    {WORD_BLOCK, "resume", false, .block = &resume_block, .about = "where a walk can begin"},
+    {WORD_BLOCK, "resume", false, .block = &resume_block,
+     .about = "where a walk can begin; needed with `request`"},
     {WORD_BLOCK, "records", false, .block = &records_block, .about = "where the records are"},
     {WORD_READ, "where", false, .read = connector_read_where, .block = &connector_where_block,
      .about = "which records are of this stream; the others are counted, not kept"},
