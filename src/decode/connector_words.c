@@ -14,8 +14,8 @@ const char *const connector_variable_names[] = {"",      "account", "platform", 
                                                 "nonce", "api_key", "key",      "part",  NULL};
 const char *const connector_status_names[] = {"confirmed", "failed", "pending", NULL};
 
-static const char *const identifiers[] = {"none",   "text",   "evm_address", "bitcoin_address",
-                                          "base58", "bech32", "ss58",        NULL};
+static const char *const identifiers[] = {
+    "none", "text", "evm_address", "bitcoin_address", "base58", "bech32", "ss58", "path", NULL};
 static const char *const auth_places[] = {"none", "query", "header", "bearer", "path", NULL};
 static const char *const signers[] = {"none", "kraken", "coinbase", NULL};
 static const char *const orders[] = {"asc", "desc", "none", NULL};
@@ -111,6 +111,8 @@ static const struct connector_word next_words[] = {
     {WORD_CHOICE, "cast", false, offsetof(struct connector_stream, page.next_cast),
      .choices = connector_cast_names,
      .about = "`json`: the token is JSON and is sent as such; else text"},
+    {WORD_COUNT, "add", false, offsetof(struct connector_stream, page.next_add), 0, 1,
+     .about = "to the number read there: 1 where a source leaves the named position out"},
     {0}};
 static const struct connector_block next_block = {
     "next", "Where a page says how to go on. A `link` is the one with `rel=\"next\"`.", next_words};
