@@ -134,6 +134,7 @@ void evm_log_data(const struct evm_log *log, struct text *out)
     char *end = text_reserve(out, len);
     for (size_t i = 0; i < len; i++)
         end[i] = (char)byte_at(log->data_hex, i);
+    end[len] = '\0';
     out->len += len;
 }
 

@@ -151,7 +151,7 @@ static enum rc settle_size(struct unixfs_reading *reading, struct unixfs_place *
 {
     if (place->depth == 0) {
         place->size = size;
-        text_reserve(&reading->content, (size_t)size);
+        text_reserve(&reading->content, (size_t)size)[size] = '\0';
         reading->content.len = (size_t)size;
     } else if (place->size != size) {
         return err_set(err, RC_REJECT, "a block has %llu bytes where %llu were announced",
