@@ -32,6 +32,14 @@ static const struct statement statements[] = {
      "ON CONFLICT (account_id, started_us) DO UPDATE SET status = excluded.status, "
      "skipped = import_sessions.skipped + excluded.skipped, "
      "completed_us = excluded.completed_us, error = excluded.error, seq = excluded.seq"},
+    /* One that is open when the next begins was cut off. */
+    {.kind = RECORD_SESSION, .sql =
+     "UPDATE import_sessions SET status = 'failed', seq = {seq}, "
+     "error = 'the program ended before the import did', completed_us = (SELECT max(r.at_us) "
+     "{rows with} account a WHERE a.name = r.account AND a.id = import_sessions.account_id) "
+     "WHERE status = 'started' AND EXISTS (SELECT 1 {rows with} account a "
+     "WHERE a.name = r.account AND a.id = import_sessions.account_id "
+     "AND r.started_us > import_sessions.started_us)"},
     {.kind = RECORD_SESSION, .has = SESSION_STREAM, .each = true, .sql =
      "INSERT INTO session_streams (session_id, stream, provider, complete, skipped, batches) "
      "SELECT s.id, r.stream, r.provider, coalesce(r.complete, 0), coalesce(r.skipped, 0), 1 "

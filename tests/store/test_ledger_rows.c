@@ -111,6 +111,22 @@ static void two_batches_of_one_commit_both_count(void **state)
     assert_int_equal(number(bench, "SELECT CAST(sum(batches) AS BIGINT) FROM session_streams"), 2);
 }
 
+/* R003-27 */
+static void a_session_that_was_cut_off_is_closed_by_the_next(void **state)
+{
+    struct bench *bench = *state;
+    begin(bench);
+    assert_ok(write_batch(bench));
+    batch_set_int(add_session(bench, "started", NULL), SESSION_STARTED_US, 200);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT started_us FROM import_sessions WHERE status = 'failed' "
+                                   "AND completed_us = 900 AND error IS NOT NULL"),
+                     100);
+    assert_int_equal(number(bench, "SELECT started_us FROM import_sessions WHERE status = "
+                                   "'started' AND completed_us IS NULL"),
+                     200);
+}
+
 static void a_pending_event_becomes_confirmed_under_its_number(void **state)
 {
     struct bench *bench = *state;
@@ -222,6 +238,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_STORE(an_event_is_stored_once_and_the_session_counts_what_was_new),
         ON_STORE(two_batches_of_one_commit_both_count),
+        ON_STORE(a_session_that_was_cut_off_is_closed_by_the_next),
         ON_STORE(a_pending_event_becomes_confirmed_under_its_number),
         ON_STORE(an_orphaned_event_is_marked_and_may_come_back_in_another_block),
         ON_STORE(a_derived_account_knows_its_parent_of_the_same_commit),
