@@ -54,7 +54,7 @@ static void wait_until(struct ledger_stream *stream, int64_t at_us, bool limited
                                                     : wait_us);
 }
 
-/* What the stored cursor offers, so that a resumed stream begins with the provider that wrote it. */
+/* What the stored cursor offers: a resumed stream begins with the provider that wrote it. */
 static struct failover_offer offer_of(const struct ledger_stream *stream)
 {
     const struct cursor_state *state = &stream->stored.cursor;

@@ -8,8 +8,8 @@
  *                  walk goes on from the block it has come to. `complete` rises with every row.
  *   newest first   from the newest row down to the first one strictly below `complete`, so that
  *                  the block in which it stood is read whole. `complete` rises at the end, to the
- *                  newest row this sweep has met. A sweep that was interrupted goes on where it was, if its
- *                  token still holds, and then a sweep for what is newer follows.
+ *                  newest row this sweep has met. A sweep that was interrupted goes on where it
+ *                  was, if its token still holds, and then a sweep for what is newer follows.
  *   no order       everything, each time; `complete` rises at the end.
  * A stream in several partitions is one such walk for each; the one furthest behind is asked next,
  * and what all have passed is complete. The chain grows meanwhile: a partition that came to its end
