@@ -390,6 +390,15 @@ void ledger_stream_start(struct ledger_stream *stream)
     ledger_stream_load(stream);
 }
 
+static void cancel(struct ledger_stream *stream)
+{
+    struct runtime *runtime = stream->run->env->runtime;
+    runtime->ops->http_cancel(runtime, stream->call);
+    stream->call = NULL;
+    release(stream);
+    failover_abandoned(&stream->failover, &stream->pick);
+}
+
 void ledger_stream_stop(struct ledger_stream *stream)
 {
     struct runtime *runtime = stream->run->env->runtime;
@@ -398,10 +407,7 @@ void ledger_stream_stop(struct ledger_stream *stream)
         runtime->ops->timer_disarm(runtime, &stream->wake);
         ledger_stream_end(stream, LEDGER_STOPPED, "");
     } else if (stream->view.state == LEDGER_ASKING) {
-        runtime->ops->http_cancel(runtime, stream->call);
-        stream->call = NULL;
-        release(stream);
-        failover_abandoned(&stream->failover, &stream->pick);
+        cancel(stream);
         ledger_stream_end(stream, LEDGER_STOPPED, "");
     }
 }
@@ -416,7 +422,8 @@ void ledger_stream_free(struct ledger_stream *stream)
     struct runtime *runtime = stream->run->env->runtime;
     runtime->ops->timer_disarm(runtime, &stream->wake);
     if (stream->call != NULL)
-        runtime->ops->http_cancel(runtime, stream->call);
+        cancel(stream);
+    delivery_drop(&stream->delivery);
     if (stream->provider != NULL)
         ledger_walk_deinit(&stream->walk);
     ledger_known_free(&stream->known);

@@ -116,6 +116,8 @@ static bool is_known(struct ledger_stream *stream)
     struct ledger_known_row *known = ledger_known_find(&stream->known, stream->row_id);
     struct window_id id;
     memcpy(id.byte, stream->row_id, sizeof id.byte);
+    if (ledger_walk_below(&stream->walk, ledger_walk_position(stream->shape, &stream->row)))
+        return true;
     if (known != NULL) {
         bool same =
             known->block == stream->row.block && strcmp(known->status, stream->row.status) == 0;
@@ -231,19 +233,19 @@ static enum rc add_progress(struct ledger_stream *stream, struct batch *batch, s
     if (sweeping && stream->last_count > 0)
         back = stream->last[0];
     const struct ledger_leg *leg = &walk->legs[walk->leg];
-    struct stream_page page = {
-        .provider_name = stream->view.provider,
-        .ids = stream->ids,
-        .id_count = stream->id_count,
-        .next_token = !stream->reading && leg->token[0] != '\0' && !leg->over ? bytes_of(leg->token)
-                                                                              : BYTES_ABSENT,
-        .extracted = stream->last,
-        .extracted_count = stream->last_count,
-        .completion = complete_now ? CURSOR_COMPLETE : CURSOR_INCOMPLETE,
-        .high_water = walk->complete >= 0 ? &complete : NULL,
-        .backfill = sweeping && back.kind == CURSOR_NONE ? NULL : &back,
-        .covered = {stream->reread_from < 0 ? 0 : stream->reread_from, walk->complete},
-        .now_us = ledger_stream_wall(stream)};
+    struct stream_page page = {.provider_name = stream->view.provider,
+                               .ids = stream->ids,
+                               .id_count = stream->id_count,
+                               .next_token = !stream->reading && leg->token[0] != '\0' && !leg->over
+                                                 ? bytes_of(leg->token)
+                                                 : BYTES_ABSENT,
+                               .extracted = stream->last,
+                               .extracted_count = stream->last_count,
+                               .completion = complete_now ? CURSOR_COMPLETE : CURSOR_INCOMPLETE,
+                               .high_water = walk->complete >= 0 ? &complete : NULL,
+                               .backfill = sweeping && back.kind == CURSOR_NONE ? NULL : &back,
+                               .covered = {stream->covered_from, walk->complete},
+                               .now_us = ledger_stream_wall(stream)};
     snprintf(stream->stored.cursor.custom, sizeof stream->stored.cursor.custom, "%s", "");
     if (sweeping && walk->top >= 0)
         snprintf(stream->stored.cursor.custom, sizeof stream->stored.cursor.custom,

@@ -45,8 +45,9 @@ struct ledger_stream {
     const struct connector_stream *shape;
     struct ledger_walk walk;
     int64_t reread_from; /* the walk reads known rows from there on again; -1: from the beginning */
-    uint32_t denied;     /* a bit for each provider whose end was doubted */
-    bool believed;       /* what was doubted is so */
+    int64_t covered_from;                  /* the walk covers from there to what is complete */
+    uint32_t denied;                       /* a bit for each provider whose end was doubted */
+    bool believed;                         /* what was doubted is so */
     bool unseated[FAILOVER_PROVIDERS_MAX]; /* does not have this stream, or may not be asked */
 
     struct http_call *call;

@@ -180,7 +180,9 @@ void ledger_stream_begin_walk(struct ledger_stream *stream)
         place.complete = stream->run->since_us;
     place.token = find_token(stream, &place.top);
     ledger_walk_begin(&stream->walk, &place);
-    stream->reread_from = place.complete;
+    /* What the interrupted part of a sweep has brought is not shown again. */
+    stream->reread_from = stream->walk.continued ? place.top : place.complete;
+    stream->covered_from = place.complete < 0 ? 0 : place.complete;
     stream->view.kind = kind;
     stream->view.provider = stream->provider->connector->provider;
     stream->vars =

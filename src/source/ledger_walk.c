@@ -139,6 +139,12 @@ static void raise_complete(struct ledger_walk *walk)
         walk->complete = passed;
 }
 
+bool ledger_walk_below(const struct ledger_walk *walk, int64_t position)
+{
+    return walk->shape->order == ORDER_DESC && position >= 0 &&
+           position < walk->legs[walk->leg].floor;
+}
+
 enum rc ledger_walk_row(struct ledger_walk *walk, const struct ledger_row *row, uint32_t *ordinal,
                         struct err *err)
 {
@@ -156,7 +162,7 @@ enum rc ledger_walk_row(struct ledger_walk *walk, const struct ledger_row *row, 
     if (at < 0)
         return RC_OK; /* in no block yet */
     leg->last = !is_ascending(walk) || at > leg->last ? at : leg->last;
-    leg->below = leg->below || (walk->shape->order == ORDER_DESC && at < leg->floor);
+    leg->below = leg->below || ledger_walk_below(walk, at);
     walk->top = at > walk->top ? at : walk->top;
     if (is_ascending(walk))
         raise_complete(walk);

@@ -75,6 +75,8 @@ bool ledger_walk_over(const struct ledger_walk *walk);
  * its number among its equals. RC_REJECT: the block has too many rows. */
 must_check enum rc ledger_walk_row(struct ledger_walk *walk, const struct ledger_row *row,
                                    uint32_t *ordinal, struct err *err);
+/* A row at this position lies below the floor of a sweep: it was stored by one before. */
+bool ledger_walk_below(const struct ledger_walk *walk, int64_t position);
 /* The page was read to its end: it had this many records, `last` by the stop rules, and led to
  * `token`. RC_REJECT: the provider cannot be followed any further. */
 must_check enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last,
