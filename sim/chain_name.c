@@ -318,7 +318,7 @@ static bool read_digits(struct bytes name, size_t prefix, uint8_t out[8])
     for (size_t i = prefix; i < name.len && count < 16; i++) {
         if (name.data[i] == '-')
             continue;
-        out[count / 2] = (uint8_t)(out[count / 2] << 4 | hex_digit(name.data[i]));
+        out[count / 2] = (uint8_t)((unsigned)out[count / 2] << 4 | hex_digit(name.data[i]));
         count++;
     }
     return count == 16;
