@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+/* One bit of `fixed`. */
+#define BIT(column)  (UINT64_C(1) << (column))
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 #define POST_URI  "'at://' || a.did || '/' || t.collection || '/' || t.rkey"
@@ -113,7 +115,7 @@ const struct collection collections_built_in[] = {
     {
         .name = "posts",
         .table = "post t",
-        .joins = "JOIN actors a ON a.id = t.actor",
+        .joins = "LEFT JOIN actors a ON a.id = t.actor",
         .n = "t.n",
         .only = "t.kind < 2",
         .columns = posts,
@@ -124,6 +126,7 @@ const struct collection collections_built_in[] = {
         .index_count = COUNT(posts_indexes),
         .page_size = 100,
         .tombstones = "posts.n",
+        .fixed = BIT(0) | BIT(1) | BIT(2) | BIT(4) | BIT(5), /* what names it */
         .seq = "t.seq",
     },
     OF_ENGINE(gaps),
@@ -142,6 +145,7 @@ const struct collection collections_built_in[] = {
         .index_count = COUNT(links_indexes),
         .page_size = 100,
         .tombstones = "links",
+        .fixed = BIT(0) | BIT(1) | BIT(7), /* the address, and its domain */
         .seq = "t.seq",
     },
     {

@@ -3,6 +3,7 @@
 
 #include "base/json_write.h"
 #include "base/timestamp.h"
+#include "query/row_print.h"
 #include "store/row_table.h"
 
 #include <assert.h>
@@ -312,4 +313,34 @@ enum rc document_change(const struct collection *collection, const struct field 
     text_free(&merged);
     json_doc_free(doc);
     return rc;
+}
+
+/* ---- what a row was ---- */
+
+void document_print_past(const struct collection *collection, const struct field *columns,
+                         struct text *out)
+{
+    struct json_writer writer;
+    json_writer_init(&writer, out);
+    row_print(collection, columns, NULL, &writer);
+}
+
+void document_read_past(const struct collection *collection, struct json past,
+                        struct field *columns)
+{
+    for (size_t i = 0; i < collection->column_count; i++) {
+        enum column_type type = collection->columns[i].type;
+        struct json value = json_get(past, collection->columns[i].name);
+        struct bytes text = {.data = ""};
+        struct field *to = &columns[i];
+        bool none = json_type(value) == JSON_ABSENT || json_type(value) == JSON_NULL;
+        *to = field_null(type_of(type));
+        if (none || !convert(type, value, to))
+            continue;
+        if (to->type == FIELD_TEXT && type != COLUMN_JSON)
+            (void)json_string(value, &text);
+        if (to->type == FIELD_TEXT)
+            *to = field_text(text);
+        to->null = false;
+    }
 }

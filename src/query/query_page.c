@@ -57,27 +57,40 @@ static void add_row(struct reading *reading, const struct field *columns)
         put_row(reading, columns + order->count);
 }
 
-static bool take_row(void *arg, const struct field *columns, size_t count)
+static bool wants_rows(const struct reading *reading)
 {
-    struct reading *reading = arg;
+    return !reading->ended && reading->seen < reading->limit;
+}
+
+static void look_at_row(struct reading *reading, const struct field *columns)
+{
     const struct page_request *request = reading->request;
     const struct order *order = request->order;
-    assert(count >= order->count + request->collection->column_count);
-    reading->seen++;
-    if (!reading->ended && request->last != NULL)
+    if (request->last != NULL)
         reading->ended = row_key_compare(order, columns, request->last->parts) > 0;
     if (reading->ended)
-        return true;
+        return;
     if (!reading->sliced) {
         add_row(reading, columns);
-        return true;
+        return;
     }
     reading->page->scanned++;
     if (filter_matches(request->filter, columns + order->count))
         add_row(reading, columns);
     if (!reading->ended && !row_key_set(&reading->at, columns, order->count))
         reading->ended = reading->too_long = true;
-    return true;
+}
+
+/* Rows that are on their way are taken to the end: to stop them is a journey of its own. */
+static bool take_row(void *arg, const struct field *columns, size_t count)
+{
+    struct reading *reading = arg;
+    const struct page_request *request = reading->request;
+    assert(count >= request->order->count + request->collection->column_count);
+    reading->seen++;
+    if (!reading->ended)
+        look_at_row(reading, columns);
+    return wants_rows(reading) || !reading->store->ops->near;
 }
 
 static enum rc judge(const struct reading *reading, struct refusal *refusal)
@@ -106,12 +119,24 @@ static void begin_page(struct reading *reading)
     json_begin_array(&reading->writer);
 }
 
+static enum rc run_query(struct reading *reading, const struct seek_sql *sql, struct err *err)
+{
+    return store_query(reading->store, text_string(&sql->text), sql->params, sql->param_count,
+                       take_row, reading, err);
+}
+
 static enum rc run_seek(struct reading *reading, const struct seek *seek, struct err *err)
 {
     struct seek_sql sql = {0};
-    seek_build(seek, &sql);
-    enum rc rc = store_query(reading->store, text_string(&sql.text), sql.params, sql.param_count,
-                             take_row, reading, err);
+    enum rc rc = RC_OK;
+    if (reading->store->ops->near) {
+        for (size_t i = 0; rc == RC_OK && wants_rows(reading) && seek_build_rung(seek, i, &sql);
+             i++)
+            rc = run_query(reading, &sql, err);
+    } else {
+        seek_build(seek, &sql);
+        rc = run_query(reading, &sql, err);
+    }
     seek_sql_free(&sql);
     return rc;
 }
@@ -128,8 +153,7 @@ static enum rc read_rows(struct reading *reading, struct where where, const stru
                         .rows_max = reading->limit};
     reading->seen = 0;
     enum rc rc = run_seek(reading, &seek, err);
-    bool wanted = !reading->ended && reading->seen < reading->limit;
-    if (rc == RC_OK && wanted && seek_leaves_nulls(&seek)) {
+    if (rc == RC_OK && wants_rows(reading) && seek_leaves_nulls(&seek)) {
         seek.nulls = true;
         seek.rows_max = reading->limit - reading->seen;
         rc = run_seek(reading, &seek, err);

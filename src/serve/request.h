@@ -96,6 +96,7 @@ struct request {
     void (*upgrade)(struct request *request, int fd, struct MHD_UpgradeResponseHandle *upgraded,
                     struct bytes early);
     char accept[WS_UPGRADE_KEY_SIZE]; /* the answer to a websocket's key */
+    const char *protocol;             /* and to the protocols it offered; NULL: none */
 };
 
 /* The value of a header, or NULL. */

@@ -185,6 +185,7 @@ static void end_serving(struct server *server)
     close_listeners(server);
     assert(server->under_way == 0);
     upkeep_free(server->upkeep);
+    tail_watches_free(server->service.watches);
     tail_hub_free(server->service.tails);
     ws_sessions_free(server->service.websockets);
     reader_pool_free(server->service.readers);
@@ -199,8 +200,8 @@ static void end_serving(struct server *server)
 static void serve(void *arg)
 {
     struct server *server = arg;
-    server->upkeep =
-        upkeep_start(server->service.runtime, server->service.handles, server->service.readers);
+    server->upkeep = upkeep_start(server->service.runtime, server->service.handles,
+                                  server->service.readers, server->service.watches);
     run_listeners(server);
     loop_run(server->loop);
     end_serving(server);
@@ -293,6 +294,7 @@ static void take_fresh_tokens(void *arg)
     if (tokens == NULL)
         return;
     gate_set_tokens(server->service.gate, tokens);
+    tail_watches_check(server->service.watches, server->service.gate);
     ws_sessions_check(server->service.websockets, server->service.gate);
 }
 
@@ -363,6 +365,7 @@ enum rc server_start(const struct server_options *options, struct server **out, 
     };
     server->service.readers = reader_pool_start(&readers, pass_on_done, server);
     server->service.tails = tail_hub_new(runtime, server->service.readers);
+    server->service.watches = tail_watches_new(server->service.tails);
     server->service.websockets = ws_sessions_new(server->loop);
     server->commit_waker = loop_waker_new(server->loop, note_commit, server);
     if (options->bell != NULL)

@@ -17,6 +17,7 @@ struct reader_pool;
 struct request;
 struct runtime;
 struct tail_hub;
+struct tail_watches;
 struct worker_pool;
 struct ws_sessions;
 
@@ -27,6 +28,7 @@ struct service {
     struct worker_pool *packers; /* make large answers smaller; NULL: none do */
     struct handles *handles;
     struct tail_hub *tails;
+    struct tail_watches *watches;
     struct ws_sessions *websockets;
     /* A request that is whole is answered, or is so later; it is to be freed. */
     void (*dispatch)(void *server, struct request *request);

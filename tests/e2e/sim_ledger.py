@@ -252,14 +252,15 @@ class SimLedger(unittest.TestCase):
             self.assertEqual(sim.call("GET", path)[0], 200)
             fired = sim.stats()["faults"]
             self.assertEqual({name: fired["ledger_" + name] for name in (
-                "http", "error", "empty", "partial", "truncate", "insert", "reorg", "expire", "stall")},
+                "http", "error", "empty", "partial", "truncate", "insert", "reorg", "expire",
+                "stall")},
                 {"http": 3, "error": 1, "empty": 1, "partial": 1, "truncate": 1, "insert": 1,
                  "reorg": 1, "expire": 1, "stall": 1})
 
     def test_a_provider_dies_on_page_three_while_a_cursor_is_held(self):
         with Ledger(SIM) as sim:
             address = sim.accounts()[0]["ethereum"]
-            sim.arm("name=ledger_http&collection=moralis&after=2&count=1000000")
+            sim.arm("name=ledger_http&collection=moralis&after=2&count=1000&lasts=1")
             cursor = {}
             for _ in range(2):
                 status, _, body = sim.moralis(address, **cursor)

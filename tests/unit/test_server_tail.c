@@ -74,6 +74,26 @@ static void what_changed_since_the_open_is_told(void **state)
     assert_false(bench_says(bench, "\"id\":\"393\""));
 }
 
+/* What a post was is not kept, but what names it never changes. */
+static void a_row_that_never_was_in_the_result_does_not_leave_it(void **state)
+{
+    struct bench *bench = *state;
+    char handle[37];
+    bench_open_query(bench,
+                     "{\"collection\":\"posts\",\"filter\":{\"rkey\":\"7\","
+                     "\"text\":{\"$ne\":\"new\"}}}",
+                     handle);
+    bench_commit(bench, "UPDATE post SET body = 'new', seq = " BENCH_SEQ " WHERE rkey = '8'");
+    assert_int_equal(ask_tail(bench, handle, ""), 200);
+    assert_true(bench_says(bench, "\"changes\":[]"));
+    bench_commit(bench, "UPDATE post SET body = 'new', seq = " BENCH_SEQ " WHERE rkey = '7'");
+    assert_int_equal(ask_tail(bench, handle, ""), 200);
+    assert_true(bench_says(bench, "\"changes\":[{\"op\":\"leave\""));
+    bench_commit(bench, "UPDATE post SET kind = 2, seq = " BENCH_SEQ " WHERE rkey = '8'");
+    assert_int_equal(ask_tail(bench, handle, ",\"since\":3"), 200);
+    assert_true(bench_says(bench, "\"changes\":[]"));
+}
+
 /* R001-16: each is told what its own query sees, by the same commits. */
 static void two_who_wait_are_told_independently(void **state)
 {
@@ -279,6 +299,7 @@ int main(void)
     cmocka_unit_test_setup_teardown(test, bench_set_up_followed, bench_tear_down)
     const struct CMUnitTest tests[] = {
         WITH_SERVER(what_changed_since_the_open_is_told),
+        WITH_SERVER(a_row_that_never_was_in_the_result_does_not_leave_it),
         WITH_SERVER(two_who_wait_are_told_independently),
         WITH_SERVER(one_reading_after_a_commit_is_enough_for_all),
         WITH_SERVER(who_waits_in_vain_is_told_how_far_it_is),
