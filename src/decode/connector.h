@@ -79,6 +79,7 @@ const struct connector_platform *connector_platform(const struct connector *conn
                                                     struct bytes name);
 const struct connector_stream *connector_stream(const struct connector *connector,
                                                 struct bytes name);
+bool connector_stream_serves(const struct connector_stream *stream, struct bytes platform);
 /* The stream whose files begin with this line; NULL: a file of some other kind. */
 const struct connector_stream *connector_csv_stream(const struct connector *connector,
                                                     struct bytes header_line);
