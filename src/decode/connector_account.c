@@ -65,6 +65,22 @@ static bool read_bitcoin(struct bytes text, struct text *out)
     return read_base58(text, 26, 112, out) || read_bech32(text, out);
 }
 
+/* "owner/name": no part is empty, and none climbs. */
+static bool read_path(struct bytes text, struct text *out)
+{
+    size_t part = 0;
+    text_append(out, text.data, text.len);
+    for (size_t i = 0; i <= text.len; i++) {
+        if (i < text.len && text.data[i] != '/')
+            continue;
+        struct bytes name = bytes_make(text.data + part, i - part);
+        if (name.len == 0 || bytes_equal_string(name, ".") || bytes_equal_string(name, ".."))
+            return false;
+        part = i + 1;
+    }
+    return true;
+}
+
 static bool read_kind(enum connector_identifier kind, struct bytes text, struct text *out)
 {
     text_clear(out);
@@ -86,6 +102,8 @@ static bool read_kind(enum connector_identifier kind, struct bytes text, struct 
         return read_base58(text, 46, 50, out);
     case IDENTIFIER_BECH32:
         return read_bech32(text, out);
+    case IDENTIFIER_PATH:
+        return read_path(text, out);
     }
     return false;
 }
@@ -101,6 +119,7 @@ enum rc connector_identifier_read(enum connector_identifier kind, struct bytes t
         [IDENTIFIER_BASE58] = "an address in base58",
         [IDENTIFIER_BECH32] = "an address in bech32",
         [IDENTIFIER_SS58] = "an address in SS58",
+        [IDENTIFIER_PATH] = "a path, such as owner/name",
     };
     bool clean = text.len <= CONNECTOR_ACCOUNT_MAX;
     for (size_t i = 0; clean && i < text.len; i++)

@@ -160,6 +160,25 @@ static bool append_encoded(const struct connector_scope *scope, const struct con
     return there;
 }
 
+/* A path keeps its slashes where it is a path already. */
+static bool append_segments(const struct connector_scope *scope,
+                            const struct connector_piece *piece, struct text *out)
+{
+    struct bytes rest = scope->vars->account;
+    if (piece->variable != VARIABLE_ACCOUNT || scope->connector->identifier != IDENTIFIER_PATH)
+        return append_encoded(scope, piece, out);
+    while (rest.len > 0) {
+        const char *slash = memchr(rest.data, '/', rest.len);
+        size_t len = slash == NULL ? rest.len : (size_t)(slash - rest.data);
+        connector_percent_encode(bytes_make(rest.data, len), out);
+        if (slash != NULL)
+            text_append_char(out, '/');
+        size_t step = len + (slash != NULL ? 1 : 0);
+        rest = bytes_make(rest.data + step, rest.len - step);
+    }
+    return scope->vars->account.data != NULL;
+}
+
 /* ---- texts ---- */
 
 static void cut(struct text *text, size_t len)
@@ -193,7 +212,7 @@ void connector_expand_path(const struct connector_scope *scope,
     for (size_t i = 0; i < text->count; i++) {
         const struct connector_piece *piece = &text->pieces[i];
         if (piece->variable != VARIABLE_LITERAL) {
-            missing = !append_encoded(scope, piece, out) || missing;
+            missing = !append_segments(scope, piece, out) || missing;
             continue;
         }
         for (size_t at = 0; at < piece->text.len; at++) {

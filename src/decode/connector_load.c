@@ -238,12 +238,12 @@ bool connector_stream_serves(const struct connector_stream *stream, struct bytes
 }
 
 const struct connector_stream *connector_csv_stream(const struct connector *connector,
-                                                    struct bytes header_line)
+                                                    struct bytes columns)
 {
     for (size_t i = 0; i < connector->stream_count; i++) {
         const char *header = connector->streams[i].csv.header;
-        if (header != NULL && strlen(header) == header_line.len &&
-            strncasecmp(header, header_line.data, header_line.len) == 0)
+        if (header != NULL && strlen(header) == columns.len &&
+            strncasecmp(header, columns.data, columns.len) == 0)
             return &connector->streams[i];
     }
     return NULL;

@@ -259,6 +259,10 @@ static bool check_resume(struct connector_loader *loader, const struct yaml_node
     bool time = stream->resume.kind == RESUME_TIMESTAMP;
     bool fits = time ? (cast >= CAST_UNIX_S && cast <= CAST_RFC3339) || cast == CAST_DATE
                      : cast == CAST_PLAIN || cast == CAST_DEC || cast == CAST_HEX;
+    if (connector_child(node, "resume") == NULL && stream->request != NULL)
+        return connector_refuse(loader, node,
+                                "a stream needs the key resume: where a walk can begin; {kind: "
+                                "none}, if only at the beginning");
     if (stream->resume.kind == RESUME_NONE || fits)
         return true;
     return connector_refuse(loader, connector_child(node, "resume"),
@@ -302,6 +306,6 @@ bool connector_check_stream(struct connector_loader *loader, const struct yaml_n
     stream->count.given = stream->count.pointer != NULL;
     stream->head.given = stream->head.pointer != NULL;
     stream->detail.given = stream->detail.request != NULL;
-    return check_page(loader, node, stream) && check_resume(loader, node, stream) &&
+    return check_resume(loader, node, stream) && check_page(loader, node, stream) &&
            check_identity(loader, node, stream);
 }

@@ -58,6 +58,11 @@ bool connector_page_token(struct connector_page *page, const struct connector_an
         json_print(found.json, token);
         return token->len > 0;
     }
+    int64_t number;
+    if (stream->page.next_add != 0 && connector_cast_number(&found, CAST_DEC, &number)) {
+        text_append_i64(token, number + stream->page.next_add);
+        return true;
+    }
     return found.kind != SCALAR_TREE && found.kind != SCALAR_REAL && keep(found.text, token);
 }
 

@@ -94,6 +94,7 @@ struct connector_stream {
         enum connector_next next;
         const char *next_at;           /* a pointer, or a header's name */
         enum connector_cast next_cast; /* CAST_JSON: the token is JSON and sent as such */
+        int64_t next_add;              /* to the number that is read there */
         unsigned stop;
         struct connector_condition flag;
     } page;

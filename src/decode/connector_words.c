@@ -14,8 +14,8 @@ const char *const connector_variable_names[] = {"",      "account", "platform", 
                                                 "nonce", "api_key", "key",      "part",  NULL};
 const char *const connector_status_names[] = {"confirmed", "failed", "pending", NULL};
 
-static const char *const identifiers[] = {"none",   "text",   "evm_address", "bitcoin_address",
-                                          "base58", "bech32", "ss58",        NULL};
+static const char *const identifiers[] = {
+    "none", "text", "evm_address", "bitcoin_address", "base58", "bech32", "ss58", "path", NULL};
 static const char *const auth_places[] = {"none", "query", "header", "bearer", "path", NULL};
 static const char *const signers[] = {"none", "kraken", "coinbase", NULL};
 static const char *const orders[] = {"asc", "desc", "none", NULL};
@@ -111,6 +111,8 @@ static const struct connector_word next_words[] = {
     {WORD_CHOICE, "cast", false, offsetof(struct connector_stream, page.next_cast),
      .choices = connector_cast_names,
      .about = "`json`: the token is JSON and is sent as such; else text"},
+    {WORD_COUNT, "add", false, offsetof(struct connector_stream, page.next_add), 0, 1,
+     .about = "to the number read there: 1 where a source leaves the named position out"},
     {0}};
 static const struct connector_block next_block = {
     "next", "Where a page says how to go on. A `link` is the one with `rel=\"next\"`.", next_words};
@@ -147,7 +149,7 @@ static const struct connector_word resume_words[] = {
      .about = "the source leaves the position itself out, so one less is asked for"},
     {0}};
 static const struct connector_block resume_block = {
-    "resume", "Where a walk can begin. Without it: only at the source's own beginning.",
+    "resume", "Where a walk can begin; `{kind: none}`: only at the source's own beginning.",
     resume_words};
 
 static const struct connector_word records_words[] = {
@@ -239,7 +241,8 @@ static const struct connector_word stream_words[] = {
     {WORD_CHOICE, "order", false, offsetof(struct connector_stream, order), .choices = orders,
      .about = "of the records as delivered"},
     {WORD_BLOCK, "page", false, .block = &page_block, .about = "how pages follow each other"},
-    {WORD_BLOCK, "resume", false, .block = &resume_block, .about = "where a walk can begin"},
+    {WORD_BLOCK, "resume", false, .block = &resume_block,
+     .about = "where a walk can begin; needed with `request`"},
     {WORD_BLOCK, "records", false, .block = &records_block, .about = "where the records are"},
     {WORD_READ, "where", false, .read = connector_read_where, .block = &connector_where_block,
      .about = "which records are of this stream; the others are counted, not kept"},

@@ -74,11 +74,7 @@ enum rc csv_open(struct csv *csv, struct bytes file, struct err *err)
     *csv = (struct csv){.line = 1, .next_line = 1};
     if (bytes_starts_with(file, "\xef\xbb\xbf"))
         file = bytes_make(file.data + 3, file.len - 3);
-    const char *end = file.len == 0 ? NULL : memchr(file.data, '\n', file.len);
-    csv->header = bytes_make(file.data, end == NULL ? file.len : (size_t)(end - file.data));
-    if (csv->header.len > 0 && csv->header.data[csv->header.len - 1] == '\r')
-        csv->header.len--;
-    if (csv->header.len == 0)
+    if (file.len == 0 || file.data[0] == '\n' || bytes_starts_with(file, "\r\n"))
         return err_set(err, RC_REJECT, "line 1: a header was expected");
     csv->rest = file;
     do {
@@ -91,6 +87,8 @@ enum rc csv_open(struct csv *csv, struct bytes file, struct err *err)
             return err_set(err, RC_REJECT, "line 1: %s",
                            usable ? "too many columns" : "a column without a name");
         text_append(&csv->names, csv->cell.data, csv->cell.len + 1);
+        text_append_string(&csv->columns, csv->column_count == 1 ? "" : ",");
+        text_append(&csv->columns, csv->cell.data, csv->cell.len);
         if (name_taken(csv, begin))
             return err_set(err, RC_REJECT, "line 1: the column \"%.60s\" is there twice",
                            csv->names.data + begin);
@@ -101,6 +99,7 @@ enum rc csv_open(struct csv *csv, struct bytes file, struct err *err)
 void csv_close(struct csv *csv)
 {
     text_free(&csv->names);
+    text_free(&csv->columns);
     text_free(&csv->cell);
 }
 

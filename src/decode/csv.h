@@ -19,11 +19,11 @@
 #define CSV_CELL_BYTES_MAX 65536
 
 struct csv {
-    struct bytes rest;   /* not read yet */
-    struct bytes header; /* the first line, without mark and line end */
-    uint64_t line;       /* of the row read last, from 1 */
+    struct bytes rest; /* not read yet */
+    uint64_t line;     /* of the row read last, from 1 */
     uint64_t next_line;
-    struct text names; /* the columns, each with a NUL after it */
+    struct text names;   /* the columns, each with a NUL after it */
+    struct text columns; /* the same with commas between them */
     size_t column_count;
     struct text cell;
 };

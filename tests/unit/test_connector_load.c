@@ -18,6 +18,7 @@
     "streams:\n"                                                                                   \
     "  all:\n"                                                                                     \
     "    request: {path: /x}\n"                                                                    \
+    "    resume: {kind: none}\n"                                                                   \
     "    records: {at: /r}\n"                                                                      \
     "    map: {hash: /h}\n"                                                                        \
     "    identity: {of: [hash]}\n"
@@ -64,81 +65,90 @@ static void numbers_are_kept_in_the_units_of_their_names(void **state)
     connector_free(connector);
 }
 
-/* R003-14: a file that is wrong says where, what was expected and which key was meant. */
+static const struct {
+    const char *yaml, *sentence;
+} mistakes[] = {
+    {"", "demo.yaml:1:1: the file is empty"},
+    {"- a\n", "demo.yaml:1:1: the file must be a map, and this is a list"},
+    {"version: 2\n", "demo.yaml:1:10: version must be 1"},
+    {"provider: x\n", "demo.yaml:1:1: the file needs the key version"},
+    {HEAD "prioritty: 3\n" STREAM,
+     "demo.yaml:6:1: the file has no key \"prioritty\" (did you mean priority?)"},
+    {HEAD "priority: many\n" STREAM,
+     "demo.yaml:6:11: priority must be a whole number from 0 to 1000"},
+    {HEAD "rate: {per_second: 0.0001}\n" STREAM,
+     "demo.yaml:6:20: per_second must be a number from 0.001 to 1000 with at most three "
+     "decimals"},
+    {HEAD "sign: krakn\n" STREAM, "demo.yaml:6:7: expected none, kraken or coinbase"},
+    {HEAD "auth: {in: query}\n" STREAM,
+     "demo.yaml:6:7: auth needs the key name: which parameter or header"},
+    {HEAD "hosts: [https://x]\n" STREAM,
+     "demo.yaml:6:9: expected the name of a host, nothing around it"},
+    {HEAD, "demo.yaml:1:1: the file needs the key streams"},
+    {HEAD "streams: {all: {request: {path: /$accont}}}\n",
+     "demo.yaml:6:33: there is no variable \"accont\" (did you mean $account?)"},
+    {HEAD "streams: {all: {request: {path: /$ne}}}\n",
+     "demo.yaml:6:33: there is no variable \"ne\" (did you mean $net?)"},
+    {HEAD "streams: {all: {request: {query: {k: $api_key}}}}\n",
+     "demo.yaml:6:38: $api_key stands only in auth.value and in a path"},
+    {HEAD "streams: {all: {request: {form: {a: b}, json: {a: b}}}}\n",
+     "demo.yaml:6:47: a request has one body: form, json or jsonrpc"},
+    {HEAD "streams: {all: {request: {path: /x}, records: {at: r}}}\n",
+     "demo.yaml:6:52: expected a JSON pointer such as /result/0/hash"},
+    {HEAD "streams: {all: {request: {path: /x}, resume: {kind: none}, records: {at: /r}}}\n",
+     "demo.yaml:6:16: a stream needs the key map"},
+    {HEAD "streams: {all: {request: {path: /x}, resume: {kind: none}, records: {at: /r}, map: "
+          "{hesh: /h}}}\n",
+     "demo.yaml:6:85: a row has no field \"hesh\" (did you mean hash?)"},
+    {HEAD "streams: {all: {request: {path: /x}, resume: {kind: none}, records: {at: /r}, map: "
+          "{time: /h}}}\n",
+     "demo.yaml:6:91: time is a time; its cast must be unix_s, unix_ms, unix_us, unix_ns, "
+     "rfc3339, csv_utc or ripple_s"},
+    {HEAD "streams: {all: {request: {path: /x}, resume: {kind: none}, records: {at: /r}, map: "
+          "{hash: /h}, identity: "
+          "{of: [status]}}}\n",
+     "demo.yaml:6:112: status may change, so it cannot be part of an identity"},
+    {HEAD "streams: {all: {request: {path: /x}, resume: {kind: none}, records: {at: /r}, map: {to: "
+          "/h}, identity: "
+          "{of: [to]}}}\n",
+     "demo.yaml:6:104: an identity needs one of hash, id and row: the rest may repeat"},
+    /* R003-36 */
+    {HEAD "streams: {all: {request: {path: /x}, records: {at: /r}}}\n",
+     "demo.yaml:6:16: a stream needs the key resume: where a walk can begin; {kind: none}, if only "
+     "at the beginning"},
+    {HEAD STREAM "    page: {by: token, stop: [token_absent]}\n",
+     "demo.yaml:13:11: page needs the key next: where the token is read"},
+    {HEAD STREAM "    page: {by: keyset, size: 10, stop: [short_page]}\n",
+     "demo.yaml:13:11: going on from the last position needs the key resume"},
+    {HEAD STREAM "    page: {by: number, stop: [full]}\n",
+     "demo.yaml:13:31: expected short_page, empty or token_absent"},
+    {HEAD STREAM "    responses: [{when: {at: /e}, do: retry}]\n",
+     "demo.yaml:13:24: a condition needs one of is, in, not_in, contains and exists"},
+    {HEAD STREAM "    responses: [{when: {status: 99}, do: retry}]\n",
+     "demo.yaml:13:33: status must be an HTTP status (100 to 599) or a list of them"},
+    {HEAD STREAM "    where: {status: 200}\n",
+     "demo.yaml:13:12: a record has neither status nor headers"},
+    {HEAD STREAM "    platforms: [other]\n",
+     "demo.yaml:13:17: the connector has no platform \"other\""},
+    {HEAD STREAM STREAM, "demo.yaml:13:1: this key is given twice; first in line 6"},
+    {HEAD "streams: {all: {csv: {header: \"a,b\"}, request: {path: /}}}\n",
+     "demo.yaml:6:16: a stream has one of request and csv"},
+    {"version: 1\nprovider: \"a b\"\n",
+     "demo.yaml:2:11: expected a name: 1 to 63 letters, digits, _ and -, a letter first"},
+    {"a: [\n", NULL},
+};
+
+/* A file that is wrong says where, what was expected and which key was meant. */
 static void every_mistake_is_named_by_line_and_column(void **state)
 {
-    static const struct {
-        const char *yaml, *sentence;
-    } wrong[] = {
-        {"", "demo.yaml:1:1: the file is empty"},
-        {"- a\n", "demo.yaml:1:1: the file must be a map, and this is a list"},
-        {"version: 2\n", "demo.yaml:1:10: version must be 1"},
-        {"provider: x\n", "demo.yaml:1:1: the file needs the key version"},
-        {HEAD "prioritty: 3\n" STREAM,
-         "demo.yaml:6:1: the file has no key \"prioritty\" (did you mean priority?)"},
-        {HEAD "priority: many\n" STREAM,
-         "demo.yaml:6:11: priority must be a whole number from 0 to 1000"},
-        {HEAD "rate: {per_second: 0.0001}\n" STREAM,
-         "demo.yaml:6:20: per_second must be a number from 0.001 to 1000 with at most three "
-         "decimals"},
-        {HEAD "sign: krakn\n" STREAM, "demo.yaml:6:7: expected none, kraken or coinbase"},
-        {HEAD "auth: {in: query}\n" STREAM,
-         "demo.yaml:6:7: auth needs the key name: which parameter or header"},
-        {HEAD "hosts: [https://x]\n" STREAM,
-         "demo.yaml:6:9: expected the name of a host, nothing around it"},
-        {HEAD, "demo.yaml:1:1: the file needs the key streams"},
-        {HEAD "streams: {all: {request: {path: /$accont}}}\n",
-         "demo.yaml:6:33: there is no variable \"accont\" (did you mean $account?)"},
-        {HEAD "streams: {all: {request: {path: /$ne}}}\n",
-         "demo.yaml:6:33: there is no variable \"ne\" (did you mean $net?)"},
-        {HEAD "streams: {all: {request: {query: {k: $api_key}}}}\n",
-         "demo.yaml:6:38: $api_key stands only in auth.value and in a path"},
-        {HEAD "streams: {all: {request: {form: {a: b}, json: {a: b}}}}\n",
-         "demo.yaml:6:47: a request has one body: form, json or jsonrpc"},
-        {HEAD "streams: {all: {request: {path: /x}, records: {at: r}}}\n",
-         "demo.yaml:6:52: expected a JSON pointer such as /result/0/hash"},
-        {HEAD "streams: {all: {request: {path: /x}, records: {at: /r}}}\n",
-         "demo.yaml:6:16: a stream needs the key map"},
-        {HEAD "streams: {all: {request: {path: /x}, records: {at: /r}, map: {hesh: /h}}}\n",
-         "demo.yaml:6:63: a row has no field \"hesh\" (did you mean hash?)"},
-        {HEAD "streams: {all: {request: {path: /x}, records: {at: /r}, map: {time: /h}}}\n",
-         "demo.yaml:6:69: time is a time; its cast must be unix_s, unix_ms, unix_us, unix_ns, "
-         "rfc3339, csv_utc or ripple_s"},
-        {HEAD "streams: {all: {request: {path: /x}, records: {at: /r}, map: {hash: /h}, identity: "
-              "{of: [status]}}}\n",
-         "demo.yaml:6:90: status may change, so it cannot be part of an identity"},
-        {HEAD "streams: {all: {request: {path: /x}, records: {at: /r}, map: {to: /h}, identity: "
-              "{of: [to]}}}\n",
-         "demo.yaml:6:82: an identity needs one of hash, id and row: the rest may repeat"},
-        {HEAD STREAM "    page: {by: token, stop: [token_absent]}\n",
-         "demo.yaml:12:11: page needs the key next: where the token is read"},
-        {HEAD STREAM "    page: {by: keyset, size: 10, stop: [short_page]}\n",
-         "demo.yaml:12:11: going on from the last position needs the key resume"},
-        {HEAD STREAM "    page: {by: number, stop: [full]}\n",
-         "demo.yaml:12:31: expected short_page, empty or token_absent"},
-        {HEAD STREAM "    responses: [{when: {at: /e}, do: retry}]\n",
-         "demo.yaml:12:24: a condition needs one of is, in, not_in, contains and exists"},
-        {HEAD STREAM "    responses: [{when: {status: 99}, do: retry}]\n",
-         "demo.yaml:12:33: status must be an HTTP status (100 to 599) or a list of them"},
-        {HEAD STREAM "    where: {status: 200}\n",
-         "demo.yaml:12:12: a record has neither status nor headers"},
-        {HEAD STREAM "    platforms: [other]\n",
-         "demo.yaml:12:17: the connector has no platform \"other\""},
-        {HEAD STREAM STREAM, "demo.yaml:12:1: this key is given twice; first in line 6"},
-        {HEAD "streams: {all: {csv: {header: \"a,b\"}, request: {path: /}}}\n",
-         "demo.yaml:6:16: a stream has one of request and csv"},
-        {"version: 1\nprovider: \"a b\"\n",
-         "demo.yaml:2:11: expected a name: 1 to 63 letters, digits, _ and -, a letter first"},
-        {"a: [\n", NULL},
-    };
     (void)state;
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
         struct connector *connector;
         struct err err = {""};
-        assert_int_equal(load(wrong[i].yaml, &connector, &err), RC_REJECT);
+        assert_int_equal(load(mistakes[i].yaml, &connector, &err), RC_REJECT);
         assert_null(connector);
-        if (wrong[i].sentence != NULL)
-            assert_string_equal(err.text, wrong[i].sentence);
+        if (mistakes[i].sentence != NULL)
+            assert_string_equal(err.text, mistakes[i].sentence);
         else
             assert_memory_equal(err.text, "demo.yaml:", 10);
     }
