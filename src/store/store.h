@@ -60,6 +60,7 @@ struct store {
 struct store_ops {
     const char *name;
     const struct migration *migrations;
+    bool near;                       /* in this process: a query more costs no journey */
     const char *size_sql;            /* answers how many bytes it takes */
     const char *const *column_types; /* of declared fields, by their type */
     const char *null_first;          /* after a column of an index: NULL sorts lowest */

@@ -386,6 +386,7 @@ static enum rc look_for_writer(struct store *base, bool *alive, struct text *hol
 
 const struct store_ops store_sqlite_ops = {
     .name = "sqlite",
+    .near = true,
     .migrations = migrations_sqlite,
     .size_sql = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
     .column_types = column_types,
