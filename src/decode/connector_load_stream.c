@@ -284,9 +284,11 @@ bool connector_read_partitions(struct connector_loader *loader, const struct yam
     struct connector_partition *list = connector_take(loader, node, node->count * sizeof *list);
     if (list == NULL)
         return false;
+    size_t count = 0;
     for (const struct yaml_node *item = node->first; item != NULL; item = item->next)
-        if (!connector_read_values(loader, item, false, &list[stream->partition_count++].constants))
+        if (!connector_read_values(loader, item, false, &list[count++].constants))
             return false;
+    stream->partition_count = count;
     stream->partitions = list;
     return true;
 }

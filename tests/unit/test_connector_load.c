@@ -130,6 +130,8 @@ static const struct {
      "demo.yaml:13:12: a record has neither status nor headers"},
     {HEAD STREAM "    platforms: [other]\n",
      "demo.yaml:13:17: the connector has no platform \"other\""},
+    {HEAD STREAM "    partitions: [{a: x}, {b: $a}]\n",
+     "demo.yaml:13:30: there is no variable \"a\""},
     {HEAD STREAM STREAM, "demo.yaml:13:1: this key is given twice; first in line 6"},
     {HEAD "streams: {all: {csv: {header: \"a,b\"}, request: {path: /}}}\n",
      "demo.yaml:6:16: a stream has one of request and csv"},
