@@ -53,6 +53,7 @@ struct connector_word {
     const char *const *choices; /* their indexes are the values; NULL ends them */
     connector_read_fn *read;
     const struct connector_block *block; /* what a nested map may say */
+    const char *takes;                   /* of WORD_READ, for the document */
     const char *about;
 };
 
