@@ -20,11 +20,12 @@ struct reading {
     size_t rows_max; /* in a page asked for again */
     size_t limit;    /* rows asked of the store */
     size_t seen;
-    bool ended;        /* the page is whole */
-    bool too_long;     /* a key cannot be kept */
-    bool too_many;     /* rows moved into it */
-    bool sliced;       /* the rows are judged here */
-    struct row_key at; /* of the last row looked at in slices */
+    bool ended;          /* the page is whole */
+    bool too_long;       /* a key cannot be kept */
+    bool too_many;       /* rows moved into it */
+    bool sliced;         /* the rows are judged here */
+    struct row_key at;   /* of the last row looked at in slices */
+    struct row_key from; /* where the slice under way begins */
 };
 
 static void put_row(struct reading *reading, const struct field *columns)
@@ -57,27 +58,40 @@ static void add_row(struct reading *reading, const struct field *columns)
         put_row(reading, columns + order->count);
 }
 
-static bool take_row(void *arg, const struct field *columns, size_t count)
+static bool wants_rows(const struct reading *reading)
 {
-    struct reading *reading = arg;
+    return !reading->ended && reading->seen < reading->limit;
+}
+
+static void look_at_row(struct reading *reading, const struct field *columns)
+{
     const struct page_request *request = reading->request;
     const struct order *order = request->order;
-    assert(count >= order->count + request->collection->column_count);
-    reading->seen++;
-    if (!reading->ended && request->last != NULL)
+    if (request->last != NULL)
         reading->ended = row_key_compare(order, columns, request->last->parts) > 0;
     if (reading->ended)
-        return true;
+        return;
     if (!reading->sliced) {
         add_row(reading, columns);
-        return true;
+        return;
     }
     reading->page->scanned++;
     if (filter_matches(request->filter, columns + order->count))
         add_row(reading, columns);
     if (!reading->ended && !row_key_set(&reading->at, columns, order->count))
         reading->ended = reading->too_long = true;
-    return true;
+}
+
+/* Rows that are on their way are taken to the end: to stop them is a journey of its own. */
+static bool take_row(void *arg, const struct field *columns, size_t count)
+{
+    struct reading *reading = arg;
+    const struct page_request *request = reading->request;
+    assert(count >= request->order->count + request->collection->column_count);
+    reading->seen++;
+    if (!reading->ended)
+        look_at_row(reading, columns);
+    return wants_rows(reading) || !reading->store->ops->near;
 }
 
 static enum rc judge(const struct reading *reading, struct refusal *refusal)
@@ -106,12 +120,24 @@ static void begin_page(struct reading *reading)
     json_begin_array(&reading->writer);
 }
 
+static enum rc run_query(struct reading *reading, const struct seek_sql *sql, struct err *err)
+{
+    return store_query(reading->store, text_string(&sql->text), sql->params, sql->param_count,
+                       take_row, reading, err);
+}
+
 static enum rc run_seek(struct reading *reading, const struct seek *seek, struct err *err)
 {
     struct seek_sql sql = {0};
-    seek_build(seek, &sql);
-    enum rc rc = store_query(reading->store, text_string(&sql.text), sql.params, sql.param_count,
-                             take_row, reading, err);
+    enum rc rc = RC_OK;
+    if (reading->store->ops->near) {
+        for (size_t i = 0; rc == RC_OK && wants_rows(reading) && seek_build_rung(seek, i, &sql);
+             i++)
+            rc = run_query(reading, &sql, err);
+    } else {
+        seek_build(seek, &sql);
+        rc = run_query(reading, &sql, err);
+    }
     seek_sql_free(&sql);
     return rc;
 }
@@ -128,8 +154,7 @@ static enum rc read_rows(struct reading *reading, struct where where, const stru
                         .rows_max = reading->limit};
     reading->seen = 0;
     enum rc rc = run_seek(reading, &seek, err);
-    bool wanted = !reading->ended && reading->seen < reading->limit;
-    if (rc == RC_OK && wanted && seek_leaves_nulls(&seek)) {
+    if (rc == RC_OK && wants_rows(reading) && seek_leaves_nulls(&seek)) {
         seek.nulls = true;
         seek.rows_max = reading->limit - reading->seen;
         rc = run_seek(reading, &seek, err);
@@ -183,8 +208,12 @@ static enum rc read_on(struct reading *reading, struct where where, struct err *
 {
     do {
         size_t before = reading->page->scanned;
-        enum rc rc = read_rows(reading, where,
-                               reading->at.count > 0 ? &reading->at : reading->request->after, err);
+        bool begun = reading->at.count > 0;
+        /* A copy: the rows of the slice move the place, and its later queries still need it. */
+        bool kept = !begun || row_key_set(&reading->from, reading->at.parts, reading->at.count);
+        assert(kept);
+        enum rc rc =
+            read_rows(reading, where, begun ? &reading->from : reading->request->after, err);
         if (rc != RC_OK && rc != RC_AGAIN)
             return rc;
         if (reading->ended || (rc == RC_OK && reading->seen < reading->limit))
@@ -208,6 +237,7 @@ static enum rc read_in_slices(struct reading *reading, struct refusal *refusal, 
         read_on(reading, filter_index_where(request->filter, reading->page->index, &sql), err);
     text_free(&sql);
     row_key_clear(&reading->at);
+    row_key_clear(&reading->from);
     return rc == RC_OK ? judge(reading, refusal) : rc;
 }
 

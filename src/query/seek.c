@@ -86,25 +86,7 @@ bool seek_reads_joins(const char *sql)
     return strncmp(sql, "t.", 2) != 0;
 }
 
-static bool needs_joins(const struct seek *seek)
-{
-    if (seek->where.joined)
-        return true;
-    for (size_t i = 0; i < seek->order->count; i++)
-        if (seek_reads_joins(seek->order->terms[i].sql))
-            return true;
-    return false;
-}
-
 enum rung_kind { RUNG_ALL, RUNG_BEYOND, RUNG_NULL, RUNG_NOT_NULL };
-
-struct ladder {
-    const struct seek *seek;
-    struct seek_sql *out;
-    size_t fence;
-    size_t numbers[ORDER_TERMS_MAX]; /* the parameter of each part of the place; 0: it is NULL */
-    size_t rungs;
-};
 
 /* Where a rung stands: the terms before `begin` equal the place's; those from there to `end`, which
  * have one direction, are as its kind says. */
@@ -113,60 +95,28 @@ struct rung {
     size_t begin, end;
 };
 
-static void append_beyond(const struct ladder *ladder, const struct rung *rung, struct text *sql)
+#define RUNGS_MAX (2 * ORDER_TERMS_MAX)
+
+struct ladder {
+    const struct seek *seek;
+    struct seek_sql *out;
+    size_t fence;
+    size_t numbers[ORDER_TERMS_MAX]; /* the parameter of each part of the place; 0: not used yet */
+    struct rung rungs[RUNGS_MAX];
+    size_t count;
+};
+
+/* ---- which rungs there are ---- */
+
+static void add_rung(struct ladder *ladder, enum rung_kind kind, size_t begin, size_t end)
 {
-    const struct order_term *terms = ladder->seek->order->terms;
-    if (rung->end == rung->begin + 1) {
-        text_appendf(sql, "%s %s ?%zu AND ", terms[rung->begin].sql,
-                     terms[rung->begin].desc ? "<" : ">", ladder->numbers[rung->begin]);
-        return;
-    }
-    text_append_char(sql, '(');
-    for (size_t i = rung->begin; i < rung->end; i++)
-        text_appendf(sql, "%s%s", i > rung->begin ? ", " : "", terms[i].sql);
-    text_append_string(sql, terms[rung->begin].desc ? ") < (" : ") > (");
-    for (size_t i = rung->begin; i < rung->end; i++)
-        text_appendf(sql, "%s?%zu", i > rung->begin ? ", " : "", ladder->numbers[i]);
-    text_append_string(sql, ") AND ");
+    assert(ladder->count < RUNGS_MAX);
+    ladder->rungs[ladder->count++] = (struct rung){kind, begin, end};
 }
 
-/* The place comes before what else bounds the rows: of two bounds of one column SQLite takes the
- * first one into the index, and the place is the nearer one. */
-static void append_place(const struct ladder *ladder, const struct rung *rung, struct text *sql)
+static bool is_null_at(const struct ladder *ladder, size_t term)
 {
-    const struct order_term *terms = ladder->seek->order->terms;
-    for (size_t i = 0; i < rung->begin; i++) {
-        if (ladder->numbers[i] == 0)
-            text_appendf(sql, "%s IS NULL AND ", terms[i].sql);
-        else
-            text_appendf(sql, "%s = ?%zu AND ", terms[i].sql, ladder->numbers[i]);
-    }
-    if (rung->kind == RUNG_BEYOND)
-        append_beyond(ladder, rung, sql);
-    else if (rung->kind == RUNG_NULL)
-        text_appendf(sql, "%s IS NULL AND ", terms[rung->begin].sql);
-    else if (rung->kind == RUNG_NOT_NULL)
-        text_appendf(sql, "%s IS NOT NULL AND ", terms[rung->begin].sql);
-}
-
-static void append_rung(struct ladder *ladder, struct rung rung)
-{
-    const struct seek *seek = ladder->seek;
-    const struct order *order = seek->order;
-    struct text *sql = &ladder->out->text;
-    text_append_string(sql, ladder->rungs++ > 0 ? " UNION ALL SELECT * FROM (SELECT "
-                                                : "SELECT * FROM (SELECT ");
-    for (size_t i = 0; i < order->count; i++)
-        text_appendf(sql, "%s%s AS k%zu", i > 0 ? ", " : "", order->terms[i].sql, i);
-    text_appendf(sql, " FROM %s %s WHERE ", seek->collection->table,
-                 needs_joins(seek) ? seek->collection->joins : "");
-    append_place(ladder, &rung, sql);
-    append_scope(seek, ladder->fence, sql);
-    text_append_string(sql, " ORDER BY ");
-    for (size_t i = 0; i < order->count; i++)
-        text_appendf(sql, "%s%s%s", i > 0 ? ", " : "", order->terms[i].sql,
-                     direction_of(&order->terms[i]));
-    text_appendf(sql, " LIMIT %zu) r%zu", seek->rows_max, ladder->rungs);
+    return ladder->seek->after->parts[term].null;
 }
 
 /* Terms that go the same way and whose values at the place are there can be compared together. What
@@ -177,57 +127,118 @@ static size_t begin_of_run(const struct ladder *ladder, size_t end)
 {
     const struct order_term *terms = ladder->seek->order->terms;
     size_t begin = end - 1;
-    while (end < ladder->seek->order->count && begin > 0 && ladder->numbers[begin] != 0 &&
-           ladder->numbers[begin - 1] != 0 && terms[begin - 1].desc == terms[begin].desc)
+    while (end < ladder->seek->order->count && begin > 0 && !is_null_at(ladder, begin) &&
+           !is_null_at(ladder, begin - 1) && terms[begin - 1].desc == terms[begin].desc)
         begin--;
     return begin;
 }
 
 /* All rungs that differ from the place first in a term of the run. */
-static void append_run(struct ladder *ladder, size_t begin, size_t end)
+static void add_run(struct ladder *ladder, size_t begin, size_t end)
 {
     const struct order_term *terms = ladder->seek->order->terms;
-    if (ladder->numbers[begin] != 0)
-        append_rung(ladder, (struct rung){RUNG_BEYOND, begin, end});
+    if (!is_null_at(ladder, begin))
+        add_rung(ladder, RUNG_BEYOND, begin, end);
     else if (!order_term_ends_in_nulls(&terms[begin]))
-        append_rung(ladder, (struct rung){RUNG_NOT_NULL, begin, end});
+        add_rung(ladder, RUNG_NOT_NULL, begin, end);
     for (size_t i = begin > 0 ? begin : 1; i < end; i++) /* of the first they are left out */
-        if (ladder->numbers[i] != 0 && terms[i].nullable && order_term_ends_in_nulls(&terms[i]))
-            append_rung(ladder, (struct rung){RUNG_NULL, i, i + 1});
+        if (!is_null_at(ladder, i) && terms[i].nullable && order_term_ends_in_nulls(&terms[i]))
+            add_rung(ladder, RUNG_NULL, i, i + 1);
 }
 
-/* The order of the keys, and how many are wanted. */
-static void append_end(const struct seek *seek, const char *of, struct text *sql)
+/* Rungs that are `apart` come in the order of their rows: those of one term each. */
+static void list_rungs(struct ladder *ladder, bool apart)
 {
-    const struct order *order = seek->order;
-    for (size_t i = 0; i < order->count; i++)
-        text_appendf(sql, "%s%sk%zu%s", i > 0 ? ", " : " ORDER BY ", of, i,
-                     direction_of(&order->terms[i]));
-    text_appendf(sql, " LIMIT %zu", seek->rows_max);
+    const struct row_key *after = ladder->seek->after;
+    if (after == NULL || after->count == 0) {
+        add_rung(ladder, RUNG_ALL, 0, 0);
+        return;
+    }
+    assert(after->count == ladder->seek->order->count);
+    if (ladder->seek->nulls) {
+        add_rung(ladder, RUNG_NULL, 0, 1);
+        return;
+    }
+    for (size_t end = after->count, begin; end > 0; end = begin) {
+        begin = apart ? end - 1 : begin_of_run(ladder, end);
+        add_run(ladder, begin, end);
+    }
 }
 
-static void append_ladder(struct ladder *ladder)
+/* ---- what one says ---- */
+
+static size_t place_param(struct ladder *ladder, size_t term)
+{
+    if (ladder->numbers[term] == 0)
+        ladder->numbers[term] = add_param(ladder->out, ladder->seek->after->parts[term]);
+    return ladder->numbers[term];
+}
+
+static void append_beyond(struct ladder *ladder, const struct rung *rung, struct text *sql)
+{
+    const struct order_term *terms = ladder->seek->order->terms;
+    if (rung->end == rung->begin + 1) {
+        text_appendf(sql, "%s %s ?%zu AND ", terms[rung->begin].sql,
+                     terms[rung->begin].desc ? "<" : ">", place_param(ladder, rung->begin));
+        return;
+    }
+    text_append_char(sql, '(');
+    for (size_t i = rung->begin; i < rung->end; i++)
+        text_appendf(sql, "%s%s", i > rung->begin ? ", " : "", terms[i].sql);
+    text_append_string(sql, terms[rung->begin].desc ? ") < (" : ") > (");
+    for (size_t i = rung->begin; i < rung->end; i++)
+        text_appendf(sql, "%s?%zu", i > rung->begin ? ", " : "", place_param(ladder, i));
+    text_append_string(sql, ") AND ");
+}
+
+/* The place comes before what else bounds the rows: of two bounds of one column SQLite takes the
+ * first one into the index, and the place is the nearer one. */
+static void append_place(struct ladder *ladder, const struct rung *rung, struct text *sql)
+{
+    const struct order_term *terms = ladder->seek->order->terms;
+    for (size_t i = 0; i < rung->begin; i++) {
+        if (is_null_at(ladder, i))
+            text_appendf(sql, "%s IS NULL AND ", terms[i].sql);
+        else
+            text_appendf(sql, "%s = ?%zu AND ", terms[i].sql, place_param(ladder, i));
+    }
+    if (rung->kind == RUNG_BEYOND)
+        append_beyond(ladder, rung, sql);
+    else if (rung->kind == RUNG_NULL)
+        text_appendf(sql, "%s IS NULL AND ", terms[rung->begin].sql);
+    else if (rung->kind == RUNG_NOT_NULL)
+        text_appendf(sql, "%s IS NOT NULL AND ", terms[rung->begin].sql);
+}
+
+static void append_column(const char *column, struct text *sql)
+{
+    text_append_string(sql, ", ");
+    text_append_string(sql, column);
+}
+
+/* The order's terms first, so that they can be told by their numbers. */
+static void append_rung(struct ladder *ladder, const struct rung *rung)
 {
     const struct seek *seek = ladder->seek;
-    const struct row_key *after = seek->after;
-    if (after == NULL || after->count == 0) {
-        append_rung(ladder, (struct rung){.kind = RUNG_ALL});
-        return;
-    }
-    assert(after->count == seek->order->count);
-    if (seek->nulls) {
-        append_rung(ladder, (struct rung){RUNG_NULL, 0, 1});
-        return;
-    }
-    for (size_t i = 0; i < after->count; i++)
-        ladder->numbers[i] = after->parts[i].null ? 0 : add_param(ladder->out, after->parts[i]);
-    for (size_t end = after->count, begin; end > 0; end = begin) {
-        begin = begin_of_run(ladder, end);
-        append_run(ladder, begin, end);
-    }
-    /* Rows are fetched for the keys that are left, not for each rung's. */
-    if (ladder->rungs > 1)
-        append_end(seek, "", &ladder->out->text);
+    const struct collection *collection = seek->collection;
+    const struct order *order = seek->order;
+    struct text *sql = &ladder->out->text;
+    text_append_string(sql, "SELECT ");
+    text_append_string(sql, order->terms[0].sql);
+    for (size_t i = 1; i < order->count; i++)
+        append_column(order->terms[i].sql, sql);
+    for (size_t i = 0; i < collection->column_count; i++)
+        append_column(collection->columns[i].sql, sql);
+    if (collection->extra != NULL)
+        append_column(collection->extra, sql);
+    text_appendf(sql, " FROM %s %s WHERE ", collection->table, collection->joins);
+    append_place(ladder, rung, sql);
+    append_scope(seek, ladder->fence, sql);
+    text_append_string(sql, " ORDER BY ");
+    for (size_t i = 0; i < order->count; i++)
+        text_appendf(sql, "%s%s%s", i > 0 ? ", " : "", order->terms[i].sql,
+                     direction_of(&order->terms[i]));
+    text_appendf(sql, " LIMIT %zu", seek->rows_max);
 }
 
 bool seek_leaves_nulls(const struct seek *seek)
@@ -238,27 +249,42 @@ bool seek_leaves_nulls(const struct seek *seek)
            order_term_ends_in_nulls(first);
 }
 
+static struct ladder begin_ladder(const struct seek *seek, bool apart, struct seek_sql *out)
+{
+    struct ladder ladder = {.seek = seek, .out = out, .fence = begin(seek, out)};
+    assert(seek->order->count > 0 && seek->rows_max > 0);
+    assert(seek->order->count + seek->collection->column_count <= 64);
+    list_rungs(&ladder, apart);
+    return ladder;
+}
+
 void seek_build(const struct seek *seek, struct seek_sql *out)
 {
-    const struct collection *collection = seek->collection;
     const struct order *order = seek->order;
     struct text *sql = &out->text;
-    struct ladder ladder = {.seek = seek, .out = out, .fence = begin(seek, out)};
-    assert(order->count > 0 && seek->rows_max > 0);
-    assert(order->count + collection->column_count <= 64);
-    size_t n = order->count - 1; /* an order ends in the ingest number */
-    text_append_string(sql, "SELECT ");
+    struct ladder ladder = begin_ladder(seek, false, out);
+    if (ladder.count == 1) {
+        append_rung(&ladder, &ladder.rungs[0]);
+        return;
+    }
+    for (size_t i = 0; i < ladder.count; i++) {
+        text_append_string(sql, i > 0 ? " UNION ALL SELECT * FROM (" : "SELECT * FROM (");
+        append_rung(&ladder, &ladder.rungs[i]);
+        text_appendf(sql, ") r%zu", i + 1);
+    }
     for (size_t i = 0; i < order->count; i++)
-        text_appendf(sql, "%sk.k%zu", i > 0 ? ", " : "", i);
-    for (size_t i = 0; i < collection->column_count; i++)
-        text_appendf(sql, ", %s", collection->columns[i].sql);
-    if (collection->extra != NULL)
-        text_appendf(sql, ", %s", collection->extra);
-    text_append_string(sql, " FROM (");
-    append_ladder(&ladder);
-    text_appendf(sql, ") k CROSS JOIN %s %s WHERE %s = k.k%zu", collection->table,
-                 collection->joins, collection->n, n);
-    append_end(seek, "k.", sql);
+        text_appendf(sql, "%s%zu%s", i > 0 ? ", " : " ORDER BY ", i + 1,
+                     direction_of(&order->terms[i]));
+    text_appendf(sql, " LIMIT %zu", seek->rows_max);
+}
+
+bool seek_build_rung(const struct seek *seek, size_t rung, struct seek_sql *out)
+{
+    struct ladder ladder = begin_ladder(seek, true, out);
+    if (rung >= ladder.count)
+        return false;
+    append_rung(&ladder, &ladder.rungs[rung]);
+    return true;
 }
 
 void seek_build_count(const struct seek *seek, struct seek_sql *out)

@@ -6,8 +6,11 @@
  * with a later (a, b), taken together where a and b go the same way. Each rung is a query of its
  * own with an equality prefix, the full order and the limit, so an index answers it at any depth;
  * rungs are disjoint and together complete, NULLs included, but for those that end an order: see
- * seek_leaves_nulls(). A rung finds keys only; the fields are fetched for the rows that are left
- * after the limit. No row is skipped by counting.
+ * seek_leaves_nulls(). No row is skipped by counting.
+ *
+ * All rungs in one query are one journey; the database merges them, each in its order already, and
+ * reads no further than the limit. A store that is no journey away is asked for one rung after the
+ * other until there are rows enough: nothing is merged, and none is begun in vain.
  *
  * The text is written once for both stores. Values are always parameters. */
 #ifndef QUERY_SEEK_H
@@ -53,6 +56,9 @@ bool seek_reads_joins(const char *sql);
 bool seek_leaves_nulls(const struct seek *seek);
 /* Selects the order's terms, the collection's columns, and what it has besides. */
 void seek_build(const struct seek *seek, struct seek_sql *out);
+/* The same rows from one rung, 0 being the first; the rows of a later one come after those of all
+ * before it. False: there is none of this number. */
+must_check bool seek_build_rung(const struct seek *seek, size_t rung, struct seek_sql *out);
 /* Counts the rows, at most `rows_max` of them; 0: all. */
 void seek_build_count(const struct seek *seek, struct seek_sql *out);
 void seek_sql_free(struct seek_sql *sql);

@@ -121,8 +121,8 @@ static void going_down_nulls_come_last_in_a_seek_of_their_own(void **state)
     assert_int_equal(count("WHERE t.b < ?2 AND"), 1);
     assert_int_equal(count("IS NULL"), 0);
     assert_int_equal(count("ORDER BY t.b DESC NULLS LAST, t.a, t.n LIMIT 11"), 3);
-    /* Rows are fetched for what is left of all rungs. */
-    assert_int_equal(count(" r3 ORDER BY k0 DESC NULLS LAST, k1, k2 LIMIT 11) k"), 1);
+    /* What is left of all rungs, by the columns that all of them begin with. */
+    assert_int_equal(count(" r3 ORDER BY 1 DESC NULLS LAST, 2, 3 LIMIT 11"), 1);
     struct seek rest = {
         .collection = &collection, .order = &mixed, .fence_n = 77, .after = &after, .rows_max = 11};
     assert_true(seek_leaves_nulls(&rest));
@@ -135,13 +135,14 @@ static void going_down_nulls_come_last_in_a_seek_of_their_own(void **state)
     row_key_clear(&after);
 }
 
+static const struct order down = {
+    .terms = {{.sql = "t.a", .name = "a", .column = 1, .desc = true},
+              {.sql = "t.b", .name = "b", .column = 2, .desc = true, .nullable = true},
+              {.sql = "t.n", .desc = true}},
+    .count = 3};
+
 static void a_null_within_a_run_has_its_rung_too(void **state)
 {
-    const struct order down = {
-        .terms = {{.sql = "t.a", .name = "a", .column = 1, .desc = true},
-                  {.sql = "t.b", .name = "b", .column = 2, .desc = true, .nullable = true},
-                  {.sql = "t.n", .desc = true}},
-        .count = 3};
     const struct field parts[] = {field_int(1), field_text(bytes_of("x")), field_int(2)};
     struct row_key after = {0};
     (void)state;
@@ -195,7 +196,7 @@ static void a_condition_keeps_its_own_parameters_in_every_rung(void **state)
     assert_true(row_key_set(&after, parts, 2));
     build(&plain, &after, where);
     assert_int_equal(count("AND t.n < ?3 AND (j.c = ?1 AND t.a > ?2)"), 2);
-    assert_int_equal(count("JOIN other j"), 3); /* each rung reads it, and the row */
+    assert_int_equal(count("JOIN other j"), 2); /* each rung reads it */
     assert_int_equal(sql.param_count, 5);
     row_key_clear(&after);
     const struct seek seek = {
@@ -205,15 +206,55 @@ static void a_condition_keeps_its_own_parameters_in_every_rung(void **state)
     assert_int_equal(sql.param_count, 3);
 }
 
-static void rungs_read_other_tables_only_when_they_must(void **state)
+static void build_rung(const struct order *order, const struct row_key *after, size_t rung)
 {
-    const struct order by_other = {
-        .terms = {{.sql = "j.c", .name = "c", .column = 3}, {.sql = "t.n"}}, .count = 2};
+    const struct seek seek = {
+        .collection = &collection, .order = order, .fence_n = 77, .after = after, .rows_max = 11};
+    assert_true(seek_build_rung(&seek, rung, &sql));
+    assert_int_equal(count("UNION"), 0);
+}
+
+static void a_rung_alone_reads_whole_rows_and_binds_only_its_own(void **state)
+{
+    const struct field parts[] = {field_int(5), field_int(42)};
+    struct row_key after = {0};
     (void)state;
-    build(&plain, NULL, (struct where){0});
-    assert_int_equal(count("JOIN other j"), 1);
-    build(&by_other, NULL, (struct where){0});
-    assert_int_equal(count("JOIN other j"), 2);
+    assert_true(row_key_set(&after, parts, 2));
+    build_rung(&plain, &after, 0);
+    assert_string_equal(text_string(&sql.text),
+                        "SELECT t.a, t.n, t.n, t.a, t.b, j.c FROM thing t JOIN other j ON j.id = "
+                        "t.other WHERE t.a = ?2 AND t.n < ?3 AND t.n < ?1 ORDER BY t.a DESC, t.n "
+                        "DESC LIMIT 11");
+    assert_int_equal(sql.param_count, 3);
+    build_rung(&plain, &after, 1);
+    assert_int_equal(count("WHERE t.a < ?2 AND t.n < ?1 ORDER BY t.a DESC, t.n DESC LIMIT 11"), 1);
+    assert_int_equal(sql.param_count, 2);
+    build_rung(&plain, NULL, 0);
+    assert_int_equal(count("WHERE t.n < ?1 ORDER BY"), 1);
+    row_key_clear(&after);
+}
+
+/* Taken together, what is beyond (a, b) would come before and after what has no b. */
+static void rungs_that_are_asked_apart_come_in_the_order_of_their_rows(void **state)
+{
+    static const char *const places[] = {
+        "WHERE t.a = ?2 AND t.b = ?3 AND t.n < ?4 AND t.n < ?1",
+        "WHERE t.a = ?2 AND t.b < ?3 AND t.n < ?1",
+        "WHERE t.a = ?2 AND t.b IS NULL AND t.n < ?1",
+        "WHERE t.a < ?2 AND t.n < ?1",
+    };
+    const struct field parts[] = {field_int(1), field_text(bytes_of("x")), field_int(2)};
+    struct row_key after = {0};
+    (void)state;
+    assert_true(row_key_set(&after, parts, 3));
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        build_rung(&down, &after, i);
+        assert_int_equal(count(places[i]), 1);
+    }
+    const struct seek seek = {
+        .collection = &collection, .order = &down, .fence_n = 77, .after = &after, .rows_max = 11};
+    assert_false(seek_build_rung(&seek, sizeof places / sizeof places[0], &sql));
+    row_key_clear(&after);
 }
 
 static void a_copied_condition_owns_its_values(void **state)
@@ -245,7 +286,8 @@ int main(void)
         cmocka_unit_test(after_a_null_going_down_only_its_equals_are_left),
         cmocka_unit_test(going_up_everything_follows_a_null),
         cmocka_unit_test(a_condition_keeps_its_own_parameters_in_every_rung),
-        cmocka_unit_test(rungs_read_other_tables_only_when_they_must),
+        cmocka_unit_test(a_rung_alone_reads_whole_rows_and_binds_only_its_own),
+        cmocka_unit_test(rungs_that_are_asked_apart_come_in_the_order_of_their_rows),
         cmocka_unit_test(a_copied_condition_owns_its_values),
     };
     return cmocka_run_group_tests(tests, NULL, tear_down);
