@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tidemark connector`, as whoever writes a description types it: against APIs that exist only here.
+"""`tidemark connector`, as whoever writes a description types it, against APIs of its own.
 
   connector_command.py TIDEMARK"""
 
