@@ -3,7 +3,8 @@
  * connector_cast.h - what a source wrote, as the text, number or time it stands for.
  *
  * Amounts are decimal text all the way and never pass through a double: a JSON number with a
- * fraction has lost its digits before it gets here, so it is refused. Equal amounts are equal bytes.
+ * fraction has lost its digits before it gets here, so it is refused. Equal amounts are equal
+ * bytes.
  *
  * Owner: the caller; results lie in its arena or in the source's own bytes.  Pure. */
 #ifndef DECODE_CONNECTOR_CAST_H

@@ -4,9 +4,9 @@
 #include <string.h>
 
 static const struct connector_block *const blocks[] = {
-    &connector_file_block,      &connector_stream_block, &connector_request_block,
-    &connector_condition_block, &connector_where_block,  &connector_field_block,
-    &connector_response_block,  &connector_list_block,
+    &connector_file_block,      &connector_stream_block,   &connector_request_block,
+    &connector_condition_block, &connector_where_block,    &connector_field_block,
+    &connector_sum_block,       &connector_response_block, &connector_list_block,
 };
 
 static const char introduction[] =

@@ -227,18 +227,31 @@ bool connector_read_any(struct connector_loader *loader, const struct yaml_node 
     return read_conditions(loader, node, &where->any, &where->any_count);
 }
 
-bool connector_read_where(struct connector_loader *loader, const struct yaml_node *node, void *into)
+static bool read_where(struct connector_loader *loader, const struct yaml_node *node,
+                       struct connector_where *into)
 {
-    struct connector_stream *stream = into;
     if (node->kind == YAML_MAP &&
         (connector_child(node, "all") != NULL || connector_child(node, "any") != NULL))
-        return connector_read_block(loader, &connector_where_block, node, &stream->where);
+        return connector_read_block(loader, &connector_where_block, node, into);
     struct connector_condition *one = connector_take(loader, node, sizeof *one);
     if (one == NULL || !read_condition(loader, node, false, one))
         return false;
-    stream->where.all = one;
-    stream->where.all_count = 1;
+    into->all = one;
+    into->all_count = 1;
     return true;
+}
+
+bool connector_read_where(struct connector_loader *loader, const struct yaml_node *node, void *into)
+{
+    struct connector_stream *stream = into;
+    return read_where(loader, node, &stream->where);
+}
+
+bool connector_read_sum_where(struct connector_loader *loader, const struct yaml_node *node,
+                              void *into)
+{
+    struct connector_sum *sum = into;
+    return read_where(loader, node, &sum->where);
 }
 
 /* ---- pages and partitions ---- */

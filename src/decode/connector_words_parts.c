@@ -72,6 +72,17 @@ static const struct connector_word where_words[] = {
 const struct connector_block connector_where_block = {"where", "A condition by itself, or these.",
                                                       where_words};
 
+static const struct connector_word sum_words[] = {
+    {WORD_POINTER, "each", true, offsetof(struct connector_sum, each),
+     .about = "a list in the record; without it nothing is added"},
+    {WORD_POINTER, "at", true, offsetof(struct connector_sum, at),
+     .about = "the amount, in an item"},
+    {WORD_READ, "where", false, .read = connector_read_sum_where, .block = &connector_where_block,
+     .about = "which items count; `^/x` points into the record"},
+    {0}};
+const struct connector_block connector_sum_block = {"a sum", "What the items of a list come to.",
+                                                    sum_words};
+
 static const struct connector_word field_words[] = {
     {WORD_READ, "at", false, .read = connector_read_at, .takes = "pointer",
      .about = "a pointer, or a list of them: the first that leads to something counts"},
@@ -80,6 +91,12 @@ static const struct connector_word field_words[] = {
     {WORD_READ, "unit", false, .read = connector_read_unit, .takes = "a unit",
      .about = "amounts are kept in the smallest unit: `wei`, `gwei`, `ether`, `sat`, `btc`, "
               "`drops`, `xrp`, `lamport`, `sol`, `lovelace`, `ada`, `yocto`, `near`"},
+    {WORD_READ, "sum", false, .read = connector_read_sum, .block = &connector_sum_block,
+     .about = "of `amount` and `fee`: a list of sums, instead of `at`"},
+    {WORD_READ, "less", false, .read = connector_read_less, .block = &connector_sum_block,
+     .about = "a list of sums that are taken off"},
+    {WORD_READ, "times", false, .read = connector_read_times, .takes = "a list of two pointers",
+     .about = "of `amount` and `fee`: the product of both places, instead of `at`"},
     {WORD_READ, "const", false, .read = connector_read_const, .takes = "text with variables",
      .about = "always this text"},
     {WORD_READ, "var", false, .read = connector_read_var, .takes = "a variable's name",

@@ -2,8 +2,8 @@
  *
  * exact_number.h - decimal numbers as text, exact to the last digit.
  *
- * Every result is in the one canonical form: no zeros in front or behind, no exponent, no "-0". What
- * would need more room than there is, is refused, never rounded.
+ * Every result is in the one canonical form: no zeros in front or behind, no exponent, no "-0".
+ * What would need more room than there is, is refused, never rounded.
  *
  * Owner: the caller.  Pure. */
 #ifndef DECODE_EXACT_NUMBER_H

@@ -180,6 +180,31 @@ static void a_field_that_is_too_long_is_refused(void **state)
     text_free(&json);
 }
 
+static void an_amount_can_be_reckoned(void **state)
+{
+    struct desk *desk = *state;
+    load(desk, "    records: {at: \"\"}\n"
+               "    map: {hash: /h, amount: {sum: [{each: /out, at: /v, where: {at: /to, is: "
+               "$account}}, {each: /more, at: /v}], less: [{each: /in, at: /v}], unit: gwei}, fee: "
+               "{times: [/gas, /price]}}\n"
+               "    identity: {of: [hash]}\n");
+    assert_int_equal(open_page(desk,
+                               "[{\"h\":\"1\",\"out\":[{\"v\":\"2.5\",\"to\":\"Me\"},{\"v\":9}],"
+                               "\"in\":[{\"v\":\"3\"},{}],\"gas\":\"21000\",\"price\":7},"
+                               "{\"h\":\"2\",\"gas\":1},"
+                               "{\"h\":\"3\",\"more\":[{\"v\":\"x\"}]}]"),
+                     RC_OK);
+    assert_int_equal(next(desk), RC_OK);
+    assert_true(bytes_equal_string(desk->row.amount, "-500000000"));
+    assert_true(bytes_equal_string(desk->row.fee, "147000"));
+    assert_int_equal(next(desk), RC_OK);
+    assert_null(desk->row.amount.data);
+    assert_null(desk->row.fee.data);
+    assert_int_equal(next(desk), RC_REJECT);
+    assert_string_equal(desk->err.text, "amount (/out) has a part that is no number");
+    assert_int_equal(next(desk), RC_AGAIN);
+}
+
 static void a_detail_goes_under_its_record(void **state)
 {
     struct desk *desk = *state;
@@ -226,6 +251,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_page_of_another_shape_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_record_is_lost, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_field_that_is_too_long_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_amount_can_be_reckoned, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_detail_goes_under_its_record, set_up, tear_down),
         cmocka_unit_test_setup_teardown(figures_are_numbers_or_nothing, set_up, tear_down),
     };
