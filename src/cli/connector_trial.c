@@ -32,6 +32,7 @@ void connector_trial_deinit(struct connector_trial *trial)
     text_free(&trial->part);
     text_free(&trial->body);
     text_free(&trial->headers);
+    text_free(&trial->exact);
     json_doc_free(trial->doc);
 }
 
@@ -63,7 +64,8 @@ static void judge(struct connector_trial *trial)
 {
     struct err wrong;
     trial->answer.headers = text_bytes(&trial->headers);
-    if (json_parse_copy(trial->doc, text_bytes(&trial->body), &trial->answer.root, &wrong) != RC_OK)
+    if (connector_parse(trial->doc, text_bytes(&trial->body), &trial->exact, &trial->answer.root,
+                        &wrong) != RC_OK)
         trial->answer.root = (struct json){0};
     trial->judgement =
         connector_judge(trial->connector, trial->stream, &trial->vars, &trial->answer, &trial->why);

@@ -21,7 +21,7 @@ struct connector_trial {
     struct text request; /* as it was sent, for people; both of them where partitions are listed */
     struct text part;    /* the listed partition that was chosen: the first */
     struct text body;    /* of the last answer */
-    struct text headers;
+    struct text headers, exact;
     struct json_doc *doc;
     struct connector_answer answer;
     struct connector_judgement judgement;

@@ -6,9 +6,10 @@
 
 #include <string.h>
 
-#define TIME_US_MAX    INT64_C(253402300799999999)
-#define RIPPLE_EPOCH_S INT64_C(946684800)
-#define CSV_TIME_LEN   19 /* "2024-01-31 23:59:59" */
+#define REAL_DIGITS_MAX 15 /* that a double keeps, whatever they are */
+#define TIME_US_MAX     INT64_C(253402300799999999)
+#define RIPPLE_EPOCH_S  INT64_C(946684800)
+#define CSV_TIME_LEN    19 /* "2024-01-31 23:59:59" */
 
 /* ---- scalars ---- */
 
@@ -66,22 +67,36 @@ struct connector_scalar connector_scalar(struct json value, struct arena *arena)
 
 /* ---- casts ---- */
 
+/* The fewest digits that read back equal: while they are few, they are those that were written. */
+static bool exact_real(struct json value, int scale, char out[EXACT_DECIMAL_MAX], size_t *len)
+{
+    struct text printed = {0};
+    size_t digits = 0;
+    json_print(value, &printed);
+    bool read = exact_decimal(text_bytes(&printed), 0, out, len);
+    for (size_t i = 0; read && i < *len; i++)
+        if (out[i] >= '0' && out[i] <= '9' && (digits > 0 || out[i] != '0'))
+            digits++;
+    read =
+        read && digits <= REAL_DIGITS_MAX && exact_decimal(text_bytes(&printed), scale, out, len);
+    text_free(&printed);
+    return read;
+}
+
 static bool cast_exact(const struct connector_scalar *scalar, enum connector_cast cast, int scale,
                        struct arena *arena, struct bytes *out)
 {
     char digits[EXACT_DECIMAL_MAX], scaled[EXACT_DECIMAL_MAX];
     size_t len;
-    bool written = scalar->kind == SCALAR_TEXT || scalar->kind == SCALAR_INTEGER;
-    if (!written)
-        return false;
-    if (cast == CAST_HEX) {
-        if (!exact_hex(scalar->text, digits, &len) ||
-            !exact_decimal(bytes_make(digits, len), scale, scaled, &len))
-            return false;
-    } else if (!exact_decimal(scalar->text, scale, scaled, &len)) {
-        return false;
-    }
-    *out = arena_copy(arena, bytes_make(scaled, len));
+    bool written = scalar->kind == SCALAR_TEXT || scalar->kind == SCALAR_INTEGER, read;
+    if (cast == CAST_HEX)
+        read = written && exact_hex(scalar->text, digits, &len) &&
+               exact_decimal(bytes_make(digits, len), scale, scaled, &len);
+    else if (scalar->kind == SCALAR_REAL)
+        read = exact_real(scalar->json, scale, scaled, &len);
+    else
+        read = written && exact_decimal(scalar->text, scale, scaled, &len);
+    *out = read ? arena_copy(arena, bytes_make(scaled, len)) : BYTES_ABSENT;
     return out->data != NULL;
 }
 

@@ -2,9 +2,9 @@
  *
  * connector_cast.h - what a source wrote, as the text, number or time it stands for.
  *
- * Amounts are decimal text all the way and never pass through a double: a JSON number with a
- * fraction has lost its digits before it gets here, so it is refused. Equal amounts are equal
- * bytes.
+ * Amounts are decimal text all the way. A JSON number with a fraction is a double by the time it
+ * gets here; it is taken only while it has so few digits that they are the ones that were written.
+ * Equal amounts are equal bytes.
  *
  * Owner: the caller; results lie in its arena or in the source's own bytes.  Pure. */
 #ifndef DECODE_CONNECTOR_CAST_H

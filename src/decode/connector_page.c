@@ -155,8 +155,7 @@ static enum rc read_text(struct reading *reading, enum ledger_field name, struct
     if (connector_cast_text(&found, field->cast, field->scale, &reading->page->scratch, out))
         return RC_OK;
     if (found.kind == SCALAR_REAL && (field->cast == CAST_DEC || field->cast == CAST_HEX))
-        return refuse_field(reading, name,
-                            "is a JSON number with a fraction, whose digits are not exact");
+        return refuse_field(reading, name, "is a JSON number with more digits than are exact");
     return refuse_field(reading, name, "is not what its cast expects");
 }
 

@@ -201,10 +201,19 @@ static void an_amount_never_was_a_double(void **state)
     struct err err;
     (void)state;
     arena_init(&arena, 4096);
-    assert_int_equal(json_parse_copy(doc, bytes_of("[0.1, 18446744073709551615]"), &value, &err),
+    assert_int_equal(json_parse_copy(doc,
+                                     bytes_of("[0.1234567890123456, 18446744073709551615, 1.50, "
+                                              "2.5e-7, 123456789012345.0]"),
+                                     &value, &err),
                      RC_OK);
     struct connector_scalar real = connector_scalar(json_at(value, 0), &arena);
     assert_false(connector_cast_text(&real, CAST_DEC, 0, &arena, &out));
+    static const char *const exact[] = {"1.5", "0.00000025", "123456789012345"};
+    for (size_t i = 0; i < 3; i++) {
+        real = connector_scalar(json_at(value, i + 2), &arena);
+        assert_true(connector_cast_text(&real, CAST_DEC, 0, &arena, &out));
+        assert_true(bytes_equal_string(out, exact[i]));
+    }
     struct connector_scalar large = connector_scalar(json_at(value, 1), &arena);
     assert_true(connector_cast_text(&large, CAST_DEC, 9, &arena, &out));
     assert_true(bytes_equal_string(out, "18446744073709551615000000000"));

@@ -226,6 +226,41 @@ static void a_detail_goes_under_its_record(void **state)
     text_free(&merged);
 }
 
+/* Numbers that a reader would round, or refuse the whole body for, keep their digits. */
+static void no_digit_of_a_body_is_lost(void **state)
+{
+    static const struct {
+        const char *body, *parsed;
+    } rows[] = {
+        {"{\"a\":100000000000000000000}", "{\"a\":\"100000000000000000000\"}"},
+        {"[0.12345678901234567,-1.5,1e3]", "[\"0.12345678901234567\",-1.5,1000.0]"},
+        {"[-123456789012345678901234567890, 7]", "[\"-123456789012345678901234567890\",7]"},
+        {"[1234567890.123456789e-3]", "[\"1234567890.123456789e-3\"]"},
+        {"{\"12345678901234567890123\":\"1 \\\" 12345678901234567890123\"}",
+         "{\"12345678901234567890123\":\"1 \\\" 12345678901234567890123\"}"},
+        {"[9223372036854775807,0.5]", "[9223372036854775807,0.5]"},
+        {"[0012345678901234567890123]", NULL},
+        {"[12345678901234567890123.]", NULL},
+        {"[12345678901234567890123e]", NULL},
+        {"[123456789012345678901234 5]", NULL},
+        {"\"12345678901234567890123", NULL},
+    };
+    struct desk *desk = *state;
+    struct text scratch = {0}, printed = {0};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        enum rc rc =
+            connector_parse(desk->doc, bytes_of(rows[i].body), &scratch, &desk->root, &desk->err);
+        assert_int_equal(rc, rows[i].parsed == NULL ? RC_REJECT : RC_OK);
+        text_clear(&printed);
+        if (rc == RC_OK) {
+            json_print(desk->root, &printed);
+            assert_string_equal(text_string(&printed), rows[i].parsed);
+        }
+    }
+    text_free(&scratch);
+    text_free(&printed);
+}
+
 static void figures_are_numbers_or_nothing(void **state)
 {
     struct desk *desk = *state;
@@ -253,6 +288,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_field_that_is_too_long_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_amount_can_be_reckoned, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_detail_goes_under_its_record, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_digit_of_a_body_is_lost, set_up, tear_down),
         cmocka_unit_test_setup_teardown(figures_are_numbers_or_nothing, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
