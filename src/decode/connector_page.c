@@ -292,10 +292,10 @@ static enum rc step(struct connector_page *page, struct json *item, struct ledge
 {
     bool object = page->records.object;
     for (;;) {
-        if (page->within && json_walk_next(&page->parts, NULL, item))
+        struct bytes key;
+        if (page->within && json_walk_next(&page->parts, &key, item))
             return RC_OK;
         page->within = false;
-        struct bytes key = BYTES_ABSENT;
         if (!json_walk_next(&page->records, &key, &page->record))
             return RC_AGAIN;
         page->key = object ? key : BYTES_ABSENT;

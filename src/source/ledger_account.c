@@ -80,7 +80,9 @@ static void store_session(void *arg)
 static void decide(struct ledger_account *account)
 {
     struct ledger_stream_view view;
-    account->outcome = LEDGER_COMPLETE;
+    account->outcome = account->stream_count > 0 ? LEDGER_COMPLETE : LEDGER_FAILED;
+    if (account->stream_count == 0)
+        snprintf(account->trouble, sizeof account->trouble, "there is no stream to be read");
     for (size_t i = 0; i < account->stream_count; i++) {
         ledger_stream_look(account->streams[i], &view);
         if (view.outcome <= account->outcome)
@@ -120,10 +122,12 @@ static void on_stream_ended(void *arg)
 static void start_streams(struct ledger_account *account)
 {
     const struct ledger_platform *platform = account->run.platform;
-    account->stream_count = platform->stream_count;
-    for (size_t i = 0; i < account->stream_count; i++)
-        account->streams[i] =
-            ledger_stream_new(&account->run, platform->streams[i], on_stream_ended, account);
+    for (size_t i = 0; i < platform->stream_count; i++)
+        if (ledger_platform_serves(platform, account->run.only, platform->streams[i]))
+            account->streams[account->stream_count++] =
+                ledger_stream_new(&account->run, platform->streams[i], on_stream_ended, account);
+    if (account->stream_count == 0)
+        close_session(account);
     for (size_t i = 0; i < account->stream_count; i++)
         ledger_stream_start(account->streams[i]);
 }
@@ -176,6 +180,16 @@ static enum rc read_name(struct ledger_account *account, struct ledger_providers
     return RC_OK;
 }
 
+static enum rc check_only(const struct ledger_platform *platform, const char *only, struct err *err)
+{
+    int number = failover_find(&platform->group, only);
+    if (number == PROVIDER_NONE)
+        return err_set(err, RC_REJECT, "%s does not serve %s", only, platform->name);
+    if (platform->members[number]->keyless)
+        return err_set(err, RC_FATAL, "%s needs a key: set providers.%s.api_key", only, only);
+    return RC_OK;
+}
+
 enum rc ledger_account_new(const struct source_env *env, struct ledger_providers *providers,
                            struct bytes name, const struct ledger_account_options *options,
                            void (*ended)(void *arg, struct ledger_account *account), void *arg,
@@ -184,10 +198,8 @@ enum rc ledger_account_new(const struct source_env *env, struct ledger_providers
     struct ledger_account *account = memory_new_zeroed(1, sizeof *account);
     account->run.env = env;
     enum rc rc = read_name(account, providers, name, err);
-    if (rc == RC_OK && options->only != NULL &&
-        failover_find(&account->run.platform->group, options->only) == PROVIDER_NONE)
-        rc = err_set(err, RC_REJECT, "%s does not serve %s", options->only,
-                     account->run.platform->name);
+    if (rc == RC_OK && options->only != NULL)
+        rc = check_only(account->run.platform, options->only, err);
     if (rc != RC_OK) {
         ledger_account_free(account);
         return rc;

@@ -354,10 +354,13 @@ class Tail(unittest.TestCase):
                            "what was written")
                 grown = daemon.memory() - before
                 print(f"store={home.kind} unread=160MB grown={grown >> 20}MiB")
-                self.assertLess(grown, (80 << 20) * daemon.shadows(), "160 MB were not read")
+                self.assertLess(grown, (120 << 20) * daemon.shadows(), "160 MB were not read")
                 for client, websocket in zip(slow, sockets):
                     while len(client.told) < 1000:
-                        client.hear(json.loads(websocket.texts(1)[0]))
+                        try:
+                            client.hear(json.loads(websocket.texts(1)[0]))
+                        except Closed:  # it was silent for longer than a server waits
+                            websocket = open_socket(client)
                     websocket.close()
                     client.follow = by_websocket
                     client.start()
