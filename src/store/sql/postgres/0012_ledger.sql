@@ -25,6 +25,9 @@ FROM import_sessions s;
 CREATE INDEX raw_transactions_place ON raw_transactions (account_id, stream, block);
 CREATE INDEX raw_transactions_time ON raw_transactions (timestamp_us NULLS FIRST, n);
 CREATE INDEX raw_transactions_seq ON raw_transactions (seq);
+CREATE INDEX account_seq ON account (seq);
+CREATE INDEX import_sessions_seq ON import_sessions (seq);
 
--- Nothing leaves the transactions: who follows them may begin at any commit.
-INSERT INTO tail_floors (collection, seq) VALUES ('transactions', 0);
+-- Nothing leaves these: who follows them may begin at any commit.
+INSERT INTO tail_floors (collection, seq)
+VALUES ('transactions', 0), ('accounts', 0), ('import_sessions', 0);
