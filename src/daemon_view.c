@@ -197,6 +197,18 @@ static void show_feeds(const struct daemon_view *view, struct metrics *metrics)
         (double)cycle->took_us / SECOND_US);
 }
 
+static void show_ledger(const struct ledger_view *ledger, struct metrics *metrics)
+{
+    set(metrics, "tidemark_ledger_accounts", "Accounts whose histories are kept.",
+        (double)ledger->accounts);
+    set(metrics, "tidemark_ledger_accounts_failing", "Of these, whose last import failed.",
+        (double)ledger->failing);
+    set(metrics, "tidemark_ledger_imports_running", "Imports under way.", ledger->running);
+    count(metrics, "tidemark_ledger_imports_completed_total", "Imports that are complete.",
+          ledger->completed);
+    count(metrics, "tidemark_ledger_imports_failed_total", "Imports that failed.", ledger->failed);
+}
+
 static void show_providers(const struct source_view *source, struct metrics *metrics)
 {
     for (size_t i = 0; i < source->provider_count; i++) {
@@ -251,6 +263,7 @@ void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct 
     show_connection(view, metrics);
     show_stored(view, now_us, metrics);
     show_feeds(view, metrics);
+    show_ledger(&view->ledger, metrics);
     show_providers(source, metrics);
     show_cards(&view->cards, metrics);
     show_subjects(&view->subjects, metrics);

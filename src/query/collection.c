@@ -137,6 +137,7 @@ static const struct column import_sessions[] = {
     {"completedAt", COLUMN_TIME, "t.completed_us", "t.completed_us", true},
     {"durationMs",  COLUMN_INT,  "(t.completed_us - t.started_us) / 1000", NULL, true},
     {"error",       COLUMN_TEXT, "t.error",        NULL,             true},
+    {"streams",     COLUMN_JSON, "v.streams",      NULL,             true},
     {"seq",         COLUMN_INT,  "t.seq",          "t.seq",          false},
 };
 /* clang-format on */
@@ -145,13 +146,14 @@ static const struct column import_sessions[] = {
 static const struct collection_order newest_first[] = {{0, true}};
 static const struct collection_index by_id[] = {{{0}, 1}};
 
-#define NEWEST_FIRST(rows, table_, joins_)                                                         \
+#define NEWEST_FIRST(rows, table_, joins_, fixed_)                                                 \
     {                                                                                              \
         .name = #rows, .table = table_ " t", .joins = joins_, .n = "t.id", .columns = rows,        \
         .column_count = COUNT(rows), .order = newest_first, .order_count = COUNT(newest_first),    \
-        .indexes = by_id, .index_count = COUNT(by_id), .page_size = 100,                           \
+        .indexes = by_id, .index_count = COUNT(by_id), .page_size = 100, .tombstones = #rows,      \
+        .seq = "t.seq", .fixed = fixed_,                                                           \
     }
-#define OF_ENGINE(rows) NEWEST_FIRST(rows, #rows, "")
+#define OF_ENGINE(rows, fixed_) NEWEST_FIRST(rows, #rows, "", fixed_)
 
 const struct collection collections_built_in[] = {
     {
@@ -171,9 +173,9 @@ const struct collection collections_built_in[] = {
         .fixed = BIT(0) | BIT(1) | BIT(2) | BIT(4) | BIT(5), /* what names it */
         .seq = "t.seq",
     },
-    OF_ENGINE(gaps),
-    OF_ENGINE(owed),
-    OF_ENGINE(quarantine),
+    OF_ENGINE(gaps, BIT(0) | BIT(1) | BIT(2) | BIT(3) | BIT(4)), /* whose, and from when to when */
+    OF_ENGINE(owed, BIT(0) | BIT(1) | BIT(2) | BIT(3) | BIT(9)), /* whose, what and since when */
+    OF_ENGINE(quarantine, BIT(0) | BIT(1) | BIT(3) | BIT(4) | BIT(5)), /* whose, why and what */
     {
         .name = "links",
         .table = "links t",
@@ -202,6 +204,9 @@ const struct collection collections_built_in[] = {
         .indexes = follows_indexes,
         .index_count = COUNT(follows_indexes),
         .page_size = 100,
+        .tombstones = "follows",
+        .fixed = BIT(0) | BIT(1), /* who it is */
+        .seq = "t.seq",
     },
     {
         .name = "transactions",
@@ -216,11 +221,15 @@ const struct collection collections_built_in[] = {
         .index_count = COUNT(transactions_indexes),
         .page_size = 100,
         .tombstones = "transactions",
+        .fixed = BIT(0) | BIT(1) | BIT(3) | BIT(4), /* whose, and which */
         .seq = "t.seq",
     },
     NEWEST_FIRST(accounts, "account",
-                 "JOIN accounts v ON v.id = t.id LEFT JOIN account p ON p.id = t.parent_id"),
-    NEWEST_FIRST(import_sessions, "import_sessions", "JOIN account a ON a.id = t.account_id"),
+                 "JOIN accounts v ON v.id = t.id LEFT JOIN account p ON p.id = t.parent_id",
+                 BIT(0) | BIT(1) | BIT(2) | BIT(3) | BIT(4) | BIT(6)), /* who, and since when */
+    NEWEST_FIRST(import_sessions, "import_sessions",
+                 "JOIN account a ON a.id = t.account_id JOIN sessions_shown v ON v.id = t.id",
+                 BIT(0) | BIT(1) | BIT(5)), /* whose, and since when */
 };
 const size_t collections_built_in_count = COUNT(collections_built_in);
 

@@ -71,7 +71,9 @@ struct request {
     size_t body_seen;       /* bytes that came, kept or not */
     bool body_unkept;       /* all bodies together are too many */
     struct refusal refusal; /* filled by `work` with RC_REJECT */
-    void *data;             /* the route's own; given back by `free_data` */
+    int64_t
+        behind_until_us; /* it waits for a commit at most until then; monotonic; 0: it does not */
+    void *data;          /* the route's own; given back by `free_data` */
     void (*free_data)(void *data);
     route_fn *resume; /* of whom it came through: it was answered after a while */
 

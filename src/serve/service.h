@@ -16,6 +16,7 @@ struct json_doc;
 struct reader_pool;
 struct request;
 struct runtime;
+struct seq_waits;
 struct tail_hub;
 struct tail_watches;
 struct worker_pool;
@@ -29,6 +30,7 @@ struct service {
     struct handles *handles;
     struct tail_hub *tails;
     struct tail_watches *watches;
+    struct seq_waits *waits;
     struct ws_sessions *websockets;
     /* A request that is whole is answered, or is so later; it is to be freed. */
     void (*dispatch)(void *server, struct request *request);

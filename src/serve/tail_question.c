@@ -85,12 +85,7 @@ void tail_question_free(struct tail_question *question)
 enum rc tail_question_look_up(struct tail_question *question, struct store *store,
                               struct refusal *refusal, struct err *err)
 {
-    enum rc rc = handle_look_up(store, &question->state, &question->handle, refusal, err);
-    if (rc == RC_OK && !changes_are_kept(question->state.collection))
-        return refusal_set(refusal, REFUSAL_BAD_REQUEST,
-                           "%s cannot be followed: open the query again to see what changed",
-                           question->state.collection->name);
-    return rc;
+    return handle_look_up(store, &question->state, &question->handle, refusal, err);
 }
 
 bool tail_question_follow(struct tail_question *question, struct request *request,
