@@ -101,16 +101,18 @@ static void note_trouble(struct writer *writer, const struct err *err)
     show(writer);
 }
 
-/* Fills the commit: until 1,000 records are there, or 20 ms after its first batch. */
+/* Fills the commit: until 1,000 records are there, or 20 ms after its first batch; with an urgent
+ * one among them only with what is there already. */
 static void gather(struct writer *writer, struct batch *first)
 {
     int64_t deadline = clock_mono_us() + writer->options.gather_us_max;
-    bool fits = committer_add(&writer->committer, first);
+    bool fits = committer_add(&writer->committer, first), urgent = first->urgent;
     assert(fits && writer->held == NULL);
     while (committer_gathered(&writer->committer) < COMMIT_RECORDS_GOAL) {
-        struct batch *batch = queue_pop(writer->queue, deadline - clock_mono_us());
+        struct batch *batch = queue_pop(writer->queue, urgent ? 0 : deadline - clock_mono_us());
         if (batch == NULL)
             return;
+        urgent |= batch->urgent;
         if (batch->errand != NULL || !committer_add(&writer->committer, batch)) {
             writer->held = batch;
             return;

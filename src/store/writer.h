@@ -3,7 +3,8 @@
  * writer.h - the one thread that writes the store (I8).
  *
  * Batches come over a bounded queue from both halves, are gathered for at most 20 ms or until 1,000
- * records are there, and are committed in one transaction. What it does in trouble:
+ * records or an urgent batch are there, and are committed in one transaction. What it does in
+ * trouble:
  *   busy, disk full, lost server   keeps the batches, tries again after 1 to 30 s, says so in its
  *                                  state and, once, in the log; before sending again it asks the
  *                                  store whether the last commit arrived
