@@ -52,6 +52,7 @@ enum {
     ROW_KEY,    /* on the first row of a request that must not be done twice; null: on no other */
     ROW_DIGEST, /* and what that request asked for */
     ROW_EXTRA,  /* what has no column, a JSON object; null: nothing */
+    ROW_WAS,    /* the columns that this replaces, a JSON object; null: none, or the same */
     ROW_ID,
     ROW_COLUMNS,
     ROW_FIELDS = ROW_COLUMNS + 47

@@ -132,6 +132,18 @@ export interface TrendingLink {
   score: number;
   why: string;
   sharers: Sharer[];
+  posts?: LinkPost[];
+}
+
+export interface LinkPost {
+  uri: string;
+  did: string;
+  handle: string | null;
+  displayName: string | null;
+  text: string | null;
+  kind: 'post' | 'repost';
+  shared_at: string;
+  via: string;
 }
 
 export interface Trending {

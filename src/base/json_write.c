@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/json_write.h"
 
+#include "base/utf8.h"
+
 #include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define REPLACEMENT "\xef\xbf\xbd"
 
 /* Any double reads back equal from this many digits. */
 #define REAL_DIGITS_MAX 17
@@ -82,29 +82,6 @@ void json_end_array(struct json_writer *writer)
     end_container(writer, false);
 }
 
-/* Length of the valid sequence of two to four bytes at `at`; 0 when it is none, and `*bad` is then
- * how many bytes one replacement character stands for. */
-static size_t sequence_len(const unsigned char *at, size_t left, size_t *bad)
-{
-    unsigned char low = 0x80, high = 0xbf;
-    size_t len = 2;
-    *bad = 1;
-    if (at[0] < 0xc2 || at[0] > 0xf4)
-        return 0;
-    if (at[0] >= 0xe0) {
-        len = at[0] < 0xf0 ? 3 : 4;
-        low = at[0] == 0xe0 ? 0xa0 : at[0] == 0xf0 ? 0x90 : low;
-        high = at[0] == 0xed ? 0x9f : at[0] == 0xf4 ? 0x8f : high;
-    }
-    for (size_t i = 1; i < len; i++, low = 0x80, high = 0xbf) {
-        if (i >= left || at[i] < low || at[i] > high) {
-            *bad = i;
-            return 0;
-        }
-    }
-    return len;
-}
-
 static bool is_plain(unsigned char c)
 {
     return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
@@ -150,7 +127,7 @@ static void write_special(struct text *out, unsigned char c)
     static const char letters[] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f',
                                    ['\r'] = 'r', ['"'] = '"',  ['\\'] = '\\'};
     if (c == '\0')
-        text_append_string(out, REPLACEMENT);
+        text_append_string(out, UTF8_REPLACEMENT);
     else if (letters[c] != '\0')
         text_append(out, (char[]){'\\', letters[c]}, 2);
     else
@@ -170,10 +147,10 @@ static void write_string(struct text *out, struct bytes string)
         if (run == 0 && at[0] < 0x80) {
             write_special(out, at[0]);
             run = 1;
-        } else if (run > 0 || (run = sequence_len(at, left, &bad)) > 0) {
+        } else if (run > 0 || (run = utf8_sequence(at, left, &bad)) > 0) {
             text_append(out, at, run);
         } else {
-            text_append_string(out, REPLACEMENT);
+            text_append_string(out, UTF8_REPLACEMENT);
             run = bad;
         }
         at += run;

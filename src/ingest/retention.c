@@ -18,6 +18,7 @@ const char retention_left_sql[] =
     "OR EXISTS (SELECT 1 FROM links l WHERE l.last_shared_us < ?4 "
     "AND NOT EXISTS (SELECT 1 FROM post_links x WHERE x.link_id = l.id)) "
     "OR EXISTS (SELECT 1 FROM tombstones WHERE at_us < ?5) "
+    "OR EXISTS (SELECT 1 FROM past_rows WHERE at_us < ?5) "
     "OR EXISTS (SELECT 1 FROM request_keys WHERE at_us < ?5) "
     "OR EXISTS (SELECT 1 FROM gaps WHERE closed_us < ?6) "
     "OR EXISTS (SELECT 1 FROM follow_page WHERE listing < ?7) "

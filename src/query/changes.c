@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/changes.h"
 
+#include "query/document.h"
 #include "query/row_print.h"
 
 #include <assert.h>
@@ -10,20 +11,27 @@
 #include <string.h>
 
 enum { ROW_SEQ, ROW_N, ROW_IS_MEMBER, ROW_COLUMNS_FROM };
-enum { TOMBSTONE_FLOOR, TOMBSTONE_SEQ, TOMBSTONE_KEY, TOMBSTONE_COLUMNS };
+enum { GONE_FLOOR, GONE_SEQ, GONE_KEY, GONE_ITEM, GONE_COLUMNS };
 
 struct reading {
     const struct collection *collection;
     struct changes *changes;
     struct text item;
-    int64_t floor;     /* deletes up to this commit may have left no trace */
-    int64_t committed; /* commits so far; -1: not known */
+    struct json_doc *doc; /* for what rows were; made when there is something */
+    int64_t floor;        /* deletes up to this commit may have left no trace */
+    int64_t committed;    /* commits so far; -1: not known */
     bool too_much;
 };
 
-bool changes_are_kept(const struct collection *collection)
+/* Where what left is found: with what it was, or without. */
+static const char *gone_table(const struct collection *collection)
 {
-    return collection->seq != NULL && collection->tombstones != NULL;
+    return collection->pasts != NULL ? "past_rows x" : "tombstones x";
+}
+
+static const char *gone_name(const struct collection *collection)
+{
+    return collection->pasts != NULL ? collection->pasts : collection->tombstones;
 }
 
 void changes_free(struct changes *changes)
@@ -31,6 +39,7 @@ void changes_free(struct changes *changes)
     if (changes->arena.block != NULL)
         arena_deinit(&changes->arena);
     free(changes->items);
+    free(changes->pasts);
     *changes = (struct changes){0};
 }
 
@@ -59,13 +68,13 @@ static enum rc read_bounds(struct reading *reading, struct store *store, struct 
 {
     const struct collection *collection = reading->collection;
     const struct field params[] = {field_int(reading->changes->since),
-                                   field_text(bytes_of(collection->tombstones))};
+                                   field_text(bytes_of(gone_name(collection)))};
     struct text sql = {0};
     reading->committed = -1;
     text_append_string(&sql, "SELECT e.commit_seq, e.next_n, ");
     text_appendf(&sql, ENOUGH ", ", CHANGES_ROWS_GOAL, collection->seq, collection->table,
                  collection->seq, "", collection->seq, CHANGES_ROWS_GOAL);
-    text_appendf(&sql, ENOUGH, CHANGES_ROWS_GOAL, "x.seq", "tombstones x", "x.seq",
+    text_appendf(&sql, ENOUGH, CHANGES_ROWS_GOAL, "x.seq", gone_table(collection), "x.seq",
                  " AND x.collection = ?2", "x.seq", CHANGES_ROWS_GOAL);
     text_append_string(&sql, " FROM engine e WHERE e.id = 1");
     enum rc rc = store_query(store, text_string(&sql), params, 2, take_bounds, reading, err);
@@ -107,7 +116,7 @@ static bool copy_id(struct reading *reading, const struct field *value, struct b
 }
 
 static bool copy_columns(struct reading *reading, const struct field *columns,
-                         struct change *change)
+                         const struct field **to)
 {
     size_t count = reading->collection->column_count;
     struct field *copy = arena_take(&reading->changes->arena, count * sizeof *copy);
@@ -117,7 +126,7 @@ static bool copy_columns(struct reading *reading, const struct field *columns,
         if (!copy[i].null && (copy[i].type == FIELD_TEXT || copy[i].type == FIELD_BLOB))
             copy_bytes(reading, columns[i].b, &copy[i].b);
     }
-    change->columns = copy;
+    *to = copy;
     return !reading->too_much;
 }
 
@@ -142,8 +151,8 @@ static bool take_row(void *arg, const struct field *columns, size_t count)
     change->gone = columns[ROW_IS_MEMBER].i == 0;
     columns += ROW_COLUMNS_FROM;
     return copy_id(reading, &columns[0], &change->id) &&
-           (change->gone ||
-            (copy_columns(reading, columns, change) && copy_item(reading, columns, change)));
+           copy_columns(reading, columns, &change->columns) &&
+           (change->gone || copy_item(reading, columns, change));
 }
 
 static enum rc read_rows(struct reading *reading, struct store *store, struct err *err)
@@ -165,33 +174,123 @@ static enum rc read_rows(struct reading *reading, struct store *store, struct er
     return rc;
 }
 
-static bool take_tombstone(void *arg, const struct field *columns, size_t count)
+/* ---- what left, and what rows were ---- */
+
+static bool take_past(struct reading *reading, const struct field *columns)
+{
+    struct changes *changes = reading->changes;
+    struct field values[COLLECTION_COLUMNS_MAX];
+    struct json item = {0};
+    struct err err;
+    reading->too_much |= changes->past_count == CHANGES_ROWS_MAX;
+    if (changes->past_count == changes->past_room) {
+        changes->past_room = changes->past_room == 0 ? 64 : changes->past_room * 2;
+        changes->pasts = memory_resize(changes->pasts, changes->past_room * sizeof *changes->pasts);
+    }
+    struct past *past = &changes->pasts[changes->past_count++];
+    *past = (struct past){.seq = columns[GONE_SEQ].i};
+    if (reading->doc == NULL)
+        reading->doc = json_doc_new(CHANGES_BYTES_MAX, JSON_DEPTH_MAX);
+    /* What is stored was written here; were it damaged, the row had nothing. */
+    if (json_parse_copy(reading->doc, columns[GONE_ITEM].b, &item, &err) != RC_OK)
+        item = (struct json){0};
+    document_read_past(reading->collection, item, values);
+    return copy_id(reading, &columns[GONE_KEY], &past->id) &&
+           copy_columns(reading, values, &past->columns);
+}
+
+static bool take_gone(void *arg, const struct field *columns, size_t count)
 {
     struct reading *reading = arg;
-    assert(count == TOMBSTONE_COLUMNS);
-    reading->floor = columns[TOMBSTONE_FLOOR].i;
-    if (columns[TOMBSTONE_SEQ].null)
+    assert(count == GONE_COLUMNS);
+    reading->floor = columns[GONE_FLOOR].i;
+    if (columns[GONE_SEQ].null)
         return true;
+    if (reading->collection->pasts != NULL)
+        return take_past(reading, columns);
     struct change *change = add_change(reading);
-    change->seq = columns[TOMBSTONE_SEQ].i;
+    change->seq = columns[GONE_SEQ].i;
     change->gone = true;
-    return copy_id(reading, &columns[TOMBSTONE_KEY], &change->id);
+    return copy_id(reading, &columns[GONE_KEY], &change->id);
 }
 
-/* The floor is read with the tombstones: what was forgotten meanwhile is noticed. */
-static enum rc read_tombstones(struct reading *reading, struct store *store, struct err *err)
+/* The floor is read with the rest: what was forgotten meanwhile is noticed. */
+static enum rc read_gone(struct reading *reading, struct store *store, struct err *err)
 {
+    const struct collection *collection = reading->collection;
     const struct field params[] = {field_int(reading->changes->since),
                                    field_int(reading->changes->seq),
-                                   field_text(bytes_of(reading->collection->tombstones))};
-    return store_query(store,
-                       "SELECT f.seq, x.seq, x.key FROM (SELECT coalesce((SELECT seq "
-                       "FROM tail_floors WHERE collection = ?3), 0) AS seq) f "
-                       "LEFT JOIN tombstones x ON x.collection = ?3 AND x.seq > ?1 "
-                       "AND x.seq <= ?2",
-                       params, 3, take_tombstone, reading, err);
+                                   field_text(bytes_of(gone_name(collection)))};
+    struct text sql = {0};
+    text_appendf(&sql,
+                 "SELECT f.seq, x.seq, x.key, %s FROM (SELECT coalesce((SELECT seq "
+                 "FROM tail_floors WHERE collection = ?3), 0) AS seq) f "
+                 "LEFT JOIN %s ON x.collection = ?3 AND x.seq > ?1 AND x.seq <= ?2",
+                 collection->pasts != NULL ? "x.item" : "NULL", gone_table(collection));
+    enum rc rc = store_query(store, text_string(&sql), params, 3, take_gone, reading, err);
+    text_free(&sql);
+    return rc;
 }
 
+static int by_id(const void *left, const void *right)
+{
+    const struct past *a = left, *b = right;
+    int order = bytes_compare(a->id, b->id);
+    return order != 0 ? order : (a->seq > b->seq) - (a->seq < b->seq);
+}
+
+/* The first of those that do not sort below this id. */
+static size_t find_past(const struct changes *changes, struct bytes id)
+{
+    size_t low = 0, high = changes->past_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (bytes_compare(changes->pasts[middle].id, id) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static size_t count_alike(const struct changes *changes, size_t first)
+{
+    size_t count = 1;
+    while (first + count < changes->past_count &&
+           bytes_equal(changes->pasts[first].id, changes->pasts[first + count].id))
+        count++;
+    return count;
+}
+
+/* Every row's past goes with what became of it; where that is not read, it is a change itself. */
+static void join_pasts(struct reading *reading)
+{
+    struct changes *changes = reading->changes;
+    size_t rows = changes->count;
+    if (changes->past_count == 0)
+        return;
+    qsort(changes->pasts, changes->past_count, sizeof *changes->pasts, by_id);
+    for (size_t i = 0; i < rows; i++) {
+        struct change *change = &changes->items[i];
+        size_t first = find_past(changes, change->id);
+        if (first == changes->past_count || !bytes_equal(changes->pasts[first].id, change->id))
+            continue;
+        changes->pasts[first].joined = true;
+        change->pasts = &changes->pasts[first];
+        change->past_count = count_alike(changes, first);
+    }
+    for (size_t at = 0, count; at < changes->past_count; at += count) {
+        count = count_alike(changes, at);
+        if (changes->pasts[at].joined)
+            continue;
+        struct change *change = add_change(reading);
+        *change = (struct change){.seq = changes->pasts[at + count - 1].seq,
+                                  .id = changes->pasts[at].id,
+                                  .gone = true,
+                                  .pasts = &changes->pasts[at],
+                                  .past_count = count};
+    }
+}
 /* ---- all of it ---- */
 
 static int by_commit(const void *left, const void *right)
@@ -227,20 +326,23 @@ enum rc changes_read(struct store *store, const struct collection *collection, i
                      struct changes *changes, struct refusal *refusal, struct err *err)
 {
     struct reading reading = {.collection = collection, .changes = changes};
-    assert(changes_are_kept(collection) && since >= 0);
+    assert(collection->seq != NULL && gone_name(collection) != NULL && since >= 0);
     if (changes->arena.block == NULL)
         arena_init(&changes->arena, CHANGES_BYTES_MAX);
     arena_reset(&changes->arena);
-    changes->count = 0;
+    changes->count = changes->past_count = 0;
     changes->since = since;
     enum rc rc = read_bounds(&reading, store, err);
     if (rc == RC_OK && since < reading.committed)
         rc = read_rows(&reading, store, err);
     if (rc == RC_OK && since < reading.committed)
-        rc = read_tombstones(&reading, store, err);
+        rc = read_gone(&reading, store, err);
     text_free(&reading.item);
+    if (reading.doc != NULL)
+        json_doc_free(reading.doc);
     if (rc != RC_OK)
         return rc;
+    join_pasts(&reading);
     if (changes->count > 0)
         qsort(changes->items, changes->count, sizeof *changes->items, by_commit);
     return judge(&reading, refusal);

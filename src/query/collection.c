@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+/* One bit of `fixed`. */
+#define BIT(column)  (UINT64_C(1) << (column))
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 #define POST_URI  "'at://' || a.did || '/' || t.collection || '/' || t.rkey"
@@ -102,11 +104,12 @@ static const struct column quarantine[] = {
 static const struct collection_order newest_first[] = {{0, true}};
 static const struct collection_index by_id[] = {{{0}, 1}};
 
-#define OF_ENGINE(rows)                                                                            \
+#define OF_ENGINE(rows, fixed_)                                                                    \
     {                                                                                              \
         .name = #rows, .table = #rows " t", .joins = "", .n = "t.id", .columns = rows,             \
         .column_count = COUNT(rows), .order = newest_first, .order_count = COUNT(newest_first),    \
-        .indexes = by_id, .index_count = COUNT(by_id), .page_size = 100,                           \
+        .indexes = by_id, .index_count = COUNT(by_id), .page_size = 100, .tombstones = #rows,      \
+        .seq = "t.seq", .fixed = fixed_,                                                           \
     }
 
 const struct collection collections_built_in[] = {
@@ -124,11 +127,12 @@ const struct collection collections_built_in[] = {
         .index_count = COUNT(posts_indexes),
         .page_size = 100,
         .tombstones = "posts.n",
+        .fixed = BIT(0) | BIT(1) | BIT(2) | BIT(4) | BIT(5), /* what names it */
         .seq = "t.seq",
     },
-    OF_ENGINE(gaps),
-    OF_ENGINE(owed),
-    OF_ENGINE(quarantine),
+    OF_ENGINE(gaps, BIT(0) | BIT(1) | BIT(2) | BIT(3) | BIT(4)), /* whose, and from when to when */
+    OF_ENGINE(owed, BIT(0) | BIT(1) | BIT(2) | BIT(3) | BIT(9)), /* whose, what and since when */
+    OF_ENGINE(quarantine, BIT(0) | BIT(1) | BIT(3) | BIT(4) | BIT(5)), /* whose, why and what */
     {
         .name = "links",
         .table = "links t",
@@ -142,6 +146,7 @@ const struct collection collections_built_in[] = {
         .index_count = COUNT(links_indexes),
         .page_size = 100,
         .tombstones = "links",
+        .fixed = BIT(0) | BIT(1) | BIT(7), /* the address, and its domain */
         .seq = "t.seq",
     },
     {
@@ -156,6 +161,9 @@ const struct collection collections_built_in[] = {
         .indexes = follows_indexes,
         .index_count = COUNT(follows_indexes),
         .page_size = 100,
+        .tombstones = "follows",
+        .fixed = BIT(0) | BIT(1), /* who it is */
+        .seq = "t.seq",
     },
 };
 const size_t collections_built_in_count = COUNT(collections_built_in);

@@ -63,7 +63,10 @@ struct collection {
     size_t index_count;
     unsigned page_size;
     const char *tombstones; /* what left it is under this name in the table of that name, the id as
-                             * key; NULL: nothing is */
+                             * key; NULL: see `pasts` */
+    const char *pasts;      /* what its rows were before is under this name in past_rows, the id as
+                             * key; NULL: it is not known */
+    uint64_t fixed;         /* columns that never change in a row, a bit each */
     const char *seq;        /* the commit that changed a row last: "t.seq"; NULL: not indexed */
     bool declared;          /* by a person: it may be written */
     unsigned shape;         /* of its records, when it is */

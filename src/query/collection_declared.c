@@ -110,6 +110,8 @@ void collection_declare(const struct config_collection *from, unsigned shape, st
         .oldest_first = from->sort_field[0] == '\0' && from->sort_direction == CONFIG_ASCENDING,
         .page_size = (unsigned)from->page_size,
         .tombstones = from->name,
+        .pasts = from->name,
+        .fixed = 1,
         .seq = "t.seq",
         .declared = true,
         .shape = shape,

@@ -40,4 +40,12 @@ must_check enum rc document_change(const struct collection *collection, const st
                                    const struct field *extra, struct json data, struct batch *batch,
                                    struct record *row, struct refusal *refusal);
 
+/* The columns of a row for whoever asks later what it was like, as a JSON object. */
+void document_print_past(const struct collection *collection, const struct field *columns,
+                         struct text *out);
+/* The values that object has; text is borrowed from it, and of a json field it is only told whether
+ * it was there. */
+void document_read_past(const struct collection *collection, struct json past,
+                        struct field *columns);
+
 #endif

@@ -133,22 +133,31 @@ static bool passes(const struct filter_node *node, const struct field *value,
     abort();
 }
 
-static bool matches(const struct filter *filter, size_t at, const struct field *columns)
+/* Nothing in a filter negates a group, so a test that may turn out either way is taken to pass. */
+static bool matches(const struct filter *filter, size_t at, const struct field *columns,
+                    uint64_t known)
 {
     const struct filter_node *node = &filter->nodes[at];
     if (node->kind == FILTER_TEST) {
         const struct field *value = &columns[node->column];
+        if ((known >> node->column & 1) == 0)
+            return true;
         bool passed = value->null ? node->test == TEST_NULL
                                   : passes(node, value, filter->where.params + node->first_value);
         return passed != node->negated;
     }
     for (size_t i = at + 1; i < node->end; i = filter->nodes[i].end)
-        if (matches(filter, i, columns) != (node->kind == FILTER_ALL))
+        if (matches(filter, i, columns, known) != (node->kind == FILTER_ALL))
             return node->kind == FILTER_ANY;
     return node->kind == FILTER_ALL;
 }
 
 bool filter_matches(const struct filter *filter, const struct field *columns)
 {
-    return filter == NULL || matches(filter, 0, columns);
+    return filter == NULL || matches(filter, 0, columns, UINT64_MAX);
+}
+
+bool filter_may_match(const struct filter *filter, const struct field *columns, uint64_t known)
+{
+    return filter == NULL || matches(filter, 0, columns, known);
 }

@@ -44,5 +44,7 @@ struct where filter_index_where(const struct filter *filter, const struct collec
 uint64_t filter_fixed(const struct filter *filter);
 /* `columns` are the values of the collection's columns. */
 bool filter_matches(const struct filter *filter, const struct field *columns);
+/* Whether it could match some row that has these values in the columns of `known`, a bit each. */
+bool filter_may_match(const struct filter *filter, const struct field *columns, uint64_t known);
 
 #endif

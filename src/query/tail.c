@@ -33,12 +33,27 @@ void tail_deinit(struct tail *tail)
     *tail = (struct tail){0};
 }
 
+/* Whether the row may have been in the result since tail->seq. */
+static bool may_have_been(const struct tail *tail, const struct change *change)
+{
+    const struct collection *collection = tail->collection;
+    if (collection->pasts == NULL)
+        return change->n < tail->new_from &&
+               (change->columns == NULL ||
+                filter_may_match(tail->filter, change->columns, collection->fixed));
+    for (size_t i = 0; i < change->past_count; i++)
+        if (change->pasts[i].seq > tail->seq &&
+            filter_matches(tail->filter, change->pasts[i].columns))
+            return true;
+    return false;
+}
+
 static const char *judge(const struct tail *tail, const struct change *change)
 {
     if (change->seq <= tail->seq)
         return NULL;
     if (change->gone || !filter_matches(tail->filter, change->columns))
-        return change->n < tail->new_from ? "leave" : NULL;
+        return may_have_been(tail, change) ? "leave" : NULL;
     return change->n < tail->old_below ? "update" : "enter";
 }
 

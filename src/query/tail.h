@@ -4,11 +4,12 @@
  *
  *   enter    the row was inserted after `seq` and is in the result
  *   update   the row was there before and is in the result now: its values are new, or it is
- *   leave    the row was there before and is not in the result now, if it ever was
+ *   leave    the row was in the result before, or may have been, and is not now
  *
- * What a row was like before is not kept, so it is the ingest number that tells the three apart:
- * rows below `old_below` were there at `seq`, rows from `new_from` on were not, and of those in
- * between it is not known. Such a row enters, and when it is gone, leaves; hence a client may be
+ * Where the past of rows is kept, what left is told exactly. Elsewhere a row has left when the
+ * columns that never change do not keep it out of the result, and the ingest number tells the rest
+ * apart: rows below `old_below` were there at `seq`, rows from `new_from` on were not, and of those
+ * in between it is not known. Such a row enters, and when it is gone, leaves; hence a client may be
  * told of a row twice, or of the end of one it never had, but a change is never kept from it. For
  * whoever follows without a break the two numbers meet, and rows that come without being in the
  * result are not told. Who begins at the open may do so any number of times, and is always told of

@@ -16,8 +16,8 @@
 #define AGE_SQL   "(?1 - s.last_us) / ?2"
 #define WALK_SQL(key_)                                                                             \
     "SELECT l.id, l.share_count_total, l." key_ ", l.normalized_url, l.title, l.description "      \
-    "FROM links l WHERE (l." key_ ", l.id) < (?1, ?2) AND l.last_shared_us >= ?3 "                 \
-    "AND l.share_count_total >= ?4 AND l.flags & 56 = 0 "                                          \
+    "FROM %s (l." key_ ", l.id) < (?1, ?2) AND l.last_shared_us >= ?3 "                            \
+    "AND l.share_count_total >= ?4 AND l.flags & 56 = 0%s "                                        \
     "ORDER BY l." key_ " DESC, l.id DESC LIMIT %zu"
 _Static_assert(LINK_IS_NO_NEWS == 56, "the question above says this number");
 
@@ -27,6 +27,7 @@ struct walk {
     const struct config *config;
     struct trending *out;
     struct people people;
+    char from[128]; /* SQL: the links that are looked at, up to a condition */
     int64_t since_us, step_us;
     int64_t key, id; /* the last link that was looked at, and what it is walked by */
     size_t seen;     /* rows of the last chunk, muted ones too */
@@ -66,14 +67,35 @@ static enum rc read_chunk(struct walk *walk, size_t size, struct err *err)
 {
     const struct trending_request *request = &walk->out->request;
     const struct field params[] = {field_int(walk->key), field_int(walk->id),
-                                   field_int(walk->since_us), field_int(request->min_shares)};
-    char sql[512];
+                                   field_int(walk->since_us), field_int(request->min_shares),
+                                   field_text(bytes_of(request->domain))};
+    bool one_site = request->domain[0] != '\0';
+    const char *site = one_site ? " AND l.domain = ?5" : "";
+    char sql[640];
     if (request->sort == TRENDING_RECENT)
-        snprintf(sql, sizeof sql, WALK_SQL("last_shared_us"), size);
+        snprintf(sql, sizeof sql, WALK_SQL("last_shared_us"), walk->from, site, size);
     else
-        snprintf(sql, sizeof sql, WALK_SQL("share_count_total"), size);
+        snprintf(sql, sizeof sql, WALK_SQL("share_count_total"), walk->from, site, size);
     walk->chunk_count = walk->seen = 0;
-    return store_query(walk->store, sql, params, 4, take_link, walk, err);
+    return store_query(walk->store, sql, params, one_site ? 5 : 4, take_link, walk, err);
+}
+
+/* Of one account the links are looked at that it shared: few, however many there are. */
+static enum rc choose_links(struct walk *walk, struct err *err)
+{
+    const char *author = walk->out->request.author;
+    int64_t actor = 0;
+    snprintf(walk->from, sizeof walk->from, "links l WHERE");
+    if (*author == '\0')
+        return RC_OK;
+    enum rc rc = people_find(walk->store, bytes_of(author), &actor, err);
+    if (rc == RC_OK && actor == 0)
+        rc = err_set(err, RC_REJECT, "nobody is known here by the name %.128s", author);
+    snprintf(walk->from, sizeof walk->from,
+             "shares x CROSS JOIN links l WHERE x.actor = %" PRId64 " AND x.last_us >= ?3 "
+             "AND l.id = x.link_id AND",
+             actor);
+    return rc;
 }
 
 static struct trending_link *find_link(struct walk *walk, int64_t id)
@@ -214,6 +236,8 @@ enum rc trending_rank(struct store *store, const struct config *config,
         walk.step_us = INT64_MAX;
     size_t size = CHUNK_MIN;
     enum rc rc = people_init(&walk.people, store, config, request->degree, err);
+    if (rc == RC_OK)
+        rc = choose_links(&walk, err);
     do {
         if (rc == RC_OK)
             rc = read_chunk(&walk, size, err);

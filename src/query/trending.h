@@ -24,6 +24,8 @@
 #define TRENDING_LIMIT_MAX   100
 #define TRENDING_HOURS_MAX   8760
 #define TRENDING_Q_MAX       128
+#define TRENDING_NAME_MAX    256
+#define TRENDING_POSTS_MAX   5 /* that are told with a link */
 #define TRENDING_WHY_MAX     320
 #define TRENDING_SHARERS_MAX 20     /* that are named with a link */
 #define TRENDING_WALK_MAX    100000 /* links looked at for one answer */
@@ -36,7 +38,10 @@ struct trending_request {
     int64_t now_us;
     int64_t hours, limit, min_shares, degree;
     enum trending_sort sort;
-    char q[TRENDING_Q_MAX]; /* "": all */
+    int64_t posts;                  /* of each link that are told, latest first */
+    char q[TRENDING_Q_MAX];         /* "": all */
+    char domain[TRENDING_NAME_MAX]; /* of this site only; "": of all */
+    char author[TRENDING_NAME_MAX]; /* that this account, by DID or handle, shared; "": anybody */
 };
 
 struct trending_link {
@@ -56,7 +61,7 @@ struct trending {
 
 /* The documented defaults, at `now_us`. */
 struct trending_request trending_request_default(int64_t now_us);
-/* Ranks. RC_AGAIN: the store had no more time. */
+/* Ranks. RC_AGAIN: the store had no more time. RC_REJECT: nobody is known by the author's name. */
 must_check enum rc trending_rank(struct store *store, const struct config *config,
                                  const struct trending_request *request, struct trending *out,
                                  struct err *err);

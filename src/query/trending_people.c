@@ -23,8 +23,7 @@ static bool take_actor(void *arg, const struct field *columns, size_t count)
     return false;
 }
 
-/* The account's number, by its DID or handle; 0: the store does not know it. */
-static enum rc find_actor(struct store *store, struct bytes name, int64_t *actor, struct err *err)
+enum rc people_find(struct store *store, struct bytes name, int64_t *actor, struct err *err)
 {
     struct finding finding = {0};
     struct field param = field_text(name);
@@ -42,7 +41,7 @@ static enum rc append_muted(struct people *people, struct store *store,
 {
     for (size_t i = 0; i < muted->count; i++) {
         int64_t actor;
-        enum rc rc = find_actor(store, bytes_of(muted->items[i]), &actor, err);
+        enum rc rc = people_find(store, bytes_of(muted->items[i]), &actor, err);
         if (rc != RC_OK)
             return rc;
         if (actor != 0)
@@ -60,7 +59,7 @@ static enum rc take_weight(struct people *people, struct store *store, const cha
     assert(equals != NULL);
     bool number = bytes_to_i64(bytes_of(equals + 1), &percent);
     assert(number);
-    enum rc rc = find_actor(store, bytes_make(entry, (size_t)(equals - entry)), &actor, err);
+    enum rc rc = people_find(store, bytes_make(entry, (size_t)(equals - entry)), &actor, err);
     if (rc != RC_OK || actor == 0)
         return rc;
     struct person *person = &people->persons[people->person_count++];

@@ -32,6 +32,9 @@ struct people {
 /* `degree`: 1, whom ours follow; 2, also whom those follow. */
 must_check enum rc people_init(struct people *people, struct store *store,
                                const struct config *config, int64_t degree, struct err *err);
+/* The account's number, by its DID or handle; 0: the store does not know it. */
+must_check enum rc people_find(struct store *store, struct bytes name, int64_t *actor,
+                               struct err *err);
 void people_deinit(struct people *people);
 double people_weight(const struct people *people, int64_t actor);
 

@@ -90,6 +90,43 @@ static bool print_sharer(void *arg, const struct field *columns, size_t count)
     return true;
 }
 
+static bool print_post(void *arg, const struct field *columns, size_t count)
+{
+    struct json_writer *json = &((struct printing *)arg)->json;
+    assert(count == 8);
+    json_begin_object(json);
+    put_text(json, "uri", &columns[0]);
+    put_text(json, "did", &columns[1]);
+    put_text(json, "handle", &columns[2]);
+    put_text(json, "displayName", &columns[3]);
+    put_text(json, "text", &columns[4]);
+    json_key(json, "kind");
+    json_put_cstring(json, columns[5].i == POST_KIND_REPOST ? "repost" : "post");
+    put_time(json, "shared_at", &columns[6]);
+    put_text(json, "via", &columns[7]);
+    json_end_object(json);
+    return true;
+}
+
+static enum rc print_posts(struct printing *printing, struct store *store, int64_t link,
+                           int64_t max, struct err *err)
+{
+    struct field id = field_int(link);
+    char sql[512];
+    snprintf(sql, sizeof sql,
+             "SELECT 'at://' || a.did || '/' || p.collection || '/' || p.rkey, a.did, a.handle, "
+             "a.display_name, p.body, p.kind, p.shared_us, l.via FROM post_links l "
+             "JOIN post p ON p.n = l.post_id JOIN actors a ON a.id = p.actor "
+             "WHERE l.link_id = ?1 AND l.actor IS NOT NULL AND a.active = 1 "
+             "ORDER BY p.shared_us DESC, p.n DESC LIMIT %" PRId64,
+             max);
+    json_key(&printing->json, "posts");
+    json_begin_array(&printing->json);
+    enum rc rc = store_query(store, sql, &id, 1, print_post, printing, err);
+    json_end_array(&printing->json);
+    return rc;
+}
+
 /* A link that was merged or removed since it was ranked is passed over. */
 static enum rc print_one(struct printing *printing, struct store *store,
                          const struct people *people, struct err *err)
@@ -113,6 +150,8 @@ static enum rc print_one(struct printing *printing, struct store *store,
     rc = store_query(store, text_string(&sql), params, 2, print_sharer, printing, err);
     text_free(&sql);
     json_end_array(&printing->json);
+    if (rc == RC_OK && request->posts > 0)
+        rc = print_posts(printing, store, printing->link->id, request->posts, err);
     json_end_object(&printing->json);
     return rc;
 }
@@ -196,23 +235,6 @@ enum rc trending_print(struct store *store, const struct config *config,
 
 /* ---- the posts behind a link ---- */
 
-static bool print_post(void *arg, const struct field *columns, size_t count)
-{
-    struct json_writer *json = &((struct printing *)arg)->json;
-    assert(count == 7);
-    json_begin_object(json);
-    put_text(json, "uri", &columns[0]);
-    put_text(json, "did", &columns[1]);
-    put_text(json, "handle", &columns[2]);
-    put_text(json, "text", &columns[3]);
-    json_key(json, "kind");
-    json_put_cstring(json, columns[4].i == POST_KIND_REPOST ? "repost" : "post");
-    put_time(json, "shared_at", &columns[5]);
-    put_text(json, "via", &columns[6]);
-    json_end_object(json);
-    return true;
-}
-
 static bool note_link(void *arg, const struct field *columns, size_t count)
 {
     (void)columns, (void)count;
@@ -224,25 +246,15 @@ enum rc trending_print_posts(struct store *store, int64_t link, struct text *out
 {
     struct printing printing = {0};
     struct field id = field_int(link);
-    char sql[512];
     enum rc rc =
         store_query(store, "SELECT 1 FROM links WHERE id = ?1", &id, 1, note_link, &printing, err);
     if (rc == RC_OK && !printing.found)
         return err_set(err, RC_REJECT, "there is no link %" PRId64, link);
-    snprintf(sql, sizeof sql,
-             "SELECT 'at://' || a.did || '/' || p.collection || '/' || p.rkey, a.did, a.handle, "
-             "p.body, p.kind, p.shared_us, l.via FROM post_links l JOIN post p ON p.n = l.post_id "
-             "JOIN actors a ON a.id = p.actor WHERE l.link_id = ?1 AND l.actor IS NOT NULL "
-             "AND a.active = 1 ORDER BY p.shared_us DESC, p.n DESC LIMIT %d",
-             POSTS_MAX);
     text_clear(out);
     json_writer_init(&printing.json, out);
     json_begin_object(&printing.json);
-    json_key(&printing.json, "posts");
-    json_begin_array(&printing.json);
     if (rc == RC_OK)
-        rc = store_query(store, sql, &id, 1, print_post, &printing, err);
-    json_end_array(&printing.json);
+        rc = print_posts(&printing, store, link, POSTS_MAX, err);
     json_end_object(&printing.json);
     text_append_char(out, '\n');
     return rc;

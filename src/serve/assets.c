@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/assets.h"
 
+#include "serve/page_frame.h"
 #include "serve/request.h"
 
 #include <assert.h>
 #include <string.h>
-
-/* No inline script or style, nothing from elsewhere, and no text that becomes markup. */
-#define PAGE_POLICY                                                                                \
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "                    \
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "            \
-    "require-trusted-types-for 'script'"
 
 const struct asset *asset_find(const char *name)
 {
@@ -28,21 +23,11 @@ static void send_asset(struct request *request, const struct asset *asset)
                        bytes_make(asset->data, asset->len));
 }
 
-static void send_asset_named(struct request *request, const char *name)
-{
-    const struct asset *asset = asset_find(name);
-    assert(asset != NULL);
-    send_asset(request, asset);
-}
-
-void home_begin(struct request *request)
-{
-    send_asset_named(request, "index.html");
-}
-
 void openapi_begin(struct request *request)
 {
-    send_asset_named(request, "openapi.json");
+    const struct asset *asset = asset_find("openapi.json");
+    assert(asset != NULL);
+    send_asset(request, asset);
 }
 
 void asset_begin(struct request *request)

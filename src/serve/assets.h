@@ -27,9 +27,8 @@ extern const size_t asset_count;
 /* NULL: there is none of this name. */
 const struct asset *asset_find(const char *name);
 
-/* The page itself; the description of the API; a file of them, by the part of the path that its
- * route leaves open. */
-void home_begin(struct request *request);
+/* The description of the API; a file of them, by the part of the path that its route leaves
+ * open. */
 void openapi_begin(struct request *request);
 void asset_begin(struct request *request);
 

@@ -33,14 +33,6 @@ void delete_begin(struct request *request)
     begin_on_one(request);
 }
 
-static bool note_found(void *arg, const struct field *columns, size_t count)
-{
-    struct write_call *call = arg;
-    (void)columns, (void)count;
-    call->found = true;
-    return false;
-}
-
 static enum rc refuse_absent(struct request *request)
 {
     const struct write_call *call = request->data;
@@ -52,7 +44,8 @@ static enum rc refuse_absent(struct request *request)
 /* The row that is there, and what becomes of it. */
 struct change {
     struct request *request;
-    struct json data;
+    int op;
+    struct json data; /* of a change */
     enum rc rc;
 };
 
@@ -64,25 +57,52 @@ static size_t stored_bytes(const struct field *columns, size_t count)
     return bytes;
 }
 
+static struct record *begin_row(const struct change *change, size_t bytes)
+{
+    struct write_call *call = change->request->data;
+    struct batch *batch = &call->write.batch;
+    if (batch->arena.block != NULL)
+        arena_deinit(&batch->arena);
+    *batch = (struct batch){0};
+    arena_init(&batch->arena, bytes + document_row_size(call->collection) + WRITE_ROOM);
+    struct record *row = document_add(call->collection, batch, change->op, call->at_us);
+    bool fits = row != NULL && batch_set_text(batch, row, ROW_ID, text_bytes(&call->id));
+    assert(fits);
+    return row;
+}
+
+/* What it was is told to those who follow it, unless it is the same as before. */
+static void note_past(const struct change *change, const struct text *past, struct record *row)
+{
+    struct write_call *call = change->request->data;
+    struct text now = {0};
+    if (change->op == RECORD_OP_PUT)
+        document_print_past(call->collection, &row->fields[ROW_ID], &now);
+    if (!bytes_equal(text_bytes(&now), text_bytes(past))) {
+        bool fits = batch_set_text(&call->write.batch, row, ROW_WAS, text_bytes(past));
+        assert(fits);
+    }
+    text_free(&now);
+}
+
 static bool change_row(void *arg, const struct field *columns, size_t count)
 {
     struct change *change = arg;
     struct request *request = change->request;
     struct write_call *call = request->data;
-    struct batch *batch = &call->write.batch;
     const struct collection *collection = call->collection;
+    struct text past = {0};
     assert(count == collection->column_count + 1);
     call->found = true;
-    if (batch->arena.block != NULL)
-        arena_deinit(&batch->arena);
-    *batch = (struct batch){0};
-    arena_init(&batch->arena, 3 * (request->body.len + stored_bytes(columns, count)) +
-                                  document_row_size(collection) + WRITE_ROOM);
-    struct record *row = document_add(collection, batch, RECORD_OP_PUT, call->at_us);
-    bool fits = row != NULL && batch_set_text(batch, row, ROW_ID, text_bytes(&call->id));
-    assert(fits);
-    change->rc = document_change(collection, columns, &columns[count - 1], change->data, batch, row,
-                                 &request->refusal);
+    document_print_past(collection, columns, &past);
+    struct record *row =
+        begin_row(change, 3 * (request->body.len + stored_bytes(columns, count)) + past.len);
+    if (change->op == RECORD_OP_PUT)
+        change->rc = document_change(collection, columns, &columns[count - 1], change->data,
+                                     &call->write.batch, row, &request->refusal);
+    if (change->rc == RC_OK)
+        note_past(change, &past, row);
+    text_free(&past);
     return false;
 }
 
@@ -118,7 +138,7 @@ enum rc update_work(struct request *request, struct store *store, struct err *er
 {
     struct write_call *call = request->data;
     struct json_doc *doc = json_doc_new(request->body.len + 1, JSON_DEPTH_MAX);
-    struct change change = {.request = request, .rc = RC_OK};
+    struct change change = {.request = request, .op = RECORD_OP_PUT, .rc = RC_OK};
     struct json root;
     call->found = false;
     enum rc rc = json_parse_copy(doc, text_bytes(&request->body), &root, err);
@@ -154,26 +174,15 @@ void update_finish(struct request *request)
 enum rc delete_work(struct request *request, struct store *store, struct err *err)
 {
     struct write_call *call = request->data;
-    struct text sql = {0};
-    const struct field id = field_text(text_bytes(&call->id));
+    struct change change = {.request = request, .op = RECORD_OP_DELETE, .rc = RC_OK};
     call->found = false;
-    text_appendf(&sql, "SELECT t.id FROM %s WHERE t.id = ?1", call->collection->table);
-    enum rc rc = store_query(store, text_string(&sql), &id, 1, note_found, call, err);
-    text_free(&sql);
+    enum rc rc = read_row(request, &change, store, err);
     return rc == RC_OK && !call->found ? refuse_absent(request) : rc;
 }
 
 void delete_finish(struct request *request)
 {
-    struct write_call *call = request->data;
-    struct batch *batch = &call->write.batch;
-    if (request->job.rc != RC_OK) {
+    if (request->job.rc != RC_OK)
         request_fail(request);
-    } else {
-        arena_init(&batch->arena, document_row_size(call->collection) + WRITE_ROOM);
-        struct record *row = document_add(call->collection, batch, RECORD_OP_DELETE, call->at_us);
-        bool fits = row != NULL && batch_set_text(batch, row, ROW_ID, text_bytes(&call->id));
-        assert(fits);
-    }
-    write_call_end(request, call);
+    write_call_end(request, request->data);
 }

@@ -60,6 +60,11 @@ void trending_finish(struct request *request);
 void link_posts_begin(struct request *request);
 enum rc link_posts_work(struct request *request, struct store *store, struct err *err);
 
+/* The same as a page. */
+void home_begin(struct request *request);
+enum rc home_work(struct request *request, struct store *store, struct err *err);
+void home_finish(struct request *request);
+
 /* What each source is at. */
 void status_begin(struct request *request);
 enum rc status_work(struct request *request, struct store *store, struct err *err);

@@ -10,8 +10,16 @@
     "WHERE shared_us < " BOUND("posts_us") " ORDER BY shared_us, n LIMIT 500) p "                  \
                                            "CROSS JOIN actors a WHERE a.id = p.actor"
 #define KEPT "(SELECT t.n FROM touched_posts t WHERE t.keep_us IS NOT NULL)"
-#define OLD_TOMBSTONES                                                                             \
-    "tombstones t WHERE t.at_us < r.tombstones_us ORDER BY t.at_us, t.collection, t.key LIMIT 500"
+#define OLD_OF(table_)                                                                             \
+    table_ " t WHERE t.at_us > 0 AND t.at_us < r.tombstones_us "                                   \
+           "ORDER BY t.at_us, t.collection, t.key LIMIT 500"
+/* Who has not followed a collection up to there cannot know any more what left it. */
+#define RAISE_FLOORS(table_)                                                                       \
+    "INSERT INTO tail_floors (collection, seq) SELECT o.collection, max(o.seq) "                   \
+    "FROM (SELECT t.collection, t.seq {rows with} " OLD_OF(                                        \
+        table_) ") o WHERE true "                                                                  \
+                "GROUP BY o.collection ON CONFLICT (collection) DO UPDATE SET seq = excluded.seq " \
+                "WHERE excluded.seq > tail_floors.seq"
 /* Who follows a collection is told of what leaves it. */
 #define TELL(collection_, n_)                                                                      \
     "INSERT INTO tombstones (collection, key, rev, n, seq, at_us) "                                \
@@ -21,14 +29,18 @@
 
 /* clang-format off */
 static const struct statement statements[] = {
+    /* A trigger does not know the time. */
     {.kind = RECORD_PRUNE, .sql =
-     "INSERT INTO tail_floors (collection, seq) SELECT o.collection, max(o.seq) "
-     "FROM (SELECT t.collection, t.seq {rows with} " OLD_TOMBSTONES ") o WHERE true "
-     "GROUP BY o.collection ON CONFLICT (collection) DO UPDATE SET seq = excluded.seq "
-     "WHERE excluded.seq > tail_floors.seq"},
+     "UPDATE tombstones SET at_us = " BOUND("at_us") " WHERE (collection, key) IN "
+     "(SELECT t.collection, t.key FROM tombstones t WHERE t.at_us = 0 LIMIT 500)"},
+    {.kind = RECORD_PRUNE, .sql = RAISE_FLOORS("tombstones")},
     {.kind = RECORD_PRUNE, .sql =
      "DELETE FROM tombstones WHERE (collection, key) IN (SELECT t.collection, t.key {rows with} "
-     OLD_TOMBSTONES ")"},
+     OLD_OF("tombstones") ")"},
+    {.kind = RECORD_PRUNE, .sql = RAISE_FLOORS("past_rows")},
+    {.kind = RECORD_PRUNE, .sql =
+     "DELETE FROM past_rows WHERE (collection, seq, key) IN "
+     "(SELECT t.collection, t.seq, t.key {rows with} " OLD_OF("past_rows") ")"},
     {.kind = RECORD_PRUNE, .sql =
      "DELETE FROM request_keys WHERE (collection, key) IN (SELECT k.collection, k.key {rows with} "
      "request_keys k WHERE k.at_us < r.tombstones_us ORDER BY k.at_us LIMIT 500)"},

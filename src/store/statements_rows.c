@@ -9,6 +9,9 @@ static const struct statement statements[] = {
      "SELECT r.collection, r.key, r.digest, {seq}, r.at_us {rows} WHERE true "
      "ON CONFLICT (collection, key) DO UPDATE SET digest = excluded.digest, seq = excluded.seq, "
      "at_us = excluded.at_us"},
+    {.kind = RECORD_ROW, .has = ROW_WAS, .sql =
+     "INSERT INTO past_rows (collection, seq, key, at_us, item) "
+     "SELECT r.collection, {seq}, r.id, r.at_us, r.was {rows}"},
 };
 /* clang-format on */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define IDS     40
+#define IDS_MAX 4096
 #define CLIENTS 12
 #define ROUNDS  150
 
@@ -35,20 +36,49 @@ static const struct collection notes = {
     .seq = "t.seq",
 };
 
+/* The same, and what its rows were is kept. */
+static const struct collection kept_notes = {
+    .name = "kept",
+    .table = "note t",
+    .joins = "",
+    .n = "t.n",
+    .columns = note_columns,
+    .column_count = 4,
+    .order = note_order,
+    .order_count = 1,
+    .page_size = 100,
+    .pasts = "kept",
+    .seq = "t.seq",
+};
+
+struct note {
+    bool there;
+    unsigned a;
+    const char *b; /* SQL */
+};
+
 struct notes {
     struct bench *bench;
+    const struct collection *collection;
+    struct note now[IDS_MAX];
+    struct note then[ROUNDS + 10][IDS]; /* after each commit */
     struct json_doc *doc;
     struct changes changes;
     struct refusal refusal;
     struct tail_marks marks;
     struct text script;
     int64_t seq, next_n;
+    unsigned leaves;
     struct chance chance;
 };
 
-static void make_notes(struct notes *world, struct bench *bench)
+static void make_notes(struct notes *world, struct bench *bench,
+                       const struct collection *collection)
 {
-    *world = (struct notes){.bench = bench, .seq = 1, .next_n = 1};
+    memset(world, 0, sizeof *world);
+    world->bench = bench;
+    world->collection = collection;
+    world->seq = world->next_n = 1;
     world->chance = chance_init("changes");
     world->doc = json_doc_new(8 << 20, JSON_DEPTH_MAX);
     run_script(bench, both_stores_kind == FIXTURE_SQLITE
@@ -74,11 +104,31 @@ static void write_commit(struct notes *world)
                  world->next_n);
     run_script(world->bench, text_string(&world->script));
     text_clear(&world->script);
+    if (world->seq < ROUNDS + 10)
+        memcpy(world->then[world->seq], world->now, sizeof world->then[0]);
     world->seq++;
+}
+
+/* Whoever changes a row writes down what it was at the commit before. */
+static void keep_past(struct notes *world, unsigned id)
+{
+    const struct note *was = &world->then[world->seq - 1][id % IDS];
+    if (world->collection->pasts == NULL || id >= IDS || !was->there)
+        return;
+    text_appendf(&world->script,
+                 "INSERT INTO past_rows (collection, seq, key, at_us, item) VALUES ('kept', "
+                 "%" PRId64 ", 'k%u', 0, '{\"id\":\"k%u\",\"a\":%u,\"b\":%s}') "
+                 "ON CONFLICT (collection, seq, key) DO NOTHING;",
+                 world->seq, id, id, was->a,
+                 was->b[0] == 'N'   ? "null"
+                 : was->b[1] == 'x' ? "\"x\""
+                                    : "\"y\"");
 }
 
 static void put_note(struct notes *world, unsigned id, unsigned a, const char *b)
 {
+    keep_past(world, id);
+    world->now[id] = (struct note){true, a, b};
     text_appendf(&world->script,
                  "INSERT INTO note (n, id, seq, a, b) VALUES (%" PRId64 ", 'k%u', %" PRId64
                  ", %u, %s) ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, a = excluded.a, "
@@ -88,6 +138,8 @@ static void put_note(struct notes *world, unsigned id, unsigned a, const char *b
 
 static void drop_note(struct notes *world, unsigned id)
 {
+    keep_past(world, id);
+    world->now[id].there = false;
     text_appendf(&world->script,
                  "INSERT INTO tombstones (collection, key, rev, n, seq, at_us) "
                  "SELECT 'notes', id, '', n, %" PRId64 ", 0 FROM note WHERE id = 'k%u' "
@@ -163,7 +215,7 @@ static struct filter *parse_filter(struct client *client)
     struct json root;
     assert_ok(
         json_parse_copy(world->doc, bytes_of(filters[client->which % 4]), &root, &bench->err));
-    assert_int_equal(filter_parse(&notes, root, &filter, &world->refusal), RC_OK);
+    assert_int_equal(filter_parse(world->collection, root, &filter, &world->refusal), RC_OK);
     return filter;
 }
 
@@ -176,13 +228,13 @@ static void open_query(struct client *client, unsigned which)
     client->filter = parse_filter(client);
     const char *order = which % 3 == 0 ? "[{\"field\":\"a\",\"direction\":\"asc\"}]" : "[]";
     assert_ok(json_parse_copy(world->doc, bytes_of(order), &root, &bench->err));
-    assert_int_equal(order_parse(&notes, root, &client->order, &world->refusal), RC_OK);
+    assert_int_equal(order_parse(world->collection, root, &client->order, &world->refusal), RC_OK);
     client->opening.kind = COUNT_NONE;
-    assert_ok(opening_read(bench->store, &notes, filter_where(client->filter), false,
+    assert_ok(opening_read(bench->store, world->collection, filter_where(client->filter), false,
                            &client->opening, &bench->err));
     client->opened = true;
-    tail_init(&client->tail, &notes, parse_filter(client), &client->opening, client->opening.seq,
-              &world->marks);
+    tail_init(&client->tail, world->collection, parse_filter(client), &client->opening,
+              client->opening.seq, &world->marks);
     note_answer(client);
 }
 
@@ -193,7 +245,7 @@ static void read_history(struct client *client)
     struct page page = {0};
     struct json root, item;
     struct bytes key;
-    const struct page_request request = {.collection = &notes,
+    const struct page_request request = {.collection = world->collection,
                                          .order = &client->order,
                                          .filter = client->filter,
                                          .fence_n = client->opening.fence_n,
@@ -213,6 +265,26 @@ static void read_history(struct client *client)
     page_free(&page);
 }
 
+/* A row that left was in the result at some commit since the client was told last. */
+static void check_it_was_there(struct client *client, struct bytes id, int64_t seq)
+{
+    struct notes *world = client->world;
+    int64_t number;
+    bool was = false;
+    assert_true(bytes_to_i64(bytes_make(id.data + 1, id.len - 1), &number));
+    for (int64_t at = client->tail.seq; at < seq; at++) {
+        const struct note *note = &world->then[at][number];
+        struct bytes b =
+            note->b == NULL || note->b[0] == 'N' ? BYTES_ABSENT : bytes_make(note->b + 1, 1);
+        const struct field columns[] = {field_text(id), field_int(note->a), field_text(b),
+                                        field_int(0)};
+        was |= note->there && filter_matches(client->filter, columns);
+    }
+    if (!was)
+        fail_msg("k%" PRId64 " left at %" PRId64 " and was never there", number, seq);
+    world->leaves++;
+}
+
 static void hear(struct client *client, struct json change)
 {
     struct bytes op = json_string_or_absent(json_get(change, "op"));
@@ -222,6 +294,8 @@ static void hear(struct client *client, struct json change)
     bool leaves = bytes_equal_string(op, "leave");
     assert_true(leaves || bytes_equal_string(op, "enter") || bytes_equal_string(op, "update"));
     assert_int_equal(json_count(item), leaves ? 1 : notes.column_count);
+    if (leaves && client->world->collection->pasts != NULL)
+        check_it_was_there(client, json_string_or_absent(json_get(item, "id")), seq);
     learn(client, item, seq, !leaves);
 }
 
@@ -233,18 +307,18 @@ static void read_tail(struct client *client)
     struct json_writer writer;
     struct json root, change;
     struct bytes key;
-    assert_ok(changes_read(bench->store, &notes, client->tail.seq, &world->changes, &world->refusal,
-                           &bench->err));
+    assert_ok(changes_read(bench->store, world->collection, client->tail.seq, &world->changes,
+                           &world->refusal, &bench->err));
     json_writer_init(&writer, &text);
     json_begin_array(&writer);
     size_t count = tail_print(&client->tail, &world->changes, &writer);
     json_end_array(&writer);
-    tail_move(&client->tail, &world->changes);
     assert_ok(json_parse_copy(world->doc, text_bytes(&text), &root, &bench->err));
     assert_int_equal(json_count(root), count);
     struct json_walk walk = json_walk(root);
     while (json_walk_next(&walk, &key, &change))
         hear(client, change);
+    tail_move(&client->tail, &world->changes);
     text_free(&text);
     tail_marks_add(&world->marks, &world->changes);
     note_answer(client);
@@ -264,7 +338,7 @@ static void reconnect(struct client *client)
         client->told_count = which + 1;
     }
     tail_deinit(&client->tail);
-    tail_init(&client->tail, &notes, parse_filter(client), &client->opening, answer->seq,
+    tail_init(&client->tail, world->collection, parse_filter(client), &client->opening, answer->seq,
               &world->marks);
 }
 
@@ -294,7 +368,8 @@ static void check_present(struct client *client)
     struct where where = filter_where(client->filter);
     struct text sql = {0};
     unsigned known = 0;
-    text_appendf(&sql, "SELECT t.id, t.seq FROM note t WHERE t.a <> 9%s%s",
+    text_appendf(&sql, "SELECT t.id, t.seq FROM note t WHERE %s%s%s",
+                 client->world->collection->only == NULL ? "1 = 1" : "t.a <> 9",
                  where.sql == NULL ? "" : " AND ", where.sql == NULL ? "" : where.sql);
     assert_ok(store_query(bench->store, text_string(&sql), where.params, where.count, compare_row,
                           &comparison, &bench->err));
@@ -333,13 +408,12 @@ static void finish(struct client *client, unsigned which)
     row_key_clear(&client->place);
 }
 
-/* R001-16 R004-39 R004-40 */
-static void history_and_tail_together_are_the_present(void **state)
+static void follow_what_changes(struct bench *bench, const struct collection *collection)
 {
-    struct notes world;
+    static struct notes world;
     static struct client clients[CLIENTS];
     memset(clients, 0, sizeof clients);
-    make_notes(&world, *state);
+    make_notes(&world, bench, collection);
     for (unsigned i = 0; i < CLIENTS; i++)
         clients[i].world = &world;
     for (unsigned round = 0; round < ROUNDS; round++) {
@@ -349,7 +423,20 @@ static void history_and_tail_together_are_the_present(void **state)
     }
     for (unsigned i = 0; i < CLIENTS; i++)
         finish(&clients[i], i);
+    assert_true(collection->pasts == NULL || world.leaves > 100);
     free_notes(&world);
+}
+
+/* R001-16 R004-39 R004-40 */
+static void history_and_tail_together_are_the_present(void **state)
+{
+    follow_what_changes(*state, &notes);
+}
+
+/* R004-40 */
+static void only_what_was_in_the_result_leaves_it(void **state)
+{
+    follow_what_changes(*state, &kept_notes);
 }
 
 /* ---- single cases ---- */
@@ -371,11 +458,11 @@ static const char *print_tail(struct notes *world, struct tail *tail, struct tex
 
 static void who_follows_without_a_break_is_told_nothing_in_vain(void **state)
 {
-    struct notes world;
+    static struct notes world;
     static struct client client;
     client = (struct client){.world = &world};
     struct text text = {0};
-    make_notes(&world, *state);
+    make_notes(&world, *state, &notes);
     put_note(&world, 1, 1, "'x'");
     write_commit(&world); /* 1 */
     open_query(&client, 1);
@@ -414,11 +501,11 @@ static void a_reading_ends_after_a_whole_commit(void **state)
 {
     static const unsigned sizes[] = {700, 700, 2500, 1};
     static const size_t readings[] = {1400, 2500, 1};
-    struct notes world;
+    static struct notes world;
     struct bench *bench = *state;
     int64_t since = 0;
     unsigned id = 0;
-    make_notes(&world, bench);
+    make_notes(&world, bench, &notes);
     for (size_t i = 0; i < 4; i++) {
         for (unsigned k = 0; k < sizes[i]; k++)
             put_note(&world, id++, 1, "NULL");
@@ -445,12 +532,47 @@ static void a_reading_ends_after_a_whole_commit(void **state)
     free_notes(&world);
 }
 
+/* What it has become is read later; that it is no longer what it was is told now. */
+static void a_row_that_went_on_to_change_has_left_meanwhile(void **state)
+{
+    static struct notes world;
+    struct bench *bench = *state;
+    static struct client client;
+    client = (struct client){.world = &world};
+    struct text text = {0};
+    make_notes(&world, bench, &kept_notes);
+    put_note(&world, 1, 1, "'x'");
+    put_note(&world, 2, 7, "'x'");
+    write_commit(&world);   /* 1 */
+    open_query(&client, 1); /* a < 5 */
+    put_note(&world, 1, 8, "'x'");
+    put_note(&world, 2, 8, "'x'");
+    write_commit(&world); /* 2 */
+    for (unsigned i = 0; i < CHANGES_ROWS_GOAL; i++)
+        put_note(&world, 100 + i, 9, "NULL");
+    write_commit(&world); /* 3 */
+    put_note(&world, 1, 6, "'x'");
+    put_note(&world, 2, 6, "'x'");
+    write_commit(&world); /* 4 */
+    assert_string_equal(print_tail(&world, &client.tail, &text),
+                        "[{\"op\":\"leave\",\"seq\":2,\"item\":{\"id\":\"k1\"}}]");
+    assert_int_equal(client.tail.seq, 3);
+    assert_string_equal(print_tail(&world, &client.tail, &text), "[]");
+    assert_int_equal(client.tail.seq, 4);
+    text_free(&text);
+    tail_deinit(&client.tail);
+    filter_free(client.filter);
+    free_notes(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_STORE(history_and_tail_together_are_the_present),
+        ON_STORE(only_what_was_in_the_result_leaves_it),
         ON_STORE(who_follows_without_a_break_is_told_nothing_in_vain),
         ON_STORE(a_reading_ends_after_a_whole_commit),
+        ON_STORE(a_row_that_went_on_to_change_has_left_meanwhile),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

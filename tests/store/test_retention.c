@@ -208,15 +208,23 @@ static void old_notes_of_the_engine_are_pruned(void **state)
         "seq) VALUES (1, 's', 't', 1, 2, 'x', 1, 5, 1), (2, 's', 't', 2, 3, 'x', 1, NULL, 1), "
         "(3, 's', 't', 3, 4, 'x', 1, %lld, 1);"
         "INSERT INTO follow_page (owner, listing, did, handle, n) VALUES ('o', 5, 'd', 'h', 1), "
-        "('o', %lld, 'd', 'h', 1)",
+        "('o', %lld, 'd', 'h', 1);"
+        "INSERT INTO past_rows (collection, seq, key, at_us, item) VALUES "
+        "('chat', 7, 'old', 5, '{}'), ('chat', 8, 'young', %lld, '{}')",
         (long long)(now - RETENTION_TOMBSTONE_US - 1), (long long)(now - RETENTION_TOMBSTONE_US),
-        (long long)now, (long long)now);
+        (long long)now, (long long)now, (long long)now);
     run_script(bench, sql);
     clean_up(bench, now);
-    assert_int_equal(number(bench, "SELECT count(*) FROM tombstones"), 1);
+    assert_int_equal(number(bench, "SELECT seq FROM past_rows"), 8);
+    assert_int_equal(number(bench, "SELECT seq FROM tail_floors WHERE collection = 'chat'"), 7);
+    assert_int_equal(number(bench, "SELECT count(*) FROM tombstones WHERE collection = 'posts'"),
+                     1);
     assert_int_equal(number(bench, "SELECT count(*) FROM tombstones WHERE key = 'young'"), 1);
     assert_int_equal(number(bench, "SELECT count(*) FROM gaps WHERE id IN (2, 3)"), 2);
     assert_int_equal(number(bench, "SELECT count(*) FROM gaps"), 2);
+    snprintf(sql, sizeof sql, "SELECT n FROM tombstones WHERE collection = 'gaps' AND at_us = %lld",
+             (long long)now);
+    assert_int_equal(number(bench, sql), 1); /* what is cleared up leaves a trace, too */
     assert_int_equal(number(bench, "SELECT count(*) FROM follow_page"), 1);
 }
 

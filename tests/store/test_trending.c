@@ -71,6 +71,11 @@ static void invent(struct world *world, struct chance *chance, bool circle)
     }
 }
 
+static const char *site_of(const struct world *world, int i)
+{
+    return world->muted_site[i] ? "www.bad.example" : i % 5 == 0 ? "other.example" : "good.example";
+}
+
 static void store_link(const struct world *world, int i, struct text *sql)
 {
     int64_t total = 0, last_us = 0;
@@ -80,7 +85,7 @@ static void store_link(const struct world *world, int i, struct text *sql)
         total += at_us != 0 && (world->people[j].counted || world->people[j].active);
         last_us = at_us > last_us ? at_us : last_us;
     }
-    const char *site = world->muted_site[i] ? "www.bad.example" : "good.example";
+    const char *site = site_of(world, i);
     text_appendf(sql,
                  "INSERT INTO links (id, normalized_url, original_url, title, share_count_total, "
                  "last_shared_us, first_shared_us, domain, flags) VALUES (%d, 'https://%s/%d', "
@@ -134,6 +139,18 @@ static bool counts(const struct world *world, int actor, int64_t degree)
            (person->degree > 0 && person->degree <= degree);
 }
 
+/* Whether the one that is asked about shared it in the window, on the site that is asked about. */
+static bool is_meant(const struct world *world, const struct trending_request *request, int i)
+{
+    int author = 0;
+    if (request->domain[0] != '\0' && strcmp(request->domain, site_of(world, i)) != 0)
+        return false;
+    if (request->author[0] == '\0')
+        return true;
+    assert_int_equal(sscanf(request->author, "h%d.example", &author), 1);
+    return world->shared_us[i][author] >= NOW_US - request->hours * HOUR_US;
+}
+
 static struct rank judge(const struct world *world, const struct trending_request *request, int i)
 {
     struct rank rank = {.id = i + 1};
@@ -159,7 +176,7 @@ static struct rank judge(const struct world *world, const struct trending_reques
         rank.key = any_us;
     }
     bool out = world->no_news[i] || world->muted_site[i] || rank.shares < request->min_shares ||
-               (request->q[0] != '\0' && !world->cats[i]);
+               (request->q[0] != '\0' && !world->cats[i]) || !is_meant(world, request, i);
     if (out)
         rank.score = 0;
     return rank;
@@ -186,6 +203,11 @@ static struct trending_request ask_anything(struct chance *chance)
     request.sort = (enum trending_sort)chance_below(chance, 3);
     if (chance_below(chance, 3) == 0)
         snprintf(request.q, sizeof request.q, "cats");
+    if (chance_below(chance, 3) == 0)
+        snprintf(request.domain, sizeof request.domain, "other.example");
+    if (chance_below(chance, 3) == 0)
+        snprintf(request.author, sizeof request.author, "h%u.example",
+                 (unsigned)chance_below(chance, ACTORS));
     return request;
 }
 
@@ -223,6 +245,11 @@ static void the_ranking_is_the_one_of_looking_at_everything(void **state)
             struct trending_request request = ask_anything(&chance);
             compare(bench, world, &request);
         }
+        struct trending_request unknown = trending_request_default(NOW_US);
+        static struct trending got;
+        snprintf(unknown.author, sizeof unknown.author, "nobody.example");
+        assert_int_equal(trending_rank(bench->store, &world->config, &unknown, &got, &bench->err),
+                         RC_REJECT);
         config_deinit(&world->config);
     }
     free(world);

@@ -100,6 +100,16 @@ static void trending_tells_who_shared_what_and_why(void **state)
     assert_true(bench_says(bench, "\"id\":\"7\""));
     assert_int_equal(bench_get(bench, "/api/trending?q=cats%20and%20dogs"), 200);
     assert_true(bench_says(bench, "{\"links\":[],"));
+    assert_int_equal(bench_get(bench, "/api/trending?domain=e.example&author=did:plc:ann"), 200);
+    assert_true(bench_says(bench, "\"id\":\"7\""));
+    assert_false(bench_says(bench, "\"posts\""));
+    assert_int_equal(bench_get(bench, "/api/trending?posts=1"), 200);
+    assert_true(bench_says(bench, "\"posts\":[{\"uri\":\"at://did:plc:bo/"));
+    assert_false(bench_says(bench, "Read this"));
+    assert_int_equal(bench_get(bench, "/api/trending?domain=f.example"), 200);
+    assert_true(bench_says(bench, "{\"links\":[],"));
+    assert_int_equal(bench_get(bench, "/api/trending?author=nobody.example"), 404);
+    assert_true(bench_says(bench, "nobody is known here by the name nobody.example"));
 }
 
 static void wrong_parameters_are_refused_with_a_sentence(void **state)
@@ -110,6 +120,7 @@ static void wrong_parameters_are_refused_with_a_sentence(void **state)
         {"hours=x", "hours is a number from 1 to 8760"},
         {"limit=101", "limit is a number from 1 to 100"},
         {"min_shares=", "min_shares is a number from 1 to 1000000"},
+        {"posts=6", "posts is a number from 0 to 5"},
         {"degree=3", "degree is a number from 1 to 2"},
         {"sort=best", "sort is shares, velocity or recent"},
         {"colour=red", "colour is no parameter of this address"},
@@ -133,10 +144,11 @@ static void the_posts_behind_a_link_are_told_latest_first(void **state)
     assert_string_equal(
         bench_body(bench),
         "{\"posts\":[{\"uri\":\"at://did:plc:bo/app.bsky.feed.repost/k\",\"did\":\"did:plc:bo\","
-        "\"handle\":null,\"text\":null,\"kind\":\"repost\",\"shared_at\":"
+        "\"handle\":null,\"displayName\":null,\"text\":null,\"kind\":\"repost\",\"shared_at\":"
         "\"2023-11-14T22:13:21.000Z\",\"via\":\"repost\"},"
         "{\"uri\":\"at://did:plc:ann/app.bsky.feed.post/k\",\"did\":\"did:plc:ann\","
-        "\"handle\":\"ann.example\",\"text\":\"Read this\",\"kind\":\"post\",\"shared_at\":"
+        "\"handle\":\"ann.example\",\"displayName\":\"Ann\",\"text\":\"Read "
+        "this\",\"kind\":\"post\",\"shared_at\":"
         "\"2023-11-14T22:13:20.000Z\",\"via\":\"post\"}]}\n");
     assert_int_equal(bench_get(bench, "/api/links/99/posts"), 404);
     assert_true(bench_says(bench, "there is no link 99"));
@@ -146,6 +158,20 @@ static void the_posts_behind_a_link_are_told_latest_first(void **state)
     assert_int_equal(bench_post(bench, "/api/links/7/posts", "{}"), 405);
 }
 
+static void the_page_shows_what_the_api_tells(void **state)
+{
+    struct bench *bench = *state;
+    assert_int_equal(bench_get(bench, "/?hours=24"), 200);
+    assert_true(bench_says(bench, "<bdi>A &quot;title&quot;</bdi>"));
+    assert_true(bench_says(bench, "1 gap is being filled"));
+    assert_true(bench_says(bench, "<bdi>Read this</bdi>"));
+    assert_false(bench_says(bench, "b.png"));
+    assert_int_equal(bench_get(bench, "/?hours=zero"), 400);
+    assert_true(bench_says(bench, "<bdi>hours is a number from 1 to 8760</bdi>"));
+    assert_int_equal(bench_get(bench, "/?author=%3Cb%3E.example"), 404);
+    assert_true(bench_says(bench, "nobody is known here by the name &lt;b&gt;.example"));
+}
+
 int main(void)
 {
 #define ON_SERVER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -153,6 +179,7 @@ int main(void)
         ON_SERVER(trending_tells_who_shared_what_and_why),
         ON_SERVER(wrong_parameters_are_refused_with_a_sentence),
         ON_SERVER(the_posts_behind_a_link_are_told_latest_first),
+        ON_SERVER(the_page_shows_what_the_api_tells),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

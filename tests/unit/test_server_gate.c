@@ -131,7 +131,8 @@ static void loopback_reads_without_a_token_unless_told_otherwise(void **state)
         {"/metrics", NULL, NULL, 401},
         {"/api/status", NULL, "Bearer reader", 200},
         {"/health", NULL, NULL, 200},
-        {"/", NULL, NULL, 200},
+        {"/", NULL, NULL, 401},
+        {"/assets/page.css", NULL, NULL, 200},
     };
     struct bench *bench = *state;
     restart_with_tokens(bench);

@@ -155,7 +155,7 @@ static void a_connection_is_kept_for_many_requests(void **state)
 static void pipelined_requests_are_answered_in_order(void **state)
 {
     struct bench *bench = *state;
-    const int wanted[] = {200, 404, 200, 405, 200};
+    const int wanted[] = {200, 404, 200, 405, 404};
     http_peer_say(&bench->peer, "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
                                 "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n"
                                 "POST /api/data/query-open HTTP/1.1\r\nHost: localhost\r\n"

@@ -160,8 +160,25 @@ export class Page {
     });
   }
 
-  async screenshot(path) {
-    const { data } = await this.send('Page.captureScreenshot', { format: 'png' });
+  viewport(width, height, { phone = false, scale = 1 } = {}) {
+    return this.send('Emulation.setDeviceMetricsOverride', {
+      width, height, deviceScaleFactor: scale, mobile: phone,
+    });
+  }
+
+  /** 'light' or 'dark': what the system of the reader says. */
+  colours(value) {
+    return this.send('Emulation.setEmulatedMedia', {
+      features: [{ name: 'prefers-color-scheme', value }],
+    });
+  }
+
+  scripts(enabled) {
+    return this.send('Emulation.setScriptExecutionDisabled', { value: !enabled });
+  }
+
+  async screenshot(path, options = {}) {
+    const { data } = await this.send('Page.captureScreenshot', { format: 'png', ...options });
     writeFileSync(path, Buffer.from(data, 'base64'));
   }
 

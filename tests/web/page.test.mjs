@@ -1,72 +1,176 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page at /, as a reader sees it: a simulated network, a daemon, a real browser.
+// The page at /, as a reader sees it: a daemon with a store of invented news, a real browser.
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { isDeepStrictEqual } from 'node:util';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { Browser } from './browser.mjs';
-import { Daemon, until } from './daemon.mjs';
-import { Simulator } from './simulator.mjs';
+import { Daemon } from './daemon.mjs';
+import { ARTICLES, articlesSql, fill, gapSql, linkSql, peopleSql } from './news_world.mjs';
+
+const WEIGHT_MAX = 60 * 1024;
+const HOSTILE = [
+  '<script>document.title = "taken"</script><img src=x onerror=document.title="taken">',
+  '\u202Eelpmaxe.txt\u202E and after',
+  'w'.repeat(10240),
+  '"><a href="javascript:alert(1)">',
+];
 
 describe('the page at /', () => {
-  let simulator;
   let daemon;
   let browser;
   let page;
+  const nowUs = Date.now() * 1000;
 
-  const trending = async (query = 'limit=100') =>
-    (await (await fetch(new URL(`api/trending?${query}`, daemon.url))).json()).links;
-  const list = 'document.querySelector("tide-scroller")';
-  const shown = () =>
-    page.eval(`${list}.rows.map((row) => [row.querySelector("h2 a").textContent,
-      row.querySelector("h2 a").href, Number(row.querySelector(".shares b").textContent)])`);
+  const address = (path) => new URL(path, daemon.url).href;
+  const open = (path = '/') => page.open(address(path));
+  const texts = (selector) =>
+    page.eval(`[...document.querySelectorAll('${selector}')].map((e) => e.textContent)`);
+  const titles = () => texts('.title');
+  const ranked = async (query = '') =>
+    (await (await fetch(address(`/api/trending?${query}`))).json()).links
+      .map(({ title, url }) => title ?? url);
+  /** Does something that leads to another page, and waits for that. */
+  const leave = async (deed) => {
+    await page.eval(`(() => { window.isLeft = true; ${deed}; })()`);
+    await page.until('!window.isLeft && document.readyState === "complete"');
+  };
+  const follow = (words) => leave(`[...document.querySelectorAll('main a')]
+    .find((a) => a.textContent === ${JSON.stringify(words)}).click()`);
+  const hostileSql = () => HOSTILE.map((title, i) => linkSql(50 + i, {
+    title, about: title, domain: 'hostile.example', people: 1, ageMinutes: 3000 + i,
+    url: i === 3 ? 'javascript:alert(1)' : undefined,
+  }, nowUs)).join('\n');
 
   before(async () => {
-    simulator = await Simulator.start('--rate', '200', '--start-us', 'now', '--web-links', '100');
-    daemon = await Daemon.start({ settings: simulator.settings });
-    await until(async () => (await trending()).length >= 10, 'ten links');
-    await simulator.stop();
+    daemon = await Daemon.start();
+    await fill(daemon, peopleSql() + articlesSql(nowUs) + gapSql(nowUs) + hostileSql());
     browser = await Browser.start();
-    page = await browser.newPage();
   });
   after(async () => {
     await browser.stop();
     await daemon.remove();
   });
-
-  test('lists what the API ranks, in its order', async () => {
-    // The last events of the network may still be on their way into the store.
-    await until(async () => {
-      await page.open(daemon.url);
-      await page.until(`${list}.rows.length > 0`);
-      const wanted = await trending('limit=100&hours=24&sort=shares');
-      const rows = wanted.map(({ title, url, shares }) => [title ?? url, new URL(url).href, shares]);
-      return isDeepStrictEqual(await shown(), rows);
-    }, 'the page to show what the API says');
-    if (process.env.SCREENSHOTS) await page.screenshot(`${process.env.SCREENSHOTS}/page.png`);
+  beforeEach(async () => {
+    await page?.close();
+    page = await browser.newPage();
   });
 
-  test('shows what the reader chooses', async () => {
-    await page.open(daemon.url);
-    await page.until(`${list}.rows.length > 0`);
-    const [first] = await trending('limit=100&sort=recent');
-    await page.eval(`(() => { const sort = document.querySelector("[name=sort]");
-      sort.value = "recent"; sort.dispatchEvent(new Event("input", { bubbles: true })); })()`);
-    await page.until(`${list}.rows[0]?.dataset.id === ${JSON.stringify(first.id)}`);
-    await page.eval(`(() => { const q = document.querySelector("[name=q]");
-      q.value = "no such words anywhere"; q.dispatchEvent(new Event("input", { bubbles: true }));
-      })()`);
-    await page.until(`${list}.shadowRoot.querySelector("[part=empty]:not([hidden])") !== null`);
-  });
-
-  test('has a strict policy, and keeps it', async () => {
-    const answer = await fetch(daemon.url);
-    const policy = answer.headers.get('content-security-policy');
-    assert.match(policy, /default-src 'none'/);
-    assert.doesNotMatch(policy, /unsafe/);
-    const gone = await fetch(new URL('assets/nothing.js', daemon.url));
-    assert.equal(gone.status, 404);
+  test('lists what the API ranks, in its order, with people, words and the reason', async () => {
+    await open();
+    assert.deepEqual(await titles(), await ranked());
+    assert.equal((await titles()).length, ARTICLES.length);
+    assert.equal((await texts('.count b'))[0], '17');
+    assert.match((await texts('.names'))[0], /^\S+ \S+, \S+ \S+, \S+ \S+ and 14 more$/);
+    assert.match((await texts('.why'))[0], /^17 people shared it in the last 24 hours/);
+    assert.equal((await texts('li:first-child .post')).length, 3);
+    assert.match((await texts('.standing'))[0], /Complete since .*; 1 gap is being filled\./);
     assert.deepEqual(page.complaints, []);
+  });
+
+  test('works without scripts: times, orders, search, filters, sites and people', async () => {
+    await page.scripts(false);
+    await open();
+    await follow('1 h');
+    assert.equal(await page.eval('location.search'), '?hours=1');
+    assert.deepEqual(await titles(), await ranked('hours=1'));
+    await follow('Newest');
+    assert.equal(await page.eval('location.search'), '?hours=1&sort=recent');
+    assert.deepEqual(await titles(), await ranked('hours=1&sort=recent'));
+    await open();
+    await leave(`document.querySelector('[name=q]').value = 'KETTLE';
+      document.querySelector('.search button').click()`);
+    assert.match(await page.eval('location.search'), /q=KETTLE/);
+    assert.deepEqual(await titles(), ['Your kettle is a clock']);
+    await open();
+    await leave(`document.querySelector('[name=min_shares]').value = '5';
+      document.querySelector('[name=layout]').checked = true;
+      document.querySelector('.fields button').click()`);
+    assert.deepEqual(await titles(), await ranked('min_shares=5'));
+    assert.equal(await page.eval('document.body.classList.contains("dense")'), true);
+    await follow('harbourpost.example');
+    assert.deepEqual(await titles(), await ranked('min_shares=5&domain=harbourpost.example'));
+    await open();
+    const [name] = (await texts('.person'));
+    await follow(name);
+    assert.equal((await texts('h1'))[0], `Shared by ${name}`);
+    assert.ok((await titles()).length > 0);
+  });
+
+  test('says what is wrong and where to go on', async () => {
+    await open('/?q=no+such+words+anywhere');
+    assert.match((await texts('.empty'))[0], /Nobody has shared a link that fits this view/);
+    await follow('Show everything that was shared');
+    assert.equal((await titles()).length, ARTICLES.length);
+    await open('/?hours=soon');
+    assert.match((await texts('.notice'))[0], /hours is a number from 1 to 8760/);
+  });
+
+  test('shows hostile titles as text', async () => {
+    await open('/?hours=72&domain=hostile.example');
+    const shown = await titles();
+    assert.deepEqual(shown.sort(), [
+      HOSTILE[0], HOSTILE[1], `${'w'.repeat(300)}…`, HOSTILE[3],
+    ].sort());
+    assert.equal(await page.eval('document.title'), 'Tidemark: what is shared');
+    assert.equal(await page.eval(`[...document.querySelectorAll('main a')]
+      .some((a) => !/^https?:$/.test(a.protocol) && a.hasAttribute('href'))`), false);
+    assert.equal(await page.eval(`document.querySelectorAll('main img, main script').length`), 0);
+    // What turns letters around stays within its own element.
+    assert.equal(await page.eval(`[...document.querySelectorAll('.title > *')]
+      .every((e) => getComputedStyle(e).unicodeBidi === 'isolate')`), true);
+    await page.viewport(390, 844, { phone: true });
+    assert.equal(await page.eval('document.documentElement.scrollWidth'), 390);
+    assert.deepEqual(page.complaints, []);
+  });
+
+  test('fits a phone', async () => {
+    await page.viewport(360, 740, { phone: true });
+    for (const path of ['/', '/?layout=dense', '/?author=did:plc:3', '/?hours=x']) {
+      await open(path);
+      assert.equal(await page.eval('document.documentElement.scrollWidth'), 360, path);
+    }
+  });
+
+  test('follows the colours of the system, and a choice over them', async () => {
+    const paper = () => page.eval('getComputedStyle(document.body).backgroundColor');
+    const press = () => page.eval('document.querySelector(".theme").click()');
+    await page.colours('light');
+    await open();
+    const light = await paper();
+    await page.colours('dark');
+    const dark = await paper();
+    assert.notEqual(light, dark);
+    await page.until('document.querySelector(".theme") !== null');
+    await press();
+    assert.equal(await paper(), light);
+    await open();
+    assert.equal(await paper(), light);
+    await page.until('document.querySelector(".theme") !== null');
+    await press();
+    await press();
+    assert.equal(await paper(), dark);
+  });
+
+  test('has a strict policy', async () => {
+    const policy = (await fetch(daemon.url)).headers.get('content-security-policy');
+    assert.match(policy, /default-src 'none'/);
+    assert.match(policy, /require-trusted-types-for 'script'/);
+    assert.doesNotMatch(policy, /unsafe/);
+    assert.equal((await fetch(address('assets/nothing.js'))).status, 404);
+  });
+
+  test('weighs at most 60 KiB, everything that is loaded', async () => {
+    await open('/?hours=72&limit=100');
+    await page.until('performance.getEntriesByType("resource").length > 2');
+    const loaded = await page.eval(`[location.href, ...performance.getEntriesByType('resource')
+      .map((entry) => entry.name)]`);
+    assert.ok(loaded.some((url) => url.endsWith('page.css')));
+    let weight = 0;
+    for (const url of new Set(loaded))
+      if (!url.includes('/api/'))
+        weight += gzipSync(Buffer.from(await (await fetch(url)).arrayBuffer())).length;
+    assert.ok(weight <= WEIGHT_MAX, `${weight} bytes`);
   });
 });

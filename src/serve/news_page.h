@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * news_page.h - what people share, as a page.
+ *
+ * The page is made of the very answer that the API gives for the same question, so both always say
+ * the same. Every control is a link or a form whose address holds the whole view.
+ *
+ * Pure: no I/O, any thread. */
+#ifndef SERVE_NEWS_PAGE_H
+#define SERVE_NEWS_PAGE_H
+
+#include "base/json.h"
+#include "base/markup.h"
+#include "serve/health.h"
+#include "serve/news_question.h"
+
+#define NEWS_PAGE_POSTS 3 /* of each that stand on the page */
+
+struct news_page {
+    const struct news_question *question;
+    struct json answer; /* as /api/trending gives it */
+    const struct health_view *health;
+    bool follows_anybody; /* accounts are configured */
+};
+
+void news_page_print(const struct news_page *page, struct text *out);
+/* One link of the answer as an item of the list, the `rank`-th from 1 on. */
+void news_item_print(struct markup *page, const struct news_question *question, struct json link,
+                     size_t rank);
+
+#endif

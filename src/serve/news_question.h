@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * news_question.h - what somebody wants to see of what is shared, as an address says it.
+ *
+ * An address holds all of it, and of one view there is one address: parts that are as usual are
+ * left out and the others stand in a fixed order. What is asked in an empty part of a form is not
+ * asked.
+ *
+ * Owner: the caller.  Thread: the serving loop. */
+#ifndef SERVE_NEWS_QUESTION_H
+#define SERVE_NEWS_QUESTION_H
+
+#include "query/refusal.h"
+#include "query/trending.h"
+
+struct request;
+
+struct news_question {
+    struct trending_request links;
+    bool dense; /* as many links as fit on a screen */
+};
+
+/* What is seen when nothing is asked. */
+struct news_question news_question_usual(int64_t now_us);
+/* Takes what the address of the request says; RC_REJECT: a parameter is none, and `refusal` says
+ * which. */
+must_check enum rc news_question_read(struct request *request, struct news_question *question,
+                                      struct refusal *refusal);
+/* Appends the address of this view below `path`. */
+void news_question_print(const struct news_question *question, const char *path, struct text *out);
+/* As it stands in an address: "shares", "velocity", "recent". */
+const char *news_sort_name(enum trending_sort sort);
+
+#endif
