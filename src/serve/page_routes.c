@@ -74,6 +74,7 @@ static enum rc print_view(struct request *request, struct store *store, int64_t 
     struct trending_request wanted = call->question.links;
     struct json answer;
     wanted.posts = posts;
+    wanted.stories = 1;
     text_clear(&request->reply);
     enum rc rc =
         trending_print(store, request->service->options->config, &wanted, &call->answer, err);
