@@ -7,6 +7,7 @@
 // looks at moves: links keep their places, and new ones are only counted until the reader asks.
 
 import { make, makeButton } from './elements.js';
+import { fetchPage } from './page-fetch.js';
 
 const QUIET_MS = 250; // changes come in swarms
 const PAUSE_MS = 3000; // between two looks
@@ -24,19 +25,6 @@ async function openLinks() {
   });
   if (!answer.ok) throw new Error(`status ${answer.status}`);
   return (await answer.json()).queryHandle;
-}
-
-/** The page at an address as a document; nothing in it runs. */
-function fetchPage(address) {
-  return new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest();
-    request.open('GET', address);
-    request.responseType = 'document';
-    request.onload = () => (request.status === 200 && request.response
-      ? resolve(request.response) : reject(new Error(`status ${request.status}`)));
-    request.onerror = () => reject(new Error('no connection'));
-    request.send();
-  });
 }
 
 function articlesIn(root) {

@@ -74,6 +74,10 @@ void feed_json_finish(struct request *request);
 void status_begin(struct request *request);
 enum rc status_work(struct request *request, struct store *store, struct err *err);
 void status_finish(struct request *request);
+/* The same as a page. */
+void status_page_begin(struct request *request);
+enum rc status_page_work(struct request *request, struct store *store, struct err *err);
+void status_page_finish(struct request *request);
 /* The open queries of every session. */
 void handles_begin(struct request *request);
 enum rc handles_work(struct request *request, struct store *store, struct err *err);
