@@ -71,6 +71,19 @@ describe('feeds', () => {
     assert.match(feed.items[0].content_html, /Shared by .* and 12 more\./);
   });
 
+  test('a digest says the same, with and without a daemon', async () => {
+    const formats = ['text', 'markdown', 'html'];
+    const digests = () => formats.map((format) =>
+      daemon.command('digest', '--hours', '24', '--limit', '5', '--format', format));
+    const running = digests();
+    const links = await ranked('?limit=5&stories=1');
+    for (const digest of running) assert.match(digest, /What was shared in the last 24 hours: 5 stories/);
+    for (const link of links) assert.ok(running.every((digest) => digest.includes(link.url)));
+    await daemon.end();
+    assert.deepEqual(digests(), running);
+    await daemon.begin();
+  });
+
   test('who has it already is told so', async () => {
     for (const path of ['/feed.xml', '/feed.json?hours=6']) {
       const etag = (await get(path)).headers.get('etag');
