@@ -3,12 +3,13 @@
  * The running daemon on SQLite, fed by a C sender.
  *
  * live_memory: its largest resident size while the whole network comes in, faster than it ever
- * does; ten thousand accounts are followed, who wrote one event of a hundred. replay_memory_growth:
- * the largest resident size of ten million events as fast as they are read, against the same in the
- * first tenth of them. live_latency: posts at 500 a second, from the moment they are sent to
- * the moment another connection to the store finds them, the 99th of a hundred, against 20 ms and
- * four times the same share of the disk's own syncs (R001-147). live_cpu: the share of a processor
- * that 500 events a second take, filtered as above, against 5 % (R001-153, as are the sizes).
+ * does; ten thousand accounts are followed, who wrote one event of a hundred. replay_memory: the
+ * same over ten million events as fast as they are read. replay_memory_growth: in the second half
+ * of them, against in the first, when caches have filled. live_latency: posts at 500 a second, from
+ * the moment they are sent to the moment another connection to the store finds them, the 99th of a
+ * hundred, against 20 ms and four times the same share of the disk's own syncs (R001-147).
+ * live_cpu: the share of a processor that 500 events a second take, filtered as above, against 5 %
+ * (R001-153, as are the sizes).
  * clean_up_latency: from sent to found while a hundred thousand old posts are deleted, against a
  * second (R001-80 R001-147). clean_up_view: how long the view of trending links takes meanwhile, at
  * the most, against a second (R001-77).
@@ -216,7 +217,7 @@ static double resident_mib(void)
 }
 
 struct memory {
-    double early, peak; /* MiB: in the first tenth, and at most */
+    double early, peak; /* MiB: in the first half, and at most */
     double rate;        /* events read in a second */
     double cpu;         /* percent of a processor */
 };
@@ -240,7 +241,7 @@ static struct memory watch_memory(const struct packed_stock *stock, uint64_t eve
         sent = ws_sender_sent(sender);
         double now = resident_mib();
         memory.peak = now > memory.peak ? now : memory.peak;
-        if (sent <= events / 10)
+        if (sent <= events / 2)
             memory.early = memory.peak;
         if (wall_us() - begin_us > PATIENCE_S * INT64_C(1000000))
             fail("the events are not read");
@@ -250,11 +251,10 @@ static struct memory watch_memory(const struct packed_stock *stock, uint64_t eve
     stop_daemon();
     ws_sender_stop(sender);
     fixture_close(&fixture);
-    fprintf(
-        stderr,
-        "%.0f events/s, %.1f %% of a processor; resident: %.1f MiB in the first tenth, %.1f MiB "
-        "at most\n",
-        memory.rate, memory.cpu, memory.early, memory.peak);
+    fprintf(stderr,
+            "%.0f events/s, %.1f %% of a processor; resident: %.1f MiB in the first half, %.1f MiB "
+            "at most\n",
+            memory.rate, memory.cpu, memory.early, memory.peak);
     return memory;
 }
 
@@ -264,6 +264,7 @@ static bool measure_memory(const struct packed_stock *stock, uint64_t events)
     struct memory live = watch_memory(stock, LIVE_EVENTS, LIVE_RATE);
     struct memory replay = watch_memory(stock, events, 0);
     bool small = report("live_memory", "MiB", live.peak, MEMORY_MIB_MAX);
+    small = report("replay_memory", "MiB", replay.peak, MEMORY_MIB_MAX) && small;
     bool flat = replay.peak <= replay.early * GROWTH_MAX;
     printf("{\"name\":\"replay_memory_growth\",\"value\":%.2f,\"unit\":\"MiB\",\"against\":%.2f,"
            "\"ratio\":%.3f,\"goal\":%.2f,\"ok\":%s}\n",

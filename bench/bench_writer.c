@@ -161,7 +161,7 @@ static double run_product(struct store *store, struct store_position position, i
     struct batch_pool *pool = batch_pool_new(POOL, BATCH_BYTES);
     struct course course = {.committed = queue_new(POOL), .took = took};
     /* The transactions shall be the floor's, however the machine delays the one who fills. */
-    struct writer_options options = {.gather_us_max = PATIENCE_US};
+    struct writer_options options = {.gather_us = PATIENCE_US};
     struct writer *writer = writer_start(store, position, &options);
     course.before = seconds_now();
     for (size_t i = 0; i < stock.commits * STOCK_BATCHES; i++) {

@@ -170,11 +170,13 @@ static void serve(struct ws_sender *sender)
 static void *run(void *arg)
 {
     struct ws_sender *sender = arg;
+    const int at_once = 1; /* as the hosts do: an event waits for no acknowledgement */
     while (!atomic_load(&sender->stopping)) {
         struct pollfd look = {sender->listener, POLLIN, 0};
         if (poll(&look, 1, 50) <= 0)
             continue;
         sender->peer = accept4(sender->listener, NULL, NULL, SOCK_CLOEXEC);
+        setsockopt(sender->peer, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof at_once);
         atomic_store(&sender->sent, 0);
         serve(sender);
         close(sender->peer);

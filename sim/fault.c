@@ -38,6 +38,18 @@ static const struct fault_defaults {
     [FAULT_WEB_STALL] = {.name = "web_stall", .ms = 10000},
     [FAULT_WEB_SLOW] = {.name = "web_slow", .ms = 1000, .bytes = 16},
     [FAULT_TLS] = {.name = "tls"},
+    [FAULT_LEDGER_HTTP] = {.name = "ledger_http", .status = 503},
+    [FAULT_LEDGER_ERROR] = {.name = "ledger_error"},
+    [FAULT_LEDGER_EMPTY] = {.name = "ledger_empty"},
+    [FAULT_LEDGER_PARTIAL] = {.name = "ledger_partial"},
+    [FAULT_LEDGER_TRUNCATE] = {.name = "ledger_truncate"},
+    [FAULT_LEDGER_STALL] = {.name = "ledger_stall", .ms = 10000},
+    [FAULT_LEDGER_EXPIRE] = {.name = "ledger_expire"},
+    [FAULT_LEDGER_INSERT] = {.name = "ledger_insert", .bytes = 1},
+    [FAULT_LEDGER_REORG] = {.name = "ledger_reorg", .bytes = 3},
+    [FAULT_LEDGER_LAG] = {.name = "ledger_lag", .bytes = 10, .sticky = true},
+    [FAULT_LEDGER_TRACE] = {.name = "ledger_trace", .sticky = true},
+    [FAULT_LEDGER_NULL] = {.name = "ledger_null"},
 };
 
 const char *fault_name(enum fault_kind kind)
@@ -66,6 +78,7 @@ enum rc fault_plan_arm(struct fault_plan *plan, struct bytes query, struct err *
     plan->armed_count -= fault->armed;
     *fault = (struct fault){
         .lossy = usual->lossy || query_get_u64(query, "lossy", 0) == 1,
+        .lasts = query_get_u64(query, "lasts", 0) == 1,
         .after = query_get_u64(query, "after", 0),
         .count = query_get_u64(query, "count", usual->sticky ? UINT64_MAX : 1),
         .ms = query_get_u64(query, "ms", usual->ms),
@@ -98,18 +111,26 @@ bool fault_plan_disarm(struct fault_plan *plan, struct bytes name)
     return true;
 }
 
+/* `collection` is what the fault is bound to, or a part of that. */
+static bool concerns(const struct fault *fault, const char *collection)
+{
+    size_t len = strlen(fault->collection);
+    return strncmp(fault->collection, collection, len) == 0 &&
+           (len == 0 || collection[len] == '\0' || collection[len] == '/');
+}
+
 const struct fault *fault_plan_fire(struct fault_plan *plan, enum fault_kind kind,
                                     const char *collection)
 {
     struct fault *fault = &plan->faults[kind];
-    if (!fault->armed ||
-        (fault->collection[0] != '\0' && strcmp(fault->collection, collection) != 0))
+    if (!fault->armed || !concerns(fault, collection))
         return NULL;
     if (fault->passed < fault->after) {
         fault->passed++;
         return NULL;
     }
-    fault->passed = 0;
+    if (!fault->lasts)
+        fault->passed = 0;
     plan->fired[kind]++;
     if (--fault->count == 0) {
         fault->armed = false;

@@ -4,8 +4,9 @@
  *
  * A fault waits for its opportunities: frames sent, handshakes, or cut-overs from replay to live,
  * as its kind says. It lets `after` of them pass, fires on the next one, and does that `count`
- * times; then it is disarmed. A sticky one fires until it is disarmed by hand, unless a count is
- * given. Only a fault that fired is counted. One fault of a kind is armed at a time; arming again
+ * times; then it is disarmed. One that lasts lets nothing pass after its first time. A sticky one
+ * fires until it is disarmed by hand, unless a count is given. Only a fault that fired is counted.
+ * One fault of a kind is armed at a time; arming again
  * replaces it.
  *
  * Faults marked lossy keep an event from a client that was entitled to it and never offer it again
@@ -50,16 +51,31 @@ enum fault_kind {
     FAULT_WEB_SLOW,    /* `bytes` (16) every 10 ms, for `ms` (1000) */
     /* at each TLS connection */
     FAULT_TLS, /* garbage in place of a handshake; `status` 1: a certificate nobody trusts */
+    /* at each request to a provider of the chain; `collection` is "provider" or
+     * "provider/endpoint" */
+    FAULT_LEDGER_HTTP,     /* answers `status` (503; 0 drops, 200 is a page of HTML), Retry-After */
+    FAULT_LEDGER_ERROR,    /* an error in a good answer, `error` or "rate limit" */
+    FAULT_LEDGER_EMPTY,    /* says that there is nothing */
+    FAULT_LEDGER_PARTIAL,  /* half of the rows; says so where the provider would */
+    FAULT_LEDGER_TRUNCATE, /* half of the JSON */
+    FAULT_LEDGER_STALL,    /* the answer comes `ms` (10000) late */
+    FAULT_LEDGER_EXPIRE,   /* at each token shown: it has expired */
+    FAULT_LEDGER_INSERT,   /* `bytes` (1) blocks are mined before the answer */
+    FAULT_LEDGER_REORG,    /* the newest `bytes` (3) blocks are replaced before the answer */
+    FAULT_LEDGER_LAG,      /* sticky: the newest `bytes` (10) blocks are not seen yet */
+    FAULT_LEDGER_TRACE,    /* sticky: the ids of internal calls are others */
+    FAULT_LEDGER_NULL,     /* at each detail asked for: it is null */
     FAULT_COUNT,
 };
 
 struct fault {
     bool armed, lossy;
+    bool lasts; /* once it has fired, it fires each time */
     uint64_t after, count, passed;
     uint64_t ms, bytes;
     int64_t us;
     unsigned status, retry_after;
-    char collection[64]; /* only frames of this collection; empty: any */
+    char collection[64]; /* only what is called this, or "this/…"; empty: any */
     char error[40];      /* what an answer calls itself; empty: what is usual */
 };
 

@@ -45,6 +45,14 @@ static const char usage[] =
     "  --tls                speak TLS, with a certificate made at the start\n"
     "  --tls-cert FILE      speak TLS with this certificate and the key of --tls-key FILE\n"
     "  --tls-save FILE      write the certificate there, so that clients can trust it\n"
+    "  --chain-seed S       the chain's seed (default 1)\n"
+    "  --chain-accounts N   accounts whose histories are kept (default 4)\n"
+    "  --chain-blocks N     blocks mined at the start (default 200)\n"
+    "  --chain-first N      number of the first block (default 1000)\n"
+    "  --chain-density N    transactions of a usual block, on average (default 2)\n"
+    "  --chain-burst N      transactions of a crowded block; 0: none is (default 40)\n"
+    "  --chain-mempool N    transactions that wait at the start (default 0)\n"
+    "  --chain-window N     rows that numbered pages of an explorer reach (default 10000)\n"
     "  --fault PLAN         arm a fault: name=…&after=N&count=K… (may be repeated)\n"
     "  --help\n";
 
@@ -79,6 +87,14 @@ enum option_id {
     OPTION_TLS_CERT,
     OPTION_TLS_KEY,
     OPTION_TLS_SAVE,
+    OPTION_CHAIN_SEED,
+    OPTION_CHAIN_ACCOUNTS,
+    OPTION_CHAIN_BLOCKS,
+    OPTION_CHAIN_FIRST,
+    OPTION_CHAIN_DENSITY,
+    OPTION_CHAIN_BURST,
+    OPTION_CHAIN_MEMPOOL,
+    OPTION_CHAIN_WINDOW,
     OPTION_FAULT,
     OPTION_HELP,
 };
@@ -114,6 +130,14 @@ static const struct option long_options[] = {
     {"tls-cert", required_argument, NULL, OPTION_TLS_CERT},
     {"tls-key", required_argument, NULL, OPTION_TLS_KEY},
     {"tls-save", required_argument, NULL, OPTION_TLS_SAVE},
+    {"chain-seed", required_argument, NULL, OPTION_CHAIN_SEED},
+    {"chain-accounts", required_argument, NULL, OPTION_CHAIN_ACCOUNTS},
+    {"chain-blocks", required_argument, NULL, OPTION_CHAIN_BLOCKS},
+    {"chain-first", required_argument, NULL, OPTION_CHAIN_FIRST},
+    {"chain-density", required_argument, NULL, OPTION_CHAIN_DENSITY},
+    {"chain-burst", required_argument, NULL, OPTION_CHAIN_BURST},
+    {"chain-mempool", required_argument, NULL, OPTION_CHAIN_MEMPOOL},
+    {"chain-window", required_argument, NULL, OPTION_CHAIN_WINDOW},
     {"fault", required_argument, NULL, OPTION_FAULT},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
@@ -194,6 +218,39 @@ static void set_world(struct settings *settings, int id, const char *name, const
     }
 }
 
+static void set_chain(struct settings *settings, int id, const char *name, const char *value)
+{
+    struct chain_options *chain = &settings->options.chain;
+    switch (id) {
+    case OPTION_CHAIN_SEED:
+        chain->seed = number_of(name, value, 0, UINT64_MAX);
+        break;
+    case OPTION_CHAIN_ACCOUNTS:
+        chain->accounts = (uint32_t)number_of(name, value, 1, 100000);
+        break;
+    case OPTION_CHAIN_BLOCKS:
+        chain->blocks = (uint32_t)number_of(name, value, 1, 100000000);
+        break;
+    case OPTION_CHAIN_FIRST:
+        chain->first_block = (uint32_t)number_of(name, value, 1, 1000000000);
+        break;
+    case OPTION_CHAIN_DENSITY:
+        chain->density = (uint32_t)number_of(name, value, 0, 100000);
+        break;
+    case OPTION_CHAIN_BURST:
+        chain->burst = (uint32_t)number_of(name, value, 0, 1000000);
+        break;
+    case OPTION_CHAIN_MEMPOOL:
+        chain->mempool = (uint32_t)number_of(name, value, 0, 100000);
+        break;
+    case OPTION_CHAIN_WINDOW:
+        settings->options.explorer_window = (uint32_t)number_of(name, value, 1, 1000000000);
+        break;
+    default:
+        set_world(settings, id, name, value);
+    }
+}
+
 /* Who may ask, over what, and how slowly pages come. */
 static void set_access(struct settings *settings, int id, const char *name, const char *value)
 {
@@ -226,7 +283,7 @@ static void set_access(struct settings *settings, int id, const char *name, cons
         options->tls = true;
         break;
     default:
-        set_world(settings, id, name, value);
+        set_chain(settings, id, name, value);
     }
 }
 

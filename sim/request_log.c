@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LOGGED_BODY_MAX 4096
+
 static const char path_key[] = "\"path\":\"";
 
 void request_log_add(struct request_log *log, const struct http_request *request, int status)
@@ -21,6 +23,10 @@ void request_log_add(struct request_log *log, const struct http_request *request
     event_json_string(&line, request->query);
     text_append_string(&line, ",\"method\":");
     event_json_string(&line, request->method);
+    if (request->body.len > 0 && request->body.len <= LOGGED_BODY_MAX) {
+        text_append_string(&line, ",\"body\":");
+        event_json_string(&line, request->body);
+    }
     free(entry->line);
     *entry = (struct logged_request){(int64_t)(uv_hrtime() / 1000), line.data, status};
 }

@@ -12,7 +12,7 @@
 
 struct logged_request {
     int64_t at_us; /* of a clock that never goes back */
-    char *line;    /* method, path and query as JSON members */
+    char *line;    /* path, query, method and a short body as JSON members */
     int status;
 };
 

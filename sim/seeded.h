@@ -23,6 +23,12 @@ enum seeded_salt {
     SALT_FIRST_FOLLOWS,
     SALT_SHARE,
     SALT_SITE,
+    SALT_CHAIN_TX,
+    SALT_CHAIN_ROWS,
+    SALT_CHAIN_BLOCK,
+    SALT_CHAIN_WITHDRAWAL,
+    SALT_CHAIN_FORK,
+    SALT_CHAIN_NAME, /* and the three after it */
 };
 
 struct draw {

@@ -42,13 +42,19 @@ static const struct http_route all_routes[] = {
     {"GET", "/_sim/link", control_link, 0},
     {"GET", "/_sim/requests", control_requests, 0},
     {"GET", "/_sim/certificate", control_certificate, 0},
-    {NULL, NULL, NULL, 0},
+    {"GET", "/_sim/ledger/accounts", control_ledger_accounts, 0},
+    {"GET", "/_sim/ledger/truth", control_ledger_truth, 0},
+    {"POST", "/_sim/ledger/act", control_ledger_act, 0},
+    {"GET", "/_sim/ledger/keys", control_ledger_keys, 0},
+    {NULL, NULL, ledger_serve, 0},
 };
 
 struct sim_options sim_options_default(void)
 {
     return (struct sim_options){
         .world = world_options_default(),
+        .chain = chain_options_default(),
+        .explorer_window = 10000,
         .events = 1000,
         .retention_us = 24LL * 3600 * 1000000,
         .ping_ms = 30000,
@@ -165,6 +171,7 @@ enum rc sim_start(struct sim *sim, uv_loop_t *loop, const struct sim_options *op
         sim_address(sim, sim->options.world.web_base);
     sim->world = world_new(&sim->options.world);
     world_grow(sim->world, options->events);
+    ledger_init(&sim->ledger, &options->chain, options->explorer_window);
     uv_timer_init(loop, &sim->timer);
     sim->timer.data = sim;
     uv_update_time(loop);
@@ -195,6 +202,7 @@ void sim_deinit(struct sim *sim)
     for (int i = 0; i < 4; i++)
         dictionary_free(sim->dictionaries[i / 2][i % 2]);
     world_free(sim->world);
+    ledger_deinit(&sim->ledger);
     text_free(&sim->last_query);
     text_free(&sim->last_update);
     tls_keys_free(sim->keys);

@@ -9,6 +9,7 @@
 #include "sim/dictionary.h"
 #include "sim/fault.h"
 #include "sim/http_server.h"
+#include "sim/ledger.h"
 #include "sim/request_log.h"
 #include "sim/web_page.h"
 #include "sim/world.h"
@@ -19,6 +20,8 @@
 
 struct sim_options {
     struct world_options world;
+    struct chain_options chain;
+    uint32_t explorer_window; /* rows that numbered pages of an explorer reach */
     unsigned port;
     uint32_t events;      /* that have happened when it starts */
     uint32_t rate;        /* further events per second; 0: only when asked for */
@@ -63,6 +66,7 @@ struct sim {
     size_t loss_count, loss_cap;
     struct sim_sessions sessions;
     struct request_log requests;
+    struct ledger ledger;
 };
 
 struct sim_options sim_options_default(void);

@@ -108,7 +108,7 @@ struct config_provider *config_provider_take(struct config *config, struct bytes
     }
     if (!provider_name_valid(name)) {
         struct text quoted = {0};
-        config_quote(name, &quoted);
+        suggestion_quote(name, &quoted);
         config_problem(problems, at,
                        "providers has the name %s; it must be 1 to %d lowercase letters, digits, "
                        "- and _",

@@ -72,7 +72,7 @@ static void report_unknown_path(struct bytes path, struct config_origin origin,
     struct text sentence = {0};
     for (size_t i = 0; i < config_setting_count; i++)
         suggestion_try(&suggestion, bytes_of(config_settings[i].path));
-    config_quote(path, &sentence);
+    suggestion_quote(path, &sentence);
     text_append_string(&sentence, " is no setting");
     suggestion_end(&suggestion, "", &sentence);
     config_problem(problems, origin, "%s", text_string(&sentence));

@@ -252,6 +252,10 @@ const struct setting config_settings[] = {
      .offset = offsetof(struct config, ledger.accounts), .min = 0, .max = 10000,
      .check = config_check_account,
      .sentence = "Accounts to keep complete: ethereum:0x..., bitcoin:bc1..., kraken, csv:PATH."},
+    {.path = "ledger.connectors", .type = SETTING_TEXT,
+     .offset = offsetof(struct config, ledger.connectors), .empty_allowed = true,
+     .sentence = "The folder with the descriptions of providers; empty: the one that came with "
+                 "the program."},
     {.path = "ledger.interval_minutes", .type = SETTING_INT,
      .offset = offsetof(struct config, ledger.interval_minutes), .initial = "60", .min = 0,
      .max = 10080, .reloadable = true,

@@ -10,6 +10,7 @@
 #ifndef CONFIG_TABLE_H
 #define CONFIG_TABLE_H
 
+#include "base/suggestion.h"
 #include "base/yaml_tree.h"
 #include "config.h"
 #include "config_load.h"
@@ -98,17 +99,6 @@ const char *config_keep(struct config *config, struct bytes text);
 struct config_provider *config_provider_take(struct config *config, struct bytes name,
                                              struct config_origin at,
                                              struct config_problems *problems);
-/* The candidate nearest to a word that is not known. */
-struct suggestion {
-    struct bytes word, best;
-    size_t distance;
-};
-struct suggestion suggestion_begin(struct bytes word);
-void suggestion_try(struct suggestion *suggestion, struct bytes candidate);
-/* Appends " (did you mean X?)" when a candidate was near enough; `before` stands before X. */
-void suggestion_end(const struct suggestion *suggestion, const char *before, struct text *out);
-/* Appends `value` in quotes, cut and with control characters replaced. */
-void config_quote(struct bytes value, struct text *out);
 
 const char *config_check_ws_url(struct bytes value);
 const char *config_check_http_url(struct bytes value);

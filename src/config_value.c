@@ -6,7 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define SHOWN_MAX  60
 #define SECRET_MAX 4096
 
 static const void *slot(const struct setting *setting, const void *base)
@@ -279,22 +278,6 @@ bool setting_equal(const struct setting *setting, const void *a, const void *b)
     abort();
 }
 
-void config_quote(struct bytes value, struct text *out)
-{
-    size_t len = value.len;
-    if (len > SHOWN_MAX) {
-        len = SHOWN_MAX;
-        while (len > 0 && ((unsigned char)value.data[len] & 0xc0) == 0x80)
-            len--;
-    }
-    text_append_char(out, '"');
-    for (size_t i = 0; i < len; i++) {
-        bool control = (unsigned char)value.data[i] < 0x20 || value.data[i] == 0x7f;
-        text_append_char(out, control ? '?' : value.data[i]);
-    }
-    text_append_string(out, len < value.len ? "...\"" : "\"");
-}
-
 static struct config_origin place(struct config_origin origin, const struct yaml_node *node)
 {
     if (origin.from == CONFIG_FILE) {
@@ -324,7 +307,7 @@ static void report(const struct section *section, const struct setting *setting,
             value = text_bytes(&masked);
         }
         text_append_string(&shown, setting->type == SETTING_LIST ? "has the entry " : "is ");
-        config_quote(value, &shown);
+        suggestion_quote(value, &shown);
     }
     config_problem(problems, at, "%s%s %s; it must be %s", section->prefix, setting->path,
                    text_string(&shown), text_string(must));

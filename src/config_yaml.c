@@ -68,7 +68,7 @@ static void report_unknown(const struct reader *reader, struct bytes within,
     if (suggestion.best.data == NULL)
         suggestion.best = find_elsewhere(section, key->text);
     text_append_string(&sentence, "unknown key ");
-    config_quote(key->text, &sentence);
+    suggestion_quote(key->text, &sentence);
     if (section->prefix[0] != 0 || within.len > 0) {
         size_t prefix = strlen(section->prefix);
         text_append_string(&sentence, " in ");
@@ -87,7 +87,7 @@ static bool repeated(const char *file, const struct yaml_node *value,
     if (value->repeats == 0)
         return false;
     struct text quoted = {0};
-    config_quote(value->key->text, &quoted);
+    suggestion_quote(value->key->text, &quoted);
     config_problem(problems, place(file, value->key), "the key %s is given twice; first in line %u",
                    text_string(&quoted), value->repeats);
     text_free(&quoted);
@@ -191,7 +191,7 @@ static bool field_usable(const struct collection_reader *reader, const struct co
     if (wrong == NULL)
         return true;
     struct text quoted = {0};
-    config_quote(key->text, &quoted);
+    suggestion_quote(key->text, &quoted);
     config_problem(reader->problems, place(reader->file, key), "collections.%s.fields: %s %s",
                    reader->collection->name, text_string(&quoted), wrong);
     text_free(&quoted);
@@ -255,7 +255,7 @@ static void report_no_field(const struct collection_reader *reader, const char *
     const struct config_field *field = find_field(reader->collection, name);
     for (size_t i = 0; field == NULL && i < reader->collection->field_count; i++)
         suggestion_try(&suggestion, bytes_of(reader->collection->fields[i].name));
-    config_quote(name, &sentence);
+    suggestion_quote(name, &sentence);
     text_append_string(&sentence, field == NULL ? ", which is no declared field"
                                                 : ", and nothing is ordered by json");
     suggestion_end(&suggestion, "", &sentence);
@@ -334,7 +334,7 @@ static bool collection_name_usable(const struct config *config, struct bytes nam
     if (wrong == NULL)
         return true;
     struct text quoted = {0};
-    config_quote(name, &quoted);
+    suggestion_quote(name, &quoted);
     config_problem(problems, at, "collections: %s %s", text_string(&quoted), wrong);
     text_free(&quoted);
     return false;

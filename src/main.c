@@ -22,6 +22,7 @@ static const struct command commands[] = {
     {"handles", cmd_handles, "open queries"},
     {"follows", cmd_follows, "whose posts are stored; `refresh` reads the lists anew"},
     {"backfill", cmd_backfill, "have the history of an account read"},
+    {"import", cmd_import, "read the whole history of accounts"},
     {"compare", cmd_compare, "the posts of two stores, side by side"},
     {"reset", cmd_reset, "forget where a source stands"},
     {"verify", cmd_verify, "compare the store with its own rules"},

@@ -10,6 +10,12 @@ import { TidemarkError } from './wire.js';
 
 const UNREAD_MAX = 10000; // changes of one tail
 
+const IS_WORD = /^[-!#$%&'*+.^_`|~0-9A-Za-z]+$/; // what may be the name of a protocol
+
+function protocolsFor({ token }) {
+  return token ? ['tidemark', `tidemark.bearer.${token}`] : [];
+}
+
 function lost(words) {
   return new TidemarkError('UNREACHABLE', words, { retryable: true });
 }
@@ -64,9 +70,10 @@ export class Push {
     this.#wire = wire;
   }
 
-  /** A websocket of a browser carries no token. */
+  /** A websocket of a browser carries no header: a token goes with it as a protocol, and is never
+   *  part of an address. */
   static worksFor(wire) {
-    return typeof globalThis.WebSocket === 'function' && !wire.token;
+    return typeof globalThis.WebSocket === 'function' && IS_WORD.test(wire.token ?? 'none');
   }
 
   /** Batches {changes, seq} of one handle from `since` on, until it breaks or the signal says so. */
@@ -99,7 +106,7 @@ export class Push {
 
   #open() {
     this.#socket ??= new Promise((resolve, reject) => {
-      const socket = new WebSocket(addressOf(this.#wire.base));
+      const socket = new WebSocket(addressOf(this.#wire.base), protocolsFor(this.#wire));
       socket.onopen = () => {
         const session = this.#wire.session;
         this.#ask(socket, 'hello', { session }).then(() => resolve(socket), reject);

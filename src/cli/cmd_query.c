@@ -6,10 +6,13 @@
 #include "cli/row_printer.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define AWAY_PAUSE_MS 200
 
 static const char usage[] =
     "usage: tidemark query COLLECTION [--where JSON] [--order FIELD[:desc],...] [--page-size N]\n"
@@ -20,7 +23,8 @@ static const char usage[] =
     "  --order LIST      fields, each with :asc or :desc\n"
     "  --page-size N     rows that are read at a time; no other effect\n"
     "  --limit N         at most so many rows\n"
-    "  --tail            goes on with what changes, until Ctrl-C; needs a running daemon.\n"
+    "  --tail            goes on with what changes, until Ctrl-C; needs a running daemon, and\n"
+    "                    waits for it to come back when it restarts.\n"
     "                    With --json every line is then {\"op\", \"seq\", \"item\"}\n"
     "  --json            one JSON object a line\n"
     "  --csv             comma-separated, names first\n"
@@ -84,7 +88,7 @@ struct query {
     struct pages_question question;
     struct text filter, order_by;
     uint64_t limit;
-    bool tail;
+    bool tail, away;
     struct row_printer printer;
 };
 
@@ -249,16 +253,32 @@ static void print_changes(struct query *query, struct json changes, struct text 
     row_printer_flush(&query->printer, out);
 }
 
+/* Says once that the daemon is away, and once that it is back. */
+static void say_whether_away(struct query *query, bool away, const struct err *err)
+{
+    if (away && !query->away)
+        fprintf(stderr, "tidemark: %s: waiting for it\n", err->text);
+    else if (!away && query->away)
+        fprintf(stderr, "tidemark: going on after seq %" PRId64 "\n", query->pages.seq);
+    query->away = away;
+}
+
 static enum rc follow(struct query *query, int *code, struct err *err)
 {
     struct text page = {0}, out = {0};
     enum rc rc = RC_OK;
-    while (rc == RC_OK && *code == EXIT_DONE) {
+    while (*code == EXIT_DONE) {
         struct json changes = {0};
         text_clear(&page);
         rc = pages_tail(&query->pages, &page, &changes, err);
+        if (rc == RC_AGAIN) {
+            say_whether_away(query, true, err);
+            poll(NULL, 0, AWAY_PAUSE_MS);
+            continue;
+        }
         if (rc != RC_OK)
             break;
+        say_whether_away(query, false, NULL);
         print_changes(query, changes, &out);
         *code = target_put(&out);
         text_clear(&out);

@@ -13,6 +13,7 @@ int cmd_digest(int argc, char **argv);
 int cmd_follows(int argc, char **argv);
 int cmd_gaps(int argc, char **argv);
 int cmd_handles(int argc, char **argv);
+int cmd_import(int argc, char **argv);
 int cmd_migrate(int argc, char **argv);
 int cmd_migrate_follows(int argc, char **argv);
 int cmd_owed(int argc, char **argv);

@@ -81,23 +81,65 @@ static enum rc read_from_daemon(struct pages *pages, struct text *page, struct j
     return rc;
 }
 
-enum rc pages_tail(struct pages *pages, struct text *page, struct json *changes, struct err *err)
+/* ---- what changes ---- */
+
+/* The daemon has forgotten the handle; the place among the commits means the same to any other. */
+static enum rc open_again(struct pages *pages, struct err *err)
+{
+    int64_t seq = pages->seq;
+    text_clear(&pages->handle);
+    enum rc rc = open_at_daemon(pages, pages->question, err);
+    pages->seq = seq;
+    /* Declared collections come a moment after their daemon. */
+    return rc == RC_OK ? RC_OK : RC_AGAIN;
+}
+
+/* Only what will not pass is RC_REJECT. */
+static enum rc judge_refusal(struct pages *pages, int status, struct json root, struct err *err)
+{
+    struct bytes code = json_string_or_absent(json_get(root, "code"));
+    struct bytes words = json_string_or_absent(json_get(root, "error"));
+    err_set(err, RC_REJECT, "%.*s", (int)words.len, words.len == 0 ? "" : words.data);
+    if (bytes_equal_string(code, "HANDLE_NOT_FOUND"))
+        text_clear(&pages->handle);
+    else if (status != 503)
+        return RC_REJECT;
+    return RC_AGAIN;
+}
+
+static enum rc ask_tail(struct pages *pages, struct text *page, struct json *root, struct err *err)
 {
     struct text body = {0};
-    struct json root;
-    if (pages->handle.len == 0)
-        return err_set(err, RC_REJECT,
-                       "no daemon runs, so nothing can change: start it to follow the changes");
+    int status = 0;
     text_appendf(&body, "{\"queryHandle\":\"%s\",\"since\":%" PRId64 ",\"wait\":%d}",
                  text_string(&pages->handle), pages->seq, TAIL_WAIT_MS);
-    enum rc rc = ask(pages, "/api/data/query-tail", &body, page, &root, err);
-    if (rc == RC_OK) {
-        *changes = json_get(root, "changes");
-        if (!json_i64(json_get(root, "seq"), &pages->seq))
-            rc = err_set(err, RC_RETRY, "the daemon's changes have no seq");
-    }
+    enum rc rc = target_ask(pages->target, "POST", "/api/data/query-tail", text_string(&body),
+                            TARGET_SECONDS, &status, page, err);
     text_free(&body);
-    return rc;
+    if (rc == RC_OK)
+        rc = target_parse(pages->target, page, root, err);
+    if (rc == RC_RETRY)
+        rc = RC_AGAIN;
+    return rc == RC_OK && status != 200 ? judge_refusal(pages, status, *root, err) : rc;
+}
+
+enum rc pages_tail(struct pages *pages, struct text *page, struct json *changes, struct err *err)
+{
+    struct json root;
+    enum rc rc = RC_OK;
+    if (pages->target->store != NULL)
+        return err_set(err, RC_REJECT,
+                       "no daemon runs, so nothing can change: start it to follow the changes");
+    if (pages->handle.len == 0)
+        rc = open_again(pages, err);
+    if (rc == RC_OK)
+        rc = ask_tail(pages, page, &root, err);
+    if (rc != RC_OK)
+        return rc;
+    *changes = json_get(root, "changes");
+    return json_i64(json_get(root, "seq"), &pages->seq)
+               ? RC_OK
+               : err_set(err, RC_REJECT, "the daemon's changes have no seq");
 }
 
 static void close_at_daemon(struct pages *pages)
@@ -212,7 +254,7 @@ static enum rc read_from_store(struct pages *pages, struct text *page, struct js
 enum rc pages_open(struct pages *pages, struct target *target,
                    const struct pages_question *question, struct err *err)
 {
-    *pages = (struct pages){.target = target};
+    *pages = (struct pages){.target = target, .question = question};
     return target->store == NULL ? open_at_daemon(pages, question, err)
                                  : open_in_store(pages, question, err);
 }

@@ -23,9 +23,10 @@ struct pages_question {
 
 struct pages {
     struct target *target;
-    struct text handle; /* the daemon's name for it; empty: the store is read */
-    int64_t number;     /* of the next page */
-    int64_t seq;        /* of the opening, then of the last change */
+    const struct pages_question *question; /* borrowed until the end */
+    struct text handle;                    /* the daemon's name for it; empty: the store is read */
+    int64_t number;                        /* of the next page */
+    int64_t seq;                           /* of the opening, then of the last change */
     struct collections *collections;
     struct page_request request;
     struct filter *filter;
@@ -42,7 +43,9 @@ must_check enum rc pages_open(struct pages *pages, struct target *target,
 must_check enum rc pages_next(struct pages *pages, struct text *page, struct json *items,
                               bool *more, struct err *err);
 /* Waits for what changes in the result; `changes` may be without any after a while. Only a daemon
- * can be asked. */
+ * can be asked. RC_AGAIN: it is away, or not ready yet; whoever asks again later goes on where this
+ * was, with a handle of its own if need be, and misses nothing. RC_REJECT: what was missed is not
+ * known any more, or nothing can be followed. */
 must_check enum rc pages_tail(struct pages *pages, struct text *page, struct json *changes,
                               struct err *err);
 void pages_close(struct pages *pages);

@@ -28,6 +28,7 @@ enum connector_identifier {
     IDENTIFIER_BASE58,
     IDENTIFIER_BECH32,
     IDENTIFIER_SS58,
+    IDENTIFIER_PATH, /* parts with slashes between them, which stay slashes in a URL's path */
 };
 enum connector_auth { AUTH_NONE, AUTH_QUERY, AUTH_HEADER, AUTH_BEARER, AUTH_PATH };
 enum connector_sign { SIGN_NONE, SIGN_KRAKEN, SIGN_COINBASE };
@@ -79,9 +80,10 @@ const struct connector_platform *connector_platform(const struct connector *conn
                                                     struct bytes name);
 const struct connector_stream *connector_stream(const struct connector *connector,
                                                 struct bytes name);
-/* The stream whose files begin with this line; NULL: a file of some other kind. */
+bool connector_stream_serves(const struct connector_stream *stream, struct bytes platform);
+/* The stream whose files have these columns ("a,b,c"); NULL: a file of some other kind. */
 const struct connector_stream *connector_csv_stream(const struct connector *connector,
-                                                    struct bytes header_line);
+                                                    struct bytes columns);
 /* Writes the identifier in the one form that stands for the account (an EVM address in lower case)
  * over what `out` holds. RC_REJECT: it cannot be one. */
 must_check enum rc connector_identifier_read(enum connector_identifier kind, struct bytes text,

@@ -26,7 +26,8 @@ struct connector_judgement {
 };
 
 /* `why` gets a sentence for every verdict but VERDICT_OK. */
-struct connector_judgement connector_judge(const struct connector_stream *stream,
+struct connector_judgement connector_judge(const struct connector *connector,
+                                           const struct connector_stream *stream,
                                            const struct connector_vars *vars,
                                            const struct connector_answer *answer, struct err *why);
 const char *connector_verdict_name(enum connector_verdict verdict);
@@ -34,6 +35,7 @@ const char *connector_verdict_name(enum connector_verdict verdict);
 struct connector_page {
     const struct connector *connector;
     const struct connector_stream *stream;
+    const struct connector_platform *platform;
     const struct connector_vars *vars;
     struct json_walk records, parts;
     struct json record;  /* the one whose row comes next, or whose parts do */
@@ -68,10 +70,11 @@ must_check enum rc connector_page_next(struct connector_page *page, struct ledge
                                        struct err *err);
 /* What leads to the next page, written over what `token` holds; false when nothing does. Only after
  * the page was read to its end. */
-bool connector_page_token(const struct connector_page *page, const struct connector_answer *answer,
+bool connector_page_token(struct connector_page *page, const struct connector_answer *answer,
                           struct text *token);
-/* The stop rules say that nothing comes after this page. Only after it was read to its end. */
-bool connector_page_last(const struct connector_page *page, const struct connector_answer *answer);
+/* The stop rules say that nothing comes after this page, or nothing leads to another one. Only
+ * after it was read to its end. */
+bool connector_page_last(struct connector_page *page, const struct connector_answer *answer);
 
 /* A number at a place of an answer (head, count). False: it is not there, or none. */
 bool connector_figure_read(const struct connector_figure *figure, struct json root, int64_t *out);

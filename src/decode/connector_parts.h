@@ -85,7 +85,7 @@ enum connector_cast {
     CAST_JSON,
 };
 
-enum connector_test { TEST_EXISTS, TEST_ABSENT, TEST_IN, TEST_CONTAINS, TEST_NOT_IN };
+enum connector_test { TEST_NONE, TEST_EXISTS, TEST_ABSENT, TEST_IN, TEST_NOT_IN, TEST_CONTAINS };
 
 struct connector_condition {
     const char *pointer;      /* NULL: nothing in the body is looked at */

@@ -21,6 +21,8 @@ enum connector_resume {
     RESUME_TIMESTAMP, /* $from is microseconds, written as the cast says */
 };
 enum connector_shape { SHAPE_ARRAY, SHAPE_VALUES, SHAPE_ENTRIES };
+enum connector_absent { ABSENT_ERROR, ABSENT_EMPTY };
+enum connector_missing { MISSING_ERROR, MISSING_OWED };
 enum connector_equals { EQUALS_NONE, EQUALS_BLOCK, EQUALS_FILE };
 enum { STOP_SHORT_PAGE = 1, STOP_EMPTY = 2, STOP_TOKEN_ABSENT = 4, STOP_FLAG = 8 };
 
@@ -73,7 +75,7 @@ struct connector_detail {
     bool given;
     const struct connector_request *request;
     const char *pointer, *for_each; /* in its answer; in the record: what $key is */
-    bool absent_owed;               /* no answer: keep the record and owe the rest */
+    enum connector_missing absent;  /* no answer: fail, or keep the record and owe the rest */
 };
 
 struct connector_partition {
@@ -82,6 +84,8 @@ struct connector_partition {
 
 struct connector_stream {
     const char *name, *kind;
+    const char *const *platforms;            /* those that have it */
+    size_t platform_count;                   /* 0: all */
     const struct connector_request *request; /* NULL: rows come from a file */
     enum connector_order order;
     struct {
@@ -90,6 +94,7 @@ struct connector_stream {
         enum connector_next next;
         const char *next_at;           /* a pointer, or a header's name */
         enum connector_cast next_cast; /* CAST_JSON: the token is JSON and sent as such */
+        int64_t next_add;              /* to the number that is read there */
         unsigned stop;
         struct connector_condition flag;
     } page;
@@ -110,7 +115,7 @@ struct connector_stream {
     struct {
         const char *at, *each, *key_as;
         enum connector_shape shape;
-        bool absent_empty; /* no list there: no records, rather than a strange answer */
+        enum connector_absent absent; /* no list there: a strange answer, or no records */
     } records;
     struct connector_where where;
     struct connector_field map[FIELD_MAPPED_COUNT];

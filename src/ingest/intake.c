@@ -30,6 +30,7 @@ void intake_init(struct intake *intake, const struct intake_ops *ops, void *arg,
     assert(ops != NULL && runtime != NULL && pool != NULL);
     *intake = (struct intake){.ops = ops, .arg = arg, .runtime = runtime, .pool = pool};
     intake->ring = frame_ring_new(ring_bytes);
+    read_ahead_init(&intake->ahead, runtime, ring_bytes, ops->hold, arg);
     intake->flush = (struct timer){.fn = flush_late, .arg = intake};
     watermark_init(&intake->watermark, WATERMARK_UNITS);
     quarantine_init(&intake->quarantine, source);
@@ -40,6 +41,7 @@ void intake_deinit(struct intake *intake)
 {
     assert(intake->under_way == 0);
     intake->runtime->ops->timer_disarm(intake->runtime, &intake->flush);
+    read_ahead_deinit(&intake->ahead);
     if (intake->filling != NULL)
         batch_give_back(intake->filling);
     watermark_deinit(&intake->watermark);
@@ -79,6 +81,7 @@ enum rc intake_take_skipped(struct intake *intake, uint64_t bytes)
 void intake_forget(struct intake *intake)
 {
     frame_ring_clear(intake->ring);
+    read_ahead_look(&intake->ahead, 0);
     check(intake);
 }
 
@@ -240,6 +243,7 @@ void intake_pump(struct intake *intake)
     decode_frames(intake);
     send_rest(intake);
     intake->pumping = false;
+    read_ahead_look(&intake->ahead, frame_ring_used(intake->ring));
     if (intake->refused && frame_ring_has_room(intake->ring)) {
         intake->refused = false;
         intake->ops->relieved(intake->arg);

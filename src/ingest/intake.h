@@ -9,8 +9,9 @@
  *   staged     of the last unit handed to the writer
  *   committed  of the last unit that is durable
  * A frame that cannot be decoded goes into quarantine and the stream goes on (I7). Without a free
- * batch nothing is decoded; without room in the ring nothing is taken (I6): the source then closes
- * its connection and comes back when a quarter is free.
+ * batch nothing is decoded; the source is then told to leave the wire alone for a while. Without
+ * room in the ring nothing is taken (I6): the source closes its connection and comes back when a
+ * quarter is free.
  *
  * Units whose events gave no record still move the cursor, at most once a second.
  *
@@ -19,6 +20,7 @@
 #define INGEST_INTAKE_H
 
 #include "ingest/quarantine.h"
+#include "ingest/read_ahead.h"
 #include "ingest/watermark.h"
 #include "sys/batch_pool.h"
 #include "sys/frame_ring.h"
@@ -36,6 +38,8 @@ struct intake_ops {
     /* Adds the cursor row that stands at `position`; RC_AGAIN when it does not fit. */
     enum rc (*cursor)(void *arg, int64_t position, struct batch *batch);
     enum rc (*submit)(void *arg, struct batch *batch);
+    /* Whether the wire is to be left alone: enough waits for now. */
+    void (*hold)(void *arg, bool on);
     /* There is room again after there was none. */
     void (*relieved)(void *arg);
     /* The writer will not take anything any more. */
@@ -48,6 +52,7 @@ struct intake {
     struct runtime *runtime;
     struct batch_pool *pool;
     struct frame_ring *ring;
+    struct read_ahead ahead;
     struct watermark watermark;
     struct quarantine quarantine;
     const char *provider;  /* who sent what is decoded now; shown in quarantine */

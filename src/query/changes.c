@@ -34,11 +34,6 @@ static const char *gone_name(const struct collection *collection)
     return collection->pasts != NULL ? collection->pasts : collection->tombstones;
 }
 
-bool changes_are_kept(const struct collection *collection)
-{
-    return collection->seq != NULL && gone_name(collection) != NULL;
-}
-
 void changes_free(struct changes *changes)
 {
     if (changes->arena.block != NULL)
@@ -331,7 +326,7 @@ enum rc changes_read(struct store *store, const struct collection *collection, i
                      struct changes *changes, struct refusal *refusal, struct err *err)
 {
     struct reading reading = {.collection = collection, .changes = changes};
-    assert(changes_are_kept(collection) && since >= 0);
+    assert(collection->seq != NULL && gone_name(collection) != NULL && since >= 0);
     if (changes->arena.block == NULL)
         arena_init(&changes->arena, CHANGES_BYTES_MAX);
     arena_reset(&changes->arena);

@@ -57,7 +57,6 @@ struct changes {
     struct arena arena;
 };
 
-bool changes_are_kept(const struct collection *collection);
 /* RC_REJECT: see `refusal`. May be called again on the same reading. */
 must_check enum rc changes_read(struct store *store, const struct collection *collection,
                                 int64_t since, struct changes *changes, struct refusal *refusal,

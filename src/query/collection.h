@@ -63,7 +63,7 @@ struct collection {
     size_t index_count;
     unsigned page_size;
     const char *tombstones; /* what left it is under this name in the table of that name, the id as
-                             * key; NULL: nothing is */
+                             * key; NULL: see `pasts` */
     const char *pasts;      /* what its rows were before is under this name in past_rows, the id as
                              * key; NULL: it is not known */
     uint64_t fixed;         /* columns that never change in a row, a bit each */

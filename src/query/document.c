@@ -3,6 +3,7 @@
 
 #include "base/json_write.h"
 #include "base/timestamp.h"
+#include "query/order.h"
 #include "query/row_print.h"
 #include "store/row_table.h"
 
@@ -17,19 +18,6 @@ size_t document_row_size(const struct collection *collection)
     return sizeof(struct record) + fields * (sizeof(struct field) + ARENA_PAD + 32);
 }
 
-static enum field_type type_of(enum column_type type)
-{
-    switch (type) {
-    case COLUMN_TEXT:
-    case COLUMN_JSON:
-        return FIELD_TEXT;
-    case COLUMN_FLOAT:
-        return FIELD_REAL;
-    default:
-        return FIELD_INT;
-    }
-}
-
 struct record *document_add(const struct collection *collection, struct batch *batch, int op,
                             int64_t now_us)
 {
@@ -37,7 +25,7 @@ struct record *document_add(const struct collection *collection, struct batch *b
     unsigned count = (unsigned)collection->column_count - 1;
     assert(collection->declared);
     for (unsigned i = 0; i < count; i++)
-        types[i] = type_of(collection->columns[i + 1].type);
+        types[i] = column_stored_as(collection->columns[i + 1].type);
     struct record *row = batch_add_row(batch, types, count);
     if (row == NULL || !batch_set_text(batch, row, ROW_COLLECTION, bytes_of(collection->name)))
         return NULL;
@@ -334,7 +322,7 @@ void document_read_past(const struct collection *collection, struct json past,
         struct bytes text = {.data = ""};
         struct field *to = &columns[i];
         bool none = json_type(value) == JSON_ABSENT || json_type(value) == JSON_NULL;
-        *to = field_null(type_of(type));
+        *to = field_null(column_stored_as(type));
         if (none || !convert(type, value, to))
             continue;
         if (to->type == FIELD_TEXT && type != COLUMN_JSON)

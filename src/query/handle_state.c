@@ -67,6 +67,30 @@ static bool read_filter(struct handle_state *state, struct json_doc *doc, struct
            filter_parse(state->collection, root, &state->filter, &refusal) == RC_OK;
 }
 
+/* What a field is ordered by may be something else than its value; then nothing is known of it. */
+static bool is_of_term(const struct collection *collection, const struct order_term *term,
+                       const struct field *part)
+{
+    const struct column *column = &collection->columns[term->column];
+    if (part->null)
+        return true;
+    if (term->name == NULL)
+        return part->type == FIELD_INT;
+    return strcmp(column->key, column->sql) != 0 || part->type == column_stored_as(column->type);
+}
+
+/* A place that was reached by values of another type is none in this order. */
+static bool places_fit(const struct handle_state *state)
+{
+    const struct walk *walk = &state->walk;
+    for (int i = 0; i < walk->count; i++)
+        for (size_t k = 0; k < walk->places[i].key.count; k++)
+            if (!is_of_term(state->collection, &state->order.terms[k],
+                            &walk->places[i].key.parts[k]))
+                return false;
+    return true;
+}
+
 enum rc handle_state_read(struct handle_state *state, const struct handle_words *words,
                           const struct handle_finder *finder, struct refusal *refusal)
 {
@@ -75,7 +99,7 @@ enum rc handle_state_read(struct handle_state *state, const struct handle_words 
     state->collection = finder->find(finder->arg, words->collection);
     state->known = state->collection != NULL && read_order(state, doc, words->order_by) &&
                    read_filter(state, doc, words->filter) &&
-                   walk_decode(&state->walk, words->walk, state->order.count);
+                   walk_decode(&state->walk, words->walk, state->order.count) && places_fit(state);
     json_doc_free(doc);
     if (state->known)
         return RC_OK;

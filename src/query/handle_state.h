@@ -50,7 +50,7 @@ struct handle_finder {
 };
 
 /* Fills in what the words say. HANDLE_NOT_FOUND when they make no sense any more: the collection or
- * a field of it is gone. */
+ * a field of it is gone, or is of another type. */
 must_check enum rc handle_state_read(struct handle_state *state, const struct handle_words *words,
                                      const struct handle_finder *finder, struct refusal *refusal);
 

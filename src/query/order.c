@@ -34,6 +34,21 @@ static void end_with_ingest_number(const struct collection *collection, struct o
     order->terms[order->count++] = (struct order_term){.sql = collection->n, .desc = desc};
 }
 
+enum field_type column_stored_as(enum column_type type)
+{
+    switch (type) {
+    case COLUMN_TEXT:
+    case COLUMN_JSON:
+        return FIELD_TEXT;
+    case COLUMN_FLOAT:
+        return FIELD_REAL;
+    case COLUMN_BYTES:
+        return FIELD_BLOB;
+    default:
+        return FIELD_INT;
+    }
+}
+
 void order_default(const struct collection *collection, struct order *order)
 {
     *order = (struct order){0};

@@ -32,6 +32,9 @@ struct order {
     size_t count;
 };
 
+/* How values of a column's type stand in the store. */
+enum field_type column_stored_as(enum column_type type);
+
 void order_default(const struct collection *collection, struct order *order);
 /* Reads [{field, direction, nulls}]; absent, null and [] give the collection's own order. */
 must_check enum rc order_parse(const struct collection *collection, struct json order_by,

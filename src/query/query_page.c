@@ -20,11 +20,12 @@ struct reading {
     size_t rows_max; /* in a page asked for again */
     size_t limit;    /* rows asked of the store */
     size_t seen;
-    bool ended;        /* the page is whole */
-    bool too_long;     /* a key cannot be kept */
-    bool too_many;     /* rows moved into it */
-    bool sliced;       /* the rows are judged here */
-    struct row_key at; /* of the last row looked at in slices */
+    bool ended;          /* the page is whole */
+    bool too_long;       /* a key cannot be kept */
+    bool too_many;       /* rows moved into it */
+    bool sliced;         /* the rows are judged here */
+    struct row_key at;   /* of the last row looked at in slices */
+    struct row_key from; /* where the slice under way begins */
 };
 
 static void put_row(struct reading *reading, const struct field *columns)
@@ -207,8 +208,12 @@ static enum rc read_on(struct reading *reading, struct where where, struct err *
 {
     do {
         size_t before = reading->page->scanned;
-        enum rc rc = read_rows(reading, where,
-                               reading->at.count > 0 ? &reading->at : reading->request->after, err);
+        bool begun = reading->at.count > 0;
+        /* A copy: the rows of the slice move the place, and its later queries still need it. */
+        bool kept = !begun || row_key_set(&reading->from, reading->at.parts, reading->at.count);
+        assert(kept);
+        enum rc rc =
+            read_rows(reading, where, begun ? &reading->from : reading->request->after, err);
         if (rc != RC_OK && rc != RC_AGAIN)
             return rc;
         if (reading->ended || (rc == RC_OK && reading->seen < reading->limit))
@@ -232,6 +237,7 @@ static enum rc read_in_slices(struct reading *reading, struct refusal *refusal, 
         read_on(reading, filter_index_where(request->filter, reading->page->index, &sql), err);
     text_free(&sql);
     row_key_clear(&reading->at);
+    row_key_clear(&reading->from);
     return rc == RC_OK ? judge(reading, refusal) : rc;
 }
 

@@ -86,16 +86,6 @@ bool seek_reads_joins(const char *sql)
     return strncmp(sql, "t.", 2) != 0;
 }
 
-static bool needs_joins(const struct seek *seek)
-{
-    if (seek->where.joined)
-        return true;
-    for (size_t i = 0; i < seek->order->count; i++)
-        if (seek_reads_joins(seek->order->terms[i].sql))
-            return true;
-    return false;
-}
-
 enum rung_kind { RUNG_ALL, RUNG_BEYOND, RUNG_NULL, RUNG_NOT_NULL };
 
 /* Where a rung stands: the terms before `begin` equal the place's; those from there to `end`, which
@@ -220,14 +210,28 @@ static void append_place(struct ladder *ladder, const struct rung *rung, struct 
         text_appendf(sql, "%s IS NOT NULL AND ", terms[rung->begin].sql);
 }
 
-/* What follows the columns that a rung selects. */
-static void append_rows(struct ladder *ladder, const struct rung *rung, bool joined)
+static void append_column(const char *column, struct text *sql)
+{
+    text_append_string(sql, ", ");
+    text_append_string(sql, column);
+}
+
+/* The order's terms first, so that they can be told by their numbers. */
+static void append_rung(struct ladder *ladder, const struct rung *rung)
 {
     const struct seek *seek = ladder->seek;
+    const struct collection *collection = seek->collection;
     const struct order *order = seek->order;
     struct text *sql = &ladder->out->text;
-    text_appendf(sql, " FROM %s %s WHERE ", seek->collection->table,
-                 joined ? seek->collection->joins : "");
+    text_append_string(sql, "SELECT ");
+    text_append_string(sql, order->terms[0].sql);
+    for (size_t i = 1; i < order->count; i++)
+        append_column(order->terms[i].sql, sql);
+    for (size_t i = 0; i < collection->column_count; i++)
+        append_column(collection->columns[i].sql, sql);
+    if (collection->extra != NULL)
+        append_column(collection->extra, sql);
+    text_appendf(sql, " FROM %s %s WHERE ", collection->table, collection->joins);
     append_place(ladder, rung, sql);
     append_scope(seek, ladder->fence, sql);
     text_append_string(sql, " ORDER BY ");
@@ -235,39 +239,6 @@ static void append_rows(struct ladder *ladder, const struct rung *rung, bool joi
         text_appendf(sql, "%s%s%s", i > 0 ? ", " : "", order->terms[i].sql,
                      direction_of(&order->terms[i]));
     text_appendf(sql, " LIMIT %zu", seek->rows_max);
-}
-
-/* ---- all of them in one query ---- */
-
-static void append_rung(struct ladder *ladder, size_t at)
-{
-    const struct order *order = ladder->seek->order;
-    struct text *sql = &ladder->out->text;
-    text_append_string(sql,
-                       at > 0 ? " UNION ALL SELECT * FROM (SELECT " : "SELECT * FROM (SELECT ");
-    for (size_t i = 0; i < order->count; i++)
-        text_appendf(sql, "%s%s AS k%zu", i > 0 ? ", " : "", order->terms[i].sql, i);
-    append_rows(ladder, &ladder->rungs[at], needs_joins(ladder->seek));
-    text_appendf(sql, ") r%zu", at + 1);
-}
-
-/* The order of the keys, and how many are wanted. */
-static void append_end(const struct seek *seek, const char *of, struct text *sql)
-{
-    const struct order *order = seek->order;
-    for (size_t i = 0; i < order->count; i++)
-        text_appendf(sql, "%s%sk%zu%s", i > 0 ? ", " : " ORDER BY ", of, i,
-                     direction_of(&order->terms[i]));
-    text_appendf(sql, " LIMIT %zu", seek->rows_max);
-}
-
-static void append_ladder(struct ladder *ladder)
-{
-    for (size_t i = 0; i < ladder->count; i++)
-        append_rung(ladder, i);
-    /* Rows are fetched for the keys that are left, not for each rung's. */
-    if (ladder->count > 1)
-        append_end(ladder->seek, "", &ladder->out->text);
 }
 
 bool seek_leaves_nulls(const struct seek *seek)
@@ -278,39 +249,33 @@ bool seek_leaves_nulls(const struct seek *seek)
            order_term_ends_in_nulls(first);
 }
 
-static void append_columns(const struct collection *collection, struct text *sql)
-{
-    for (size_t i = 0; i < collection->column_count; i++)
-        text_appendf(sql, ", %s", collection->columns[i].sql);
-    if (collection->extra != NULL)
-        text_appendf(sql, ", %s", collection->extra);
-}
-
 static struct ladder begin_ladder(const struct seek *seek, bool apart, struct seek_sql *out)
 {
     struct ladder ladder = {.seek = seek, .out = out, .fence = begin(seek, out)};
     assert(seek->order->count > 0 && seek->rows_max > 0);
     assert(seek->order->count + seek->collection->column_count <= 64);
     list_rungs(&ladder, apart);
-    text_append_string(&out->text, "SELECT ");
     return ladder;
 }
 
 void seek_build(const struct seek *seek, struct seek_sql *out)
 {
-    const struct collection *collection = seek->collection;
     const struct order *order = seek->order;
     struct text *sql = &out->text;
     struct ladder ladder = begin_ladder(seek, false, out);
-    size_t n = order->count - 1; /* an order ends in the ingest number */
+    if (ladder.count == 1) {
+        append_rung(&ladder, &ladder.rungs[0]);
+        return;
+    }
+    for (size_t i = 0; i < ladder.count; i++) {
+        text_append_string(sql, i > 0 ? " UNION ALL SELECT * FROM (" : "SELECT * FROM (");
+        append_rung(&ladder, &ladder.rungs[i]);
+        text_appendf(sql, ") r%zu", i + 1);
+    }
     for (size_t i = 0; i < order->count; i++)
-        text_appendf(sql, "%sk.k%zu", i > 0 ? ", " : "", i);
-    append_columns(collection, sql);
-    text_append_string(sql, " FROM (");
-    append_ladder(&ladder);
-    text_appendf(sql, ") k CROSS JOIN %s %s WHERE %s = k.k%zu", collection->table,
-                 collection->joins, collection->n, n);
-    append_end(seek, "k.", sql);
+        text_appendf(sql, "%s%zu%s", i > 0 ? ", " : " ORDER BY ", i + 1,
+                     direction_of(&order->terms[i]));
+    text_appendf(sql, " LIMIT %zu", seek->rows_max);
 }
 
 bool seek_build_rung(const struct seek *seek, size_t rung, struct seek_sql *out)
@@ -318,10 +283,7 @@ bool seek_build_rung(const struct seek *seek, size_t rung, struct seek_sql *out)
     struct ladder ladder = begin_ladder(seek, true, out);
     if (rung >= ladder.count)
         return false;
-    for (size_t i = 0; i < seek->order->count; i++)
-        text_appendf(&out->text, "%s%s", i > 0 ? ", " : "", seek->order->terms[i].sql);
-    append_columns(seek->collection, &out->text);
-    append_rows(&ladder, &ladder.rungs[rung], true);
+    append_rung(&ladder, &ladder.rungs[rung]);
     return true;
 }
 

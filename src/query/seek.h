@@ -8,9 +8,9 @@
  * rungs are disjoint and together complete, NULLs included, but for those that end an order: see
  * seek_leaves_nulls(). No row is skipped by counting.
  *
- * All rungs in one query find keys only, and the fields are fetched for the rows that are left
- * after the limit: one journey, whatever it takes. A store that is no journey away is asked for one
- * rung after the other until there are rows enough: nothing is sorted, and none is begun in vain.
+ * All rungs in one query are one journey; the database merges them, each in its order already, and
+ * reads no further than the limit. A store that is no journey away is asked for one rung after the
+ * other until there are rows enough: nothing is merged, and none is begun in vain.
  *
  * The text is written once for both stores. Values are always parameters. */
 #ifndef QUERY_SEEK_H

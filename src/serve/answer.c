@@ -103,6 +103,8 @@ static enum MHD_Result send_upgrade(struct request *request)
         return MHD_NO;
     put(response, "Upgrade", "websocket");
     put(response, "Sec-WebSocket-Accept", request->accept);
+    if (request->protocol != NULL)
+        put(response, "Sec-WebSocket-Protocol", request->protocol);
     enum MHD_Result result = MHD_queue_response(request->connection, 101, response);
     MHD_destroy_response(response);
     return result;

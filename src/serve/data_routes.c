@@ -3,6 +3,7 @@
 #include "query/handle_ask.h"
 #include "query/handle_shelf.h"
 #include "serve/routes.h"
+#include "serve/tail_watch.h"
 #include "sys/log.h"
 
 #include <assert.h>
@@ -407,8 +408,10 @@ enum rc query_close_work(struct request *request, struct store *store, struct er
 void query_close_finish(struct request *request)
 {
     struct close_call *call = request->data;
-    if (call->removed)
+    if (call->removed) {
         handles_note_closed(request->service->handles, 1);
+        tail_watches_end_handle(request->service->watches, call->name);
+    }
     if (request->job.rc == RC_OK)
         send_closed(request);
     else

@@ -4,6 +4,7 @@
 #include "serve/routes.h"
 #include "serve/tail_hub.h"
 #include "serve/tail_question.h"
+#include "serve/tail_watch.h"
 
 #include <microhttpd.h>
 
@@ -26,6 +27,7 @@ struct event_stream {
     struct text out; /* from `out_at` on not taken yet */
     size_t out_at;
     int64_t told_seq;
+    bool joined; /* it is one of its session's connections */
     bool ended;
 };
 
@@ -33,13 +35,18 @@ static void leave(struct event_stream *stream)
 {
     struct service *service = stream->request->service;
     service->runtime->ops->timer_disarm(service->runtime, &stream->timer);
+    tail_watch_end(&stream->follower);
     tail_hub_leave(service->tails, &stream->follower);
 }
 
 static void free_stream(void *data)
 {
     struct event_stream *stream = data;
+    struct request *request = stream->request;
+    struct runtime *runtime = request->service->runtime;
     leave(stream);
+    if (stream->joined)
+        session_gone(request->service->handles, request->session, runtime->ops->wall_us(runtime));
     tail_deinit(&stream->follower.tail);
     tail_question_free(&stream->question);
     text_free(&stream->out);
@@ -198,11 +205,9 @@ void events_finish(struct request *request)
     struct event_stream *stream = request->data;
     if (request->job.rc != RC_OK) {
         request_fail(request);
-    } else if (request->service->draining) {
-        request_refuse(request, REFUSAL_SHUTTING_DOWN, "the daemon is stopping");
-    } else {
-        tail_question_take(&stream->question, tail_hub_marks(request->service->tails),
-                           &stream->follower.tail);
+    } else if (tail_question_follow(&stream->question, request, &stream->follower)) {
+        session_joined(request->service->handles, request->session);
+        stream->joined = true;
         stream->told_seq = stream->follower.tail.seq;
         request->parked = true;
         tail_hub_follow(request->service->tails, &stream->follower, true);

@@ -206,9 +206,8 @@ static void derive_session(struct request *request, const struct token *token)
     memcpy(request->session, digest, HANDLE_SESSION_SIZE);
 }
 
-static void take_token(struct gate *gate, struct request *request, const char *authorization)
+static void take_token(struct gate *gate, struct request *request, struct bytes presented)
 {
-    struct bytes presented = bearer_of(authorization);
     const struct token *token = presented.len == 0 ? NULL : tokens_find(gate->tokens, presented);
     if (token == NULL) {
         say_stranger(request);
@@ -235,14 +234,17 @@ static unsigned scopes_without_token(const struct gate *gate, bool local)
 static void identify(struct gate *gate, struct request *request, bool local)
 {
     const char *authorization = request_header(request, "Authorization");
+    struct bytes offered = BYTES_ABSENT;
+    if (visitor_names(request_header(request, "Upgrade"), "websocket"))
+        offered = visitor_offered_token(request_header(request, "Sec-WebSocket-Protocol"));
     note_address(gate, request);
     limit_address(gate, request);
     if (request->answered)
         return;
-    if (authorization == NULL || gate->tokens == NULL)
+    if (gate->tokens == NULL || (authorization == NULL && offered.data == NULL))
         request->scopes |= scopes_without_token(gate, local);
     else
-        take_token(gate, request, authorization);
+        take_token(gate, request, authorization == NULL ? offered : bearer_of(authorization));
 }
 
 static void read_session(struct request *request)
@@ -273,7 +275,10 @@ void gate_enter(struct gate *gate, struct request *request, const char *method, 
 
 bool gate_knows(const struct gate *gate, const struct visitor_id *visitor)
 {
-    return !visitor->bearer || tokens_find_digest(gate->tokens, visitor->token) != NULL;
+    if (!visitor->bearer)
+        return true;
+    const struct token *token = tokens_find_digest(gate->tokens, visitor->token);
+    return token != NULL && (token->scopes & SCOPE_READ) != 0;
 }
 
 void gate_again(struct gate *gate, struct request *request)

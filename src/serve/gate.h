@@ -39,7 +39,7 @@ void gate_enter(struct gate *gate, struct request *request, const char *method, 
  * and answers when the token is not known any more. The request has the scopes and the visitor of
  * the first one; they may change. */
 void gate_again(struct gate *gate, struct request *request);
-/* Whether the token of a visitor who was let in still is one; true of who came without. */
+/* Whether the token of a visitor who was let in still may read; true of who came without. */
 bool gate_knows(const struct gate *gate, const struct visitor_id *visitor);
 /* Answers unless the visitor has the scope that the request's route asks for. */
 void gate_pass(struct request *request);

@@ -241,8 +241,7 @@ enum rc request_check_seq(struct request *request, int64_t min_seq, struct store
     if (rc != RC_OK || seq >= min_seq)
         return rc;
     return refusal_set(&request->refusal, REFUSAL_BEHIND,
-                       "the store is at seq %" PRId64 ", and minSeq is %" PRId64 ": try again", seq,
-                       min_seq);
+                       "the store is at seq %" PRId64 ", and minSeq is %" PRId64, seq, min_seq);
 }
 
 bool request_parse_body_with(struct request *request, struct json_doc *doc, struct json *root)

@@ -71,7 +71,9 @@ struct request {
     size_t body_seen;       /* bytes that came, kept or not */
     bool body_unkept;       /* all bodies together are too many */
     struct refusal refusal; /* filled by `work` with RC_REJECT */
-    void *data;             /* the route's own; given back by `free_data` */
+    int64_t
+        behind_until_us; /* it waits for a commit at most until then; monotonic; 0: it does not */
+    void *data;          /* the route's own; given back by `free_data` */
     void (*free_data)(void *data);
     route_fn *resume; /* of whom it came through: it was answered after a while */
 
@@ -96,6 +98,7 @@ struct request {
     void (*upgrade)(struct request *request, int fd, struct MHD_UpgradeResponseHandle *upgraded,
                     struct bytes early);
     char accept[WS_UPGRADE_KEY_SIZE]; /* the answer to a websocket's key */
+    const char *protocol;             /* and to the protocols it offered; NULL: none */
 };
 
 /* The value of a header, or NULL. */

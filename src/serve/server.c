@@ -5,6 +5,7 @@
 #include "serve/listener.h"
 #include "serve/rate_log.h"
 #include "serve/request.h"
+#include "serve/seq_wait.h"
 #include "serve/tail_hub.h"
 #include "serve/upkeep.h"
 #include "serve/write_desk.h"
@@ -100,6 +101,8 @@ static void finish_jobs(void *arg)
             continue;
         struct request *request = (struct request *)job;
         server->service.waiting--;
+        if (seq_waits_take(server->service.waits, request))
+            continue;
         request->route->finish(request);
         assert(request->answered || request->parked);
         if (request->answered)
@@ -118,8 +121,10 @@ static void pass_on_done(void *arg)
 static void note_commit(void *arg)
 {
     struct server *server = arg;
-    if (!server->service.draining)
-        tail_hub_note_commit(server->service.tails);
+    if (server->service.draining)
+        return;
+    tail_hub_note_commit(server->service.tails);
+    seq_waits_note_commit(server->service.waits);
 }
 
 /* Writer's thread. */
@@ -144,6 +149,7 @@ static void begin_drain(void *arg)
     int64_t drain_us = server->options.drain_us_max;
     server->service.draining = true;
     tail_hub_stop(server->service.tails);
+    seq_waits_stop(server->service.waits);
     ws_sessions_drain(server->service.websockets);
     runtime->ops->timer_arm(runtime, &server->drain, drain_us == 0 ? DRAIN_US_DEFAULT : drain_us);
     stop_when_drained(server);
@@ -188,6 +194,8 @@ static void end_serving(struct server *server)
     assert(server->under_way == 0);
     upkeep_free(server->upkeep);
     rate_log_free(server->service.rates);
+    seq_waits_free(server->service.waits);
+    tail_watches_free(server->service.watches);
     tail_hub_free(server->service.tails);
     ws_sessions_free(server->service.websockets);
     reader_pool_free(server->service.readers);
@@ -202,8 +210,8 @@ static void end_serving(struct server *server)
 static void serve(void *arg)
 {
     struct server *server = arg;
-    server->upkeep =
-        upkeep_start(server->service.runtime, server->service.handles, server->service.readers);
+    server->upkeep = upkeep_start(server->service.runtime, server->service.handles,
+                                  server->service.readers, server->service.watches);
     server->service.rates = rate_log_start(server->service.runtime, server->service.options);
     run_listeners(server);
     loop_run(server->loop);
@@ -297,6 +305,7 @@ static void take_fresh_tokens(void *arg)
     if (tokens == NULL)
         return;
     gate_set_tokens(server->service.gate, tokens);
+    tail_watches_check(server->service.watches, server->service.gate);
     ws_sessions_check(server->service.websockets, server->service.gate);
 }
 
@@ -367,6 +376,8 @@ enum rc server_start(const struct server_options *options, struct server **out, 
     };
     server->service.readers = reader_pool_start(&readers, pass_on_done, server);
     server->service.tails = tail_hub_new(runtime, server->service.readers);
+    server->service.waits = seq_waits_new(runtime);
+    server->service.watches = tail_watches_new(server->service.tails);
     server->service.websockets = ws_sessions_new(server->loop);
     server->commit_waker = loop_waker_new(server->loop, note_commit, server);
     if (options->bell != NULL)

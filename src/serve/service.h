@@ -17,7 +17,9 @@ struct rate_log;
 struct reader_pool;
 struct request;
 struct runtime;
+struct seq_waits;
 struct tail_hub;
+struct tail_watches;
 struct worker_pool;
 struct ws_sessions;
 
@@ -28,6 +30,8 @@ struct service {
     struct worker_pool *packers; /* make large answers smaller; NULL: none do */
     struct handles *handles;
     struct tail_hub *tails;
+    struct tail_watches *watches;
+    struct seq_waits *waits;
     struct ws_sessions *websockets;
     struct rate_log *rates;
     /* A request that is whole is answered, or is so later; it is to be freed. */

@@ -51,30 +51,6 @@ struct tail_hub {
 
 static void begin_readings(struct tail_hub *hub);
 
-/* ---- circles ---- */
-
-static void circle_init(struct tail_link *circle)
-{
-    circle->before = circle->after = circle;
-}
-
-static void circle_put(struct tail_link *circle, struct tail_link *link)
-{
-    assert(link->after == NULL);
-    link->before = circle->before;
-    link->after = circle;
-    link->before->after = link;
-    circle->before = link;
-}
-
-static void circle_take(struct tail_link *link)
-{
-    assert(link->after != NULL);
-    link->before->after = link->after;
-    link->after->before = link->before;
-    *link = (struct tail_link){0};
-}
-
 /* ---- groups ---- */
 
 static struct tail_group *join_group(struct tail_hub *hub, const struct collection *collection)

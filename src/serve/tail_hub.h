@@ -18,8 +18,8 @@
 #define SERVE_TAIL_HUB_H
 
 #include "query/tail.h"
-#include "store/reader_pool.h"
-#include "sys/runtime.h"
+#include "serve/request.h"
+#include "serve/tail_link.h"
 
 #define TAIL_HUB_READINGS_MAX 4
 
@@ -36,9 +36,12 @@ struct follower_ops {
 
 enum follower_state { FOLLOWER_AWAY, FOLLOWER_DUE, FOLLOWER_READING, FOLLOWER_LIVE };
 
-/* A place in a line or a circle of others. */
-struct tail_link {
-    struct tail_link *before, *after; /* NULL: in none */
+/* By what right it follows, for as long as it does. */
+struct tail_watch {
+    struct tail_link link; /* among all that are watched, away or not */
+    uint8_t handle[HANDLE_NAME_SIZE], session[HANDLE_SESSION_SIZE];
+    struct visitor_id visitor;
+    int64_t renewed_us; /* when the handle was used last */
 };
 
 /* Embedded in whatever follows, which owns the tail. All zero but for the first two: away. */
@@ -48,6 +51,7 @@ struct follower {
     enum follower_state state;
     struct tail_link link; /* in the line of those that are due, or in its group */
     struct tail_group *group;
+    struct tail_watch watch;
 };
 
 struct tail_hub *tail_hub_new(struct runtime *runtime, struct reader_pool *readers);

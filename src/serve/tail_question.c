@@ -2,6 +2,8 @@
 #include "serve/tail_question.h"
 
 #include "base/uuid.h"
+#include "serve/gate.h"
+#include "serve/tail_watch.h"
 
 #include <assert.h>
 #include <string.h>
@@ -83,21 +85,26 @@ void tail_question_free(struct tail_question *question)
 enum rc tail_question_look_up(struct tail_question *question, struct store *store,
                               struct refusal *refusal, struct err *err)
 {
-    enum rc rc = handle_look_up(store, &question->state, &question->handle, refusal, err);
-    if (rc == RC_OK && !changes_are_kept(question->state.collection))
-        return refusal_set(refusal, REFUSAL_BAD_REQUEST,
-                           "%s cannot be followed: open the query again to see what changed",
-                           question->state.collection->name);
-    return rc;
+    return handle_look_up(store, &question->state, &question->handle, refusal, err);
 }
 
-void tail_question_take(struct tail_question *question, const struct tail_marks *marks,
-                        struct tail *tail)
+bool tail_question_follow(struct tail_question *question, struct request *request,
+                          struct follower *follower)
 {
+    struct service *service = request->service;
     struct handle_state *state = &question->state;
     assert(state->known);
-    tail_init(tail, state->collection, state->filter, &state->opening,
-              question->has_since ? question->since : state->opening.seq, marks);
+    if (service->draining)
+        request_refuse(request, REFUSAL_SHUTTING_DOWN, "the daemon is stopping");
+    else if (!gate_knows(service->gate, &request->visitor))
+        request_refuse(request, REFUSAL_UNAUTHORIZED, "this token is no longer known here");
+    if (request->answered)
+        return false;
+    tail_init(&follower->tail, state->collection, state->filter, &state->opening,
+              question->has_since ? question->since : state->opening.seq,
+              tail_hub_marks(service->tails));
+    tail_watch_begin(service->watches, follower, request, state->name, question->handle.now_us);
     state->filter = NULL;
     handle_state_forget(state);
+    return true;
 }

@@ -10,8 +10,7 @@
 #define SERVE_TAIL_QUESTION_H
 
 #include "query/handle_ask.h"
-#include "query/tail.h"
-#include "serve/request.h"
+#include "serve/tail_hub.h"
 
 #define TAIL_WAIT_MS_MAX 60000
 
@@ -32,8 +31,9 @@ must_check bool tail_question_set(struct tail_question *question, struct request
 void tail_question_free(struct tail_question *question);
 must_check enum rc tail_question_look_up(struct tail_question *question, struct store *store,
                                          struct refusal *refusal, struct err *err);
-/* After the look-up; the question has nothing to free any more. */
-void tail_question_take(struct tail_question *question, const struct tail_marks *marks,
-                        struct tail *tail);
+/* After the look-up: what it sees becomes the follower's tail, which is watched from now on and
+ * away; the question has nothing to free any more. False: the request is answered, it may not. */
+must_check bool tail_question_follow(struct tail_question *question, struct request *request,
+                                     struct follower *follower);
 
 #endif

@@ -2,6 +2,7 @@
 #include "serve/routes.h"
 #include "serve/tail_hub.h"
 #include "serve/tail_question.h"
+#include "serve/tail_watch.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ static void end_waiting(struct poll *poll)
 {
     struct service *service = poll->request->service;
     service->runtime->ops->timer_disarm(service->runtime, &poll->timer);
+    tail_watch_end(&poll->follower);
     tail_hub_leave(service->tails, &poll->follower);
 }
 
@@ -101,11 +103,8 @@ void query_tail_finish(struct request *request)
         request_fail(request);
         return;
     }
-    if (service->draining) {
-        request_refuse(request, REFUSAL_SHUTTING_DOWN, "the daemon is stopping");
+    if (!tail_question_follow(&poll->question, request, &poll->follower))
         return;
-    }
-    tail_question_take(&poll->question, tail_hub_marks(service->tails), &poll->follower.tail);
     if (poll->question.wait_ms > 0)
         service->runtime->ops->timer_arm(service->runtime, &poll->timer,
                                          poll->question.wait_ms * 1000);

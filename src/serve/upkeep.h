@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * upkeep.h - what is done for handles when nobody asks: ending, expiring.
+ * upkeep.h - what is done for handles when nobody asks: renewing, ending, expiring.
  *
- * At the start the shelf is mended if it was damaged, and counted. Handles whose time is over, and
- * those of sessions that ended, are taken off the shelf in slices, one at a time, on a reader's
- * thread and between requests. What fails is told and tried again at the next look.
+ * At the start the shelf is mended if it was damaged, and counted. Handles that are followed are
+ * renewed on it. Handles whose time is over, and those of sessions that ended, are taken off the
+ * shelf in slices, one at a time, on a reader's thread and between requests. What fails is told and
+ * tried again at the next look.
  *
  * Owner: the server.  Thread: the serving loop, but for the work. */
 #ifndef SERVE_UPKEEP_H
 #define SERVE_UPKEEP_H
 
 #include "query/handle.h"
-#include "store/reader_pool.h"
-#include "sys/runtime.h"
+#include "serve/tail_watch.h"
 
 struct upkeep;
 
@@ -20,7 +20,7 @@ struct upkeep;
  * told. */
 void upkeep_prepare(struct handles *handles, const char *store_url);
 struct upkeep *upkeep_start(struct runtime *runtime, struct handles *handles,
-                            struct reader_pool *readers);
+                            struct reader_pool *readers, struct tail_watches *watches);
 /* No job of it is under way any more. */
 void upkeep_free(struct upkeep *upkeep);
 /* Stops looking; a job that is under way comes back. */

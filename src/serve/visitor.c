@@ -48,3 +48,33 @@ bool visitor_may_write(const char *host, const char *origin, const char *site)
                                                          : 0;
     return scheme > 0 && host != NULL && strcasecmp(origin + scheme, host) == 0;
 }
+
+/* The next word of a list, or absent; `at` moves behind it. */
+static struct bytes next_word(const char **at)
+{
+    const char *word = *at + strspn(*at, ", \t");
+    size_t len = strcspn(word, ", \t");
+    *at = word + len;
+    return len == 0 ? BYTES_ABSENT : bytes_make(word, len);
+}
+
+bool visitor_names(const char *list, const char *word)
+{
+    struct bytes found;
+    const char *at = list == NULL ? "" : list;
+    while ((found = next_word(&at)).len > 0)
+        if (found.len == strlen(word) && strncasecmp(found.data, word, found.len) == 0)
+            return true;
+    return false;
+}
+
+struct bytes visitor_offered_token(const char *protocols)
+{
+    const size_t before = strlen(VISITOR_BEARER);
+    struct bytes found;
+    const char *at = protocols == NULL ? "" : protocols;
+    while ((found = next_word(&at)).len > 0)
+        if (bytes_starts_with(found, VISITOR_BEARER))
+            return bytes_make(found.data + before, found.len - before);
+    return BYTES_ABSENT;
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/uuid.h"
+#include "serve/tail_watch.h"
 #include "serve/ws_session.h"
 
 #include <assert.h>
@@ -20,6 +21,7 @@ static void free_tail(void *data)
 {
     struct ws_tail *tail = data;
     assert(tail->follower.state == FOLLOWER_AWAY);
+    tail_watch_end(&tail->follower);
     tail_deinit(&tail->follower.tail);
     tail_question_free(&tail->question);
     free(tail);
@@ -174,7 +176,7 @@ static enum rc work(struct request *request, struct store *store, struct err *er
 static bool admit(struct request *request, const struct ws_session *session,
                   const uint8_t name[HANDLE_NAME_SIZE])
 {
-    if (session == NULL || request->service->draining)
+    if (session == NULL)
         request_refuse(request, REFUSAL_SHUTTING_DOWN, "the connection is closing");
     else if (*find_tail(session_of(request), name) != NULL)
         request_refuse(request, REFUSAL_CONFLICT, "this query is followed here already");
@@ -194,10 +196,9 @@ static void finish(struct request *request)
         return;
     }
     memcpy(tail->name, tail->question.state.name, sizeof tail->name);
-    if (!admit(request, session, tail->name))
+    if (!admit(request, session, tail->name) ||
+        !tail_question_follow(&tail->question, request, &tail->follower))
         return;
-    tail_question_take(&tail->question, tail_hub_marks(request->service->tails),
-                       &tail->follower.tail);
     request->data = NULL;
     request->free_data = NULL;
     tail->told_seq = tail->follower.tail.seq;

@@ -5,6 +5,7 @@
 #include "serve/gate.h"
 #include "serve/listener.h"
 #include "serve/routes.h"
+#include "serve/visitor.h"
 #include "sys/ws_upgrade.h"
 
 #include <assert.h>
@@ -325,32 +326,26 @@ static void open_session(struct request *request, int fd,
     close_if_done(session);
 }
 
-/* Whether a header's list of words has this one. */
-static bool names(const char *list, const char *word)
-{
-    for (const char *at = list == NULL ? "" : list; *at != '\0';) {
-        at += strspn(at, ", \t");
-        size_t len = strcspn(at, ", \t");
-        if (len == strlen(word) && strncasecmp(at, word, len) == 0)
-            return true;
-        at += len;
-    }
-    return false;
-}
-
 void ws_begin(struct request *request)
 {
     const char *key = request_header(request, "Sec-WebSocket-Key");
     const char *version = request_header(request, "Sec-WebSocket-Version");
-    if (!names(request_header(request, "Upgrade"), "websocket") ||
-        !names(request_header(request, "Connection"), "upgrade") || key == NULL)
+    const char *protocols = request_header(request, "Sec-WebSocket-Protocol");
+    bool spoken = visitor_names(protocols, VISITOR_PROTOCOL);
+    if (!visitor_names(request_header(request, "Upgrade"), "websocket") ||
+        !visitor_names(request_header(request, "Connection"), "upgrade") || key == NULL)
         request_refuse(request, REFUSAL_BAD_REQUEST, "this address is for websockets");
     else if (version == NULL || strcmp(version, "13") != 0)
         request_refuse(request, REFUSAL_BAD_REQUEST, "Sec-WebSocket-Version has to be 13");
     else if (strlen(key) != 24)
         request_refuse(request, REFUSAL_BAD_REQUEST, "Sec-WebSocket-Key has 24 characters");
+    else if (!spoken && visitor_offered_token(protocols).data != NULL)
+        request_refuse(request, REFUSAL_BAD_REQUEST,
+                       "Sec-WebSocket-Protocol has to offer " VISITOR_PROTOCOL
+                       " beside the token, which is never answered");
     else {
         ws_upgrade_accept(bytes_of(key), request->accept);
+        request->protocol = spoken ? VISITOR_PROTOCOL : NULL;
         request->upgrade = open_session;
         request_send(request, 101, NULL);
     }

@@ -36,6 +36,13 @@ static enum rc submit(void *arg, struct batch *batch)
     return js->env.submit(js->env.submit_arg, batch);
 }
 
+static void hold(void *arg, bool on)
+{
+    struct jetstream *js = arg;
+    if (js->ws != NULL)
+        js->env.runtime->ops->ws_hold(js->ws, on);
+}
+
 static void relieved(void *arg)
 {
     struct jetstream *js = arg;
@@ -169,6 +176,7 @@ static const struct source_ops jetstream_ops = {.name = JETSTREAM_NAME,
 static const struct intake_ops intake_ops = {.decode = jetstream_frames_decode,
                                              .cursor = add_cursor,
                                              .submit = submit,
+                                             .hold = hold,
                                              .relieved = relieved,
                                              .failed = writer_failed};
 

@@ -11,7 +11,8 @@
                                            "CROSS JOIN actors a WHERE a.id = p.actor"
 #define KEPT "(SELECT t.n FROM touched_posts t WHERE t.keep_us IS NOT NULL)"
 #define OLD_OF(table_)                                                                             \
-    table_ " t WHERE t.at_us < r.tombstones_us ORDER BY t.at_us, t.collection, t.key LIMIT 500"
+    table_ " t WHERE t.at_us > 0 AND t.at_us < r.tombstones_us "                                   \
+           "ORDER BY t.at_us, t.collection, t.key LIMIT 500"
 /* Who has not followed a collection up to there cannot know any more what left it. */
 #define RAISE_FLOORS(table_)                                                                       \
     "INSERT INTO tail_floors (collection, seq) SELECT o.collection, max(o.seq) "                   \
@@ -28,6 +29,10 @@
 
 /* clang-format off */
 static const struct statement statements[] = {
+    /* A trigger does not know the time. */
+    {.kind = RECORD_PRUNE, .sql =
+     "UPDATE tombstones SET at_us = " BOUND("at_us") " WHERE (collection, key) IN "
+     "(SELECT t.collection, t.key FROM tombstones t WHERE t.at_us = 0 LIMIT 500)"},
     {.kind = RECORD_PRUNE, .sql = RAISE_FLOORS("tombstones")},
     {.kind = RECORD_PRUNE, .sql =
      "DELETE FROM tombstones WHERE (collection, key) IN (SELECT t.collection, t.key {rows with} "

@@ -29,6 +29,7 @@ enum store_mode {
     STORE_READ,
     STORE_WRITE,
     STORE_BUILD,  /* for `build` alone, which changes no rows */
+    STORE_MOVE,   /* for `move_log` alone, which changes none either */
     STORE_BESIDE, /* what outlives this process and may be lost with the machine: see above */
 };
 
@@ -78,6 +79,13 @@ struct store_ops {
     /* Runs one statement in no transaction, while the writer goes on, on a connection that was
      * opened with STORE_BUILD; NULL: only the writer can, and it has to stop for that long. */
     enum rc (*build)(struct store *store, const char *sql, struct err *err);
+    /* Whether enough was committed since to have it moved, below; asked on the writing connection
+     * after each commit. NULL, with `move_log`: the database sees to that itself. */
+    bool (*log_is_due)(struct store *store);
+    /* Moves what was committed from the log to its place, while the writer goes on, on a connection
+     * that was opened with STORE_MOVE. `whole`: nothing is left. RC_AGAIN: somebody else does it,
+     * or no more can be moved while others read. */
+    enum rc (*move_log)(struct store *store, bool *whole, struct err *err);
     /* Copies the whole store to a new file while it is in use; RC_REJECT when the file is there
      * already, or when this kind of store is copied by other means. */
     enum rc (*backup)(struct store *store, const char *path, struct err *err);

@@ -12,12 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BUSY_MS_MAX       250
 #define QUERY_COLUMNS_MAX 64
 #define CLOCK_STEPS       4000
-#define CHECKPOINT_PAGES  10000
-#define CHECKPOINT_US_MAX INT64_C(750000) /* a reader of an older state, then one of this state */
-#define CHECKPOINT_TRY_MS 10
 #define COPY_PAGES        1024
 
 static const char *const column_types[] = {
@@ -116,43 +112,6 @@ void sqlite_abandon(struct store_sqlite *store)
         sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
-/* Waits for the readers of the log, so that the next commit can begin it anew. In many short tries:
- * one long try waits for the place of a reader that others take in turns, and never gets it. */
-static int empty_log(sqlite3 *db, const char *name)
-{
-    int64_t end_us = clock_mono_us() + CHECKPOINT_US_MAX;
-    int code;
-    sqlite3_busy_timeout(db, CHECKPOINT_TRY_MS);
-    do {
-        code = sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
-    } while (code == SQLITE_BUSY && clock_mono_us() < end_us);
-    sqlite3_busy_timeout(db, BUSY_MS_MAX);
-    return code;
-}
-
-/* Moves a long log into the database after a commit. While readers overlap without a pause the log
- * does not begin anew by itself: once it is half as long again we wait for them, which their own
- * time limits bound. Tries come further apart as the log grows, so that a reader who stays (a
- * backup) does not stop us at every commit. The commit stands whatever comes of this, so a failure
- * that cannot be waited out is told at the next one. */
-static int checkpoint(void *arg, sqlite3 *db, const char *name, int pages)
-{
-    struct store_sqlite *store = arg;
-    if (pages < store->log_pages)
-        store->due_pages = store->checkpoint_pages; /* the log began anew */
-    store->log_pages = pages;
-    if (pages < store->due_pages || pages < store->checkpoint_pages)
-        return SQLITE_OK;
-    store->due_pages = pages + pages / 2;
-    int code = pages < store->checkpoint_pages + store->checkpoint_pages / 2
-                   ? sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL)
-                   : empty_log(db, name);
-    if (code != SQLITE_OK && !store->broken)
-        store->broken =
-            sqlite_fail(store, code, "cannot checkpoint", &store->broken_err) == RC_FATAL;
-    return SQLITE_OK;
-}
-
 /* SQLite goes on in another mode where it cannot have this one, and says so only here. */
 static enum rc check_log_mode(struct store_sqlite *store, struct err *err)
 {
@@ -180,10 +139,12 @@ static enum rc set_up_connection(struct store_sqlite *store, enum store_mode mod
     static const char reader[] = "PRAGMA query_only = ON; PRAGMA cache_size = -2048;"
                                  "PRAGMA temp_store = MEMORY;";
     sqlite3_extended_result_codes(store->db, 1);
-    sqlite3_busy_timeout(store->db, BUSY_MS_MAX);
+    sqlite3_busy_timeout(store->db, SQLITE_BUSY_MS_MAX);
     sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, 64 << 20);
     if (mode == STORE_BESIDE)
         return sqlite_set_up_beside(store, err);
+    if (mode == STORE_MOVE)
+        return sqlite_set_up_mover(store, err);
     int code = sqlite3_exec(store->db, mode == STORE_WRITE ? writer : reader, NULL, NULL, NULL);
     if (code == SQLITE_OK)
         code = sqlite_words_declare(store);
@@ -191,7 +152,7 @@ static enum rc set_up_connection(struct store_sqlite *store, enum store_mode mod
         return sqlite_fail(store, code, "cannot open the store", err);
     if (mode == STORE_READ)
         return RC_OK;
-    sqlite3_wal_hook(store->db, checkpoint, store);
+    sqlite_watch_log(store);
     return check_log_mode(store, err);
 }
 
@@ -209,7 +170,7 @@ static void close_sqlite(struct store *base)
 static enum rc connect_to(struct store_sqlite *store, enum store_mode mode, struct err *err)
 {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
-    if (mode != STORE_READ)
+    if (mode == STORE_WRITE || mode == STORE_BESIDE)
         flags |= SQLITE_OPEN_CREATE;
     int code = sqlite3_open_v2(store->path, &store->db, flags, NULL);
     return code == SQLITE_OK ? set_up_connection(store, mode, err)
@@ -228,7 +189,6 @@ static struct store_sqlite *new_store(const char *path, enum store_mode mode)
     store->store.ops = &store_sqlite_ops;
     store->path = memory_copy_string(path);
     store->lock_fd = -1;
-    store->checkpoint_pages = CHECKPOINT_PAGES;
     text_free(&beside);
     return store;
 }
@@ -247,7 +207,7 @@ static enum rc open_sqlite(const char *url, enum store_mode mode, struct store *
         return err_set(err, RC_REJECT, "store.url names no file: sqlite:PATH");
     struct store_sqlite *store = new_store(path, mode);
     enum rc rc = RC_OK;
-    if (mode == STORE_READ && access(path, F_OK) != 0)
+    if ((mode == STORE_READ || mode == STORE_MOVE) && access(path, F_OK) != 0)
         rc =
             err_set(err, RC_REJECT,
                     "there is no store at %s: `tidemark migrate` or `tidemark run` makes it", path);
@@ -437,6 +397,8 @@ const struct store_ops store_sqlite_ops = {
     .query = run_query,
     .write = sqlite_write,
     .position = store_read_position,
+    .log_is_due = sqlite_log_is_due,
+    .move_log = sqlite_move_log,
     .backup = copy_store,
     .writer = look_for_writer,
     .mend_beside = sqlite_mend_beside,

@@ -7,6 +7,11 @@
  * sqlite_rows`); nothing is bound or copied. `flock` on a file beside the database keeps a second
  * process out; it is released by the kernel however the first one ends.
  *
+ * A commit goes into the log. From there it is moved into the database on a connection of its own
+ * (STORE_MOVE) while the writer goes on; the next commit after the log was moved whole begins it
+ * anew. Where that does not keep up the writer moves the log itself, after a commit: its length is
+ * bounded whoever reads or writes how fast.
+ *
  * What stands beside the store (STORE_BESIDE) is a file of its own, which nobody waits for the disk
  * for. One that a power cut has damaged is made anew. */
 #ifndef STORE_SQLITE_H
@@ -28,7 +33,8 @@ struct sqlite_rows_kind {
     const struct sqlite_rows *rows;
 };
 
-#define SQLITE_CACHE_SIZE 32
+#define SQLITE_CACHE_SIZE  32
+#define SQLITE_BUSY_MS_MAX 250
 
 /* A query's statement, ready to be run again; NULL: the place is free. */
 struct sqlite_cached {
@@ -43,7 +49,9 @@ struct store_sqlite {
     char *path;
     int64_t query_end_us; /* monotonic; when the query under way is to end */
     int lock_fd;          /* -1 in a reader */
-    int checkpoint_pages; /* the log's length at which it is moved into the database */
+    int move_pages;       /* the log's length at which it is to be moved beside the writer */
+    int move_due_pages;   /* where that is asked for next */
+    int checkpoint_pages; /* the log's length at which the writer moves it */
     int due_pages;        /* where it is tried next, and */
     int log_pages;        /* how long the log was last */
     bool broken;          /* that failed for good; `broken_err` says how */
@@ -71,6 +79,12 @@ void sqlite_bind(sqlite3_stmt *statement, int at, const struct field *field);
 /* Ends the transaction that a failure left open. */
 void sqlite_abandon(struct store_sqlite *store);
 enum rc sqlite_write(struct store *store, const struct commit *commit, struct err *err);
+/* Looks at the log after each commit of this connection, and moves it when it is long. */
+void sqlite_watch_log(struct store_sqlite *store);
+bool sqlite_log_is_due(struct store *store);
+/* Sets up a connection that moves the log, and moves it. */
+enum rc sqlite_set_up_mover(struct store_sqlite *store, struct err *err);
+enum rc sqlite_move_log(struct store *store, bool *whole, struct err *err);
 /* The file that an address names. */
 const char *sqlite_path_of(const char *url);
 /* The file beside the store at `path`. */

@@ -36,6 +36,8 @@ static const struct rule rules[] = {
      "SELECT 'links', max(id) FROM links UNION ALL "
      "SELECT 'owed', max(id) FROM owed UNION ALL "
      "SELECT 'quarantine', max(id) FROM quarantine UNION ALL "
+     "SELECT 'account', max(id) FROM account UNION ALL "
+     "SELECT 'import_sessions', max(id) FROM import_sessions UNION ALL "
      "SELECT 'raw_transactions', max(n) FROM raw_transactions UNION ALL "
      "SELECT 'ipfs_cache', max(n) FROM ipfs_cache) m ON m.n >= e.next_n"},
     {"commit_numbers", OF_BOTH,
@@ -44,8 +46,12 @@ static const struct rule rules[] = {
      "SELECT 'cursors', max(seq) FROM cursors UNION ALL SELECT 'gaps', max(seq) FROM gaps "
      "UNION ALL SELECT 'owed', max(seq) FROM owed UNION ALL "
      "SELECT 'quarantine', max(seq) FROM quarantine UNION ALL "
-     "SELECT 'tombstones', max(seq) FROM tombstones UNION ALL "
+     /* What somebody deleted by hand is of the commit to come, and has no date yet. */
+     "SELECT 'tombstones', max(CASE WHEN at_us = 0 THEN seq - 1 ELSE seq END) FROM tombstones "
+     "UNION ALL "
      "SELECT 'links', max(seq) FROM links UNION ALL "
+     "SELECT 'account', max(seq) FROM account UNION ALL "
+     "SELECT 'import_sessions', max(seq) FROM import_sessions UNION ALL "
      "SELECT 'raw_transactions', max(seq) FROM raw_transactions UNION ALL "
      "SELECT 'ipfs_cache', max(seq) FROM ipfs_cache) m ON m.seq > e.commit_seq"},
     {"coverage", OF_BOTH,
@@ -100,6 +106,13 @@ static const struct rule rules[] = {
      POST_OF_SUBJECT " JOIN post_links h ON h.post_id = d.n AND h.via <> 'post' "
      "LEFT JOIN post_links l ON l.post_id = s.n AND l.link_id = h.link_id AND l.via = 'post' "
      "WHERE l.link_id IS NULL OR s.lent = 0"},
+    {"import_sessions", OF_BOTH,
+     "SELECT 'session ' || s.id || ' says ' || s.imported || ' new and ' || s.skipped || "
+     "' known rows, its streams ' || coalesce(sum(x.imported), 0) || ' and ' || "
+     "coalesce(sum(x.skipped), 0) "
+     "FROM import_sessions s LEFT JOIN session_streams x ON x.session_id = s.id "
+     "GROUP BY s.id, s.imported, s.skipped HAVING s.imported <> coalesce(sum(x.imported), 0) "
+     "OR s.skipped <> coalesce(sum(x.skipped), 0)"},
     {"jetstream_state", OF_BOTH,
      "SELECT 'jetstream_state is ' || coalesce(CAST(j.cursor_time_us AS TEXT), 'empty') || "
      "', the oldest cursor ' || coalesce(CAST(c.oldest AS TEXT), 'none') "

@@ -2,6 +2,7 @@
 #include "store/writer.h"
 
 #include "store/committer.h"
+#include "store/log_mover.h"
 #include "sys/bell.h"
 #include "sys/clock.h"
 #include "sys/crashpoint.h"
@@ -16,15 +17,20 @@
 
 #define IDLE_US           1000000
 #define STOPPING_RETRY_US 250000
+#define GATHER_US_MAX     20000
+#define GATHER_SHARE      4 /* of a commit's own time: writing takes a fifth of the thread's */
+#define PACE_COMMITS      8 /* the average goes back about as many */
 
 struct writer {
     struct store *store;
     struct writer_options options;
     struct queue *queue;
     struct thread *thread;
+    struct log_mover *mover; /* NULL: none */
     struct latest *shown;
     struct writer_state state; /* the thread's own */
     struct committer committer;
+    int64_t pace_us;    /* what a commit takes, on average */
     struct batch *held; /* popped, but the commit had no room for it */
     int64_t give_up_at; /* set when trouble meets a closed queue; one for all commits left */
     bool gave_up;       /* a commit; nothing is committed after it */
@@ -101,10 +107,18 @@ static void note_trouble(struct writer *writer, const struct err *err)
     show(writer);
 }
 
-/* Fills the commit: until 1,000 records are there, or 20 ms after its first batch. */
+int64_t writer_gather_us(int64_t pace_us)
+{
+    assert(pace_us >= 0);
+    return pace_us < GATHER_US_MAX / GATHER_SHARE ? GATHER_SHARE * pace_us : GATHER_US_MAX;
+}
+
+/* Fills the commit: until 1,000 records are there, or its time is up. */
 static void gather(struct writer *writer, struct batch *first)
 {
-    int64_t deadline = clock_mono_us() + writer->options.gather_us_max;
+    int64_t wait_us = writer->options.gather_us;
+    int64_t deadline =
+        clock_mono_us() + (wait_us > 0 ? wait_us : writer_gather_us(writer->pace_us));
     bool fits = committer_add(&writer->committer, first);
     assert(fits && writer->held == NULL);
     while (committer_gathered(&writer->committer) < COMMIT_RECORDS_GOAL) {
@@ -159,7 +173,10 @@ static void commit_gathered(struct writer *writer)
     struct err err;
     /* Cursors cover the batches handed over before theirs: after one that was given up none may be
      * committed (I2). */
+    int64_t began_us = clock_mono_us();
     enum rc rc = writer->state.dead ? RC_FATAL : writer->gave_up ? RC_RETRY : settle(writer, &err);
+    writer->pace_us += (clock_mono_us() - began_us - writer->pace_us) / PACE_COMMITS;
+    bool full = committer_gathered(&writer->committer) >= COMMIT_RECORDS_GOAL;
     struct batch *batches = committer_take(&writer->committer);
     if (rc == RC_OK) {
         crashpoint(CRASH_BEFORE_ACK);
@@ -177,6 +194,10 @@ static void commit_gathered(struct writer *writer)
     show(writer);
     if (rc == RC_OK && writer->options.bell != NULL)
         bell_ring(writer->options.bell);
+    /* Where commits are full it is speed that counts: one who moves beside us takes from it. */
+    if (rc == RC_OK && writer->mover != NULL && !full &&
+        writer->store->ops->log_is_due(writer->store))
+        log_mover_wake(writer->mover);
 }
 
 /* It fails for itself: what it needs of the store it says to its owner, not to the writer. */
@@ -217,12 +238,11 @@ struct writer *writer_start(struct store *store, struct store_position position,
     writer->options = *options;
     if (writer->options.batches_max == 0)
         writer->options.batches_max = 64;
-    if (writer->options.gather_us_max == 0)
-        writer->options.gather_us_max = 20000;
     if (writer->options.give_up_us == 0)
         writer->options.give_up_us = 5000000;
     writer->queue = queue_new(writer->options.batches_max);
     writer->shown = latest_new(sizeof writer->state);
+    writer->mover = log_mover_start(store);
     committer_init(&writer->committer, store, position);
     if (options->retry_us_min > 0)
         writer->committer.delay_us_min = writer->committer.delay_us = options->retry_us_min;
@@ -257,6 +277,7 @@ enum rc writer_stop(struct writer *writer, struct err *err)
     committer_deinit(&writer->committer);
     queue_free(writer->queue);
     latest_free(writer->shown);
+    log_mover_stop(writer->mover);
     store_close(writer->store);
     free(writer);
     return rc;

@@ -2,8 +2,9 @@
  *
  * writer.h - the one thread that writes the store (I8).
  *
- * Batches come over a bounded queue from both halves, are gathered for at most 20 ms or until 1,000
- * records are there, and are committed in one transaction. What it does in trouble:
+ * Batches come over a bounded queue from both halves, are gathered until 1,000 records are there or
+ * for four times as long as commits take, 20 ms at most, and are committed in one transaction: on a
+ * fast disk nobody waits for a clock, on a slow one commits grow. What it does in trouble:
  *   busy, disk full, lost server   keeps the batches, tries again after 1 to 30 s, says so in its
  *                                  state and, once, in the log; before sending again it asks the
  *                                  store whether the last commit arrived
@@ -26,7 +27,7 @@ struct metric;
 
 struct writer_options {
     unsigned batches_max;      /* waiting in the queue; 0: 64 */
-    int64_t gather_us_max;     /* 0: 20 ms */
+    int64_t gather_us;         /* how long a commit is kept open; 0: as above */
     int64_t give_up_us;        /* how long a stopping writer goes on trying; 0: 5 s */
     struct metric *latency_us; /* histogram: from the wire to the commit; NULL: not measured */
     struct bell *bell;         /* rung after every commit; NULL: none */
@@ -57,6 +58,8 @@ struct writer *writer_start(struct store *store, struct store_position position,
 must_check enum rc writer_submit(struct writer *writer, struct batch *batch);
 void writer_state(struct writer *writer, struct writer_state *state);
 unsigned writer_queued(struct writer *writer);
+/* How long a commit is kept open where one takes `pace_us`. */
+int64_t writer_gather_us(int64_t pace_us);
 /* Commits what is queued, ends the thread, closes the store. RC_OK: all of it is durable. Else some
  * is not, which was answered so: RC_RETRY, it was given up; RC_FATAL, the store failed. `err` says
  * why. */

@@ -178,3 +178,13 @@ CURL *curl_driver_easy(const char *ca_file)
         curl_easy_setopt(easy, CURLOPT_CAINFO, ca_file);
     return easy;
 }
+
+CURL *curl_driver_tunnel(const char *ca_file, const char *url)
+{
+    CURL *easy = curl_driver_easy(ca_file);
+    curl_easy_setopt(easy, CURLOPT_URL, url);
+    curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
+    curl_easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, 1L);
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    return easy;
+}

@@ -35,5 +35,7 @@ void curl_driver_remove(struct curl_driver *driver, struct curl_task *task);
 /* A fresh easy handle with what every transfer of this program shares: HTTP only, TLS 1.2 or newer,
  * certificates checked (against `ca_file` when not NULL), no signals, no cookies. */
 CURL *curl_driver_easy(const char *ca_file);
+/* One that only connects, through a proxy where there is one; the caller does the talking. */
+CURL *curl_driver_tunnel(const char *ca_file, const char *url);
 
 #endif

@@ -7,6 +7,7 @@
 
 struct fd_watch {
     uv_poll_t poll;
+    int events; /* waited for */
     fd_watch_fn *fn;
     void *arg;
 };
@@ -16,6 +17,8 @@ static void on_ready(uv_poll_t *poll, int status, int events)
 {
     struct fd_watch *watch = poll->data;
     bool failed = status < 0;
+    if (failed)
+        watch->events = 0; /* the library has stopped watching */
     watch->fn(watch->arg, failed || (events & (UV_READABLE | UV_DISCONNECT)) != 0,
               failed || (events & UV_WRITABLE) != 0);
 }
@@ -35,6 +38,9 @@ struct fd_watch *fd_watch_new(struct loop *loop, int fd, fd_watch_fn *fn, void *
 void fd_watch_set(struct fd_watch *watch, bool readable, bool writable)
 {
     int events = (readable ? UV_READABLE : 0) | (writable ? UV_WRITABLE : 0);
+    if (events == watch->events)
+        return; /* to say it again would be two calls of the kernel */
+    watch->events = events;
     if (events == 0)
         uv_poll_stop(&watch->poll);
     else if (uv_poll_start(&watch->poll, events, on_ready) != 0)

@@ -6,8 +6,12 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define FRAME_ALIGN 16
+/* What is read is given back to the system in such pieces, of whole pages. */
+#define PIECE_BYTES    ((size_t)1 << 20)
+#define PAGE_BYTES_MAX ((size_t)1 << 16)
 
 /* Lies before each frame's bytes. A `len` of SKIP sends the reader back to the beginning. */
 struct head {
@@ -30,14 +34,15 @@ struct frame_ring *frame_ring_new(size_t size)
 {
     assert(size >= 4096 && size % FRAME_ALIGN == 0);
     struct frame_ring *ring = memory_new_zeroed(1, sizeof *ring);
-    ring->block = memory_new(size);
+    ring->block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert(ring->block != MAP_FAILED);
     ring->size = size;
     return ring;
 }
 
 void frame_ring_free(struct frame_ring *ring)
 {
-    free(ring->block);
+    munmap(ring->block, ring->size);
     free(ring);
 }
 
@@ -47,11 +52,33 @@ static size_t span_of(size_t len)
     return (whole + FRAME_ALIGN - 1) & ~(size_t)(FRAME_ALIGN - 1);
 }
 
+/* The system gets back the pieces that [from, to) lies in, all of which was read, but for what was
+ * written there since: memory is taken for what waits, not for what once did. */
+static void give_back(struct frame_ring *ring, size_t from, size_t to)
+{
+    from = from / PIECE_BYTES * PIECE_BYTES;
+    if (ring->used > 0 && ring->write <= ring->read && ring->write > from)
+        from = (ring->write + PAGE_BYTES_MAX - 1) / PAGE_BYTES_MAX * PAGE_BYTES_MAX;
+    if (from >= to)
+        return;
+    int rc = madvise(ring->block + from, to - from, MADV_DONTNEED);
+    assert(rc == 0);
+}
+
+/* Everything was read: the next frame lies at the beginning, which stays in memory. */
+static void begin_anew(struct frame_ring *ring)
+{
+    assert(ring->used == 0);
+    if (ring->read > PIECE_BYTES)
+        give_back(ring, ring->read, ring->read);
+    ring->read = ring->write = 0;
+}
+
 /* Makes room for `span` contiguous bytes at `write`, wrapping if that helps. */
 static bool make_room(struct frame_ring *ring, size_t span)
 {
     if (ring->used == 0)
-        ring->read = ring->write = 0;
+        begin_anew(ring);
     if (ring->write >= ring->read && (ring->used == 0 || ring->write != ring->read)) {
         size_t tail = ring->size - ring->write;
         if (tail >= span)
@@ -98,6 +125,8 @@ static void skip_tail(struct frame_ring *ring)
         return;
     assert(ring->used >= tail);
     ring->used -= tail;
+    if (ring->size > PIECE_BYTES)
+        give_back(ring, ring->read, ring->size);
     ring->read = 0;
 }
 
@@ -123,13 +152,17 @@ void frame_ring_pop(struct frame_ring *ring)
     assert(ring->used > 0);
     memcpy(&head, ring->block + ring->read, sizeof head);
     assert(head.len != SKIP && head.span <= ring->used);
-    ring->read = (ring->read + head.span) % ring->size;
+    size_t end = ring->read + head.span;
+    if (end / PIECE_BYTES > ring->read / PIECE_BYTES)
+        give_back(ring, ring->read, end / PIECE_BYTES * PIECE_BYTES);
+    ring->read = end % ring->size;
     ring->used -= head.span;
 }
 
 void frame_ring_clear(struct frame_ring *ring)
 {
-    ring->read = ring->write = ring->used = 0;
+    ring->used = ring->read = ring->write = 0;
+    give_back(ring, 0, ring->size);
 }
 
 size_t frame_ring_used(const struct frame_ring *ring)

@@ -4,9 +4,10 @@
  *
  * A server drops a client whose pong is late, so a connection is drained into this ring even while
  * nobody decodes. Always holds: frames come out whole, in order, followed by ARENA_PAD readable
- * bytes; the bytes held never exceed the size given (I6). Full is an answer, not a wait.
+ * bytes; the bytes held never exceed the size given (I6). Full is an answer, not a wait. Memory is
+ * taken for what waits, and a little more; what was read is given back to the system.
  *
- * Owner: one source.  Thread: the owner's.  Allocates once. */
+ * Owner: one source.  Thread: the owner's. */
 #ifndef SYS_FRAME_RING_H
 #define SYS_FRAME_RING_H
 

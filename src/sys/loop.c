@@ -306,6 +306,7 @@ void loop_attach(struct loop *loop, void *network, const struct runtime_ops *ops
     loop->ops.http_cancel = from->http_cancel;
     loop->ops.ws_open = from->ws_open;
     loop->ops.ws_send_text = from->ws_send_text;
+    loop->ops.ws_hold = from->ws_hold;
     loop->ops.ws_close = from->ws_close;
 }
 

@@ -42,6 +42,7 @@ static const struct runtime_ops network_ops = {
     .http_cancel = http_cancel,
     .ws_open = ws_open,
     .ws_send_text = ws_client_send_text,
+    .ws_hold = ws_client_hold,
     .ws_close = ws_client_close,
 };
 

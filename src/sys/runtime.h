@@ -100,6 +100,9 @@ struct runtime_ops {
                           const struct ws_events *events, void *arg);
     /* RC_AGAIN: too much waits to be sent already. RC_REJECT: the connection is not open. */
     enum rc (*ws_send_text)(struct ws *ws, struct bytes payload);
+    /* While `on` nothing is taken off the wire, pings included; a little that was taken before may
+     * still come. */
+    void (*ws_hold)(struct ws *ws, bool on);
     /* Sends a close frame, ends the connection and calls `closed` later. */
     void (*ws_close)(struct ws *ws, uint16_t code, const char *reason);
 };

@@ -53,11 +53,9 @@ struct ws {
     struct ws_codec *codec;
     struct send_queue out;
     char input[INPUT_BYTES];
-
     struct timer deadline, ping, pong, more, over;
     uint32_t connect_ms, ping_ms, pong_ms;
-    bool heard;
-
+    bool heard, held;
     int status; /* what `closed` will be told */
     struct err why;
 };
@@ -78,11 +76,9 @@ static void disarm(struct ws *ws, struct timer *timer)
 
 static void disarm_all(struct ws *ws)
 {
-    disarm(ws, &ws->deadline);
-    disarm(ws, &ws->ping);
-    disarm(ws, &ws->pong);
-    disarm(ws, &ws->more);
-    disarm(ws, &ws->over);
+    struct timer *all[] = {&ws->deadline, &ws->ping, &ws->pong, &ws->more, &ws->over};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        disarm(ws, all[i]);
 }
 
 /* Says why it ends. A sentence already there stays: the first reason is the true one. */
@@ -180,6 +176,7 @@ static void begin_close(struct ws *ws, uint16_t code, const char *reason)
     assert(ws->state == WS_OPEN);
     ws->state = WS_CLOSING;
     ws->status = code;
+    ws->held = false;
     disarm(ws, &ws->ping);
     disarm(ws, &ws->pong);
     arm(ws, &ws->deadline, ws->pong_ms < CLOSE_MS_MAX ? ws->pong_ms : CLOSE_MS_MAX);
@@ -201,13 +198,12 @@ static void on_close_frame(struct ws *ws, struct bytes payload)
     char text[128] = "";
     for (size_t i = 0; i < reason.len && i < sizeof text - 1; i++)
         text[i] = (unsigned char)reason.data[i] < ' ' ? '?' : reason.data[i];
-    if (!valid)
-        blame(ws, "the server sent a malformed close frame");
-    else
+    if (valid)
         blame(ws, "the server closed the connection with code %u%s%s", code,
               text[0] == '\0' ? "" : ": ", text);
-    if (!valid)
-        code = CODE_PROTOCOL;
+    else
+        blame(ws, "the server sent a malformed close frame");
+    code = valid ? code : CODE_PROTOCOL;
     if (code == CODE_NONE)
         ws_codec_write(ws->codec, WS_OPCODE_CLOSE, BYTES_ABSENT, &ws->out.tail);
     else
@@ -298,10 +294,11 @@ static void hung_up(struct ws *ws, CURLcode code)
     end(ws, ws->state == WS_CLOSING ? ws->status : 0);
 }
 
-static void read_socket(struct ws *ws)
+static void read_socket(void *arg)
 {
+    struct ws *ws = arg;
     size_t taken = 0;
-    while (ws->state != WS_OVER && taken < TURN_BYTES_MAX) {
+    while (ws->state != WS_OVER && !ws->held && taken < TURN_BYTES_MAX) {
         size_t got = 0;
         CURLcode code = curl_easy_recv(ws->task.easy, ws->input, sizeof ws->input, &got);
         if (code == CURLE_AGAIN)
@@ -319,7 +316,7 @@ static void read_socket(struct ws *ws)
             decode(ws, bytes_make(ws->input, got));
     }
     /* TLS may hold bytes that no poll will announce: come back by ourselves. */
-    if (ws->state != WS_OVER)
+    if (ws->state != WS_OVER && !ws->held)
         arm(ws, &ws->more, 0);
 }
 
@@ -331,22 +328,16 @@ static void on_ready(uv_poll_t *poll, int status, int events)
     (void)status;
     if ((events & UV_WRITABLE) != 0)
         flush(ws);
-    if (ws->state != WS_OVER)
-        read_socket(ws);
+    read_socket(ws);
 }
 
 static void watch(struct ws *ws)
 {
-    int events = UV_READABLE | (send_queue_len(&ws->out) > 0 ? UV_WRITABLE : 0);
+    int events = (ws->held ? 0 : UV_READABLE) | (send_queue_len(&ws->out) > 0 ? UV_WRITABLE : 0);
     if (ws->state == WS_OVER || events == ws->poll_events)
         return;
     ws->poll_events = events;
     uv_poll_start(&ws->poll, events, on_ready);
-}
-
-static void on_more(void *arg)
-{
-    read_socket(arg);
 }
 
 static void on_deadline(void *arg)
@@ -374,8 +365,11 @@ static void on_ping_time(void *arg)
 static void on_silence(void *arg)
 {
     struct ws *ws = arg;
-    read_socket(ws);
-    if (ws->state != WS_OPEN || ws->heard)
+    if (ws->held) /* it is we who do not listen */
+        arm(ws, &ws->pong, ws->pong_ms);
+    else
+        read_socket(ws);
+    if (ws->state != WS_OPEN || ws->heard || ws->held)
         return;
     blame(ws, "no pong and no data within %u ms of a ping: the peer is dead", ws->pong_ms);
     end(ws, 0);
@@ -435,11 +429,7 @@ static uint64_t random_word(void *arg)
 
 static void dial(struct ws *ws)
 {
-    CURL *easy = curl_driver_easy(ws->client->ca_file);
-    curl_easy_setopt(easy, CURLOPT_URL, text_string(&ws->http_url));
-    curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, 1L);
-    curl_easy_setopt(easy, CURLOPT_HTTPPROXYTUNNEL, 1L);
-    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    CURL *easy = curl_driver_tunnel(ws->client->ca_file, text_string(&ws->http_url));
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)ws->connect_ms);
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, ws->curl_error);
     ws->task = (struct curl_task){easy, on_dialed, ws};
@@ -462,7 +452,7 @@ struct ws *ws_client_open(struct ws_client *client, const struct ws_request *req
     ws->deadline = (struct timer){.fn = on_deadline, .arg = ws};
     ws->ping = (struct timer){.fn = on_ping_time, .arg = ws};
     ws->pong = (struct timer){.fn = on_silence, .arg = ws};
-    ws->more = (struct timer){.fn = on_more, .arg = ws};
+    ws->more = (struct timer){.fn = read_socket, .arg = ws};
     ws->over = (struct timer){.fn = on_over, .arg = ws};
     size_t max = request->message_bytes_max == 0 ? MESSAGE_DEFAULT : request->message_bytes_max;
     ws->codec = ws_codec_new(max, random_word, client->runtime);
@@ -486,6 +476,16 @@ enum rc ws_client_send_text(struct ws *ws, struct bytes payload)
     ws_codec_write(ws->codec, WS_OPCODE_TEXT, payload, &ws->out.tail);
     flush(ws);
     return RC_OK;
+}
+
+void ws_client_hold(struct ws *ws, bool on)
+{
+    if (ws->state != WS_OPEN || ws->held == on)
+        return;
+    ws->held = on;
+    watch(ws);
+    if (!on)
+        arm(ws, &ws->more, 0);
 }
 
 void ws_client_close(struct ws *ws, uint16_t code, const char *reason)

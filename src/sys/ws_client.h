@@ -25,6 +25,7 @@ struct ws *ws_client_open(struct ws_client *client, const struct ws_request *req
                           const struct ws_events *events, void *arg);
 /* RC_AGAIN: too much waits to be sent already. RC_REJECT: the connection is not open. */
 must_check enum rc ws_client_send_text(struct ws *ws, struct bytes payload);
+void ws_client_hold(struct ws *ws, bool on);
 void ws_client_close(struct ws *ws, uint16_t code, const char *reason);
 
 #endif

@@ -30,7 +30,7 @@ LISTS = ("follows", "gaps", "owed", "quarantine", "providers", "handles")
 READS = (*LISTS, "status", "verify")
 BOTH_CHECKS = {"schema", "engine", "ingest_numbers", "commit_numbers", "coverage", "gaps",
                "tombstones", "post_links", "shares", "share_counts", "share_totals", "standing",
-               "inherited", "jetstream_state", "cursors"}
+               "inherited", "import_sessions", "jetstream_state", "cursors"}
 SCHEMA = len(os.listdir(os.path.join(HERE, "..", "..", "src", "store", "sql", "sqlite")))
 CURSOR = '{"primary":{"type":"timeUs","value":5},"lastTransactionId":"","totalFetched":0}'
 
@@ -401,6 +401,11 @@ class Cli(unittest.TestCase):
                                      "old_posts) VALUES (77, 78, 1, 1, 1)", "DELETE FROM shares"),
         ({"share_totals"}, "INSERT INTO links (id, normalized_url, original_url, "
                            "share_count_total) VALUES (77, 'x', 'x', 1)", "DELETE FROM links"),
+        ({"import_sessions"},
+         "INSERT INTO account (id, name, type, platform, identifier, created_us) "
+         "VALUES (1, 'kraken', 'exchange', 'kraken', '', 1);"
+         "INSERT INTO import_sessions (id, account_id, status, imported, started_us) "
+         "VALUES (2, 1, 'completed', 3, 1)", "DELETE FROM import_sessions; DELETE FROM account"),
         ({"integrity"},
          "INSERT INTO owed (id, source, stream, item, state, since_us, seq) "
          "VALUES (1, 's', 't', 'i', 'odd', 1, 0)", "DELETE FROM owed"),

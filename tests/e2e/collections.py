@@ -133,10 +133,11 @@ class Collections(unittest.TestCase):
                 refuse("LIMIT_RANGE", 400, "1 to 1000", collection="users", data=[{}] * 1001)
                 refuse("FORBIDDEN", 403, "built in", collection="posts", data={})
                 refuse("UNKNOWN_COLLECTION", 404, "nope", collection="nope", data={})
-                refuse("BEHIND", 503, "try again", "read", collection="users", id="x",
-                       minSeq=10**9)
-                refuse("BEHIND", 503, "try again", "list", collection="users", minSeq=10**9)
-                refuse("BEHIND", 503, "try again", "query-open", collection="users", minSeq=10**9)
+                with concurrent.futures.ThreadPoolExecutor() as together:  # each is let wait
+                    for done in [together.submit(refuse, "BEHIND", 503, "waited for 5 s", command,
+                                                 collection="users", id="x", minSeq=10**9)
+                                 for command in ("read", "list", "query-open")]:
+                        done.result()
                 self.assertEqual(daemon.walk("chat_messages"), [])
                 daemon.create("chat_messages", good)
                 refuse("CONFLICT", 409, "m0001", collection="chat_messages",

@@ -16,6 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), HERE]
 
 from daemon_client import Daemon, Home, WAIT_S, wait_until  # noqa: E402
+from sim_client import Closed, Refused, Websocket  # noqa: E402
 
 OPEN_POSTS = {"collection": "posts"}
 QUIET = ("jetstream.endpoint=ws://127.0.0.1:9/subscribe", "jetstream.fallback_endpoint=")
@@ -102,6 +103,82 @@ class Gate(unittest.TestCase):
                 self.assertNotIn("without_effect", daemon.words())
                 self.assertNotIn(token, daemon.words())
                 self.assertNotIn(other, daemon.words())
+
+    def follow(self, port, token):
+        """A query of the token's, followed as events and by a long poll."""
+        handle = self.ask(port, "POST", "/api/data/query-open", token, OPEN_POSTS)[1]["queryHandle"]
+        headers = {"Authorization": f"Bearer {token}"}
+        events, poll = (http.client.HTTPConnection("127.0.0.1", port, timeout=WAIT_S)
+                        for _ in range(2))
+        events.request("GET", f"/api/events?queryHandle={handle}", headers=headers)
+        stream = events.getresponse()
+        self.assertEqual((stream.status, stream.readline()), (200, b"retry: 1000\n"))
+        poll.request("POST", "/api/data/query-tail",
+                     json.dumps({"queryHandle": handle, "wait": 60000}), headers)
+        return stream, poll
+
+    def test_who_is_told_unasked_is_not_told_after_the_token_is_taken_back(self):
+        line, token = self.make_token("alice", "read")
+        kept_line, kept = self.make_token("bob", "read,admin")
+        changed_line, changed = self.make_token("carol", "read")
+        with Home("sqlite") as home:
+            path = self.write(home, line, kept_line, changed_line)
+            with Daemon(self.program, home, (*QUIET, f"serve.tokens_file={path}")) as daemon:
+                daemon.port = port = self.port_of(daemon)
+                lost = [self.follow(port, each) for each in (token, changed)]
+                stays, stays_poll = self.follow(port, kept)
+                wait_until(lambda: b"tails_live 6" in daemon.ask_raw("GET", "/metrics")[1],
+                           "all to follow")
+                websocket = Websocket(daemon, "/api/ws", (f"Authorization: Bearer {token}",),
+                                      host="localhost")
+                self.write(home, kept_line, changed_line.replace(" read ", " write "))
+                daemon.reload()
+                with self.assertRaises(Closed) as closed:
+                    websocket.texts(1)
+                self.assertEqual(closed.exception.code, 1008)
+                websocket.close()
+                for stream, poll in lost:
+                    words = stream.read().decode()
+                    self.assertIn("event: refused\n", words)
+                    self.assertIn('"code":"UNAUTHORIZED"', words)
+                    self.assertEqual(poll.getresponse().status, 401)
+                    poll.close()
+                self.assertIn(b"tails_live 2\n", daemon.ask_raw("GET", "/metrics")[1])
+                stays.close()
+                stays_poll.close()
+                daemon.stop()
+
+    def test_a_websocket_may_offer_its_token(self):
+        line, token = self.make_token("alice", "read")
+        with Home("sqlite") as home:
+            path = self.write(home, line)
+            with Daemon(self.program, home, (*QUIET, f"serve.tokens_file={path}",
+                                             "serve.open_reads=false")) as daemon:
+                daemon.port = self.port_of(daemon)
+
+                def offer(*protocols):
+                    words = "Sec-WebSocket-Protocol: " + ", ".join(protocols)
+                    return Websocket(daemon, "/api/ws", (words,), host="localhost")
+
+                with offer("tidemark", f"tidemark.bearer.{token}") as websocket:
+                    self.assertEqual(websocket.fields[b"Sec-WebSocket-Protocol"], b"tidemark")
+                    websocket.send(1, json.dumps({"id": 1, "command": "query-open",
+                                                  "params": OPEN_POSTS}).encode())
+                    self.assertTrue(json.loads(websocket.texts(1)[0])["result"]["success"])
+                    websocket.send(1, json.dumps({"id": 2, "command": "create", "params": {
+                        "collection": "x", "data": {}}}).encode())
+                    self.assertEqual(json.loads(websocket.texts(1)[0])["result"]["code"],
+                                     "FORBIDDEN")
+                for protocols, status in (((f"tidemark.bearer.{token}",), 400),
+                                          (("tidemark", "tidemark.bearer.tmk_0"), 401),
+                                          (("tidemark", "tidemark.bearer."), 401),
+                                          (("tidemark",), 401)):
+                    with self.assertRaises(Refused) as refused:
+                        offer(*protocols)
+                    self.assertEqual(refused.exception.status, status, protocols)
+                    self.assertNotIn(b"Sec-WebSocket-Protocol", refused.exception.headers)
+                daemon.stop()
+                self.assertNotIn(token, daemon.words())
 
     def test_without_tokens_nobody_else_is_served(self):
         with Home("sqlite") as home:

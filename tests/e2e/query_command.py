@@ -7,7 +7,6 @@ import csv
 import io
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 import unittest
@@ -15,7 +14,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "support"))
 
-from daemon_client import Daemon, Home, wait_until  # noqa: E402
+from daemon_client import Daemon, Home, WAIT_S, wait_until  # noqa: E402
 
 EXECUTED = {"sqlite": 0, "postgres": 0}
 ROWS = 250
@@ -29,15 +28,8 @@ def plant(home):
         "({0}, 's{1}', 't{0}', {0}, {2}, '{3}', {0}000000, 1)".format(
             n, n % 3, n + 1, REASONS[n % len(REASONS)].replace("'", "''"))
         for n in range(1, ROWS + 1))
-    sql = (f"INSERT INTO gaps (id, source, stream, from_us, to_us, reason, detected_us, seq) "
-           f"VALUES {rows}; UPDATE engine SET next_n = {ROWS + 1};")
-    if home.kind == "sqlite":
-        with sqlite3.connect(home.url[len("sqlite:"):]) as store:
-            store.executescript(sql)
-        store.close()
-    else:
-        subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", "-f", "-", home.url],
-                       input=sql, text=True, check=True)
+    home.run_sql(f"INSERT INTO gaps (id, source, stream, from_us, to_us, reason, detected_us, seq) "
+                 f"VALUES {rows}; UPDATE engine SET next_n = {ROWS + 1};")
 
 
 CHAT = os.path.join(HERE, "..", "..", "examples", "chat", "collections.yaml")
@@ -202,6 +194,56 @@ class QueryCommand(unittest.TestCase):
                 self.assertLess(first["seq"], second["seq"])
                 self.assertLess(second["seq"], third["seq"])
                 tail.kill()
+        self.with_chat(check)
+
+    # R004-19
+    def test_a_tail_outlives_its_daemon(self):
+        def start(home):
+            daemon = Daemon(self.program, home, ("bluesky.mode=polling",), config=CHAT)
+            daemon.wait_for(lambda health: True, "the daemon")
+            wait_until(lambda: daemon.ask("POST", "/api/data/list",
+                                          {"collection": "rooms"})[0] == 200, "tables")
+            return daemon
+
+        def check(home, daemon):
+            command = [self.program, "query", "rooms", "--tail", "--json", "-c", CHAT,
+                       "--set", f"store.url={home.url}", "--set", f"store.data_dir={home.folder}"]
+            self.create(daemon, {"id": "0"})
+            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  text=True) as tail:
+                told = [json.loads(tail.stdout.readline())]
+                self.create(daemon, {"id": "1"})
+                told.append(json.loads(tail.stdout.readline()))
+                for number, end in enumerate((daemon.stop, daemon.kill)):
+                    end()
+                    self.assertRegex(tail.stderr.readline(), "waiting for it")
+                    with start(home) as daemon:
+                        self.create(daemon, {"id": str(2 * number + 2)})
+                        self.create(daemon, {"id": str(2 * number + 3)})
+                        told += [json.loads(tail.stdout.readline()) for _ in range(2)]
+                        self.assertRegex(tail.stderr.readline(), "going on after seq")
+                        if number == 0:
+                            daemon.stop()
+                self.assertEqual([(each["op"], each["item"]["id"]) for each in told],
+                                 [("enter", str(number)) for number in range(6)])
+                tail.kill()
+        self.with_chat(check)
+
+    def test_a_tail_that_missed_too_much_says_so(self):
+        def check(home, daemon):
+            command = [self.program, "query", "rooms", "--tail", "--json", "-c", CHAT,
+                       "--set", f"store.url={home.url}", "--set", f"store.data_dir={home.folder}"]
+            self.create(daemon, {"id": "0"})
+            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  text=True) as tail:
+                tail.stdout.readline()
+                daemon.stop()
+                home.run_sql("INSERT INTO tail_floors (collection, seq) "
+                             "SELECT 'rooms', commit_seq + 1 FROM engine;"
+                             "UPDATE engine SET commit_seq = commit_seq + 2;")
+                with Daemon(self.program, home, ("bluesky.mode=polling",), config=CHAT):
+                    self.assertEqual(tail.wait(WAIT_S), 1)
+                    self.assertIn("is not known any more", tail.stderr.read())
         self.with_chat(check)
 
 

@@ -115,6 +115,7 @@ class Websocket:
             self.close()
             raise Refused(status, fields, self.buffer)
         digest = hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
+        self.fields = fields
         assert fields[b"Sec-WebSocket-Accept"] == base64.b64encode(digest)
 
     def __enter__(self):

@@ -77,7 +77,7 @@ static int be_child(const char *url, const char *path)
         return 1;
     }
     struct writer_options options = {
-        .gather_us_max = 1, .fatal = answers_fatal, .arg = answers, .retry_us_min = 2000};
+        .gather_us = 1, .fatal = answers_fatal, .arg = answers, .retry_us_min = 2000};
     struct writer *writer = writer_start(store, position, &options);
     for (int64_t k = stands + 1; k <= COMMITS; k++) {
         struct batch *batch = answers_batch(answers, handed);

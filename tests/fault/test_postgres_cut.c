@@ -49,7 +49,7 @@ static int set_up(void **state)
     assert_int_equal(store_migrate(store, &applied, &err), RC_OK);
     assert_int_equal(store_claim(store, "cut", NULL, 1, &position, &err), RC_OK);
     assert_int_equal(store_open(bench->fixture.url, STORE_READ, &bench->reader, &err), RC_OK);
-    struct writer_options options = {.gather_us_max = 1,
+    struct writer_options options = {.gather_us = 1,
                                      .retry_us_min = RETRY_US,
                                      .give_up_us = GIVE_UP_US,
                                      .fatal = answers_fatal,

@@ -8,6 +8,7 @@
 
 #include <sqlite3.h>
 
+#include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -196,6 +197,48 @@ static void readers_that_take_turns_do_not_keep_the_log_growing(void **state)
     assert_in_range(log.st_size / 4096, 1, LOG_PAGE_MAX);
 }
 
+/* Counts how often the log of the store at `path` began anew; its first bytes say it. */
+static unsigned log_beginnings(const char *path)
+{
+    unsigned char head[16] = {0};
+    char name[300];
+    snprintf(name, sizeof name, "%s-wal", path);
+    FILE *file = fopen(name, "rb");
+    assert_non_null(file);
+    assert_int_equal(fread(head, 1, sizeof head, file), sizeof head);
+    fclose(file);
+    return (unsigned)head[12] << 24 | (unsigned)head[13] << 16 | (unsigned)head[14] << 8 | head[15];
+}
+
+/* The writer itself never stops to move the log here: somebody else must do it, while it goes on,
+ * and do it whole, or the log would not begin anew. */
+static void the_log_is_moved_beside_the_writer(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct writer_bench writer;
+    struct store *store;
+    struct err err;
+    fixture_open(&fixture, FIXTURE_SQLITE);
+    const char *path = fixture.url + 7;
+    assert_int_equal(store_open(fixture.url, STORE_WRITE, &store, &err), RC_OK);
+    ((struct store_sqlite *)store)->move_pages = LOG_PAGES;
+    ((struct store_sqlite *)store)->checkpoint_pages = INT_MAX / 2;
+    assert_true(writer_bench_take(&writer, &workload, store));
+    writer_bench_submit(&writer);
+    assert_true(writer_bench_settle(&writer, fixture.url));
+    unsigned before = log_beginnings(path);
+    while (log_beginnings(path) == before && writer.done < COMMITS) {
+        writer_bench_submit(&writer);
+        assert_true(writer_bench_settle(&writer, fixture.url));
+    }
+    printf("commits until the log began anew=%d\n", (int)writer.done);
+    assert_int_not_equal(log_beginnings(path), before);
+    assert_int_equal(writer_bench_retries(&writer), 0);
+    writer_bench_stop(&writer);
+    fixture_close(&fixture);
+}
+
 /* Where the ledger's cursor of a copy stands. */
 static int64_t cursor_of(const char *url)
 {
@@ -313,6 +356,7 @@ int main(void)
         ON_FILE(a_second_process_is_refused_while_the_first_lives),
         ON_FILE(a_reader_that_takes_its_time_stops_no_commit),
         cmocka_unit_test(readers_that_take_turns_do_not_keep_the_log_growing),
+        cmocka_unit_test(the_log_is_moved_beside_the_writer),
         ON_FILE(a_backup_during_commits_is_one_moment_and_can_go_on),
         ON_FILE(a_restored_backup_converges),
         ON_FILE(a_backup_that_cannot_be_written_says_so),

@@ -15,10 +15,19 @@ bool writer_bench_start(struct writer_bench *bench, const struct workload *workl
 {
     struct err err;
     struct store *store = NULL;
+    if (store_open(url, STORE_WRITE, &store, &err) == RC_OK)
+        return writer_bench_take(bench, workload, store);
+    fprintf(stderr, "bench: %s\n", err.text);
+    return false;
+}
+
+bool writer_bench_take(struct writer_bench *bench, const struct workload *workload,
+                       struct store *store)
+{
+    struct err err;
     struct store_position position;
     unsigned applied;
-    if (store_open(url, STORE_WRITE, &store, &err) != RC_OK ||
-        store_migrate(store, &applied, &err) != RC_OK ||
+    if (store_migrate(store, &applied, &err) != RC_OK ||
         store_claim(store, "bench", NULL, 1, &position, &err) != RC_OK) {
         fprintf(stderr, "bench: %s\n", err.text);
         store_close(store);
@@ -26,7 +35,7 @@ bool writer_bench_start(struct writer_bench *bench, const struct workload *workl
     }
     *bench = (struct writer_bench){.workload = workload, .done = position.commit_seq};
     bench->answers = answers_new(256u << 10);
-    struct writer_options options = {.gather_us_max = 1,
+    struct writer_options options = {.gather_us = 1,
                                      .retry_us_min = RETRY_US,
                                      .give_up_us = GIVE_UP_US,
                                      .fatal = answers_fatal,

@@ -21,6 +21,9 @@ struct writer_bench {
  * reason on standard error when it cannot. */
 bool writer_bench_start(struct writer_bench *bench, const struct workload *workload,
                         const char *url);
+/* The same with a store that is open for writing already; takes it over. */
+bool writer_bench_take(struct writer_bench *bench, const struct workload *workload,
+                       struct store *store);
 void writer_bench_stop(struct writer_bench *bench);
 /* Hands commit `done` + 1 + the number under way over. */
 void writer_bench_submit(struct writer_bench *bench);

@@ -35,6 +35,7 @@ struct ws {
     struct timer timer;
     size_t first, at;    /* events: it began with, and to send next */
     size_t held;         /* an event sent later than its successors */
+    bool on_hold;        /* nobody listens */
     bool caught_up;      /* the replay came to its end once */
     bool rushing;        /* a burst: frames come without a pause */
     int close_status;    /* what `closed` will say */
@@ -278,7 +279,8 @@ static void stream(struct ws *ws)
         ws->caught_up = true;
         break;
     }
-    if (ws->phase == PHASE_STREAM && (ws->at < world->history.count || ws->held != NO_EVENT))
+    if (ws->phase == PHASE_STREAM && !ws->on_hold &&
+        (ws->at < world->history.count || ws->held != NO_EVENT))
         wake(ws, pause_after(ws));
 }
 
@@ -340,6 +342,14 @@ static enum rc ws_send_text(struct ws *ws, struct bytes payload)
     sim_fail(ws->life->world, "nothing is to be said on this wire");
 }
 
+static void ws_hold(struct ws *ws, bool on)
+{
+    bool was = ws->on_hold;
+    ws->on_hold = on;
+    if (was && !on && ws->phase == PHASE_STREAM)
+        wake(ws, 0);
+}
+
 static void ws_close(struct ws *ws, uint16_t code, const char *reason)
 {
     assert(code == 1000);
@@ -370,4 +380,5 @@ const struct runtime_ops sim_runtime_ops = {.wall_us = wall_us,
                                             .http_cancel = http_cancel,
                                             .ws_open = ws_open,
                                             .ws_send_text = ws_send_text,
+                                            .ws_hold = ws_hold,
                                             .ws_close = ws_close};

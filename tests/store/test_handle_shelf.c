@@ -71,6 +71,42 @@ static void a_lost_reply_is_the_same_page_after_inserts_and_a_restart(void **sta
     assert_true(next[0] > again[9] || next[0] % 50 > again[9] % 50);
 }
 
+static const struct collection *find_retyped(void *arg, struct bytes name)
+{
+    /* Of the same names, and what was a number is text now. */
+    static const struct column columns[] = {
+        {"id", COLUMN_ID, "t.n", "t.n", false},
+        {"a", COLUMN_TEXT, "t.b", "t.b", true},
+    };
+    static const struct collection_order by_a[] = {{1, true}};
+    static struct collection changed;
+    (void)arg, (void)name;
+    changed = things;
+    changed.columns = columns;
+    changed.column_count = 2;
+    changed.order = by_a;
+    return &changed;
+}
+
+/* Its places mean nothing in the order that there is now. */
+static void a_field_of_another_type_ends_the_queries_ordered_by_it(void **state)
+{
+    struct bench *bench = *state;
+    int64_t ids[10];
+    make_things(bench, 1, 100);
+    page_bench_open(bench, &things, BY_A, 10);
+    assert_int_equal(page_bench_ask_on(bench, NULL, ids), 10);
+    page_bench_forget(bench);
+    const struct handle_finder finder = bench->question.finder;
+    bench->question.finder.find = find_retyped;
+    bench->question.named = false;
+    assert_int_equal(page_bench_try(bench), RC_REJECT);
+    assert_int_equal(bench->refusal.code, REFUSAL_HANDLE_NOT_FOUND);
+    assert_non_null(strstr(bench->refusal.err.text, "open it again"));
+    bench->question.finder = finder;
+    assert_int_equal(page_bench_ask_on(bench, NULL, ids), 10);
+}
+
 /* Two who have read the same state, as two daemons may. */
 static void of_two_who_go_on_from_the_same_state_the_second_is_refused(void **state)
 {
@@ -384,6 +420,7 @@ int main(void)
     cmocka_unit_test_setup_teardown(test, page_bench_set_up, page_bench_tear_down)
     const struct CMUnitTest tests[] = {
         ON_STORE(a_lost_reply_is_the_same_page_after_inserts_and_a_restart),
+        ON_STORE(a_field_of_another_type_ends_the_queries_ordered_by_it),
         ON_STORE(of_two_who_go_on_from_the_same_state_the_second_is_refused),
         ON_STORE(many_at_once_get_every_page_once),
         ON_STORE(another_sessions_handle_is_forbidden_also_when_parked),

@@ -94,6 +94,28 @@ static void a_full_page_may_end_beyond_its_last_row(void **state)
     walk_close(&walk);
 }
 
+/* A slice begins at a value of b and meets the last rows that have it, those without one, and those
+ * of the next a: each in a query of its own where the store is asked so. */
+static void a_slice_goes_on_from_where_it_began(void **state)
+{
+    struct bench *bench = *state;
+    int64_t ids[16];
+    bool has_more;
+    struct walk walk;
+    walk_bench_run(bench, "INSERT INTO thing (n, a, b) VALUES (1, 1, NULL), (2, 1, 'x'), "
+                          "(3, 2, NULL), (4, 2, 'x'), (5, 2, 'x'), (6, 3, 'x'); "
+                          "UPDATE engine SET next_n = 7");
+    walk_open(bench, &walk, "null",
+              "[{\"field\":\"a\",\"direction\":\"desc\"},{\"field\":\"b\",\"direction\":\"desc\"}]",
+              10);
+    walk.request.slice_rows = 3;
+    static const int64_t expected[] = {6, 5, 4, 3, 2, 1};
+    assert_int_equal(walk_next(bench, &walk, ids, &has_more), 6);
+    assert_memory_equal(ids, expected, sizeof expected);
+    assert_false(has_more);
+    walk_close(&walk);
+}
+
 /* ---- a store that has little time ---- */
 
 struct hasty_store {
@@ -212,6 +234,7 @@ int main(void)
         ON_STORE(a_scan_that_finds_too_little_ends_in_a_short_page),
         ON_STORE(an_empty_page_asked_again_is_the_same_interval),
         ON_STORE(a_full_page_may_end_beyond_its_last_row),
+        ON_STORE(a_slice_goes_on_from_where_it_began),
         ON_STORE(what_a_query_found_before_its_time_was_up_is_kept),
         ON_STORE(a_store_without_time_for_a_row_is_told_of),
         ON_STORE(an_order_without_an_index_is_not_scanned_in_slices),

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -55,6 +56,16 @@ class Home:
     def server_sql(self, sql):
         subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", "-c", sql,
                         os.environ["TIDEMARK_TEST_POSTGRES"]], check=True)
+
+    def run_sql(self, script):
+        """What an operator types into the database's own shell."""
+        if self.kind == "sqlite":
+            store = sqlite3.connect(self.url[len("sqlite:"):], timeout=WAIT_S)
+            store.executescript(script)
+            store.close()
+        else:
+            subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", "-f", "-", self.url],
+                           input=script, text=True, check=True)
 
     def __enter__(self):
         return self

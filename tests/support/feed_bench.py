@@ -59,15 +59,7 @@ class FeedBench(unittest.TestCase):
                        check=True, capture_output=True)
 
     def run_sql(self, home, statements):
-        """What an operator types into the database's own shell."""
-        if home.kind == "sqlite":
-            with sqlite3.connect(home.url[7:], timeout=60) as store:
-                for statement in statements:
-                    store.execute(statement)
-            store.close()
-        else:
-            subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", home.url], check=True,
-                           text=True, input=";\n".join(statements) + ";\n")
+        home.run_sql(";\n".join(statements) + ";\n")
 
     def select(self, home, question):
         """The first value of the answer, as words."""

@@ -75,12 +75,19 @@ void http_desk_answer(struct http_desk *desk, size_t number, int status, const c
 void http_desk_answer_with(struct http_desk *desk, size_t number, struct http_response response,
                            const char *body)
 {
+    http_desk_answer_bytes(desk, number, response, bytes_of(body));
+}
+
+void http_desk_answer_bytes(struct http_desk *desk, size_t number, struct http_response response,
+                            struct bytes body)
+{
     assert_true(number < desk->sent_count);
     struct desk_request *sent = &desk->sent[number];
     http_done_fn *done = sent->done;
-    char *padded = calloc(1, strlen(body) + ARENA_PAD);
-    memcpy(padded, body, strlen(body));
-    response.body = bytes_make(padded, strlen(body));
+    char *padded = calloc(1, body.len + ARENA_PAD);
+    if (body.len > 0)
+        memcpy(padded, body.data, body.len);
+    response.body = bytes_make(padded, body.len);
     assert_non_null(done);
     sent->done = NULL;
     done(sent->arg, &response);

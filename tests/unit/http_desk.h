@@ -36,5 +36,8 @@ void http_desk_pass(struct http_desk *desk, int64_t us);
 void http_desk_answer(struct http_desk *desk, size_t number, int status, const char *body);
 void http_desk_answer_with(struct http_desk *desk, size_t number, struct http_response response,
                            const char *body);
+/* A body of any bytes. */
+void http_desk_answer_bytes(struct http_desk *desk, size_t number, struct http_response response,
+                            struct bytes body);
 
 #endif

@@ -28,7 +28,7 @@ static struct ws *ws_open(struct runtime *runtime, const struct ws_request *requ
     desk->events = events;
     desk->events_arg = arg;
     desk->dials++;
-    desk->closed = false;
+    desk->closed = desk->held = false;
     return (struct ws *)(void *)desk;
 }
 
@@ -39,6 +39,11 @@ static enum rc ws_send_text(struct ws *ws, struct bytes payload)
     text_append(&desk->sent, payload.data, payload.len);
     desk->messages++;
     return RC_OK;
+}
+
+static void ws_hold(struct ws *ws, bool on)
+{
+    ((struct stream_desk *)(void *)ws)->held = on;
 }
 
 static void ws_close(struct ws *ws, uint16_t code, const char *reason)
@@ -57,6 +62,7 @@ static const struct runtime_ops ops = {.wall_us = desk_wall_us,
                                        .http_cancel = http_cancel,
                                        .ws_open = ws_open,
                                        .ws_send_text = ws_send_text,
+                                       .ws_hold = ws_hold,
                                        .ws_close = ws_close};
 
 static enum rc submit(void *arg, struct batch *batch)

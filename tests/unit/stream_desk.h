@@ -24,7 +24,7 @@ struct stream_desk {
     char http_url[512], ws_url[2048];
     http_done_fn *http_done;
     void *http_arg;
-    bool http_cancelled, closed;
+    bool http_cancelled, closed, held;
     const struct ws_events *events;
     void *events_arg;
     struct text sent; /* the last message to the server */

@@ -204,9 +204,6 @@ static void questions_that_make_no_sense_are_refused(void **state)
     assert_int_equal(ask_tail(bench, handle, ",\"wait\":-1"), 400);
     assert_int_equal(ask_tail(bench, handle, ",\"since\":-1"), 400);
     assert_int_equal(ask_tail(bench, handle, ",\"since\":\"1\""), 400);
-    bench_open_query(bench, "{\"collection\":\"follows\"}", handle);
-    assert_int_equal(ask_tail(bench, handle, ""), 400);
-    assert_true(bench_says(bench, "follows cannot be followed"));
 }
 
 /* Reads from a stream until these words came. */
@@ -275,6 +272,52 @@ static void a_stream_that_cannot_begin_is_refused(void **state)
     assert_int_equal(bench_get(bench, "/api/events"), 404);
 }
 
+/* Whoever must see a commit waits for it a moment. */
+static void a_reader_waits_for_the_commit_it_must_see(void **state)
+{
+    static const char *const asks[][2] = {
+        {"/api/data/read", "\"id\":\"393\""},
+        {"/api/data/list", "\"limit\":1"},
+        {"/api/data/query-open", "\"pageSize\":1"},
+    };
+    struct bench *bench = *state;
+    struct http_peer others[3];
+    char body[256], handle[37];
+    bench_open_query(bench, "{\"collection\":\"posts\"}", handle);
+    assert_int_equal(ask_tail(bench, handle, ""), 200);
+    for (int i = 0; i < 3; i++) {
+        http_peer_connect(&others[i], server_port(bench->server, LISTENER_MAIN));
+        snprintf(body, sizeof body, "{\"collection\":\"posts\",%s,\"minSeq\":%lld}", asks[i][1],
+                 last_seq(bench) + 2);
+        http_peer_ask(&others[i], asks[i][0], body);
+    }
+    for (int page = 0; page < 4; page++) /* they have been looked at by then */
+        assert_int_equal(bench_next(bench, handle), 200);
+    add_post(bench, 392 + 1);
+    add_post(bench, 392 + 2);
+    for (int i = 0; i < 3; i++) {
+        http_peer_read(&others[i], &bench->answer, false);
+        assert_int_equal(bench->answer.status, 200);
+        http_peer_close(&others[i]);
+    }
+}
+
+static void a_stopping_server_sends_away_who_waits_for_a_commit(void **state)
+{
+    struct bench *bench = *state;
+    struct http_peer other;
+    http_peer_connect(&other, server_port(bench->server, LISTENER_MAIN));
+    http_peer_ask(&other, "/api/data/list", "{\"collection\":\"posts\",\"minSeq\":1000000}");
+    char handle[37];
+    bench_open_query(bench, "{\"collection\":\"posts\"}", handle);
+    server_stop(bench->server);
+    server_free(bench->server);
+    bench->server = NULL;
+    http_peer_read(&other, &bench->answer, false);
+    assert_int_equal(bench->answer.status, 503);
+    http_peer_close(&other);
+}
+
 static void a_stopping_server_answers_who_waits(void **state)
 {
     struct bench *bench = *state;
@@ -308,6 +351,8 @@ int main(void)
         WITH_SERVER(questions_that_make_no_sense_are_refused),
         WITH_SERVER(changes_come_as_events_and_go_on_where_they_ended),
         WITH_SERVER(a_stream_that_cannot_begin_is_refused),
+        WITH_SERVER(a_reader_waits_for_the_commit_it_must_see),
+        WITH_SERVER(a_stopping_server_sends_away_who_waits_for_a_commit),
         WITH_SERVER(a_stopping_server_answers_who_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

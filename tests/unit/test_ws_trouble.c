@@ -151,6 +151,51 @@ static void a_malformed_close_frame_is_answered_with_1002(void **state)
     assert_int_equal(bench->status, 1002);
 }
 
+struct pause {
+    struct bench *bench;
+    struct timer end;
+    size_t messages; /* that came before its end */
+};
+
+static struct pause pause_now;
+
+static void end_pause(void *arg)
+{
+    struct pause *now = arg;
+    now->messages = now->bench->messages;
+    now->bench->runtime->ops->ws_hold(now->bench->ws, false);
+}
+
+/* The server's side: it has much to say, and the client's user has just had enough. */
+static void say_much(struct bench *bench, struct script_conn *conn, int opcode,
+                     struct bytes payload)
+{
+    struct text out = {0};
+    (void)payload;
+    if (opcode != 1)
+        return;
+    bench->runtime->ops->ws_hold(bench->ws, true);
+    ws_script_put(&out, true, 1, bytes_of("later"));
+    ws_script_put(&out, true, 9, bytes_of("p"));
+    ws_script_put(&out, true, 8, bytes_of("\x03\xe8"));
+    script_send(conn, text_bytes(&out));
+    text_free(&out);
+    pause_now = (struct pause){.bench = bench, .end = {.fn = end_pause, .arg = &pause_now}};
+    bench->runtime->ops->timer_arm(bench->runtime, &pause_now.end, 100000);
+}
+
+/* Nor is the server taken for dead: it is we who do not listen. */
+static void a_connection_on_hold_delivers_nothing_until_it_goes_on(void **state)
+{
+    struct bench *bench = *state;
+    text_append_string(&bench->hello, "hello");
+    bench->on_frame = say_much;
+    converse(bench, (struct ws_request){.ping_ms = 10, .pong_ms_max = 20});
+    assert_int_equal(pause_now.messages, 0);
+    assert_string_equal(text_string(&bench->log), "t:later;");
+    assert_int_equal(bench->status, 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +208,7 @@ int main(void)
         TEST(a_hang_up_without_close_frame_is_told),
         TEST(a_peer_that_ignores_our_close_is_left_anyway),
         TEST(a_malformed_close_frame_is_answered_with_1002),
+        TEST(a_connection_on_hold_delivers_nothing_until_it_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,6 +88,10 @@ export class Daemon {
     return until(() => question().then(() => true, made), 'the collections to be made');
   }
 
+  signal(name) {
+    this.#process.kill(name);
+  }
+
   async end(signal = 'SIGTERM') {
     const ended = new Promise((resolve) => this.#process.once('exit', resolve));
     this.#process.kill(signal);

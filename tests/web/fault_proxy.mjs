@@ -18,6 +18,7 @@ async function bodyOf(stream) {
 export class FaultProxy {
   target = 0; // the daemon's port
   seen = []; // {path, params} of every POST
+  addresses = []; // that were asked for, whole
   struck = 0;
   letsTunnelsThrough = true;
   tunnelsRefused = 0;
@@ -68,6 +69,7 @@ export class FaultProxy {
 
   async #exchange(from, to) {
     const path = from.url.split('?')[0];
+    this.addresses.push(from.url);
     const own = this.#routes.get(path);
     if (own) {
       to.writeHead(200, own.headers).end(own.body);
@@ -129,6 +131,7 @@ export class FaultProxy {
       socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
       return;
     }
+    this.addresses.push(from.url);
     const there = connect(this.target, '127.0.0.1');
     const lines = [`${from.method} ${from.url} HTTP/1.1`];
     for (let i = 0; i < from.rawHeaders.length; i += 2)

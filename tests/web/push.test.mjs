@@ -21,10 +21,12 @@ function batch(seq) {
 class EagerSocket {
   static OPEN = 1;
   static opened = 0;
+  static asked = [];
   readyState = EagerSocket.OPEN;
 
-  constructor() {
+  constructor(url, protocols) {
     EagerSocket.opened++;
+    EagerSocket.asked.push({ url: String(url), protocols });
     queueMicrotask(() => this.onopen());
   }
 
@@ -74,4 +76,25 @@ test('what a slow reader has not taken is bounded, and nothing is lost by it', a
   // Over 10,000 unread changes are 21 messages; then it asks once, and is pushed to again.
   assert.deepEqual(asked, [21, 43]);
   assert.equal(EagerSocket.opened, 3);
+});
+
+test('a token goes with the websocket and is in no address', async (t) => {
+  const former = globalThis.WebSocket;
+  globalThis.WebSocket = EagerSocket;
+  t.after(() => {
+    globalThis.WebSocket = former;
+  });
+  const base = new URL('https://example.org/');
+  const asked = async (token) => {
+    const stop = new AbortController();
+    const wire = { base, session: '0'.repeat(32), token };
+    EagerSocket.asked = [];
+    for await (const { seq } of new Push(wire).changes('h', 0, stop.signal)) if (seq === 1) break;
+    return EagerSocket.asked;
+  };
+  const url = 'wss://example.org/api/ws';
+  assert.deepEqual(await asked(), [{ url, protocols: [] }]);
+  assert.deepEqual(await asked('tmk_1'), [{ url, protocols: ['tidemark', 'tidemark.bearer.tmk_1'] }]);
+  assert.ok(Push.worksFor({ token: 'tmk_1' }));
+  assert.ok(!Push.worksFor({ token: 'a token' }), 'what cannot be a protocol is sent as a header');
 });

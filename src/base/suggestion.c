@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "config_table.h"
+#include "base/suggestion.h"
 
-#define WORD_MAX 64
+#define WORD_MAX  64
+#define SHOWN_MAX 60
 
 static size_t least(size_t a, size_t b)
 {
@@ -50,4 +51,20 @@ void suggestion_end(const struct suggestion *suggestion, const char *before, str
     if (suggestion->best.data != NULL)
         text_appendf(out, " (did you mean %s%.*s?)", before, (int)suggestion->best.len,
                      suggestion->best.data);
+}
+
+void suggestion_quote(struct bytes value, struct text *out)
+{
+    size_t len = value.len;
+    if (len > SHOWN_MAX) {
+        len = SHOWN_MAX;
+        while (len > 0 && ((unsigned char)value.data[len] & 0xc0) == 0x80)
+            len--;
+    }
+    text_append_char(out, '"');
+    for (size_t i = 0; i < len; i++) {
+        bool control = (unsigned char)value.data[i] < 0x20 || value.data[i] == 0x7f;
+        text_append_char(out, control ? '?' : value.data[i]);
+    }
+    text_append_string(out, len < value.len ? "...\"" : "\"");
 }

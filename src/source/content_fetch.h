@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * content_fetch.h - one document by its content address: its blocks, a few at a time, put together.
+ *
+ * Ends exactly once unless it is cancelled: with the whole file; with what the gateways said of the
+ * first block that none of them gave; or with why this will never be a file.
+ *
+ * Owner: a source.  Thread: the ingest loop.  Lies in its owner's memory. */
+#ifndef SOURCE_CONTENT_FETCH_H
+#define SOURCE_CONTENT_FETCH_H
+
+#include "decode/unixfs.h"
+#include "source/gateways.h"
+
+#define CONTENT_BLOCKS_AT_ONCE 4
+
+struct content_outcome {
+    enum rc rc; /* RC_OK: the file. RC_RETRY: see `blocked`. RC_REJECT: no file, see `err` */
+    struct text *content;                  /* may be taken over */
+    const struct gateway_outcome *blocked; /* borrowed */
+    struct err err;
+};
+
+typedef void content_fetch_fn(void *arg, const struct content_outcome *outcome);
+
+struct content_fetch {
+    struct gateways *gateways;
+    struct unixfs_reading reading;
+    struct gateway_call calls[CONTENT_BLOCKS_AT_ONCE];
+    struct content_slot {
+        struct content_fetch *fetch;
+        bool busy;
+    } slots[CONTENT_BLOCKS_AT_ONCE];
+    uint32_t without;
+    content_fetch_fn *fn;
+    void *arg;
+};
+
+/* `without`: see gateways_get(). */
+void content_fetch_begin(struct content_fetch *fetch, struct gateways *gateways,
+                         const struct cid *cid, size_t size_max, uint32_t without,
+                         content_fetch_fn *fn, void *arg);
+void content_fetch_cancel(struct content_fetch *fetch);
+
+#endif

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Documents from gateways that are good, slow, lying, full or gone. Requests are found by the
+ * gateway and the address they name; the blocks come from the simulator's own maker. */
+#include "http_desk.h"
+#include "sim/ipfs_blocks.h"
+#include "source/content_fetch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SIZE_MAX_BYTES 5000
+
+struct bench {
+    struct http_desk desk;
+    struct gateways *gateways;
+    struct ipfs_blocks blocks;
+    struct content_fetch fetch;
+    unsigned ended;
+    enum rc rc;
+    struct text content;
+    char said[1024]; /* the failures or the refusal, each with its class */
+};
+
+static const char *const roots[] = {"http://user:key@a.example/", "http://b.example:8080/k/e/y",
+                                    "http://c.example"};
+
+static int set_up(void **state)
+{
+    struct bench *b = calloc(1, sizeof *b);
+    struct err err;
+    struct gateways_settings settings = {roots, 3, 8};
+    http_desk_init(&b->desk);
+    assert_int_equal(gateways_new(&b->desk.clock.runtime, &settings, &b->gateways, &err), RC_OK);
+    *state = b;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct bench *b = *state;
+    gateways_free(b->gateways);
+    http_desk_deinit(&b->desk);
+    ipfs_blocks_free(&b->blocks);
+    text_free(&b->content);
+    free(b);
+    return 0;
+}
+
+static void take_outcome(void *arg, const struct content_outcome *outcome)
+{
+    struct bench *b = arg;
+    b->ended++;
+    b->rc = outcome->rc;
+    b->said[0] = '\0';
+    text_free(&b->content);
+    if (outcome->rc == RC_OK) {
+        b->content = *outcome->content;
+        *outcome->content = (struct text){0};
+    } else if (outcome->rc == RC_REJECT) {
+        snprintf(b->said, sizeof b->said, "%s", outcome->err.text);
+    } else {
+        for (size_t i = 0, at = 0; i < outcome->blocked->failure_count; i++) {
+            const struct gateway_failure *failure = &outcome->blocked->failures[i];
+            at += (size_t)snprintf(b->said + at, sizeof b->said - at, "%s: %s: %s; ",
+                                   failure->provider, retry_class_name(failure->class),
+                                   failure->reason);
+        }
+    }
+}
+
+static struct cid cid_of(const struct bench *b, size_t block)
+{
+    struct cid cid;
+    assert_int_equal(cid_parse(bytes_of(b->blocks.blocks[block].cid), &cid, NULL), RC_OK);
+    return cid;
+}
+
+static void begin(struct bench *b, size_t block, uint32_t without)
+{
+    struct cid cid = cid_of(b, block);
+    content_fetch_begin(&b->fetch, b->gateways, &cid, SIZE_MAX_BYTES, without, take_outcome, b);
+    http_desk_pass(&b->desk, 0);
+}
+
+/* The open request of this gateway for this block, or -1. */
+static int find_sent(const struct bench *b, const char *gateway, size_t block)
+{
+    for (size_t i = 0; i < b->desk.sent_count; i++) {
+        const struct desk_request *sent = &b->desk.sent[i];
+        if (sent->done != NULL && strstr(sent->url, gateway) != NULL &&
+            strstr(sent->url, b->blocks.blocks[block].cid) != NULL)
+            return (int)i;
+    }
+    return -1;
+}
+
+static void give(struct bench *b, const char *gateway, size_t block)
+{
+    int at = find_sent(b, gateway, block);
+    assert_true(at >= 0);
+    http_desk_answer_bytes(&b->desk, (size_t)at,
+                           (struct http_response){.status = 200, .retry_after_ms = -1},
+                           text_bytes(&b->blocks.blocks[block].bytes));
+}
+
+static void refuse(struct bench *b, const char *gateway, size_t block, int status)
+{
+    int at = find_sent(b, gateway, block);
+    assert_true(at >= 0);
+    http_desk_answer(&b->desk, (size_t)at, status, "<html>no</html>");
+}
+
+static unsigned open_requests(const struct bench *b)
+{
+    unsigned open = 0;
+    for (size_t i = 0; i < b->desk.sent_count; i++)
+        open += b->desk.sent[i].done != NULL;
+    return open;
+}
+
+static const struct provider *provider_named(const struct bench *b, const char *name)
+{
+    const struct failover *group = gateways_group(b->gateways);
+    int number = failover_find(group, name);
+    assert_true(number >= 0);
+    return &group->providers[number];
+}
+
+static void a_block_is_asked_for_as_it_is_and_checked(void **state)
+{
+    struct bench *b = *state;
+    size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of("hello world"));
+    begin(b, block, 0);
+    assert_int_equal(b->desk.sent_count, 1);
+    assert_string_equal(b->desk.sent[0].url,
+                        "http://user:key@a.example/ipfs/"
+                        "bafkreifzjut3te2nhyekklss27nh3k72ysco7y32koao5eei66wof36n5e?format=raw");
+    give(b, "a.example", block);
+    assert_int_equal(b->ended, 1);
+    assert_int_equal(b->rc, RC_OK);
+    assert_string_equal(text_string(&b->content), "hello world");
+    assert_int_equal(provider_named(b, "a.example")->successes, 1);
+}
+
+/* Every block of a file is fetched, several at a time; any gateway may give any of them. */
+static void a_file_of_many_blocks_comes_together(void **state)
+{
+    struct bench *b = *state;
+    static char file[1000];
+    for (size_t i = 0; i < sizeof file; i++)
+        file[i] = (char)(i * 7 / 3);
+    size_t root = ipfs_blocks_add_file(&b->blocks, bytes_make(file, sizeof file),
+                                       &(struct ipfs_shape){100, 4, false});
+    begin(b, root, 0);
+    unsigned most = 0;
+    while (b->ended == 0) {
+        unsigned open = open_requests(b);
+        most = open > most ? open : most;
+        for (size_t i = 0; i < b->blocks.count && b->ended == 0; i++)
+            if (find_sent(b, "example", i) >= 0)
+                give(b, "example", i);
+        http_desk_pass(&b->desk, 0);
+    }
+    assert_int_equal(b->rc, RC_OK);
+    assert_int_equal(most, CONTENT_BLOCKS_AT_ONCE);
+    assert_int_equal(b->desk.sent_count, b->blocks.count);
+    assert_int_equal(b->content.len, sizeof file);
+    assert_memory_equal(b->content.data, file, sizeof file);
+}
+
+/* Bytes that fail their hash are never the document, and the gateway loses its standing. */
+static void a_liar_is_not_believed_and_falls_behind(void **state)
+{
+    struct bench *b = *state;
+    size_t lied = ipfs_blocks_add(&b->blocks, true, bytes_of("the truth"));
+    size_t other = ipfs_blocks_add(&b->blocks, true, bytes_of("another truth"));
+    begin(b, lied, 0);
+    int at = find_sent(b, "a.example", lied);
+    http_desk_answer(&b->desk, (size_t)at, 200, "the truth!");
+    assert_int_equal(b->ended, 0);
+    give(b, "b.example", lied);
+    assert_string_equal(text_string(&b->content), "the truth");
+    assert_int_equal(provider_named(b, "a.example")->failures, 1);
+    begin(b, other, 0);
+    assert_int_equal(find_sent(b, "a.example", other), -1);
+    give(b, "example", other);
+    assert_int_equal(b->ended, 2);
+}
+
+/* R002-03: a slow gateway is not waited for: who answers first wins, the other is let go. */
+static void a_slow_gateway_is_overtaken(void **state)
+{
+    struct bench *b = *state;
+    size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of("slow"));
+    begin(b, block, 0);
+    http_desk_pass(&b->desk, 999 * DESK_MS);
+    assert_int_equal(open_requests(b), 1);
+    http_desk_pass(&b->desk, 1 * DESK_MS);
+    assert_int_equal(open_requests(b), 2);
+    give(b, "b.example:8080", block);
+    assert_int_equal(b->ended, 1);
+    assert_int_equal(open_requests(b), 0);
+    assert_true(b->desk.sent[0].cancelled);
+    assert_int_equal(provider_named(b, "a.example")->failures, 0);
+}
+
+static void when_all_fail_each_says_why_and_nothing_is_content(void **state)
+{
+    struct bench *b = *state;
+    size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of("gone"));
+    begin(b, block, 0);
+    refuse(b, "a.example", block, 404);
+    refuse(b, "b.example", block, 410);
+    assert_int_equal(b->ended, 0);
+    refuse(b, "c.example", block, 504);
+    assert_int_equal(b->ended, 1);
+    assert_int_equal(b->rc, RC_RETRY);
+    assert_string_equal(b->said, "a.example: transient: the gateway answers 404; "
+                                 "b.example:8080: permanent: the gateway answers 410; "
+                                 "c.example: transient: the gateway answers 504; ");
+    /* Not having a block is no fault of theirs. */
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(gateways_group(b->gateways)->providers[i].failures, 0);
+}
+
+static void a_gateway_that_refused_for_good_is_left_out(void **state)
+{
+    struct bench *b = *state;
+    size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of("left out"));
+    begin(b, block, 1U << 0 | 1U << 1);
+    assert_int_equal(b->desk.sent_count, 1);
+    refuse(b, "c.example", block, 451);
+    assert_string_equal(b->said, "c.example: permanent: the gateway answers 451; ");
+    /* When all refused, all are asked again. */
+    begin(b, block, 7);
+    give(b, "a.example", block);
+    assert_int_equal(b->rc, RC_OK);
+}
+
+/* A 429 pauses the gateway; the others do its work until its time has come. */
+static void a_limit_is_kept(void **state)
+{
+    struct bench *b = *state;
+    size_t first = ipfs_blocks_add(&b->blocks, true, bytes_of("1"));
+    size_t second = ipfs_blocks_add(&b->blocks, true, bytes_of("2"));
+    begin(b, first, 6); /* a.example only */
+    int at = find_sent(b, "a.example", first);
+    http_desk_answer_with(&b->desk, (size_t)at,
+                          (struct http_response){.status = 429, .retry_after_ms = 20000}, "");
+    assert_string_equal(b->said, "a.example: rate-limited: the gateway answers 429; ");
+    begin(b, second, 6);
+    http_desk_pass(&b->desk, 19999 * DESK_MS);
+    assert_int_equal(open_requests(b), 0);
+    http_desk_pass(&b->desk, 1 * DESK_MS);
+    give(b, "a.example", second);
+    assert_int_equal(b->ended, 2);
+}
+
+/* Without any gateway that may be asked, a call waits for its time and then says so. */
+static void broken_gateways_are_left_alone_and_then_probed(void **state)
+{
+    struct bench *b = *state;
+    size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of("broken"));
+    for (int round = 0; round < PROVIDER_OPEN_FAILURES; round++) {
+        begin(b, block, 6);
+        refuse(b, "a.example", block, 500);
+    }
+    size_t sent = b->desk.sent_count;
+    begin(b, block, 6);
+    http_desk_pass(&b->desk, PROVIDER_OPEN_US_MIN - 1);
+    assert_int_equal(b->desk.sent_count, sent);
+    http_desk_pass(&b->desk, 1);
+    assert_int_equal(b->desk.sent_count, sent + 1);
+    refuse(b, "a.example", block, 500);
+    begin(b, block, 6);
+    http_desk_pass(&b->desk, 2 * PROVIDER_OPEN_US_MIN);
+    refuse(b, "a.example", block, 500);
+    unsigned ended = b->ended;
+    begin(b, block, 6); /* its opening is twice as long each time: beyond the time of a call now */
+    http_desk_pass(&b->desk, 59 * 1000 * DESK_MS);
+    assert_int_equal(b->ended, ended);
+    http_desk_pass(&b->desk, 1000 * DESK_MS);
+    assert_int_equal(b->ended, ended + 1);
+    assert_int_equal(b->rc, RC_RETRY);
+}
+
+static void what_is_no_file_ends_at_once(void **state)
+{
+    struct bench *b = *state;
+    size_t block = ipfs_blocks_add(&b->blocks, false, bytes_make("\x0a\x02\x08\x01", 4));
+    begin(b, block, 0);
+    give(b, "a.example", block);
+    assert_int_equal(b->rc, RC_REJECT);
+    assert_string_equal(b->said, "a directory, not a file");
+}
+
+static void a_fetch_that_is_cancelled_says_nothing(void **state)
+{
+    struct bench *b = *state;
+    static char file[300];
+    size_t root = ipfs_blocks_add_file(&b->blocks, bytes_make(file, sizeof file),
+                                       &(struct ipfs_shape){100, 4, false});
+    begin(b, root, 0);
+    content_fetch_cancel(&b->fetch);
+    begin(b, root, 0);
+    give(b, "a.example", root);
+    http_desk_pass(&b->desk, 0);
+    assert_int_equal(open_requests(b), 1); /* three equal blocks are one */
+    content_fetch_cancel(&b->fetch);
+    assert_int_equal(b->ended, 0);
+    assert_int_equal(open_requests(b), 0);
+}
+
+/* One gateway has so many places; who finds none waits until one comes free. */
+static void places_at_a_gateway_are_bounded(void **state)
+{
+    struct bench *b = *state;
+    enum { FETCHES = 9 }; /* one more than there are places */
+    static struct content_fetch fetches[FETCHES];
+    size_t blocks[FETCHES];
+    for (size_t i = 0; i < FETCHES; i++) {
+        char word[16];
+        snprintf(word, sizeof word, "place %zu", i);
+        blocks[i] = ipfs_blocks_add(&b->blocks, true, bytes_of(word));
+        struct cid cid = cid_of(b, blocks[i]);
+        content_fetch_begin(&fetches[i], b->gateways, &cid, SIZE_MAX_BYTES, 6, take_outcome, b);
+    }
+    http_desk_pass(&b->desk, 100 * DESK_MS);
+    assert_int_equal(open_requests(b), FETCHES - 1);
+    for (size_t i = 0; i < FETCHES; i++) {
+        give(b, "a.example", blocks[i]);
+        http_desk_pass(&b->desk, 0);
+    }
+    assert_int_equal(b->ended, FETCHES);
+}
+
+int main(void)
+{
+#define ON_BENCH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        ON_BENCH(a_block_is_asked_for_as_it_is_and_checked),
+        ON_BENCH(a_file_of_many_blocks_comes_together),
+        ON_BENCH(a_liar_is_not_believed_and_falls_behind),
+        ON_BENCH(a_slow_gateway_is_overtaken),
+        ON_BENCH(when_all_fail_each_says_why_and_nothing_is_content),
+        ON_BENCH(a_gateway_that_refused_for_good_is_left_out),
+        ON_BENCH(a_limit_is_kept),
+        ON_BENCH(broken_gateways_are_left_alone_and_then_probed),
+        ON_BENCH(what_is_no_file_ends_at_once),
+        ON_BENCH(a_fetch_that_is_cancelled_says_nothing),
+        ON_BENCH(places_at_a_gateway_are_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
