@@ -46,7 +46,9 @@ static const struct rule rules[] = {
      "SELECT 'cursors', max(seq) FROM cursors UNION ALL SELECT 'gaps', max(seq) FROM gaps "
      "UNION ALL SELECT 'owed', max(seq) FROM owed UNION ALL "
      "SELECT 'quarantine', max(seq) FROM quarantine UNION ALL "
-     "SELECT 'tombstones', max(seq) FROM tombstones WHERE at_us > 0 UNION ALL "
+     /* What somebody deleted by hand is of the commit to come, and has no date yet. */
+     "SELECT 'tombstones', max(CASE WHEN at_us = 0 THEN seq - 1 ELSE seq END) FROM tombstones "
+     "UNION ALL "
      "SELECT 'links', max(seq) FROM links UNION ALL "
      "SELECT 'past_rows', max(seq) FROM past_rows UNION ALL "
      "SELECT 'account', max(seq) FROM account UNION ALL "
