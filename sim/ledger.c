@@ -26,19 +26,31 @@ static const struct provider {
     {"blockchaincom", FAMILY_BITCOIN, ledger_blockchaincom},
     {"blockcypher", FAMILY_BITCOIN, ledger_blockcypher},
     {"tatum", FAMILY_BITCOIN, ledger_tatum},
+    {"solana", FAMILY_SOLANA, ledger_solana},
+    {"helius", FAMILY_SOLANA, ledger_solana},
+    {"kraken", FAMILY_KRAKEN, ledger_kraken},
+    {"coinbase", FAMILY_COINBASE, ledger_coinbase},
+    {"subscan", FAMILY_SUBSTRATE, ledger_subscan},
+    {"nearblocks", FAMILY_NEAR, ledger_nearblocks},
+    {"cosmos", FAMILY_COSMOS, ledger_cosmos},
+    {"xrpl", FAMILY_XRP, ledger_xrpl},
+    {"blockfrost", FAMILY_CARDANO, ledger_blockfrost},
+    {"github", FAMILY_NUMBERED, ledger_github},
+    {"madeup", FAMILY_NUMBERED, ledger_madeup},
 };
 
 void ledger_init(struct ledger *ledger, const struct chain_options *options, uint32_t window)
 {
     *ledger = (struct ledger){.chain = chain_new(options), .window = window, .generation = 1};
     ledger->doc = json_doc_new(BODY_BYTES_MAX, JSON_DEPTH_MAX);
+    ledger_keys_init(ledger);
 }
 
 void ledger_deinit(struct ledger *ledger)
 {
     chain_free(ledger->chain);
     json_doc_free(ledger->doc);
-    text_free(&ledger->public_id);
+    ledger_keys_deinit(ledger);
 }
 
 static const struct provider *find_provider(struct bytes path)
@@ -241,6 +253,11 @@ static bool read_word(struct bytes token, unsigned n, uint32_t *out)
         *out = *out << 4 | (uint32_t)(found - digits);
     }
     return true;
+}
+
+bool ledger_marker_expired(struct ledger_call *call, struct json marker)
+{
+    return json_type(marker) == JSON_OBJECT && fire(call, FAULT_LEDGER_EXPIRE) != NULL;
 }
 
 bool ledger_token_read(struct ledger_call *call, struct bytes token, uint32_t bound, size_t *place)

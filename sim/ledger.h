@@ -20,12 +20,11 @@ struct sim;
 
 struct ledger {
     struct chain *chain;
-    struct json_doc *doc;  /* of the request at hand */
-    uint32_t window;       /* rows that numbered pages of an explorer reach */
-    uint32_t generation;   /* tokens of an earlier one have expired */
-    uint64_t nonce;        /* last one of an exchange */
-    void *signing_key;     /* the one half of a key pair with which a client signs */
-    struct text public_id; /* what that key is called */
+    struct json_doc *doc; /* of the request at hand */
+    uint32_t window;      /* rows that numbered pages of an explorer reach */
+    uint32_t generation;  /* tokens of an earlier one have expired */
+    uint64_t nonce;       /* last one of an exchange */
+    void *signing_key;    /* with which a client of Coinbase signs */
 };
 
 struct ledger_call {
@@ -46,8 +45,15 @@ struct ledger_call {
 
 typedef void ledger_serve_fn(struct ledger_call *call);
 
+/* What clients of exchanges show and sign with. */
+#define LEDGER_KRAKEN_KEY    "sim-kraken-key"
+#define LEDGER_KRAKEN_SECRET "dGlkZW1hcmstc2ltLWtyYWtlbi1zZWNyZXQtMDAwMDAx"
+#define LEDGER_COINBASE_KEY  "organizations/sim/apiKeys/00000000-0000-4000-8000-000000000001"
+
 void ledger_init(struct ledger *ledger, const struct chain_options *options, uint32_t window);
 void ledger_deinit(struct ledger *ledger);
+void ledger_keys_init(struct ledger *ledger);
+void ledger_keys_deinit(struct ledger *ledger);
 /* Handles every request for a provider. */
 http_handler_fn ledger_serve;
 
@@ -79,6 +85,9 @@ size_t ledger_page(const struct ledger_call *call, size_t due);
 void ledger_token_write(const struct ledger_call *call, size_t place, uint32_t bound, char out[40]);
 /* False when the token is unknown or expired. `head` is what the first page saw. */
 bool ledger_token_read(struct ledger_call *call, struct bytes token, uint32_t bound, size_t *place);
+
+/* A marker that names its place itself is shown: true when its time is up. */
+bool ledger_marker_expired(struct ledger_call *call, struct json marker);
 
 /* Members of an object, with the comma before them. */
 void ledger_put_text(struct ledger_call *call, const char *key, const char *value);

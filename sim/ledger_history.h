@@ -11,7 +11,7 @@
 struct ledger_history {
     const struct ledger_call *call;
     const struct chain_tx **waiting;
-    size_t waiting_count, count; /* `count`: with those who wait */
+    size_t waiting_count, count; /* `count`: with those who wait; may be cut by who asks */
     struct chain_list mined;
 };
 
@@ -30,6 +30,8 @@ size_t ledger_history_end(const struct ledger_history *history, size_t place, ui
 /* The part of the path behind the one called `name`; absent when there is none. */
 struct bytes ledger_part_after(const struct ledger_call *call, const char *name);
 
-ledger_serve_fn ledger_esplora, ledger_blockchaincom, ledger_blockcypher, ledger_tatum;
+ledger_serve_fn ledger_esplora, ledger_blockchaincom, ledger_blockcypher, ledger_tatum,
+    ledger_solana, ledger_kraken, ledger_coinbase, ledger_subscan, ledger_nearblocks, ledger_cosmos,
+    ledger_xrpl, ledger_blockfrost, ledger_github, ledger_madeup;
 
 #endif

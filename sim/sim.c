@@ -45,6 +45,7 @@ static const struct http_route all_routes[] = {
     {"GET", "/_sim/ledger/accounts", control_ledger_accounts, 0},
     {"GET", "/_sim/ledger/truth", control_ledger_truth, 0},
     {"POST", "/_sim/ledger/act", control_ledger_act, 0},
+    {"GET", "/_sim/ledger/keys", control_ledger_keys, 0},
     {NULL, NULL, ledger_serve, 0},
 };
 

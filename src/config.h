@@ -76,6 +76,7 @@ struct config {
     } bluesky;
     struct {
         struct config_list accounts;
+        const char *connectors;
         int64_t interval_minutes;
     } ledger;
     struct {

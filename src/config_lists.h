@@ -8,13 +8,14 @@
 #include "base/bytes.h"
 #include "base/secret.h"
 
-#define CONFIG_PROVIDERS_MAX    64
-#define CONFIG_COLLECTIONS_MAX  64
-#define CONFIG_FIELDS_MAX       47
-#define CONFIG_INDEXES_MAX      16
-#define CONFIG_INDEX_FIELDS_MAX 8
-#define CONFIG_PROVIDER_KEYS    7
-#define CONFIG_COLLECTION_KEYS  3
+#define CONFIG_PROVIDERS_MAX     64
+#define CONFIG_COLLECTIONS_MAX   64
+#define CONFIG_FIELDS_MAX        47
+#define CONFIG_INDEXES_MAX       16
+#define CONFIG_INDEX_FIELDS_MAX  8
+#define CONFIG_PROVIDER_KEYS     7
+#define CONFIG_PROVIDER_PRIORITY 6 /* of the keys: the one that is the priority */
+#define CONFIG_COLLECTION_KEYS   3
 
 enum config_direction { CONFIG_ASCENDING, CONFIG_DESCENDING };
 enum config_field_type {

@@ -7,34 +7,43 @@
 #ifndef RECORD_KINDS_H
 #define RECORD_KINDS_H
 
+#include "record_ledger.h"
 #include "record_news.h"
 
 /* The kinds, in the order a commit writes them: what others refer to comes first, cursors last. */
 enum record_id {
-    RECORD_POST,       /* one act of sharing: create, update or delete of a post or repost */
-    RECORD_LINK,       /* an address that one post carries itself */
-    RECORD_CARD,       /* what a page says of itself */
-    RECORD_ACCOUNT,    /* an account's standing: active or why not */
-    RECORD_IDENTITY,   /* an account's handle */
-    RECORD_PROFILE,    /* how an account presents itself */
-    RECORD_FOLLOW,     /* one line of a list of follows that is being read */
-    RECORD_LISTING,    /* such a list was read to its end: it stands from now on */
-    RECORD_BACKFILL,   /* an account whose history is to be read, or was */
-    RECORD_POLL,       /* how far the polling of one account is, as people look it up */
-    RECORD_DOCUMENT,   /* what a content address stands for */
-    RECORD_ROW,        /* what a person wrote into a collection of their own, or took out */
-    RECORD_QUARANTINE, /* input nobody could use, with its bytes and the reason (I7) */
-    RECORD_OWED,       /* work the cursor may pass because this row remembers it */
-    RECORD_GAP,        /* an interval that was asked for and not delivered */
-    RECORD_COVERAGE,   /* a half-open interval that is complete */
-    RECORD_PROVIDER,   /* what is known of one upstream */
-    RECORD_PRUNE,      /* forget what has served its time */
-    RECORD_RESET,      /* forget where a stream stands */
-    RECORD_CURSOR,     /* where a stream stands (I2) */
+    RECORD_POST,           /* one act of sharing: create, update or delete of a post or repost */
+    RECORD_LINK,           /* an address that one post carries itself */
+    RECORD_CARD,           /* what a page says of itself */
+    RECORD_ACCOUNT,        /* an account's standing: active or why not */
+    RECORD_IDENTITY,       /* an account's handle */
+    RECORD_PROFILE,        /* how an account presents itself */
+    RECORD_FOLLOW,         /* one line of a list of follows that is being read */
+    RECORD_LISTING,        /* such a list was read to its end: it stands from now on */
+    RECORD_BACKFILL,       /* an account whose history is to be read, or was */
+    RECORD_POLL,           /* how far the polling of one account is, as people look it up */
+    RECORD_LEDGER_ACCOUNT, /* an account whose history is kept */
+    RECORD_SESSION,        /* one import of an account: how far it is, how it ended */
+    RECORD_TRANSACTION,    /* one event of an account's history */
+    RECORD_UNDO,           /* the chain has left its blocks after one */
+    RECORD_DOCUMENT,       /* what a content address stands for */
+    RECORD_BLOCK,          /* a block of the chain that is followed */
+    RECORD_REFERENCE,      /* that a block names a document */
+    RECORD_ROW,            /* what a person wrote into a collection of their own, or took out */
+    RECORD_QUARANTINE,     /* input nobody could use, with its bytes and the reason (I7) */
+    RECORD_OWED,           /* work the cursor may pass because this row remembers it */
+    RECORD_GAP,            /* an interval that was asked for and not delivered */
+    RECORD_COVERAGE,       /* a half-open interval that is complete */
+    RECORD_PROVIDER,       /* what is known of one upstream */
+    RECORD_PRUNE,          /* forget what has served its time */
+    RECORD_RESET,          /* forget where a stream stands */
+    RECORD_CURSOR,         /* where a stream stands (I2) */
     RECORD_ID_COUNT,
 };
 
-/* Indexes of the fields of each kind, key fields first; those of the news have their own header. */
+/* Indexes of the fields of each kind, key fields first; those of the news and of account
+ * histories have their own headers. */
+enum { UNDO_AFTER, UNDO_FIELDS };
 enum {
     DOCUMENT_URI,
     DOCUMENT_BLOCK,
@@ -43,6 +52,8 @@ enum {
     DOCUMENT_SPACE,
     DOCUMENT_FIELDS
 };
+enum { BLOCK_NUMBER, BLOCK_HASH, BLOCK_PARENT, BLOCK_DOCUMENTS, BLOCK_FIELDS };
+enum { REFERENCE_BLOCK, REFERENCE_ORDINAL, REFERENCE_URI, REFERENCE_SPACE, REFERENCE_FIELDS };
 /* The columns follow the id, as many as the collection has and of its types. A collection's shape
  * is a number; the act is twice that, and one more for a delete. */
 enum {

@@ -2,6 +2,7 @@
 #include "ingest/bucket.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 static void check(const struct bucket *bucket)
@@ -78,20 +79,24 @@ static int64_t find_time(const struct bucket *bucket, uint32_t weight)
     return at_us > bucket->paused_us ? at_us : bucket->paused_us;
 }
 
-enum rc bucket_take(struct bucket *bucket, uint32_t weight, int64_t now_us, int64_t *at_us)
+int64_t bucket_when(struct bucket *bucket, uint32_t weight, int64_t now_us)
 {
-    assert(at_us != NULL);
     assert(bucket->limits.tokens == 0 || weight <= bucket->limits.burst);
     refill(bucket, now_us);
     if (bucket->told_left >= 0 && bucket->seen_us >= bucket->told_reset)
         forget_told(bucket);
-    *at_us = find_time(bucket, weight);
+    int64_t at_us = find_time(bucket, weight);
+    bool full = bucket->limits.flights_max != 0 && bucket->flights >= bucket->limits.flights_max;
+    assert(at_us >= bucket->seen_us);
+    return at_us <= bucket->seen_us && full ? BUCKET_NEVER : at_us;
+}
+
+enum rc bucket_take(struct bucket *bucket, uint32_t weight, int64_t now_us, int64_t *at_us)
+{
+    assert(at_us != NULL);
+    *at_us = bucket_when(bucket, weight, now_us);
     if (*at_us > bucket->seen_us)
         return RC_AGAIN;
-    if (bucket->limits.flights_max != 0 && bucket->flights >= bucket->limits.flights_max) {
-        *at_us = BUCKET_NEVER;
-        return RC_AGAIN;
-    }
     bucket->level -= (int64_t)weight * bucket->limits.per_us;
     if (bucket->told_left >= 0)
         bucket->told_left -= weight;

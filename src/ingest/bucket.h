@@ -45,6 +45,10 @@ void bucket_init(struct bucket *bucket, const struct bucket_limits *limits, int6
 /* Other limits from now on. Nothing is saved up then, and requests under way beyond the new number
  * of places are waited for. */
 void bucket_tune(struct bucket *bucket, const struct bucket_limits *limits, int64_t now_us);
+/* The first time at which a request of that weight can go, if nobody takes before: now or later, or
+ * BUCKET_NEVER when it waits for a place rather than for time. For those who need several at once.
+ */
+int64_t bucket_when(struct bucket *bucket, uint32_t weight, int64_t now_us);
 /* RC_OK: the request may go now, its tokens and its place are taken. RC_AGAIN: not now; `at_us` is
  * the first time at which it can, if nobody takes before, or BUCKET_NEVER when it waits for a place
  * rather than for time. A weight must not exceed the burst. */

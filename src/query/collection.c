@@ -98,19 +98,62 @@ static const struct column quarantine[] = {
     {"at",       COLUMN_TIME,  "t.at_us",    "t.at_us",    false},
     {"seq",      COLUMN_INT,   "t.seq",      "t.seq",      false},
 };
+
+static const struct column transactions[] = {
+    {"id",         COLUMN_ID,    "t.n",               "t.n",            false},
+    {"account",    COLUMN_TEXT,  "a.name",            "a.name",         false},
+    {"provider",   COLUMN_TEXT,  "t.provider_name",   NULL,             false},
+    {"stream",     COLUMN_TEXT,  "t.stream",          "t.stream",       false},
+    {"hash",       COLUMN_TEXT,  "t.hash",            NULL,             true},
+    {"block",      COLUMN_INT,   "t.block",           "t.block",        true},
+    {"timestamp",  COLUMN_TIME,  "t.timestamp_us",    "t.timestamp_us", true},
+    {"status",     COLUMN_TEXT,  "t.status",          "t.status",       false},
+    {"normalized", COLUMN_JSON,  "t.normalized_data", NULL,             true},
+    {"raw",        COLUMN_JSON,  "t.provider_data",   NULL,             true},
+    {"seq",        COLUMN_INT,   "t.seq",             "t.seq",          false},
+};
+static const struct collection_order transactions_order[] = {{6, true}};
+static const struct collection_index transactions_indexes[] = {{{6}, 1}, {{0}, 1}};
+
+static const struct column accounts[] = {
+    {"id",         COLUMN_ID,   "t.id",         "t.id",         false},
+    {"name",       COLUMN_TEXT, "t.name",       "t.name",       false},
+    {"type",       COLUMN_TEXT, "t.type",       "t.type",       false},
+    {"platform",   COLUMN_TEXT, "t.platform",   "t.platform",   false},
+    {"identifier", COLUMN_TEXT, "t.identifier", "t.identifier", false},
+    {"parent",     COLUMN_TEXT, "p.name",       NULL,           true},
+    {"createdAt",  COLUMN_TIME, "t.created_us", "t.created_us", false},
+    {"lastCursor", COLUMN_JSON, "v.last_cursor", NULL,          true},
+    {"seq",        COLUMN_INT,  "t.seq",        "t.seq",        false},
+};
+
+static const struct column import_sessions[] = {
+    {"id",          COLUMN_ID,   "t.id",           "t.id",           false},
+    {"account",     COLUMN_TEXT, "a.name",         "a.name",         false},
+    {"status",      COLUMN_TEXT, "t.status",       "t.status",       false},
+    {"imported",    COLUMN_INT,  "t.imported",     "t.imported",     false},
+    {"skipped",     COLUMN_INT,  "t.skipped",      "t.skipped",      false},
+    {"startedAt",   COLUMN_TIME, "t.started_us",   "t.started_us",   false},
+    {"completedAt", COLUMN_TIME, "t.completed_us", "t.completed_us", true},
+    {"durationMs",  COLUMN_INT,  "(t.completed_us - t.started_us) / 1000", NULL, true},
+    {"error",       COLUMN_TEXT, "t.error",        NULL,             true},
+    {"streams",     COLUMN_JSON, "v.streams",      NULL,             true},
+    {"seq",         COLUMN_INT,  "t.seq",          "t.seq",          false},
+};
 /* clang-format on */
 
 /* Newest first, by the order in which the rows came. */
 static const struct collection_order newest_first[] = {{0, true}};
 static const struct collection_index by_id[] = {{{0}, 1}};
 
-#define OF_ENGINE(rows, fixed_)                                                                    \
+#define NEWEST_FIRST(rows, table_, joins_, fixed_)                                                 \
     {                                                                                              \
-        .name = #rows, .table = #rows " t", .joins = "", .n = "t.id", .columns = rows,             \
+        .name = #rows, .table = table_ " t", .joins = joins_, .n = "t.id", .columns = rows,        \
         .column_count = COUNT(rows), .order = newest_first, .order_count = COUNT(newest_first),    \
         .indexes = by_id, .index_count = COUNT(by_id), .page_size = 100, .tombstones = #rows,      \
         .seq = "t.seq", .fixed = fixed_,                                                           \
     }
+#define OF_ENGINE(rows, fixed_) NEWEST_FIRST(rows, #rows, "", fixed_)
 
 const struct collection collections_built_in[] = {
     {
@@ -165,6 +208,28 @@ const struct collection collections_built_in[] = {
         .fixed = BIT(0) | BIT(1), /* who it is */
         .seq = "t.seq",
     },
+    {
+        .name = "transactions",
+        .table = "raw_transactions t",
+        .joins = "JOIN account a ON a.id = t.account_id",
+        .n = "t.n",
+        .columns = transactions,
+        .column_count = COUNT(transactions),
+        .order = transactions_order,
+        .order_count = COUNT(transactions_order),
+        .indexes = transactions_indexes,
+        .index_count = COUNT(transactions_indexes),
+        .page_size = 100,
+        .tombstones = "transactions",
+        .fixed = BIT(0) | BIT(1) | BIT(3) | BIT(4), /* whose, and which */
+        .seq = "t.seq",
+    },
+    NEWEST_FIRST(accounts, "account",
+                 "JOIN accounts v ON v.id = t.id LEFT JOIN account p ON p.id = t.parent_id",
+                 BIT(0) | BIT(1) | BIT(2) | BIT(3) | BIT(4) | BIT(6)), /* who, and since when */
+    NEWEST_FIRST(import_sessions, "import_sessions",
+                 "JOIN account a ON a.id = t.account_id JOIN sessions_shown v ON v.id = t.id",
+                 BIT(0) | BIT(1) | BIT(5)), /* whose, and since when */
 };
 const size_t collections_built_in_count = COUNT(collections_built_in);
 

@@ -60,7 +60,7 @@ struct statement_group {
 };
 
 extern const struct statement_group statements_accounts, statements_posts, statements_links,
-    statements_cards, statements_shares, statements_follows, statements_backfill,
+    statements_cards, statements_shares, statements_follows, statements_backfill, statements_ledger,
     statements_content, statements_rows, statements_retention, statements_engine,
     statements_gap_sweep;
 

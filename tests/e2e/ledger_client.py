@@ -43,6 +43,9 @@ class Ledger(Simulator):
         return [json.loads(line) for line in lines(self.get(
             f"/_sim/ledger/truth?account={account}&stream={stream}&orphaned={orphaned}"))]
 
+    def keys(self):
+        return json.loads(self.get("/_sim/ledger/keys"))
+
     def act(self, what, count=1):
         status, body = self.ask("POST", f"/_sim/ledger/act?do={what}&count={count}")
         assert status == 200, body

@@ -195,7 +195,18 @@ static void every_built_in_collection_can_be_paged(void **state)
                "(1, 'https://1', 'https://1', 3), (2, 'https://2', 'https://2', 2), "
                "(3, 'https://3', 'https://3', 3);"
                "INSERT INTO follows (did, handle) VALUES ('did:plc:a', 'a'), ('did:plc:b', 'b')");
-    static const size_t rows[] = {8, 3, 2, 2, 3, 2};
+    page_bench_run(
+        bench, "INSERT INTO account VALUES (1, 'e:1', 'blockchain', 'e', '1', NULL, 1, 1), "
+               "(2, 'e:2', 'blockchain', 'e', '2', 1, 1, 1);"
+               "INSERT INTO import_sessions VALUES (1, 1, 'started', 0, 0, 1, NULL, NULL, 1), "
+               "(2, 1, 'failed', 0, 0, 2, 3, 'why', 1), (3, 2, 'started', 0, 0, 1, NULL, NULL, 1);"
+               "INSERT INTO raw_transactions VALUES "
+               "(1, 1, 1, 'p', 's', 'a', NULL, NULL, NULL, 'pending', NULL, NULL), "
+               "(2, 1, 1, 'p', 's', 'b', 'h', 7, 5, 'confirmed', '{}', '{}'), "
+               "(3, 1, 1, 'p', 's', 'c', 'h', 7, 5, 'confirmed', '{}', '{}'), "
+               "(4, 1, 2, 'p', 's', 'a', NULL, NULL, NULL, 'pending', NULL, NULL)");
+    static const size_t rows[] = {8, 3, 2, 2, 3, 2, 4, 2, 3};
+    assert_int_equal(collections_built_in_count, sizeof rows / sizeof rows[0]);
     for (size_t i = 0; i < collections_built_in_count; i++) {
         const struct collection *collection = &collections_built_in[i];
         for (size_t j = 0; j < 2 * collection->column_count; j++) {

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/import_result.h"
+
+#include "base/json_write.h"
+#include "base/timestamp.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define OF_SESSION                                                                                 \
+    "FROM account a JOIN import_sessions s ON s.account_id = a.id "                                \
+    "WHERE a.name = ?1 AND s.started_us = ?2"
+
+struct printing {
+    struct json_writer json;
+    struct text *words;
+};
+
+static const char session_sql[] = "SELECT s.id, s.status, s.imported, s.skipped, s.started_us, "
+                                  "s.completed_us, s.error " OF_SESSION;
+static const char streams_sql[] =
+    "SELECT x.stream, x.provider, x.imported, x.skipped, x.complete "
+    "FROM account a JOIN import_sessions s ON s.account_id = a.id "
+    "JOIN session_streams x ON x.session_id = s.id WHERE a.name = ?1 AND s.started_us = ?2 "
+    "ORDER BY x.stream";
+static const char gaps_sql[] = "SELECT stream, from_us, to_us, reason FROM gaps "
+                               "WHERE source = ?1 AND closed_us IS NULL ORDER BY stream, from_us";
+
+static void put_text(struct json_writer *json, const char *key, const struct field *field)
+{
+    json_key(json, key);
+    json_put_string(json, field->null ? BYTES_ABSENT : field->b);
+}
+
+static void put_number(struct json_writer *json, const char *key, const struct field *field)
+{
+    json_key(json, key);
+    if (field->null)
+        json_put_null(json);
+    else
+        json_put_i64(json, field->i);
+}
+
+static void put_time(struct json_writer *json, const char *key, const struct field *field)
+{
+    char date[TIMESTAMP_TEXT_MAX];
+    json_key(json, key);
+    if (field->null || !timestamp_format(field->i, date))
+        json_put_null(json);
+    else
+        json_put_cstring(json, date);
+}
+
+static bool print_status(void *arg, const struct field *columns, size_t count)
+{
+    struct printing *printing = arg;
+    (void)count;
+    put_text(&printing->json, "status", &columns[1]);
+    return true;
+}
+
+static bool print_session(void *arg, const struct field *columns, size_t count)
+{
+    struct printing *printing = arg;
+    char id[DECIMAL_MAX];
+    (void)count;
+    json_begin_object(&printing->json);
+    json_key(&printing->json, "id");
+    json_put_string(&printing->json, decimal_of(columns[0].i, id));
+    put_text(&printing->json, "status", &columns[1]);
+    put_number(&printing->json, "imported", &columns[2]);
+    put_number(&printing->json, "skipped", &columns[3]);
+    put_time(&printing->json, "startedAt", &columns[4]);
+    put_time(&printing->json, "completedAt", &columns[5]);
+    put_text(&printing->json, "error", &columns[6]);
+    json_end_object(&printing->json);
+    return true;
+}
+
+static bool print_stream(void *arg, const struct field *columns, size_t count)
+{
+    struct printing *printing = arg;
+    (void)count;
+    json_begin_object(&printing->json);
+    put_text(&printing->json, "stream", &columns[0]);
+    put_text(&printing->json, "provider", &columns[1]);
+    put_number(&printing->json, "imported", &columns[2]);
+    put_number(&printing->json, "skipped", &columns[3]);
+    json_key(&printing->json, "complete");
+    json_put_bool(&printing->json, columns[4].i != 0);
+    json_end_object(&printing->json);
+    return true;
+}
+
+static bool print_gap(void *arg, const struct field *columns, size_t count)
+{
+    struct printing *printing = arg;
+    (void)count;
+    json_begin_object(&printing->json);
+    put_text(&printing->json, "stream", &columns[0]);
+    put_time(&printing->json, "from", &columns[1]);
+    put_time(&printing->json, "to", &columns[2]);
+    put_text(&printing->json, "reason", &columns[3]);
+    json_end_object(&printing->json);
+    return true;
+}
+
+static enum rc print_list(struct store *store, struct printing *printing, const char *key,
+                          const char *sql, const struct field *params, size_t param_count,
+                          row_fn *fn, struct err *err)
+{
+    json_key(&printing->json, key);
+    json_begin_array(&printing->json);
+    enum rc rc = store_query(store, sql, params, param_count, fn, printing, err);
+    json_end_array(&printing->json);
+    return rc;
+}
+
+enum rc import_result_json(struct store *store, const struct import_result *result,
+                           struct text *out, struct err *err)
+{
+    const struct field params[] = {field_text(bytes_of(result->account)),
+                                   field_int(result->started_us)};
+    struct printing printing = {.words = out};
+    json_writer_init(&printing.json, out);
+    json_begin_object(&printing.json);
+    json_key(&printing.json, "account");
+    json_put_cstring(&printing.json, result->account);
+    enum rc rc = store_query(store, session_sql, params, 2, print_status, &printing, err);
+    if (rc == RC_OK)
+        rc = print_list(store, &printing, "sessions", session_sql, params, 2, print_session, err);
+    if (rc == RC_OK)
+        rc = print_list(store, &printing, "streams", streams_sql, params, 2, print_stream, err);
+    if (rc == RC_OK)
+        rc = print_list(store, &printing, "gaps", gaps_sql, params, 1, print_gap, err);
+    json_end_object(&printing.json);
+    text_append_char(out, '\n');
+    return rc;
+}
+
+/* ---- for people ---- */
+
+static bool say_session(void *arg, const struct field *columns, size_t count)
+{
+    struct printing *printing = arg;
+    (void)count;
+    text_appendf(printing->words, " %.*s, %" PRId64 " new, %" PRId64 " known",
+                 (int)columns[1].b.len, columns[1].b.data, columns[2].i, columns[3].i);
+    return true;
+}
+
+static bool say_stream(void *arg, const struct field *columns, size_t count)
+{
+    struct printing *printing = arg;
+    (void)count;
+    text_appendf(printing->words, "  %-10.*s %8" PRId64 " new %8" PRId64 " known  %s  %.*s\n",
+                 (int)columns[0].b.len, columns[0].b.data, columns[2].i, columns[3].i,
+                 columns[4].i != 0 ? "complete  " : "incomplete",
+                 columns[1].null ? 0 : (int)columns[1].b.len,
+                 columns[1].null ? "" : columns[1].b.data);
+    return true;
+}
+
+static bool count_gap(void *arg, const struct field *columns, size_t count)
+{
+    (void)columns;
+    (void)count;
+    ++*(unsigned *)arg;
+    return true;
+}
+
+enum rc import_result_words(struct store *store, const struct import_result *result,
+                            struct text *out, struct err *err)
+{
+    const struct field params[] = {field_text(bytes_of(result->account)),
+                                   field_int(result->started_us)};
+    struct printing printing = {.words = out};
+    unsigned gaps = 0;
+    text_appendf(out, "%s:", result->account);
+    enum rc rc = store_query(store, session_sql, params, 2, say_session, &printing, err);
+    if (rc == RC_OK)
+        rc = store_query(store, gaps_sql, params, 1, count_gap, &gaps, err);
+    text_appendf(out, ", %" PRIu64 " orphaned, %u gaps\n", result->orphaned, gaps);
+    if (rc == RC_OK)
+        rc = store_query(store, streams_sql, params, 2, say_stream, &printing, err);
+    return rc;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/ledger_account.h"
+
+#include "source/delivery.h"
+#include "sys/log.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ledger_account {
+    struct ledger_run run;
+    struct text name, identifier;
+    char *only;
+    const char *status;
+    enum ledger_outcome outcome;
+    struct ledger_stream *streams[LEDGER_STREAMS_MAX];
+    size_t stream_count, ended_count;
+    struct delivery delivery;
+    bool opened, closing, stopping;
+    char trouble[ERR_TEXT_MAX];
+    void (*ended)(void *arg, struct ledger_account *account);
+    void *arg;
+};
+
+/* ---- the session ---- */
+
+static int64_t wall(const struct ledger_account *account)
+{
+    struct runtime *runtime = account->run.env->runtime;
+    return runtime->ops->wall_us(runtime);
+}
+
+static bool add_account(const struct ledger_account *account, struct batch *batch)
+{
+    struct record *row = batch_add(batch, RECORD_LEDGER_ACCOUNT);
+    bool exchange = account->identifier.len == 0;
+    bool fits = row != NULL &&
+                batch_set_text(batch, row, LEDGER_ACCOUNT_NAME, text_bytes(&account->name)) &&
+                batch_set_text(batch, row, LEDGER_ACCOUNT_TYPE,
+                               bytes_of(exchange ? "exchange" : "blockchain")) &&
+                batch_set_text(batch, row, LEDGER_ACCOUNT_PLATFORM,
+                               bytes_of(account->run.platform->name)) &&
+                batch_set_text(batch, row, LEDGER_ACCOUNT_IDENTIFIER,
+                               bytes_of(text_string(&account->identifier)));
+    if (fits)
+        batch_set_int(row, LEDGER_ACCOUNT_AT_US, account->run.started_us);
+    return fits;
+}
+
+static bool add_session(const struct ledger_account *account, struct batch *batch)
+{
+    struct record *row = batch_add(batch, RECORD_SESSION);
+    bool fits = row != NULL &&
+                batch_set_text(batch, row, SESSION_ACCOUNT, text_bytes(&account->name)) &&
+                batch_set_text(batch, row, SESSION_STATUS, bytes_of(account->status));
+    if (fits && account->trouble[0] != '\0')
+        fits = batch_set_text(batch, row, SESSION_ERROR, bytes_of(account->trouble));
+    if (!fits)
+        return false;
+    batch_set_int(row, SESSION_STARTED_US, account->run.started_us);
+    batch_set_int(row, SESSION_AT_US, wall(account));
+    return true;
+}
+
+/* How each provider fares, for people who ask. */
+static bool add_providers(const struct ledger_account *account, struct batch *batch)
+{
+    const struct ledger_platform *platform = account->run.platform;
+    struct runtime *runtime = account->run.env->runtime;
+    int64_t now_us = runtime->ops->mono_us(runtime);
+    bool fits = true;
+    for (int i = 0; i < platform->group.count && fits; i++) {
+        const struct provider *provider = &platform->group.providers[i];
+        struct record *row = batch_add(batch, RECORD_PROVIDER);
+        const char *state = platform->members[i]->keyless ? "needs a key"
+                            : provider->disabled
+                                ? "disabled"
+                                : provider_circuit_name(provider_circuit(provider, now_us));
+        fits = row != NULL &&
+               batch_set_text(batch, row, PROVIDER_SOURCE, bytes_of(platform->name)) &&
+               batch_set_text(batch, row, PROVIDER_NAME, bytes_of(provider->name)) &&
+               batch_set_text(batch, row, PROVIDER_STATE, bytes_of(state));
+        if (fits && provider->last_error[0] != '\0')
+            fits = batch_set_text(batch, row, PROVIDER_REASON, bytes_of(provider->last_error));
+        if (fits)
+            batch_set_int(row, PROVIDER_AT_US, wall(account));
+    }
+    return fits;
+}
+
+static void store_session(void *arg)
+{
+    struct ledger_account *account = arg;
+    struct batch *batch = delivery_take(&account->delivery);
+    if (batch == NULL)
+        return; /* comes back when there is one */
+    bool fits = (account->opened || add_account(account, batch)) && add_session(account, batch) &&
+                (!account->closing || add_providers(account, batch));
+    assert(fits);
+    delivery_send(&account->delivery);
+}
+
+/* ---- its end ---- */
+
+static void decide(struct ledger_account *account)
+{
+    struct ledger_stream_view view;
+    account->outcome = account->stream_count > 0 ? LEDGER_COMPLETE : LEDGER_FAILED;
+    if (account->stream_count == 0)
+        snprintf(account->trouble, sizeof account->trouble, "there is no stream to be read");
+    for (size_t i = 0; i < account->stream_count; i++) {
+        ledger_stream_look(account->streams[i], &view);
+        if (view.outcome <= account->outcome)
+            continue;
+        account->outcome = view.outcome; /* the worst one counts */
+        snprintf(account->trouble, sizeof account->trouble, "%s%s%s", view.name,
+                 view.trouble[0] != '\0' ? ": " : "", view.trouble);
+    }
+    if (account->stopping && account->outcome != LEDGER_COMPLETE)
+        account->outcome = LEDGER_STOPPED;
+    if (account->outcome == LEDGER_STOPPED)
+        account->trouble[0] = '\0';
+    account->status = account->outcome == LEDGER_COMPLETE  ? "completed"
+                      : account->outcome == LEDGER_STOPPED ? "cancelled"
+                                                           : "failed";
+}
+
+static void close_session(struct ledger_account *account)
+{
+    account->closing = true;
+    decide(account);
+    log_event(account->outcome <= LEDGER_COMPLETE ? LOG_INFO : LOG_WARN, "ledger", "import_ended",
+              (struct log_field[]){log_string("account", text_string(&account->name)),
+                                   log_string("status", account->status),
+                                   log_string("reason", account->trouble), LOG_END});
+    store_session(account);
+}
+
+static void on_stream_ended(void *arg)
+{
+    struct ledger_account *account = arg;
+    assert(account->ended_count < account->stream_count);
+    if (++account->ended_count == account->stream_count)
+        close_session(account);
+}
+
+static void start_streams(struct ledger_account *account)
+{
+    const struct ledger_platform *platform = account->run.platform;
+    for (size_t i = 0; i < platform->stream_count; i++)
+        if (ledger_platform_serves(platform, account->run.only, platform->streams[i]))
+            account->streams[account->stream_count++] =
+                ledger_stream_new(&account->run, platform->streams[i], on_stream_ended, account);
+    if (account->stream_count == 0)
+        close_session(account);
+    for (size_t i = 0; i < account->stream_count; i++)
+        ledger_stream_start(account->streams[i]);
+}
+
+static void on_stored(void *arg, enum rc rc)
+{
+    struct ledger_account *account = arg;
+    account->opened = true;
+    if (rc != RC_OK) {
+        account->outcome = LEDGER_INCOMPLETE;
+        snprintf(account->trouble, sizeof account->trouble, "the store took no more");
+    }
+    if (account->closing || rc != RC_OK)
+        account->ended(account->arg, account);
+    else if (account->stopping)
+        close_session(account);
+    else
+        start_streams(account);
+}
+
+/* ---- life ---- */
+
+static enum rc read_name(struct ledger_account *account, struct ledger_providers *providers,
+                         struct bytes name, struct err *err)
+{
+    const char *colon = memchr(name.data, ':', name.len);
+    size_t platform_len = colon == NULL ? name.len : (size_t)(colon - name.data);
+    struct bytes platform = bytes_make(name.data, platform_len);
+    struct bytes rest =
+        colon == NULL ? BYTES_ABSENT : bytes_make(colon + 1, name.len - platform_len - 1);
+    struct runtime *runtime = account->run.env->runtime;
+    enum rc rc = ledger_providers_platform(providers, platform, runtime->ops->mono_us(runtime),
+                                           &account->run.platform, err);
+    if (rc != RC_OK)
+        return rc;
+    rc = ledger_platform_identifier(account->run.platform, rest, &account->identifier, err);
+    if (rc != RC_OK)
+        return err_wrap(err, rc, "%.*s", (int)name.len, name.data);
+    if (ledger_platform_keyless(account->run.platform))
+        return err_set(err, RC_FATAL,
+                       "%.*s: every provider needs a key; set providers.%s.api_key or another's",
+                       (int)name.len, name.data,
+                       account->run.platform->members[0]->connector->provider);
+    if (account->run.platform->stream_count == 0)
+        return err_set(err, RC_REJECT, "%.*s: every provider is disabled", (int)name.len,
+                       name.data);
+    text_append(&account->name, platform.data, platform.len);
+    if (account->identifier.len > 0)
+        text_appendf(&account->name, ":%s", text_string(&account->identifier));
+    return RC_OK;
+}
+
+static enum rc check_only(const struct ledger_platform *platform, const char *only, struct err *err)
+{
+    int number = failover_find(&platform->group, only);
+    if (number == PROVIDER_NONE)
+        return err_set(err, RC_REJECT, "%s does not serve %s", only, platform->name);
+    if (platform->members[number]->keyless)
+        return err_set(err, RC_FATAL, "%s needs a key: set providers.%s.api_key", only, only);
+    return RC_OK;
+}
+
+enum rc ledger_account_new(const struct source_env *env, struct ledger_providers *providers,
+                           struct bytes name, const struct ledger_account_options *options,
+                           void (*ended)(void *arg, struct ledger_account *account), void *arg,
+                           struct ledger_account **out, struct err *err)
+{
+    struct ledger_account *account = memory_new_zeroed(1, sizeof *account);
+    account->run.env = env;
+    enum rc rc = read_name(account, providers, name, err);
+    if (rc == RC_OK && options->only != NULL)
+        rc = check_only(account->run.platform, options->only, err);
+    if (rc != RC_OK) {
+        ledger_account_free(account);
+        return rc;
+    }
+    account->only = options->only == NULL ? NULL : memory_copy_string(options->only);
+    account->run.only = account->only;
+    account->run.account = text_string(&account->name);
+    account->run.identifier = bytes_of(text_string(&account->identifier));
+    account->run.since_us = options->since_us;
+    account->ended = ended;
+    account->arg = arg;
+    account->status = "started";
+    delivery_init(&account->delivery, env, store_session, on_stored, account);
+    *out = account;
+    return RC_OK;
+}
+
+void ledger_account_start(struct ledger_account *account)
+{
+    account->run.started_us = wall(account);
+    store_session(account);
+}
+
+void ledger_account_stop(struct ledger_account *account)
+{
+    if (account->stopping || account->closing)
+        return;
+    account->stopping = true;
+    for (size_t i = 0; i < account->stream_count; i++)
+        ledger_stream_stop(account->streams[i]);
+}
+
+void ledger_account_look(const struct ledger_account *account, struct ledger_account_view *view)
+{
+    *view = (struct ledger_account_view){.name = text_string(&account->name),
+                                         .status = account->status,
+                                         .outcome = account->outcome,
+                                         .started_us = account->run.started_us,
+                                         .stream_count = account->stream_count};
+    snprintf(view->trouble, sizeof view->trouble, "%s", account->trouble);
+}
+
+void ledger_account_look_stream(const struct ledger_account *account, size_t number,
+                                struct ledger_stream_view *view)
+{
+    assert(number < account->stream_count);
+    ledger_stream_look(account->streams[number], view);
+}
+
+void ledger_account_free(struct ledger_account *account)
+{
+    for (size_t i = 0; i < account->stream_count; i++)
+        ledger_stream_free(account->streams[i]);
+    if (account->run.env != NULL && account->ended != NULL)
+        delivery_drop(&account->delivery);
+    text_free(&account->name);
+    text_free(&account->identifier);
+    free(account->only);
+    free(account);
+}

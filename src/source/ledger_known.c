@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/ledger_known.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS 4
+#define KNOWN(position)                                                                            \
+    "SELECT t.event_id, " position ", t.block, t.status FROM account a CROSS JOIN "                \
+    "raw_transactions t WHERE a.name = ?1 AND t.account_id = a.id AND t.stream = ?2 "              \
+    "AND t.status <> 'orphaned' AND (" position " >= ?3 OR " position " IS NULL) "                 \
+    "ORDER BY t.event_id LIMIT ?4"
+
+const char ledger_known_by_block_sql[] = KNOWN("t.block");
+const char ledger_known_by_time_sql[] = KNOWN("t.timestamp_us");
+
+void ledger_known_take(struct ledger_known *known, const struct lookup_answer *answer)
+{
+    assert(known->rows == NULL && answer->rc == RC_OK && answer->rows <= LEDGER_KNOWN_MAX + 1);
+    assert(answer->rows == 0 || answer->columns == COLUMNS);
+    known->whole = answer->rows <= LEDGER_KNOWN_MAX;
+    known->rows = memory_new_zeroed(answer->rows + 1, sizeof *known->rows);
+    for (size_t i = 0; i < answer->rows; i++) {
+        const struct field *fields = &answer->fields[i * COLUMNS];
+        struct ledger_known_row *row = &known->rows[known->count];
+        if (fields[0].b.len != EVENT_ID_SIZE)
+            continue; /* of another make */
+        memcpy(row->id, fields[0].b.data, EVENT_ID_SIZE);
+        row->position = fields[1].null ? -1 : fields[1].i;
+        row->block = fields[2].null ? -1 : fields[2].i;
+        snprintf(row->status, sizeof row->status, "%.*s", (int)fields[3].b.len, fields[3].b.data);
+        known->count++;
+    }
+}
+
+void ledger_known_free(struct ledger_known *known)
+{
+    free(known->rows);
+    *known = (struct ledger_known){0};
+}
+
+static int compare_id(const void *id, const void *row)
+{
+    return memcmp(id, ((const struct ledger_known_row *)row)->id, EVENT_ID_SIZE);
+}
+
+struct ledger_known_row *ledger_known_find(struct ledger_known *known,
+                                           const uint8_t id[EVENT_ID_SIZE])
+{
+    if (known->count == 0)
+        return NULL;
+    return bsearch(id, known->rows, known->count, sizeof *known->rows, compare_id);
+}
+
+void ledger_known_forget_seen(struct ledger_known *known)
+{
+    for (size_t i = 0; i < known->count; i++)
+        known->rows[i].seen = false;
+}
+
+const struct ledger_known_row *ledger_known_absent(const struct ledger_known *known, int64_t from,
+                                                   size_t *at)
+{
+    while (*at < known->count) {
+        const struct ledger_known_row *row = &known->rows[(*at)++];
+        if (known->whole && !row->seen && row->position >= 0 && row->position >= from)
+            return row;
+    }
+    return NULL;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ledger_known.h - the stored rows of the range that is about to be read again.
+ *
+ * A walk reads some blocks twice: the one it had come to, those another provider may see
+ * differently, those a reorg may have taken. What is stored of them is loaded first, so that a row
+ * that comes again unchanged is told from one that is new or has moved, and so that a row that does
+ * not come again is noticed.
+ *
+ * Always holds: at most LEDGER_KNOWN_MAX rows (I6). With more than that nothing is said to be
+ * missing, and the store's unique key does the rest (I3).
+ *
+ * Owner: a stream.  Thread: the ingest loop. */
+#ifndef SOURCE_LEDGER_KNOWN_H
+#define SOURCE_LEDGER_KNOWN_H
+
+#include "base/digest.h"
+#include "store/lookup.h"
+
+#define LEDGER_KNOWN_MAX    5000
+#define LEDGER_KNOWN_PARAMS 4
+
+struct ledger_known_row {
+    uint8_t id[EVENT_ID_SIZE];
+    int64_t position; /* -1: in no block */
+    int64_t block;    /* the same */
+    char status[12];
+    bool seen;
+};
+
+struct ledger_known {
+    struct ledger_known_row *rows; /* sorted by id */
+    size_t count;
+    bool whole; /* it is all of the range */
+};
+
+/* The rows of a stream from a position on; the parameters are account, stream, position and a
+ * limit. Positions are blocks, or times where there are none. */
+extern const char ledger_known_by_block_sql[], ledger_known_by_time_sql[];
+
+void ledger_known_take(struct ledger_known *known, const struct lookup_answer *answer);
+void ledger_known_free(struct ledger_known *known);
+/* NULL: it is not known. */
+struct ledger_known_row *ledger_known_find(struct ledger_known *known,
+                                           const uint8_t id[EVENT_ID_SIZE]);
+/* Begins to look for them anew. */
+void ledger_known_forget_seen(struct ledger_known *known);
+/* The next row at or after `from` that was in a block and has not come again; NULL: all have. */
+const struct ledger_known_row *ledger_known_absent(const struct ledger_known *known, int64_t from,
+                                                   size_t *at);
+
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/ledger_stream.h"
+
+#include "source/ledger_stream_steps.h"
+#include "sys/log.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WAKE_US_MAX  INT64_C(3600000000)
+#define FAILURES_MIN 6                  /* in a row, before nobody is expected to do better */
+#define PATIENCE_US  INT64_C(600000000) /* nobody can be asked for so long: a later run may */
+#define NEVER        INT64_MAX
+
+/* ---- its end ---- */
+
+void ledger_stream_end(struct ledger_stream *stream, enum ledger_outcome outcome,
+                       const char *trouble)
+{
+    assert(stream->call == NULL && stream->view.state != LEDGER_ENDED);
+    delivery_drop(&stream->delivery);
+    stream->view.state = LEDGER_ENDED;
+    stream->view.outcome = outcome;
+    stream->view.until_us = 0;
+    snprintf(stream->view.trouble, sizeof stream->view.trouble, "%s", trouble);
+    log_event(outcome == LEDGER_COMPLETE || outcome == LEDGER_STOPPED ? LOG_INFO : LOG_WARN,
+              LEDGER_COMPONENT, outcome == LEDGER_COMPLETE ? "stream_complete" : "stream_ended",
+              (struct log_field[]){log_string("account", stream->run->account),
+                                   log_string("stream", stream->name),
+                                   log_int("new", (int64_t)stream->view.rows),
+                                   log_int("known", (int64_t)stream->view.known),
+                                   log_int("requests", (int64_t)stream->view.requests),
+                                   log_string("reason", trouble), LOG_END});
+    stream->ended(stream->arg);
+}
+
+/* ---- whom to ask, and when ---- */
+
+void ledger_stream_wait(struct ledger_stream *stream, int64_t at_us, bool limited)
+{
+    struct runtime *runtime = stream->run->env->runtime;
+    int64_t wait_us = at_us - ledger_stream_mono(stream);
+    stream->view.state = LEDGER_WAITING;
+    stream->view.until_us = at_us;
+    stream->view.limited = limited;
+    runtime->ops->timer_arm(runtime, &stream->wake,
+                            wait_us < 0             ? 0
+                            : wait_us > WAKE_US_MAX ? WAKE_US_MAX
+                                                    : wait_us);
+}
+
+/* What the stored cursor offers: a resumed stream begins with the provider that wrote it. */
+static struct failover_offer offer_of(const struct ledger_stream *stream)
+{
+    const struct cursor_state *state = &stream->stored.cursor;
+    struct failover_offer offer = {.owner = PROVIDER_NONE};
+    if (state->primary.kind == CURSOR_NONE)
+        return offer;
+    offer.owner = failover_find(&stream->run->platform->group, state->provider_name);
+    offer.portable = cursor_bit(CURSOR_BLOCK_NUMBER);
+    return offer;
+}
+
+static void tell_switch(struct ledger_stream *stream, int before)
+{
+    const struct failover *group = stream->failover.group;
+    int now = stream->failover.current;
+    if (before == now || before == PROVIDER_NONE || now == PROVIDER_NONE)
+        return;
+    const struct failover_switch *move = failover_history(group, 0);
+    const char *reason = move != NULL ? move->reason : "";
+    stream->view.switches++;
+    snprintf(stream->view.moved, sizeof stream->view.moved, "switched to %s (%s)",
+             group->providers[now].name, reason);
+    log_event(LOG_INFO, LEDGER_COMPONENT, "failover",
+              (struct log_field[]){log_string("account", stream->run->account),
+                                   log_string("stream", stream->name),
+                                   log_string("from", group->providers[before].name),
+                                   log_string("to", group->providers[now].name),
+                                   log_string("reason", reason), LOG_END});
+}
+
+/* How often in a row everybody together may fail. */
+static unsigned failures_max(const struct ledger_stream *stream)
+{
+    unsigned able = 0;
+    for (int i = 0; i < stream->failover.group->count; i++)
+        able += !stream->unseated[i] && !stream->failover.group->providers[i].disabled;
+    return able * 3 > FAILURES_MIN ? able * 3 : FAILURES_MIN;
+}
+
+static void give_up(struct ledger_stream *stream, const struct err *err)
+{
+    bool auth = stream->auth_failures > 0 && stream->auth_failures >= stream->failures;
+    ledger_stream_end(stream, auth ? LEDGER_UNAUTHORIZED : LEDGER_INCOMPLETE, err->text);
+}
+
+void ledger_stream_choose(struct ledger_stream *stream)
+{
+    struct failover_offer offer = offer_of(stream);
+    int before = stream->failover.current;
+    int64_t now_us = ledger_stream_mono(stream);
+    struct err err;
+    if (stream->stopping) {
+        ledger_stream_end(stream, LEDGER_STOPPED, "");
+        return;
+    }
+    assert(!stream->picked);
+    enum rc rc = failover_choose(&stream->failover, &offer, now_us, &stream->pick, &err);
+    if (rc != RC_OK && (rc == RC_REJECT || stream->pick.at_us == NEVER ||
+                        stream->failures >= failures_max(stream))) {
+        give_up(stream, &err);
+        return;
+    }
+    if (rc != RC_OK) {
+        ledger_stream_wait(stream, stream->pick.at_us, false);
+        return;
+    }
+    stream->picked = true;
+    tell_switch(stream, before);
+    if (stream->provider != stream->run->platform->members[stream->pick.provider])
+        ledger_stream_begin_walk(stream);
+    ledger_stream_ask(stream);
+}
+
+void ledger_stream_failed(struct ledger_stream *stream, enum retry_class class, int64_t wait_us,
+                          const char *reason)
+{
+    struct runtime *runtime = stream->run->env->runtime;
+    struct ledger_provider *provider = stream->run->platform->members[stream->pick.provider];
+    int64_t now_us = ledger_stream_mono(stream);
+    const struct provider_failure failure = {
+        .class = class, .retry_after_us = wait_us, .reason = reason};
+    if (class == RETRY_RATE_LIMITED && wait_us > 0)
+        ledger_pace_pause(&provider->pace, now_us + wait_us, now_us);
+    failover_failed(&stream->failover, &stream->pick, &failure, now_us,
+                    runtime->ops->random(runtime));
+    stream->failures += class != RETRY_RATE_LIMITED;
+    stream->auth_failures += class == RETRY_AUTH;
+    log_event(LOG_WARN, LEDGER_COMPONENT, "request_failed",
+              (struct log_field[]){log_string("account", stream->run->account),
+                                   log_string("stream", stream->name),
+                                   log_string("provider", provider->connector->provider),
+                                   log_string("class", retry_class_name(class)),
+                                   log_string("reason", reason), LOG_END});
+    if (stream->purpose == ASK_DETAIL)
+        stream->purpose = ASK_PAGE; /* the page is asked for again */
+    ledger_stream_choose(stream);
+}
+
+/* ---- what is stored ---- */
+
+static void go_on(struct ledger_stream *stream)
+{
+    bool over = !stream->reading && ledger_walk_over(&stream->walk);
+    if (over && stream_is_complete(&stream->stored))
+        ledger_stream_end(stream, LEDGER_COMPLETE, "");
+    else if (stream->stopping)
+        ledger_stream_end(stream, LEDGER_STOPPED, "");
+    else if (stream->reading)
+        ledger_stream_store(stream);
+    else if (stream->detail_at < stream->detail_count)
+        ledger_stream_next_detail(stream);
+    else if (stream->marking)
+        ledger_stream_mark(stream);
+    else if (over)
+        ledger_stream_settle(stream);
+    else
+        ledger_stream_choose(stream);
+}
+
+static void on_stored(void *arg, enum rc rc)
+{
+    struct ledger_stream *stream = arg;
+    stream_answered(&stream->stored, rc);
+    if (rc != RC_OK) {
+        ledger_stream_end(stream, LEDGER_INCOMPLETE, "the store took no more");
+        return;
+    }
+    stream->view.batches++;
+    go_on(stream);
+}
+
+static void on_batch(void *arg)
+{
+    struct ledger_stream *stream = arg;
+    if (stream->marking)
+        ledger_stream_mark(stream);
+    else
+        ledger_stream_store(stream);
+}
+
+static void on_wake(void *arg)
+{
+    struct ledger_stream *stream = arg;
+    stream->view.until_us = 0;
+    ledger_stream_choose(stream);
+}
+
+/* ---- life ---- */
+
+/* Those that do not have this stream, or were not asked for, are never chosen. */
+static void seat(struct ledger_stream *stream)
+{
+    const struct ledger_platform *platform = stream->run->platform;
+    failover_stream_init(&stream->failover, &stream->run->platform->group, stream->name);
+    for (int i = 0; i < platform->group.count; i++) {
+        const struct connector *connector = platform->members[i]->connector;
+        const struct connector_stream *shape = connector_stream(connector, bytes_of(stream->name));
+        const char *only = stream->run->only;
+        bool wanted = only == NULL || strcmp(only, connector->provider) == 0;
+        if (wanted && shape != NULL && shape->request != NULL &&
+            connector_stream_serves(shape, bytes_of(platform->name)))
+            continue;
+        stream->unseated[i] = true;
+        stream->failover.seats[i].again_us = NEVER;
+        snprintf(stream->failover.seats[i].reason, sizeof stream->failover.seats[i].reason, "%s",
+                 wanted ? "has no such stream" : "was not asked for");
+    }
+}
+
+struct ledger_stream *ledger_stream_new(const struct ledger_run *run, const char *name,
+                                        void (*ended)(void *arg), void *arg)
+{
+    struct ledger_stream *stream = memory_new_zeroed(1, sizeof *stream);
+    stream->run = run;
+    stream->ended = ended;
+    stream->arg = arg;
+    snprintf(stream->name, sizeof stream->name, "%s", name);
+    stream->view = (struct ledger_stream_view){
+        .name = stream->name, .provider = "", .position = -1, .total = -1};
+    stream_init(&stream->stored, run->account, stream->name);
+    quarantine_init(&stream->quarantine, run->account);
+    stream->doc = json_doc_new(LEDGER_ANSWER_MAX, JSON_DEPTH_MAX);
+    stream->side_doc = json_doc_new(LEDGER_ANSWER_MAX, JSON_DEPTH_MAX);
+    stream->list_doc = json_doc_new(LEDGER_ANSWER_MAX, JSON_DEPTH_MAX);
+    stream->cursor_doc = json_doc_new(1 << 16, JSON_DEPTH_MAX);
+    connector_page_init(&stream->page);
+    delivery_init(&stream->delivery, run->env, on_batch, on_stored, stream);
+    stream->wake = (struct timer){.fn = on_wake, .arg = stream};
+    seat(stream);
+    return stream;
+}
+
+void ledger_stream_start(struct ledger_stream *stream)
+{
+    ledger_stream_load(stream);
+}
+
+void ledger_stream_stop(struct ledger_stream *stream)
+{
+    struct runtime *runtime = stream->run->env->runtime;
+    stream->stopping = true;
+    if (stream->view.state == LEDGER_WAITING) {
+        runtime->ops->timer_disarm(runtime, &stream->wake);
+        ledger_stream_end(stream, LEDGER_STOPPED, "");
+    } else if (stream->view.state == LEDGER_ASKING) {
+        ledger_stream_cancel(stream);
+        ledger_stream_end(stream, LEDGER_STOPPED, "");
+    }
+}
+
+void ledger_stream_look(const struct ledger_stream *stream, struct ledger_stream_view *view)
+{
+    *view = stream->view;
+}
+
+void ledger_stream_free(struct ledger_stream *stream)
+{
+    struct runtime *runtime = stream->run->env->runtime;
+    runtime->ops->timer_disarm(runtime, &stream->wake);
+    if (stream->call != NULL)
+        ledger_stream_cancel(stream);
+    delivery_drop(&stream->delivery);
+    ledger_walk_deinit(&stream->walk);
+    ledger_known_free(&stream->known);
+    stream_deinit(&stream->stored);
+    connector_page_deinit(&stream->page);
+    connector_http_free(&stream->http);
+    json_doc_free(stream->doc);
+    json_doc_free(stream->side_doc);
+    json_doc_free(stream->list_doc);
+    json_doc_free(stream->cursor_doc);
+    free(stream->details);
+    text_free(&stream->group);
+    text_free(&stream->owed);
+    text_free(&stream->parts);
+    text_free(&stream->list_token);
+    text_free(&stream->side_headers);
+    text_free(&stream->token);
+    text_free(&stream->words);
+    text_free(&stream->headers);
+    free(stream);
+}

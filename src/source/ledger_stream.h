@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ledger_stream.h - one stream of one account, read to its end through whoever can be asked.
+ *
+ *   loading   what is stored: where the stream stands, and the rows that will be read again
+ *   waiting   for a provider, its rate limit, or a batch
+ *   asking    one request is under way
+ *   storing   rows of the page, with the cursor and the session's totals, are on their way
+ *   ended     complete, failed or stopped; what is stored is stored, and a later run goes on there
+ *
+ * Always holds: one request and one batch at most; the next page is asked for when the last one is
+ * stored, so another provider goes on exactly there (I2). A page larger than a batch is stored in
+ * several, each with the position it has come to. Memory does not grow with the history (I6).
+ *
+ * Completion is the provider's word, and it is not taken for everything: that there is nothing
+ * where rows are known, or nothing at all, has to be said by two, if there are two.
+ *
+ * Owner: an account's import.  Thread: the ingest loop. */
+#ifndef SOURCE_LEDGER_STREAM_H
+#define SOURCE_LEDGER_STREAM_H
+
+#include "ingest/cursor.h"
+#include "source/ledger_providers.h"
+#include "source/source.h"
+
+enum ledger_stream_state {
+    LEDGER_LOADING,
+    LEDGER_WAITING,
+    LEDGER_ASKING,
+    LEDGER_STORING,
+    LEDGER_ENDED,
+};
+enum ledger_outcome {
+    LEDGER_UNDECIDED,
+    LEDGER_COMPLETE,
+    LEDGER_INCOMPLETE, /* everybody failed for now: a later run goes on */
+    LEDGER_UNAUTHORIZED,
+    LEDGER_FAILED, /* a later run would fail, too */
+    LEDGER_STOPPED,
+};
+
+/* What all streams of one import share; outlives them. */
+struct ledger_run {
+    const struct source_env *env;
+    struct ledger_platform *platform;
+    const char *account; /* its name, "ethereum:0x..." */
+    struct bytes identifier;
+    const char *only;   /* the one provider that may be asked; NULL: all */
+    int64_t since_us;   /* rows older than this are not asked for where that can be said; -1: all */
+    int64_t started_us; /* of the session */
+};
+
+/* What people see. */
+struct ledger_stream_view {
+    const char *name, *provider; /* provider: "" before there is one */
+    enum ledger_stream_state state;
+    enum ledger_outcome outcome;
+    uint64_t batches, rows, known, requests, orphaned, refused, owed;
+    enum cursor_kind kind;
+    int64_t position; /* complete up to there; -1: unknown */
+    int64_t total;    /* what the source says there is; -1: it does not */
+    int64_t until_us; /* waiting until then, monotonic; 0: not for a time */
+    bool limited;     /* ... for a rate limit */
+    uint64_t switches;
+    char moved[PROVIDER_REASON_MAX * 2]; /* the last switch in words; "": none */
+    char trouble[ERR_TEXT_MAX];          /* why it ended without being complete */
+};
+
+struct ledger_stream;
+
+/* `ended` is called once, from a later turn of the loop. */
+struct ledger_stream *ledger_stream_new(const struct ledger_run *run, const char *name,
+                                        void (*ended)(void *arg), void *arg);
+void ledger_stream_start(struct ledger_stream *stream);
+/* Stores what is under way and ends. */
+void ledger_stream_stop(struct ledger_stream *stream);
+void ledger_stream_look(const struct ledger_stream *stream, struct ledger_stream_view *view);
+/* Only when it has ended, or its batches were answered and nothing calls back any more. */
+void ledger_stream_free(struct ledger_stream *stream);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The end of a walk is a provider's word. Where it cannot be right, or would take something away,
+ * somebody else is asked; what two say is believed. */
+#include "source/ledger_stream_steps.h"
+#include "sys/log.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+/* The source says how much there is, and something may have changed. */
+static bool is_countable(const struct ledger_stream *stream)
+{
+    const struct connector_figure *count = &stream->shape->count;
+    return count->given && (!stream->was_complete || stream->view.rows > 0) &&
+           (count->request != NULL || stream->view.total >= 0);
+}
+
+const char *ledger_stream_doubt(const struct ledger_stream *stream)
+{
+    size_t at = 0;
+    if (stream->believed)
+        return NULL;
+    if (ledger_known_absent(&stream->known, stream->reread_from, &at) != NULL)
+        return "does not show rows that are known";
+    bool none_counted = stream->counted && stream->view.total == 0;
+    if (stream->walk.rows == 0 && stream->known.count == 0 && !none_counted &&
+        stream->stored.cursor.total_fetched == 0)
+        return "says that there is nothing";
+    if (is_countable(stream) && !stream->counted)
+        return "was not counted yet";
+    if (stream->counted && stream->stored_count < stream->view.total)
+        return "has given less than it counts";
+    return NULL;
+}
+
+/* Those who could be asked at all: enabled, with this stream. */
+static uint32_t find_able(const struct ledger_stream *stream)
+{
+    uint32_t able = 0;
+    for (int i = 0; i < stream->failover.group->count; i++)
+        if (!stream->failover.group->providers[i].disabled && !stream->unseated[i])
+            able |= 1U << i;
+    return able;
+}
+
+static size_t count_absent(const struct ledger_stream *stream)
+{
+    size_t at = 0, count = 0;
+    while (ledger_known_absent(&stream->known, stream->reread_from, &at) != NULL)
+        count++;
+    return count;
+}
+
+/* ---- counts ---- */
+
+static void on_counted(void *arg, const struct lookup_answer *answer)
+{
+    struct ledger_stream *stream = arg;
+    if (stream->stopping || answer->rc != RC_OK) {
+        ledger_stream_end(stream, stream->stopping ? LEDGER_STOPPED : LEDGER_INCOMPLETE,
+                          answer->rc == RC_OK ? "" : answer->err.text);
+        return;
+    }
+    stream->stored_count = answer->rows > 0 ? answer->fields[0].i : 0;
+    stream->counted = true;
+    ledger_stream_settle(stream);
+}
+
+static void count_stored(struct ledger_stream *stream)
+{
+    static const char sql[] =
+        "SELECT count(*) FROM account a CROSS JOIN raw_transactions t WHERE a.name = ?1 "
+        "AND t.account_id = a.id AND t.stream = ?2 AND t.status IN ('confirmed', 'failed')";
+    const struct source_env *env = stream->run->env;
+    const struct field params[] = {field_text(bytes_of(stream->run->account)),
+                                   field_text(bytes_of(stream->name))};
+    stream->view.state = LEDGER_LOADING;
+    if (env->ask(env->ask_arg, sql, params, 2, on_counted, stream) != RC_OK)
+        ledger_stream_end(stream, LEDGER_INCOMPLETE, "the store cannot be asked now");
+}
+
+void ledger_stream_take_count(struct ledger_stream *stream)
+{
+    stream->purpose = ASK_PAGE;
+    if (connector_figure_read(&stream->shape->count, stream->side.root, &stream->view.total)) {
+        count_stored(stream);
+        return;
+    }
+    stream->view.total = stream->stored_count = -1;
+    stream->counted = true;
+    ledger_stream_settle(stream);
+}
+
+static void count(struct ledger_stream *stream)
+{
+    if (stream->shape->count.request == NULL) {
+        count_stored(stream);
+        return;
+    }
+    stream->purpose = ASK_COUNT;
+    ledger_stream_choose(stream);
+}
+
+/* ---- the end ---- */
+
+void ledger_stream_settle(struct ledger_stream *stream)
+{
+    const char *doubt = ledger_stream_doubt(stream);
+    char words[ERR_TEXT_MAX];
+    size_t at = 0;
+    if (is_countable(stream) && !stream->counted &&
+        ledger_known_absent(&stream->known, stream->reread_from, &at) == NULL) {
+        count(stream);
+        return;
+    }
+    if (doubt != NULL) {
+        stream->denied |= 1U << stream->pick.provider;
+        uint32_t others = find_able(stream) & ~stream->denied;
+        bool alone = (stream->denied & (stream->denied - 1)) == 0;
+        if (alone && others != 0) {
+            ledger_stream_failed(stream, RETRY_PERMANENT, -1, doubt);
+            return;
+        }
+        size_t absent = count_absent(stream);
+        if (alone && absent > 0 && stream->walk.rows == 0) {
+            snprintf(words, sizeof words,
+                     "%s says that there is nothing, but %zu rows are known: not believed",
+                     stream->view.provider, absent);
+            ledger_stream_end(stream, LEDGER_INCOMPLETE, words);
+            return;
+        }
+        if (alone && stream->counted && stream->stored_count < stream->view.total) {
+            snprintf(words, sizeof words, "%s counts %" PRId64 " rows and has given %" PRId64,
+                     stream->view.provider, stream->view.total, stream->stored_count);
+            ledger_stream_end(stream, LEDGER_INCOMPLETE, words);
+            return;
+        }
+        stream->believed = true;
+    }
+    ledger_stream_mark(stream);
+}
+
+/* ---- marks ---- */
+
+static void add_mark(struct ledger_stream *stream, struct batch *batch,
+                     const struct ledger_known_row *row)
+{
+    struct record *record = batch_add(batch, RECORD_TRANSACTION);
+    bool fits =
+        record != NULL &&
+        batch_set_text(batch, record, TRANSACTION_ACCOUNT, bytes_of(stream->run->account)) &&
+        batch_set_text(batch, record, TRANSACTION_EVENT_ID, bytes_make(row->id, EVENT_ID_SIZE)) &&
+        batch_set_text(batch, record, TRANSACTION_STREAM, bytes_of(stream->name)) &&
+        batch_set_text(batch, record, TRANSACTION_PROVIDER, bytes_of(stream->view.provider)) &&
+        batch_set_text(batch, record, TRANSACTION_STATUS, bytes_of("orphaned"));
+    assert(fits);
+    batch_set_int(record, TRANSACTION_SESSION_US, stream->run->started_us);
+}
+
+void ledger_stream_mark(struct ledger_stream *stream)
+{
+    const struct ledger_known_row *row = NULL;
+    struct batch *batch = delivery_take(&stream->delivery);
+    unsigned marks = 0;
+    stream->view.state = LEDGER_STORING;
+    stream->marking = true;
+    if (batch == NULL)
+        return;
+    while (ledger_stream_has_room(stream, batch) &&
+           (row = ledger_known_absent(&stream->known, stream->reread_from, &stream->marked)) !=
+               NULL) {
+        add_mark(stream, batch, row);
+        marks++;
+    }
+    if (marks > 0)
+        log_event(LOG_WARN, LEDGER_COMPONENT, "orphaned",
+                  (struct log_field[]){log_string("account", stream->run->account),
+                                       log_string("stream", stream->name), log_int("rows", marks),
+                                       LOG_END});
+    stream->view.orphaned += marks;
+    stream->marking = row != NULL; /* there may be more */
+    ledger_stream_send(stream, batch);
+}

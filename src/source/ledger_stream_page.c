@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From an answer to batches. A batch holds the rows of a page that are new or have changed, the
+ * cursor as far as those rows go, and what the session counts; a page that does not fit into one
+ * goes on in the next. */
+#include "base/json_write.h"
+#include "source/ledger_stream_steps.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum rc ledger_stream_open_page(struct ledger_stream *stream, bool empty, struct err *err)
+{
+    enum rc rc = RC_OK;
+    stream->reading = false;
+    stream->last_count = 0;
+    stream->detail_count = stream->detail_at = 0;
+    if (!empty && stream->shape->detail.given)
+        return ledger_stream_open_details(stream, err);
+    if (!empty)
+        rc = connector_page_open(&stream->page, stream->provider->connector, stream->shape,
+                                 &stream->vars, stream->answer.root, err);
+    else
+        rc = ledger_walk_page(&stream->walk, 0, true, BYTES_ABSENT, err);
+    if (rc == RC_OK)
+        stream->reading = !empty;
+    return rc;
+}
+
+/* ---- one row ---- */
+
+static void put_bytes(struct json_writer *json, const char *key, struct bytes value)
+{
+    json_key(json, key);
+    json_put_string(json, value);
+}
+
+static void put_number(struct json_writer *json, const char *key, int64_t value)
+{
+    json_key(json, key);
+    if (value >= 0)
+        json_put_i64(json, value);
+    else
+        json_put_null(json);
+}
+
+static void normalize(struct ledger_stream *stream)
+{
+    const struct ledger_row *row = &stream->row;
+    struct json_writer json;
+    char id[2 * EVENT_ID_SIZE + 1];
+    for (size_t i = 0; i < EVENT_ID_SIZE; i++)
+        snprintf(id + 2 * i, 3, "%02x", stream->row_id[i]);
+    text_clear(&stream->words);
+    json_writer_init(&json, &stream->words);
+    json_begin_object(&json);
+    put_bytes(&json, "id", bytes_of(id));
+    put_bytes(&json, "hash", row->hash);
+    put_bytes(&json, "kind", bytes_of(row->kind));
+    put_number(&json, "block", row->block);
+    put_number(&json, "time", row->time_us);
+    put_bytes(&json, "from", row->from);
+    put_bytes(&json, "to", row->to);
+    put_bytes(&json, "asset", row->asset);
+    put_bytes(&json, "tokenId", row->token_id);
+    put_bytes(&json, "amount", row->amount);
+    put_bytes(&json, "fee", row->fee);
+    put_bytes(&json, "status", bytes_of(row->status));
+    json_end_object(&json);
+}
+
+bool ledger_stream_has_room(const struct ledger_stream *stream, const struct batch *batch)
+{
+    return batch->record_count < LEDGER_CHUNK_ROWS && stream->id_count < LEDGER_CHUNK_ROWS &&
+           arena_left(&batch->arena) >= LEDGER_ROW_ROOM;
+}
+
+/* What came, unless it is too much to be kept with every row. */
+static struct bytes raw_of(struct ledger_stream *stream, char note[64])
+{
+    if (stream->row.raw.len <= LEDGER_RAW_MAX)
+        return stream->row.raw;
+    snprintf(note, 64, "{\"omitted\":\"%zu bytes\"}", stream->row.raw.len);
+    return bytes_of(note);
+}
+
+static void add_row(struct ledger_stream *stream, struct batch *batch)
+{
+    const struct ledger_row *row = &stream->row;
+    struct record *record = batch_add(batch, RECORD_TRANSACTION);
+    char note[64];
+    assert(record != NULL);
+    normalize(stream);
+    bool fits =
+        batch_set_text(batch, record, TRANSACTION_ACCOUNT, bytes_of(stream->run->account)) &&
+        batch_set_text(batch, record, TRANSACTION_EVENT_ID,
+                       bytes_make(stream->row_id, EVENT_ID_SIZE)) &&
+        batch_set_text(batch, record, TRANSACTION_STREAM, bytes_of(stream->name)) &&
+        batch_set_text(batch, record, TRANSACTION_PROVIDER, bytes_of(stream->view.provider)) &&
+        batch_set_text(batch, record, TRANSACTION_HASH, row->hash) &&
+        batch_set_text(batch, record, TRANSACTION_STATUS, bytes_of(row->status)) &&
+        batch_set_text(batch, record, TRANSACTION_PROVIDER_DATA, raw_of(stream, note)) &&
+        batch_set_text(batch, record, TRANSACTION_NORMALIZED_DATA, text_bytes(&stream->words));
+    assert(fits);
+    batch_set_int(record, TRANSACTION_SESSION_US, stream->run->started_us);
+    if (row->block >= 0)
+        batch_set_int(record, TRANSACTION_BLOCK, row->block);
+    if (row->time_us >= 0)
+        batch_set_int(record, TRANSACTION_AT_US, row->time_us);
+    memcpy(stream->ids[stream->id_count++].byte, stream->row_id, EVENT_ID_SIZE);
+}
+
+/* A row in no block yet is judged by the store: it may have got into one since. */
+bool ledger_stream_row_known(struct ledger_stream *stream, bool seen)
+{
+    struct ledger_known_row *known = ledger_known_find(&stream->known, stream->row_id);
+    struct window_id id;
+    memcpy(id.byte, stream->row_id, sizeof id.byte);
+    if (ledger_walk_below(&stream->walk, ledger_walk_position(stream->shape, &stream->row)))
+        return true;
+    if (known == NULL)
+        return stream->row.block >= 0 && window_contains(&stream->stored.stream_window, &id);
+    bool same = known->block == stream->row.block && strcmp(known->status, stream->row.status) == 0;
+    if (seen) {
+        known->seen = true;
+        known->block = stream->row.block;
+        snprintf(known->status, sizeof known->status, "%s", stream->row.status);
+    }
+    return same;
+}
+
+static void note_last(struct ledger_stream *stream)
+{
+    const struct ledger_row *row = &stream->row;
+    enum cursor_kind block =
+        stream->shape->resume.kind == RESUME_SLOT ? CURSOR_SLOT : CURSOR_BLOCK_NUMBER;
+    unsigned count = 0;
+    if (ledger_walk_position(stream->shape, row) < 0)
+        return;
+    if (row->block >= 0)
+        stream->last[count++] = cursor_make_number(block, row->block, NULL);
+    if (row->time_us >= 0)
+        stream->last[count++] = cursor_make_number(CURSOR_TIMESTAMP, row->time_us, NULL);
+    if (row->hash.len > 0 && row->hash.len <= CURSOR_VALUE_MAX)
+        stream->last[count++] = cursor_make_text(CURSOR_TX_HASH, row->hash, NULL);
+    for (unsigned i = 0; i < count; i++)
+        stream->last[i].inclusive = true;
+    stream->last_count = count;
+}
+
+static void take_row(struct ledger_stream *stream, struct batch *batch)
+{
+    if (ledger_stream_row_known(stream, true))
+        stream->known_here++;
+    else
+        add_row(stream, batch);
+    note_last(stream);
+}
+
+static void refuse_row(struct ledger_stream *stream, struct batch *batch, const char *reason)
+{
+    enum rc rc = quarantine_add(&stream->quarantine, batch, stream->view.provider, stream->row.raw,
+                                stream->row.raw.len, reason, ledger_stream_wall(stream));
+    assert(rc == RC_OK);
+    stream->view.refused++;
+}
+
+/* ---- a batch ---- */
+
+void ledger_stream_note_end(struct ledger_stream *stream)
+{
+    stream->has_token = connector_page_token(&stream->page, &stream->answer, &stream->token);
+    stream->last_page = connector_page_last(&stream->page, &stream->answer);
+    stream->page_records = stream->page.record_count;
+    if (stream->shape->count.given && stream->shape->count.request == NULL &&
+        !connector_figure_read(&stream->shape->count, stream->answer.root, &stream->view.total))
+        stream->view.total = -1;
+}
+
+static enum rc end_page(struct ledger_stream *stream, struct err *err)
+{
+    stream->reading = false;
+    if (stream->detail_at < stream->detail_count)
+        return RC_OK; /* this was one group of its records */
+    if (stream->detail_count == 0)
+        ledger_stream_note_end(stream);
+    return ledger_walk_page(&stream->walk, stream->page_records, stream->last_page,
+                            stream->has_token ? text_bytes(&stream->token) : BYTES_ABSENT, err);
+}
+
+/* RC_OK: the page has no more. RC_AGAIN: the batch has no more room. RC_REJECT: the walk cannot be
+ * followed any further. */
+static enum rc fill(struct ledger_stream *stream, struct batch *batch, struct err *err)
+{
+    while (stream->reading) {
+        uint32_t ordinal;
+        if (!ledger_stream_has_room(stream, batch))
+            return RC_AGAIN;
+        enum rc rc = connector_page_next(&stream->page, &stream->row, err);
+        if (rc == RC_AGAIN)
+            return end_page(stream, err);
+        if (rc != RC_OK) {
+            refuse_row(stream, batch, err->text);
+            continue;
+        }
+        rc = ledger_walk_row(&stream->walk, &stream->row, &ordinal, err);
+        if (rc != RC_OK)
+            return rc;
+        ledger_row_identity(&stream->row, ordinal, stream->row_id);
+        take_row(stream, batch);
+    }
+    return RC_OK;
+}
+
+static bool add_session(struct ledger_stream *stream, struct batch *batch, bool complete)
+{
+    struct record *row = batch_add(batch, RECORD_SESSION);
+    if (row == NULL ||
+        !batch_set_text(batch, row, SESSION_ACCOUNT, bytes_of(stream->run->account)) ||
+        !batch_set_text(batch, row, SESSION_STATUS, bytes_of("started")) ||
+        !batch_set_text(batch, row, SESSION_STREAM, bytes_of(stream->name)) ||
+        !batch_set_text(batch, row, SESSION_PROVIDER, bytes_of(stream->view.provider)))
+        return false;
+    batch_set_int(row, SESSION_STARTED_US, stream->run->started_us);
+    batch_set_int(row, SESSION_COMPLETE, complete);
+    batch_set_int(row, SESSION_SKIPPED, (int64_t)stream->known_here);
+    batch_set_int(row, SESSION_AT_US, ledger_stream_wall(stream));
+    return true;
+}
+
+/* Rows that are stored without what their provider could not tell. */
+static bool add_owed(struct ledger_stream *stream, struct batch *batch)
+{
+    int64_t now_us = ledger_stream_wall(stream);
+    const char *end = stream->owed.data + stream->owed.len;
+    for (const char *key = stream->owed.data; key < end; key += strlen(key) + 1) {
+        struct record *row = batch_add(batch, RECORD_OWED);
+        if (row == NULL ||
+            !batch_set_text(batch, row, OWED_SOURCE, bytes_of(stream->run->account)) ||
+            !batch_set_text(batch, row, OWED_STREAM, bytes_of(stream->name)) ||
+            !batch_set_text(batch, row, OWED_ITEM, bytes_of(key)) ||
+            !batch_set_text(batch, row, OWED_STATE, bytes_of("new")) ||
+            !batch_set_text(batch, row, OWED_REASON, bytes_of("its details were not to be had")))
+            return false;
+        batch_set_int(row, OWED_ATTEMPTS, 1);
+        batch_set_int(row, OWED_NEXT_US, now_us);
+        batch_set_int(row, OWED_AT_US, now_us);
+    }
+    text_clear(&stream->owed);
+    return true;
+}
+
+/* Cursor, coverage and totals, beside the rows. */
+static enum rc add_progress(struct ledger_stream *stream, struct batch *batch, struct err *err)
+{
+    const struct ledger_walk *walk = &stream->walk;
+    bool over = !stream->reading && ledger_walk_over(walk);
+    bool complete_now = over && !stream->marking && ledger_stream_doubt(stream) == NULL;
+    bool sweeping = stream->shape->order != ORDER_ASC && !over;
+    struct cursor complete = cursor_make_number(stream->view.kind, walk->complete, NULL);
+    struct cursor back = {0};
+    size_t fresh;
+    complete.inclusive = true;
+    if (sweeping && stream->last_count > 0)
+        back = stream->last[0];
+    const struct ledger_leg *leg = &walk->legs[walk->leg];
+    struct stream_page page = {.provider_name = stream->view.provider,
+                               .ids = stream->ids,
+                               .id_count = stream->id_count,
+                               .next_token = !stream->reading && leg->token[0] != '\0' && !leg->over
+                                                 ? bytes_of(leg->token)
+                                                 : BYTES_ABSENT,
+                               .extracted = stream->last,
+                               .extracted_count = stream->last_count,
+                               .completion = complete_now ? CURSOR_COMPLETE : CURSOR_INCOMPLETE,
+                               .high_water = walk->complete >= 0 ? &complete : NULL,
+                               .backfill = sweeping && back.kind == CURSOR_NONE ? NULL : &back,
+                               .covered = {stream->covered_from, walk->complete},
+                               .now_us = ledger_stream_wall(stream)};
+    snprintf(stream->stored.cursor.custom, sizeof stream->stored.cursor.custom, "%s", "");
+    if (sweeping && walk->top >= 0)
+        snprintf(stream->stored.cursor.custom, sizeof stream->stored.cursor.custom,
+                 "{\"top\":%" PRId64 "}", walk->top);
+    enum rc rc =
+        stream_take(&stream->stored, &page, stream->cursor_doc, batch, stream->fresh, &fresh, err);
+    if (rc == RC_OK && (!add_owed(stream, batch) || !add_session(stream, batch, complete_now)))
+        rc = RC_AGAIN;
+    assert(rc != RC_AGAIN); /* room was left for it */
+    return rc;
+}
+
+void ledger_stream_send(struct ledger_stream *stream, struct batch *batch)
+{
+    struct err err;
+    enum rc rc = add_progress(stream, batch, &err);
+    if (rc != RC_OK) {
+        delivery_drop(&stream->delivery);
+        ledger_stream_failed(stream, RETRY_PERMANENT, -1, err.text);
+        return;
+    }
+    stream->view.rows += stream->id_count;
+    stream->view.known += stream->known_here;
+    stream->view.position = stream->walk.complete;
+    delivery_send(&stream->delivery);
+    stream->id_count = 0;
+    stream->known_here = 0;
+}
+
+void ledger_stream_store(struct ledger_stream *stream)
+{
+    struct err err;
+    struct batch *batch = delivery_take(&stream->delivery);
+    stream->view.state = LEDGER_STORING;
+    if (batch == NULL)
+        return; /* comes back when there is one */
+    if (fill(stream, batch, &err) != RC_REJECT) {
+        ledger_stream_send(stream, batch);
+        return;
+    }
+    /* What came of the page is asked for again. */
+    stream->id_count = 0;
+    stream->known_here = 0;
+    stream->provider = NULL;
+    ledger_walk_deinit(&stream->walk);
+    delivery_drop(&stream->delivery);
+    ledger_stream_failed(stream, RETRY_PERMANENT, -1, err.text);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ledger_stream_parts.h - a stream of a ledger from inside: for the files it is made of.
+ *
+ * Owner: the stream.  Thread: the ingest loop. */
+#ifndef SOURCE_LEDGER_STREAM_PARTS_H
+#define SOURCE_LEDGER_STREAM_PARTS_H
+
+#include "base/json.h"
+#include "decode/connector_page.h"
+#include "ingest/quarantine.h"
+#include "ingest/stream.h"
+#include "source/delivery.h"
+#include "source/ledger_known.h"
+#include "source/ledger_stream.h"
+#include "source/ledger_walk.h"
+
+#define LEDGER_COMPONENT "ledger"
+
+/* Rows of one batch; a few more records come with them. */
+#define LEDGER_CHUNK_ROWS (BATCH_RECORDS_MAX - 128)
+#define LEDGER_ANSWER_MAX ((size_t)32 << 20)
+#define LEDGER_RAW_MAX    65536 /* of a record that is kept as it came */
+#define LEDGER_ROW_ROOM   ((size_t)3 * LEDGER_RAW_MAX)
+
+/* What the request that is made next, or is under way, asks for. */
+enum ledger_purpose { ASK_PAGE, ASK_LIST, ASK_DETAIL, ASK_COUNT };
+
+struct ledger_detail {
+    struct json record;
+    bool wanted; /* one more request is made for it */
+};
+
+struct ledger_stream {
+    const struct ledger_run *run;
+    char name[FAILOVER_STREAM_MAX];
+    void (*ended)(void *arg);
+    void *arg;
+    struct ledger_stream_view view;
+    bool stopping;
+
+    struct stream stored; /* cursor and windows */
+    struct ledger_known known;
+    struct quarantine quarantine;
+
+    struct failover_stream failover;
+    struct failover_pick pick;
+    bool picked;
+    unsigned failures; /* in a row, whoever failed */
+    unsigned auth_failures;
+    unsigned restarts; /* of the walk, in a row */
+    int64_t asked_us;
+    const struct ledger_provider *provider; /* whose walk it is; NULL: none yet */
+    const struct connector_stream *shape;
+    struct ledger_walk walk;
+    int64_t reread_from; /* the walk reads known rows from there on again; -1: from the beginning */
+    int64_t covered_from;                  /* the walk covers from there to what is complete */
+    uint32_t denied;                       /* a bit for each provider whose end was doubted */
+    bool believed;                         /* what was doubted is so */
+    bool unseated[FAILOVER_PROVIDERS_MAX]; /* does not have this stream, or may not be asked */
+
+    struct http_call *call;
+    struct timer wake;
+    struct connector_vars vars;
+    struct connector_http http;
+    struct connector_answer answer;
+    enum ledger_purpose purpose;
+    struct connector_answer side; /* of a request that is not for a page */
+    struct connector_page page;
+    struct json_doc *doc, *side_doc, *list_doc, *cursor_doc;
+    struct text token, words, headers, side_headers;
+    struct delivery delivery;
+
+    /* partitions that the source lists: names, each with a NUL after it */
+    struct text parts, list_token;
+    unsigned part_count;
+    /* records whose details are fetched, a group at a time */
+    struct ledger_detail *details;
+    size_t detail_count, detail_at, detail_capacity;
+    struct text group;
+    struct text owed; /* keys of records whose details are not to be had, each with a NUL */
+    /* how many rows there should be, and how many there are */
+    bool was_complete, counted;
+    int64_t stored_count;
+
+    /* of the page that is being stored */
+    bool last_page; /* by its stop rules */
+    size_t page_records;
+    bool has_token;
+    bool reading; /* it has rows that are in no batch yet */
+    struct ledger_row row;
+    uint8_t row_id[EVENT_ID_SIZE];
+    struct cursor last[3]; /* positions of the last row that came */
+    unsigned last_count;
+    struct window_id ids[BATCH_RECORDS_MAX];
+    bool fresh[BATCH_RECORDS_MAX];
+    size_t id_count;
+    uint64_t known_here; /* rows of this batch that were known */
+    bool marking;        /* rows are being marked as orphaned ... */
+    size_t marked;       /* ... as far as this one */
+};
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/ledger_stream_steps.h"
+#include "sys/log.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+enum cursor_kind ledger_stream_kind(const struct connector_stream *shape)
+{
+    if (shape->resume.kind == RESUME_SLOT)
+        return CURSOR_SLOT;
+    if (shape->resume.kind == RESUME_TIMESTAMP || !shape->map[FIELD_BLOCK].mapped)
+        return CURSOR_TIMESTAMP;
+    return CURSOR_BLOCK_NUMBER;
+}
+
+/* ---- what is stored ---- */
+
+static const struct connector_stream *any_shape(const struct ledger_stream *stream)
+{
+    const struct ledger_platform *platform = stream->run->platform;
+    const struct connector_stream *shape = NULL;
+    for (int i = 0; i < platform->group.count && shape == NULL; i++)
+        shape = connector_stream(platform->members[i]->connector, bytes_of(stream->name));
+    assert(shape != NULL);
+    return shape;
+}
+
+/* How far back any provider of the platform may be asked to go. */
+static int64_t find_reach(const struct ledger_stream *stream, bool blocks)
+{
+    int64_t reach = 0;
+    for (int i = 0; i < stream->run->platform->group.count; i++) {
+        const struct connector *connector = stream->run->platform->members[i]->connector;
+        int64_t far = blocks ? connector->replay_blocks : connector->replay_us;
+        if (blocks && connector->settle_blocks > far)
+            far = connector->settle_blocks;
+        reach = far > reach ? far : reach;
+    }
+    return reach;
+}
+
+static void on_known(void *arg, const struct lookup_answer *answer)
+{
+    struct ledger_stream *stream = arg;
+    if (stream->stopping || answer->rc != RC_OK) {
+        ledger_stream_end(stream, stream->stopping ? LEDGER_STOPPED : LEDGER_INCOMPLETE,
+                          answer->rc == RC_OK ? "" : answer->err.text);
+        return;
+    }
+    ledger_known_take(&stream->known, answer);
+    ledger_stream_choose(stream);
+}
+
+static enum rc ask_known(struct ledger_stream *stream)
+{
+    const struct cursor *complete = &stream->stored.cursor.high_water;
+    bool blocks = ledger_stream_kind(any_shape(stream)) != CURSOR_TIMESTAMP;
+    int64_t from =
+        complete->kind == CURSOR_NONE ? 0 : complete->number - find_reach(stream, blocks);
+    const struct field params[LEDGER_KNOWN_PARAMS] = {
+        field_text(bytes_of(stream->run->account)), field_text(bytes_of(stream->name)),
+        field_int(from > 0 ? from : 0), field_int(LEDGER_KNOWN_MAX + 1)};
+    return stream->run->env->ask(stream->run->env->ask_arg,
+                                 blocks ? ledger_known_by_block_sql : ledger_known_by_time_sql,
+                                 params, LEDGER_KNOWN_PARAMS, on_known, stream);
+}
+
+static void on_cursor(void *arg, const struct lookup_answer *answer)
+{
+    struct ledger_stream *stream = arg;
+    struct err err = {""};
+    enum rc rc = answer->rc;
+    if (rc != RC_OK)
+        err = answer->err;
+    if (rc == RC_OK && answer->rows > 0 && !answer->fields[0].null)
+        rc = stream_resume(&stream->stored, stream->cursor_doc, answer->fields[0].b, &err);
+    stream->was_complete = rc == RC_OK && stream_is_complete(&stream->stored);
+    if (rc == RC_OK && !stream->stopping)
+        rc = ask_known(stream);
+    if (rc == RC_REJECT)
+        ledger_stream_end(stream, LEDGER_FAILED, err.text);
+    else if (rc != RC_OK || stream->stopping)
+        ledger_stream_end(stream, stream->stopping ? LEDGER_STOPPED : LEDGER_INCOMPLETE, err.text);
+}
+
+void ledger_stream_load(struct ledger_stream *stream)
+{
+    static const char sql[] = "SELECT state FROM cursors WHERE source = ?1 AND stream = ?2";
+    const struct source_env *env = stream->run->env;
+    const struct field params[] = {field_text(bytes_of(stream->run->account)),
+                                   field_text(bytes_of(stream->name))};
+    stream->view.state = LEDGER_LOADING;
+    if (env->ask(env->ask_arg, sql, params, 2, on_cursor, stream) != RC_OK)
+        ledger_stream_end(stream, LEDGER_INCOMPLETE, "the store cannot be asked now");
+}
+
+/* ---- where a walk begins ---- */
+
+/* The position everybody agrees on: up to there all is complete. A token or the oldest row of a
+ * sweep that was interrupted says something to its own provider only. */
+static bool find_complete(const struct cursor_state *state, enum cursor_kind kind,
+                          struct cursor_state *safe)
+{
+    *safe = (struct cursor_state){0};
+    memcpy(safe->provider_name, state->provider_name, sizeof safe->provider_name);
+    if (state->high_water.kind == kind) {
+        safe->primary = state->high_water;
+        return true;
+    }
+    for (unsigned i = 0; i < state->alternative_count; i++)
+        if (state->alternatives[i].kind == kind && state->backfill.kind == CURSOR_NONE) {
+            safe->primary = state->alternatives[i];
+            return true;
+        }
+    return false;
+}
+
+/* A new run reads the last blocks again at the same provider; another provider's position is
+ * rewound once. */
+static int64_t find_start(struct ledger_stream *stream, enum cursor_kind kind)
+{
+    const struct connector *connector = stream->provider->connector;
+    struct cursor_state safe;
+    struct cursor_choice choice;
+    struct err err;
+    if (!find_complete(&stream->stored.cursor, kind, &safe))
+        return -1;
+    const struct cursor_ask ask = {.provider_name = connector->provider,
+                                   .supported = cursor_bit(kind),
+                                   .replay_blocks = connector->replay_blocks,
+                                   .replay_us = connector->replay_us,
+                                   .proved_block = stream->pick.proof.block,
+                                   .proved_us = stream->pick.proof.time_us};
+    if (cursor_resolve(&safe, &ask, &choice, &err) != RC_OK || choice.cursor.kind != kind)
+        return -1;
+    int64_t start = choice.cursor.number;
+    bool fresh_run = stream->view.batches == 0;
+    if (choice.same_provider && fresh_run && kind == CURSOR_BLOCK_NUMBER)
+        start = start > connector->settle_blocks ? start - connector->settle_blocks : 0;
+    if (choice.rewound_by > 0)
+        log_event(LOG_INFO, LEDGER_COMPONENT, "replay",
+                  (struct log_field[]){log_string("account", stream->run->account),
+                                       log_string("stream", stream->name),
+                                       log_string("provider", connector->provider),
+                                       log_int("from", start), LOG_END});
+    return start;
+}
+
+/* The token of an interrupted sweep, if it still means something here. */
+static struct bytes find_token(const struct ledger_stream *stream, int64_t *top)
+{
+    const struct cursor_state *state = &stream->stored.cursor;
+    int64_t token_ms = stream->shape->page.token_ms;
+    int64_t age_ms = ledger_stream_wall(stream) / 1000 - state->updated_ms;
+    bool own = strcmp(state->provider_name, stream->provider->connector->provider) == 0 &&
+               state->primary.kind == CURSOR_PAGE_TOKEN;
+    long long number;
+    *top = -1;
+    if (!own || state->backfill.kind == CURSOR_NONE || (token_ms > 0 && age_ms > token_ms) ||
+        sscanf(state->custom, "{\"top\":%lld}", &number) != 1)
+        return BYTES_ABSENT;
+    *top = number;
+    return bytes_of(state->primary.text);
+}
+
+/* From what is stored, with as many partitions as were listed; -1: as the connector says. */
+static void start_walk(struct ledger_stream *stream, int listed)
+{
+    struct ledger_place place = {.top = -1};
+    enum cursor_kind kind = ledger_stream_kind(stream->shape);
+    ledger_walk_init(&stream->walk, stream->shape, listed);
+    place.complete = find_start(stream, kind);
+    if (kind == CURSOR_TIMESTAMP && stream->run->since_us > place.complete)
+        place.complete = stream->run->since_us;
+    place.token = find_token(stream, &place.top);
+    ledger_walk_begin(&stream->walk, &place);
+    /* What the interrupted part of a sweep has brought is not shown again. */
+    stream->reread_from = stream->walk.continued ? place.top : place.complete;
+    stream->covered_from = place.complete < 0 ? 0 : place.complete;
+    stream->purpose = ASK_PAGE;
+}
+
+void ledger_stream_begin_walk(struct ledger_stream *stream)
+{
+    const struct ledger_platform *platform = stream->run->platform;
+    ledger_walk_deinit(&stream->walk);
+    stream->provider = platform->members[stream->pick.provider];
+    stream->shape = connector_stream(stream->provider->connector, bytes_of(stream->name));
+    assert(stream->shape != NULL);
+    stream->view.kind = ledger_stream_kind(stream->shape);
+    stream->view.provider = stream->provider->connector->provider;
+    stream->vars =
+        connector_vars_first(stream->shape, bytes_of(platform->name), stream->run->identifier);
+    stream->vars.api_key = secret_reveal(&stream->provider->api_key);
+    stream->vars.api_secret = secret_reveal(&stream->provider->api_secret);
+    ledger_known_forget_seen(&stream->known);
+    stream->counted = false;
+    stream->purpose = ASK_LIST;
+    stream->part_count = 0;
+    text_clear(&stream->parts);
+    text_clear(&stream->list_token);
+    if (stream->shape->listed.request == NULL)
+        start_walk(stream, -1);
+}
+
+/* ---- partitions that the source lists ---- */
+
+void ledger_stream_take_list(struct ledger_stream *stream)
+{
+    struct json root = stream->side.root, value;
+    struct json_walk walk = json_walk(json_pointer(root, stream->shape->listed.records));
+    const char *next = stream->shape->listed.next;
+    struct bytes key, name;
+    while (json_walk_next(&walk, &key, &value)) {
+        if (!json_string(json_pointer(value, stream->shape->listed.value), &name) || name.len == 0)
+            continue;
+        if (stream->part_count == LEDGER_LEGS_MAX) {
+            ledger_stream_failed(stream, RETRY_PERMANENT, -1, "lists too many parts");
+            return;
+        }
+        text_append(&stream->parts, name.data, name.len);
+        text_append_char(&stream->parts, '\0');
+        stream->part_count++;
+    }
+    name = next == NULL ? BYTES_ABSENT : json_string_or_absent(json_pointer(root, next));
+    bool again = name.len == stream->list_token.len && name.len > 0 &&
+                 memcmp(name.data, stream->list_token.data, name.len) == 0;
+    text_clear(&stream->list_token);
+    text_append(&stream->list_token, name.data, name.len);
+    if (name.len == 0 || again)
+        start_walk(stream, (int)stream->part_count);
+    if (stream->purpose == ASK_PAGE && ledger_walk_over(&stream->walk))
+        ledger_stream_settle(stream); /* there is no part */
+    else
+        ledger_stream_choose(stream);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ledger_walk.h - which page of a stream is asked for next, and what is complete by now.
+ *
+ * A walk goes through one stream at one provider, in the order the provider has:
+ *   oldest first   from a position on, that position included, since a page may have cut its block.
+ *                  Pages are counted from there; where the provider does not count far enough, the
+ *                  walk goes on from the block it has come to. `complete` rises with every row.
+ *   newest first   from the newest row down to the first one strictly below `complete`, so that
+ *                  the block in which it stood is read whole. `complete` rises at the end, to the
+ *                  newest row this sweep has met. A sweep that was interrupted goes on where it
+ *                  was, if its token still holds, and then a sweep for what is newer follows.
+ *   no order       everything, each time; `complete` rises at the end.
+ * A stream in several partitions is one such walk for each; the one furthest behind is asked next,
+ * and what all have passed is complete. The chain grows meanwhile: a partition that came to its end
+ * before another met a newer row is asked once more.
+ *
+ * Always holds: everything strictly below `complete` was handed to the caller, in this walk or in
+ * one before it. A page that is the same as the last one is refused rather than asked for ever.
+ *
+ * Owner: a stream.  Thread: the ingest loop.  Pure but for the memory of the counters. */
+#ifndef SOURCE_LEDGER_WALK_H
+#define SOURCE_LEDGER_WALK_H
+
+#include "base/err.h"
+#include "decode/connector_request.h"
+#include "decode/ledger_row.h"
+#include "source/ledger_equals.h"
+
+#define LEDGER_TOKEN_MAX 1024
+#define LEDGER_LEGS_MAX  1024
+
+/* Where a walk begins. */
+struct ledger_place {
+    int64_t complete;   /* everything strictly below it is known; -1: nothing is */
+    struct bytes token; /* of an interrupted sweep at this very provider; absent: none */
+    int64_t top;        /* and the newest position it had met; -1: none */
+};
+
+/* One partition of the walk. */
+struct ledger_leg {
+    int64_t from;         /* its pages are counted from there; -1: from the beginning */
+    int64_t page, offset; /* of the page that is asked for next */
+    char token[LEDGER_TOKEN_MAX + 1];
+    int64_t last;  /* position of the last row; -1: none yet */
+    int64_t floor; /* a sweep ends below it; -1: it goes to the end */
+    int64_t claim; /* once it is over, nothing strictly below is missing; -1: nothing is claimed */
+    bool started, over, reopened;
+    bool below;      /* it has met a row below its floor */
+    uint64_t traces; /* of this page's rows, and of the page before */
+    uint64_t traces_before;
+    size_t rows;
+    struct ledger_equals equals;
+};
+
+struct ledger_walk {
+    const struct connector_stream *shape;
+    struct ledger_leg *legs;
+    unsigned leg_count, leg; /* `leg` is the one whose page is under way */
+    int64_t complete;        /* see above; -1: nothing is */
+    int64_t top;             /* newest position met, or what was complete; -1: none */
+    bool continued;          /* the sweep is an interrupted one, a fresh one follows */
+    uint64_t rows;           /* handed over so far, all pages */
+};
+
+/* `listed` partitions that the source has named; -1: those that the connector says. */
+void ledger_walk_init(struct ledger_walk *walk, const struct connector_stream *shape, int listed);
+void ledger_walk_deinit(struct ledger_walk *walk);
+void ledger_walk_begin(struct ledger_walk *walk, const struct ledger_place *place);
+/* A token is no longer known: walks on from what is complete. */
+void ledger_walk_restart(struct ledger_walk *walk);
+
+/* Sets what the next request asks for; false: the walk is over. */
+bool ledger_walk_next(struct ledger_walk *walk, struct connector_vars *vars);
+bool ledger_walk_over(const struct ledger_walk *walk);
+/* A row of the page that was asked for, in the page's order: its position and its key. `ordinal` is
+ * its number among its equals. RC_REJECT: the block has too many rows. */
+must_check enum rc ledger_walk_row(struct ledger_walk *walk, const struct ledger_row *row,
+                                   uint32_t *ordinal, struct err *err);
+/* A row at this position lies below the floor of a sweep: it was stored by one before. */
+bool ledger_walk_below(const struct ledger_walk *walk, int64_t position);
+/* The page was read to its end: it had this many records, `last` by the stop rules, and led to
+ * `token`. RC_REJECT: the provider cannot be followed any further. */
+must_check enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last,
+                                    struct bytes token, struct err *err);
+/* The token with which an interrupted sweep can be taken up; absent: there is none. */
+struct bytes ledger_walk_token(const struct ledger_walk *walk);
+
+/* A row's position in this stream: its block, or its time where there are no blocks; -1: none. */
+int64_t ledger_walk_position(const struct connector_stream *shape, const struct ledger_row *row);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Account histories as the stores keep them: what is new, what is known, what became of a row. */
+#include "query/collections.h"
+#include "query/row_fetch.h"
+#include "store_bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ACCOUNT "ethereum:0xabc"
+
+static void set(struct bench *bench, struct record *row, unsigned field, const char *value)
+{
+    assert_true(batch_set_text(&bench->batch, row, field, bytes_of(value)));
+}
+
+static void add_account(struct bench *bench, const char *name, const char *parent)
+{
+    struct record *row = batch_add(&bench->batch, RECORD_LEDGER_ACCOUNT);
+    set(bench, row, LEDGER_ACCOUNT_NAME, name);
+    set(bench, row, LEDGER_ACCOUNT_TYPE, "blockchain");
+    set(bench, row, LEDGER_ACCOUNT_PLATFORM, "ethereum");
+    set(bench, row, LEDGER_ACCOUNT_IDENTIFIER, "0xabc");
+    if (parent != NULL)
+        set(bench, row, LEDGER_ACCOUNT_PARENT, parent);
+    batch_set_int(row, LEDGER_ACCOUNT_AT_US, 7);
+}
+
+static struct record *add_session(struct bench *bench, const char *status, const char *stream)
+{
+    struct record *row = batch_add(&bench->batch, RECORD_SESSION);
+    set(bench, row, SESSION_ACCOUNT, ACCOUNT);
+    batch_set_int(row, SESSION_STARTED_US, 100);
+    set(bench, row, SESSION_STATUS, status);
+    if (stream != NULL)
+        set(bench, row, SESSION_STREAM, stream);
+    batch_set_int(row, SESSION_AT_US, 900);
+    return row;
+}
+
+/* `block` < 0: in none. */
+static struct record *add_event(struct bench *bench, char id, int64_t block, const char *status)
+{
+    char event_id[17];
+    memset(event_id, id, 16);
+    event_id[16] = '\0';
+    struct record *row = batch_add(&bench->batch, RECORD_TRANSACTION);
+    set(bench, row, TRANSACTION_ACCOUNT, ACCOUNT);
+    set(bench, row, TRANSACTION_EVENT_ID, event_id);
+    set(bench, row, TRANSACTION_STREAM, "normal");
+    set(bench, row, TRANSACTION_PROVIDER, "etherscan");
+    batch_set_int(row, TRANSACTION_SESSION_US, 100);
+    set(bench, row, TRANSACTION_HASH, "0x1");
+    if (block >= 0)
+        batch_set_int(row, TRANSACTION_BLOCK, block);
+    batch_set_int(row, TRANSACTION_AT_US, 1000000 * (block + 2));
+    set(bench, row, TRANSACTION_STATUS, status);
+    set(bench, row, TRANSACTION_PROVIDER_DATA, "{\"a\":1}");
+    set(bench, row, TRANSACTION_NORMALIZED_DATA, "{\"b\":2}");
+    return row;
+}
+
+static void begin(struct bench *bench)
+{
+    add_account(bench, ACCOUNT, NULL);
+    add_session(bench, "started", NULL);
+}
+
+/* R003-25 R003-26 R003-61 R003-62 */
+static void an_event_is_stored_once_and_the_session_counts_what_was_new(void **state)
+{
+    struct bench *bench = *state;
+    begin(bench);
+    add_event(bench, 'a', 1, "confirmed");
+    add_event(bench, 'b', 1, "confirmed");
+    add_session(bench, "started", "normal");
+    assert_ok(write_batch(bench));
+    int64_t seq = number(bench, "SELECT max(seq) FROM raw_transactions");
+    add_event(bench, 'b', 1, "confirmed");
+    add_event(bench, 'c', 2, "confirmed");
+    struct record *row = add_session(bench, "completed", "normal");
+    batch_set_int(row, SESSION_SKIPPED, 5);
+    batch_set_int(row, SESSION_COMPLETE, 1);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM raw_transactions"), 3);
+    assert_int_equal(number(bench, "SELECT count(*) FROM raw_transactions WHERE seq > 0 AND seq = "
+                                   "(SELECT min(seq) FROM raw_transactions)"),
+                     2); /* what comes again unchanged is not touched */
+    assert_true(number(bench, "SELECT max(seq) FROM raw_transactions") > seq);
+    assert_int_equal(number(bench, "SELECT imported FROM import_sessions"), 3);
+    assert_int_equal(number(bench, "SELECT skipped FROM import_sessions"), 6);
+    assert_int_equal(number(bench, "SELECT completed_us FROM import_sessions"), 900);
+    assert_int_equal(number(bench, "SELECT imported * 100 + skipped * 10 + complete "
+                                   "FROM session_streams WHERE stream = 'normal'"),
+                     361);
+}
+
+static void two_batches_of_one_commit_both_count(void **state)
+{
+    struct bench *bench = *state;
+    begin(bench);
+    for (int i = 0; i < 2; i++) {
+        struct record *row = add_session(bench, "started", i == 0 ? "normal" : "token");
+        batch_set_int(row, SESSION_SKIPPED, 2);
+    }
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM import_sessions"), 1);
+    assert_int_equal(number(bench, "SELECT skipped FROM import_sessions"), 4);
+    assert_int_equal(number(bench, "SELECT CAST(sum(batches) AS BIGINT) FROM session_streams"), 2);
+}
+
+/* R003-27 */
+static void a_session_that_was_cut_off_is_closed_by_the_next(void **state)
+{
+    struct bench *bench = *state;
+    begin(bench);
+    assert_ok(write_batch(bench));
+    batch_set_int(add_session(bench, "started", NULL), SESSION_STARTED_US, 200);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT started_us FROM import_sessions WHERE status = 'failed' "
+                                   "AND completed_us = 900 AND error IS NOT NULL"),
+                     100);
+    assert_int_equal(number(bench, "SELECT started_us FROM import_sessions WHERE status = "
+                                   "'started' AND completed_us IS NULL"),
+                     200);
+}
+
+static void a_pending_event_becomes_confirmed_under_its_number(void **state)
+{
+    struct bench *bench = *state;
+    begin(bench);
+    add_event(bench, 'a', -1, "pending");
+    assert_ok(write_batch(bench));
+    int64_t n = number(bench, "SELECT n FROM raw_transactions WHERE block IS NULL");
+    int64_t seq = number(bench, "SELECT seq FROM raw_transactions");
+    add_event(bench, 'a', 12, "confirmed");
+    add_event(bench, 'a', -1, "pending"); /* a provider that lags behind, in the same commit ... */
+    assert_ok(write_batch(bench));
+    add_event(bench, 'a', -1, "pending"); /* ... and later */
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT n FROM raw_transactions WHERE block = 12"), n);
+    assert_int_equal(number(bench, "SELECT seq FROM raw_transactions"), seq + 1);
+    assert_string_equal(word(bench, "SELECT status FROM raw_transactions"), "confirmed");
+    assert_int_equal(number(bench, "SELECT imported FROM import_sessions"), 1);
+}
+
+static void an_orphaned_event_is_marked_and_may_come_back_in_another_block(void **state)
+{
+    struct bench *bench = *state;
+    begin(bench);
+    add_event(bench, 'a', 12, "confirmed");
+    add_event(bench, 'b', 12, "confirmed");
+    assert_ok(write_batch(bench));
+    add_event(bench, 'a', -1, "orphaned");
+    add_event(bench, 'x', -1, "orphaned"); /* nobody has ever seen it */
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM raw_transactions"), 2);
+    assert_int_equal(number(bench, "SELECT count(*) FROM raw_transactions WHERE block = 12 AND "
+                                   "status = 'orphaned' AND seq = (SELECT commit_seq FROM engine)"),
+                     1);
+    add_event(bench, 'a', 13, "confirmed");
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM raw_transactions WHERE block = 13 AND "
+                                   "status = 'confirmed'"),
+                     1);
+    assert_int_equal(number(bench, "SELECT imported FROM import_sessions"), 2);
+}
+
+static void a_derived_account_knows_its_parent_of_the_same_commit(void **state)
+{
+    struct bench *bench = *state;
+    add_account(bench, "child", ACCOUNT);
+    add_account(bench, ACCOUNT, NULL);
+    assert_ok(write_batch(bench));
+    assert_string_equal(word(bench, "SELECT p.name FROM account c JOIN account p "
+                                    "ON p.id = c.parent_id WHERE c.name = 'child'"),
+                        ACCOUNT);
+}
+
+/* Rows, totals and cursor carry one transaction's number: PostgreSQL's own, not ours. R003-21 */
+static void rows_totals_and_cursor_are_one_transaction(void **state)
+{
+    struct bench *bench = *state;
+    begin(bench);
+    assert_ok(write_batch(bench));
+    add_event(bench, 'a', 1, "confirmed");
+    add_session(bench, "started", "normal");
+    add_cursor(bench, ACCOUNT, "normal", "{}", 1);
+    assert_ok(write_batch(bench));
+    if (both_stores_kind == FIXTURE_SQLITE)
+        assert_int_equal(number(bench, "SELECT count(DISTINCT seq) FROM (SELECT seq FROM cursors "
+                                       "UNION ALL SELECT seq FROM raw_transactions UNION ALL "
+                                       "SELECT seq FROM import_sessions) x"),
+                         1);
+    else
+        assert_int_equal(number(bench, "SELECT count(DISTINCT x) FROM (SELECT xmin::text AS x FROM "
+                                       "cursors UNION ALL SELECT xmin::text FROM raw_transactions "
+                                       "UNION ALL SELECT xmin::text FROM import_sessions UNION ALL "
+                                       "SELECT xmin::text FROM session_streams) y"),
+                         1);
+}
+
+static void expect_item(struct bench *bench, const char *collection, const char *id_sql,
+                        const char *part)
+{
+    struct text item = {0};
+    char id[32];
+    snprintf(id, sizeof id, "%lld", (long long)number(bench, id_sql));
+    const struct collection *found = collection_find(bytes_of(collection));
+    assert_non_null(found);
+    assert_ok(row_fetch(bench->store, found, bytes_of(id), &item, &bench->err));
+    if (strstr(text_string(&item), part) == NULL)
+        fail_msg("%s is not in %s", part, text_string(&item));
+    text_free(&item);
+}
+
+/* R003-12 R003-60 */
+static void the_collections_show_what_is_stored(void **state)
+{
+    struct bench *bench = *state;
+    begin(bench);
+    add_event(bench, 'a', 1, "confirmed");
+    add_cursor(bench, ACCOUNT, "normal", "{\"primary\":1}", 1);
+    assert_ok(write_batch(bench));
+    expect_item(bench, "transactions", "SELECT n FROM raw_transactions",
+                "\"account\":\"" ACCOUNT "\",\"provider\":\"etherscan\",\"stream\":\"normal\","
+                "\"hash\":\"0x1\",\"block\":1,\"timestamp\":\"1970-01-01T00:00:03.000Z\","
+                "\"status\":\"confirmed\",\"normalized\":{\"b\":2},\"raw\":{\"a\":1}");
+    expect_item(bench, "accounts", "SELECT id FROM account", "\"lastCursor\":{");
+    expect_item(bench, "import_sessions", "SELECT id FROM import_sessions",
+                "\"status\":\"started\",\"imported\":1,\"skipped\":0");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_STORE(an_event_is_stored_once_and_the_session_counts_what_was_new),
+        ON_STORE(two_batches_of_one_commit_both_count),
+        ON_STORE(a_session_that_was_cut_off_is_closed_by_the_next),
+        ON_STORE(a_pending_event_becomes_confirmed_under_its_number),
+        ON_STORE(an_orphaned_event_is_marked_and_may_come_back_in_another_block),
+        ON_STORE(a_derived_account_knows_its_parent_of_the_same_commit),
+        ON_STORE(rows_totals_and_cursor_are_one_transaction),
+        ON_STORE(the_collections_show_what_is_stored),
+    };
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
+}

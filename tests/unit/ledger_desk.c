@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ledger_desk.h"
+
+#include "config_load.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POOL_BATCHES 8
+
+/* clang-format off */
+static const char head[] =
+    "version: 1\n"
+    "provider: %s\n"
+    "platforms: {chain: {native: COIN}}\n"
+    "identifier: text\n"
+    "base_url: https://%s.example\n"
+    "auth: {in: query, name: key}\n"
+    "rate: {concurrency: 1}\n"
+    "timeout_seconds: 10\n"
+    "priority: %d\n"
+    "replay: {blocks: 2}\n"
+    "settle_blocks: 0\n"
+    "responses:\n"
+    "- {when: {at: /error, contains: rate limit}, do: rate_limited}\n"
+    "- {when: {at: /error, contains: token}, do: restart}\n"
+    "- {when: {at: /error, contains: nothing}, do: empty}\n"
+    "streams:\n"
+    "  moves:\n";
+static const char rise[] =
+    "    request: {path: /rise, query: {account: $account, from: $from, page: $page}}\n"
+    "    order: asc\n"
+    "    page: {by: keyset, size: 10, first: 1, stop: [short_page], window_max: 30}\n"
+    "    resume: {kind: blockNumber, cast: dec}\n";
+static const char fall[] =
+    "    request: {path: /fall, query: {account: $account, token: $token}}\n"
+    "    order: desc\n"
+    "    page: {by: token, size: 10, next: {from: body, at: /next}, stop: [token_absent]}\n"
+    "    resume: {kind: none}\n";
+static const char tail[] =
+    "    records: {at: /rows}\n"
+    "    map:\n"
+    "      hash: /hash\n"
+    "      block: /block\n"
+    "      time: {at: /time, cast: unix_s}\n"
+    "      amount: /amount\n"
+    "    identity: {of: [platform, hash, kind, amount], equals: none}\n";
+/* clang-format on */
+
+/* ---- the store ---- */
+
+static struct desk_row *find_row(struct ledger_desk *desk, struct bytes id)
+{
+    for (size_t i = 0; i < desk->row_count; i++)
+        if (memcmp(desk->rows[i].id, id.data, EVENT_ID_SIZE) == 0)
+            return &desk->rows[i];
+    return NULL;
+}
+
+static void copy_text(char *out, size_t size, const struct field *field)
+{
+    snprintf(out, size, "%.*s", field->null ? 0 : (int)field->b.len,
+             field->null ? "" : field->b.data);
+}
+
+static void keep_row(struct ledger_desk *desk, const struct record *record)
+{
+    const struct field *fields = record->fields;
+    struct desk_row *row = find_row(desk, fields[TRANSACTION_EVENT_ID].b);
+    bool orphaned = bytes_equal_string(fields[TRANSACTION_STATUS].b, "orphaned");
+    if (row == NULL) {
+        assert_false(orphaned);
+        assert_true(desk->row_count < LEDGER_DESK_ROWS);
+        row = &desk->rows[desk->row_count++];
+        memcpy(row->id, fields[TRANSACTION_EVENT_ID].b.data, EVENT_ID_SIZE);
+        copy_text(row->hash, sizeof row->hash, &fields[TRANSACTION_HASH]);
+    }
+    copy_text(row->status, sizeof row->status, &fields[TRANSACTION_STATUS]);
+    copy_text(row->provider, sizeof row->provider, &fields[TRANSACTION_PROVIDER]);
+    if (!orphaned)
+        row->block = fields[TRANSACTION_BLOCK].null ? -1 : fields[TRANSACTION_BLOCK].i;
+    row->times++;
+}
+
+static void commit(struct ledger_desk *desk, struct batch *batch)
+{
+    for (struct record *at = batch->first[RECORD_TRANSACTION]; at != NULL; at = at->next)
+        keep_row(desk, at);
+    for (struct record *at = batch->first[RECORD_CURSOR]; at != NULL; at = at->next) {
+        free(desk->cursor);
+        desk->cursor = calloc(1, at->fields[CURSOR_ROW_STATE].b.len + 1);
+        memcpy(desk->cursor, at->fields[CURSOR_ROW_STATE].b.data,
+               at->fields[CURSOR_ROW_STATE].b.len);
+    }
+    for (struct record *at = batch->first[RECORD_SESSION]; at != NULL; at = at->next) {
+        copy_text(desk->session, sizeof desk->session, &at->fields[SESSION_STATUS]);
+        copy_text(desk->error, sizeof desk->error, &at->fields[SESSION_ERROR]);
+    }
+    desk->batches++;
+}
+
+static enum rc submit(void *arg, struct batch *batch)
+{
+    struct ledger_desk *desk = arg;
+    assert_true(desk->handed_count < 8);
+    desk->handed[desk->handed_count++] = batch;
+    return RC_OK;
+}
+
+static enum rc ask(void *arg, const char *sql, const struct field *params, size_t param_count,
+                   lookup_fn *fn, void *fn_arg)
+{
+    struct ledger_desk *desk = arg;
+    assert_true(desk->question_count < 8);
+    bool cursor = strncmp(sql, "SELECT state", 12) == 0;
+    desk->questions[desk->question_count].fn = fn;
+    desk->questions[desk->question_count].arg = fn_arg;
+    desk->questions[desk->question_count].cursor = cursor;
+    desk->questions[desk->question_count++].from = cursor ? 0 : params[2].i;
+    assert_int_equal(param_count, cursor ? 2 : 4);
+    return RC_OK;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    return memcmp(((const struct desk_row *)a)->id, ((const struct desk_row *)b)->id,
+                  EVENT_ID_SIZE);
+}
+
+static void answer_question(struct ledger_desk *desk)
+{
+    static struct field fields[LEDGER_DESK_ROWS * 4];
+    struct lookup_answer answer = {.rc = RC_OK, .fields = fields, .columns = 4};
+    struct desk_row *at = desk->rows;
+    bool cursor = desk->questions[0].cursor;
+    lookup_fn *fn = desk->questions[0].fn;
+    void *arg = desk->questions[0].arg;
+    int64_t from = desk->questions[0].from;
+    memmove(desk->questions, desk->questions + 1,
+            --desk->question_count * sizeof desk->questions[0]);
+    if (cursor) {
+        answer.columns = 1;
+        answer.rows = desk->cursor != NULL;
+        fields[0] = field_text(bytes_of(desk->cursor));
+    } else {
+        qsort(desk->rows, desk->row_count, sizeof desk->rows[0], compare_rows);
+        for (; at < desk->rows + desk->row_count; at++) {
+            if (strcmp(at->status, "orphaned") == 0 || (at->block >= 0 && at->block < from))
+                continue;
+            struct field *row = &fields[4 * answer.rows++];
+            row[0] = field_blob(bytes_make(at->id, EVENT_ID_SIZE));
+            row[1] = row[2] = at->block < 0 ? field_null(FIELD_INT) : field_int(at->block);
+            row[3] = field_text(bytes_of(at->status));
+        }
+    }
+    fn(arg, &answer);
+}
+
+/* ---- the providers ---- */
+
+static void append_event(struct text *out, const struct desk_event *event, bool first)
+{
+    text_appendf(out, "%s{\"hash\":\"h%u\",\"amount\":\"%u\"", first ? "" : ",", event->number,
+                 event->number);
+    if (event->block >= 0)
+        text_appendf(out, ",\"block\":%" PRId64 ",\"time\":%" PRId64, event->block,
+                     1700000000 + event->block);
+    text_append_char(out, '}');
+}
+
+static long long param_of(const char *url, const char *name, long long otherwise)
+{
+    const char *at = strstr(url, name);
+    return at == NULL ? otherwise : strtoll(at + strlen(name), NULL, 10);
+}
+
+/* Oldest first from a block on, page by page. */
+static void append_rise(const struct ledger_desk *desk, const char *url, struct text *out)
+{
+    long long from = param_of(url, "from=", 0), page = param_of(url, "page=", 1);
+    long long skip = (page - 1) * LEDGER_DESK_SIZE, taken = 0;
+    assert_true(page * LEDGER_DESK_SIZE <= 30);
+    text_append_string(out, "{\"rows\":[");
+    for (size_t i = 0; i < desk->count; i++) {
+        if (desk->chain[i].block < from || skip-- > 0 || taken == LEDGER_DESK_SIZE)
+            continue;
+        append_event(out, &desk->chain[i], taken++ == 0);
+    }
+    text_append_string(out, "]}");
+}
+
+/* Newest first; the token is the number of the last row of the page before. */
+static void append_fall(const struct ledger_desk *desk, const char *url, struct text *out)
+{
+    long long after = param_of(url, "token=", -1);
+    size_t at = desk->count, taken = 0;
+    while (after >= 0 && at > 0 && desk->chain[at - 1].number != after)
+        at--;
+    at -= after >= 0;
+    text_append_string(out, "{\"rows\":[");
+    for (; at > 0 && taken < LEDGER_DESK_SIZE; at--)
+        append_event(out, &desk->chain[at - 1], taken++ == 0);
+    text_append_char(out, ']');
+    if (at > 0)
+        text_appendf(out, ",\"next\":\"%u\"", desk->chain[at].number);
+    text_append_char(out, '}');
+}
+
+static enum desk_fault fault_of(struct ledger_desk *desk, unsigned who)
+{
+    unsigned nth = desk->asked[who]++;
+    bool on =
+        nth >= desk->fault_at[who] && (desk->fault_end[who] == 0 || nth < desk->fault_end[who]);
+    return on ? desk->faults[who] : FAULT_NONE;
+}
+
+static void answer_request(struct ledger_desk *desk)
+{
+    static const struct {
+        int status;
+        const char *body;
+    } faults[] = {[FAULT_DEAD] = {503, "{}"},
+                  [FAULT_EMPTY] = {200, "{\"error\":\"nothing here\"}"},
+                  [FAULT_LIMITED] = {200, "{\"error\":\"rate limit reached\"}"},
+                  [FAULT_KEY] = {401, "{}"},
+                  [FAULT_TOKEN] = {200, "{\"error\":\"token unknown\"}"},
+                  [FAULT_GARBLED] = {200, "{\"rows\":[{\"hash\":"}};
+    size_t number = desk->answered++;
+    const struct desk_request *sent = &desk->http.sent[number];
+    struct text body = {0};
+    if (sent->done == NULL)
+        return; /* cancelled */
+    enum desk_fault fault = fault_of(desk, strstr(sent->url, "//alpha.") == NULL);
+    if (fault != FAULT_NONE)
+        text_append_string(&body, faults[fault].body);
+    else if (strstr(sent->url, "/rise") != NULL)
+        append_rise(desk, sent->url, &body);
+    else
+        append_fall(desk, sent->url, &body);
+    http_desk_answer(&desk->http, number, fault == FAULT_NONE ? 200 : faults[fault].status,
+                     text_string(&body));
+    text_free(&body);
+}
+
+/* ---- running ---- */
+
+void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned providers)
+{
+    static const char *const names[] = {"alpha", "beta"};
+    struct config config;
+    struct err err;
+    *desk = (struct ledger_desk){0};
+    http_desk_init(&desk->http);
+    desk->env = (struct source_env){.runtime = &desk->http.clock.runtime,
+                                    .pool = batch_pool_new(POOL_BATCHES, 1 << 20),
+                                    .submit = submit,
+                                    .submit_arg = desk,
+                                    .ask = ask,
+                                    .ask_arg = desk};
+    desk->providers = ledger_providers_new();
+    config_init(&config);
+    for (unsigned i = 0; i < providers; i++) {
+        struct text yaml = {0};
+        text_appendf(&yaml, head, names[i], names[i], (int)i * 10);
+        text_append_string(&yaml, strcmp(order, "rise") == 0 ? rise : fall);
+        text_append_string(&yaml, tail);
+        if (ledger_providers_add(desk->providers, text_bytes(&yaml), names[i], &config, 0, &err) !=
+            RC_OK)
+            fail_msg("%s", err.text);
+        text_free(&yaml);
+    }
+    config_deinit(&config);
+}
+
+void ledger_desk_deinit(struct ledger_desk *desk)
+{
+    ledger_providers_free(desk->providers);
+    batch_pool_free(desk->env.pool);
+    http_desk_deinit(&desk->http);
+    free(desk->cursor);
+}
+
+void ledger_desk_mine(struct ledger_desk *desk, int64_t block, unsigned rows)
+{
+    for (unsigned i = 0; i < rows; i++) {
+        assert_true(desk->count < LEDGER_DESK_ROWS);
+        desk->chain[desk->count] = (struct desk_event){block, (unsigned)desk->count};
+        desk->count++;
+    }
+}
+
+static void on_ended(void *arg, struct ledger_account *account)
+{
+    struct ledger_desk *desk = arg;
+    (void)account;
+    desk->over = true;
+}
+
+/* One thing that happens; false: nothing is left to happen but the passing of time. */
+static bool step(struct ledger_desk *desk)
+{
+    if (desk->handed_count > 0) {
+        struct batch *batch = desk->handed[0];
+        memmove(desk->handed, desk->handed + 1, --desk->handed_count * sizeof desk->handed[0]);
+        commit(desk, batch);
+        batch->answered(batch->owner, batch, RC_OK);
+        return true;
+    }
+    if (desk->question_count > 0) {
+        answer_question(desk);
+        return true;
+    }
+    if (desk->answered < desk->http.sent_count) {
+        answer_request(desk);
+        return true;
+    }
+    return false;
+}
+
+/* What was under way when the program died. */
+static void clear_up(struct ledger_desk *desk)
+{
+    for (size_t i = 0; i < desk->handed_count; i++)
+        batch_give_back(desk->handed[i]);
+    desk->handed_count = desk->question_count = 0;
+    ledger_account_free(desk->account);
+    desk->answered = desk->http.sent_count;
+}
+
+enum ledger_outcome ledger_desk_run(struct ledger_desk *desk)
+{
+    const struct ledger_account_options options = {.since_us = -1};
+    struct ledger_account_view view;
+    struct err err;
+    desk->over = false;
+    if (ledger_account_new(&desk->env, desk->providers, bytes_of("chain:me"), &options, on_ended,
+                           desk, &desk->account, &err) != RC_OK)
+        fail_msg("%s", err.text);
+    ledger_account_start(desk->account);
+    for (unsigned idle = 0; !desk->over && idle < 5000;) {
+        if (desk->batches_max > 0 && desk->batches >= desk->batches_max)
+            break;
+        if (step(desk))
+            continue;
+        http_desk_pass(&desk->http, 500 * DESK_MS);
+        idle++;
+    }
+    ledger_account_look(desk->account, &view);
+    assert_true(desk->over || desk->batches_max > 0);
+    clear_up(desk);
+    return desk->over ? view.outcome : LEDGER_UNDECIDED;
+}
+
+void ledger_desk_expect_truth(const struct ledger_desk *desk)
+{
+    size_t alive = 0;
+    for (size_t i = 0; i < desk->row_count; i++)
+        alive += strcmp(desk->rows[i].status, "orphaned") != 0;
+    assert_int_equal(alive, desk->count);
+    for (size_t i = 0; i < desk->count; i++) {
+        char hash[24];
+        size_t found = 0;
+        snprintf(hash, sizeof hash, "h%u", desk->chain[i].number);
+        for (size_t k = 0; k < desk->row_count; k++)
+            found += strcmp(desk->rows[k].hash, hash) == 0 &&
+                     desk->rows[k].block == desk->chain[i].block &&
+                     strcmp(desk->rows[k].status, "orphaned") != 0;
+        assert_int_equal(found, 1);
+    }
+}
+
+const char *ledger_desk_url(const struct ledger_desk *desk, size_t back)
+{
+    assert_true(back < desk->http.sent_count);
+    return desk->http.sent[desk->http.sent_count - 1 - back].url;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ledger_desk.h - a machine on which a test is the providers of a chain and the store.
+ *
+ * Two providers, alpha and beta, give the same made-up API from one chain: oldest first by page
+ * number from a block on (`rise`), or newest first by token (`fall`). A test says how each of them
+ * misbehaves, looks at what it was asked, and at what is stored. */
+#ifndef TESTS_UNIT_LEDGER_DESK_H
+#define TESTS_UNIT_LEDGER_DESK_H
+
+#include "base/digest.h"
+#include "http_desk.h"
+#include "source/ledger_account.h"
+
+#define LEDGER_DESK_ROWS 600
+#define LEDGER_DESK_SIZE 10 /* of a page */
+
+struct desk_event {
+    int64_t block;   /* -1: in none yet */
+    unsigned number; /* its hash and amount */
+};
+
+struct desk_row {
+    uint8_t id[EVENT_ID_SIZE];
+    int64_t block;
+    char status[12], hash[24], provider[16];
+    unsigned times; /* written */
+};
+
+enum desk_fault {
+    FAULT_NONE,
+    FAULT_DEAD,    /* 503 */
+    FAULT_EMPTY,   /* says that there is nothing */
+    FAULT_LIMITED, /* a rate limit inside a 200 */
+    FAULT_KEY,     /* refuses the key */
+    FAULT_TOKEN,   /* does not know the token any more, once */
+    FAULT_GARBLED,
+};
+
+struct ledger_desk {
+    struct http_desk http; /* first: the machine */
+    struct source_env env;
+    struct ledger_providers *providers;
+    struct ledger_account *account;
+    bool over;
+    /* the chain, oldest first */
+    struct desk_event chain[LEDGER_DESK_ROWS];
+    size_t count;
+    /* what becomes of requests from `fault_at` on, counted for each provider, to `fault_end` */
+    enum desk_fault faults[2];
+    unsigned fault_at[2], fault_end[2], asked[2];
+    size_t answered; /* of http.sent */
+    /* the store */
+    struct desk_row rows[LEDGER_DESK_ROWS];
+    size_t row_count;
+    char *cursor; /* NULL: none */
+    char session[16], error[512];
+    struct batch *handed[8];
+    size_t handed_count;
+    struct {
+        lookup_fn *fn;
+        void *arg;
+        bool cursor;
+        int64_t from;
+    } questions[8];
+    size_t question_count;
+    unsigned batches_max; /* the program dies after so many; 0: never */
+    unsigned batches;
+};
+
+/* `order` is "rise" or "fall"; `providers` 1 or 2 of them. */
+void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned providers);
+void ledger_desk_deinit(struct ledger_desk *desk);
+void ledger_desk_mine(struct ledger_desk *desk, int64_t block, unsigned rows);
+/* Runs an import to its end, or until the program dies; returns its outcome. */
+enum ledger_outcome ledger_desk_run(struct ledger_desk *desk);
+/* Everything on the chain is stored, once, as it is. */
+void ledger_desk_expect_truth(const struct ledger_desk *desk);
+/* The URL of the request `back` from the last one. */
+const char *ledger_desk_url(const struct ledger_desk *desk, size_t back);
+
+#endif

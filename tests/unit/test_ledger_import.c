@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Imports on a scripted machine: providers that die, lie and forget, programs that are killed, and
+ * a chain that goes on meanwhile. Each defect that a comparable program had is a test here. */
+#include "ledger_desk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct ledger_desk *begin(const char *order, unsigned providers, unsigned rows)
+{
+    struct ledger_desk *desk = malloc(sizeof *desk);
+    ledger_desk_init(desk, order, providers);
+    for (unsigned i = 0; i < rows; i++)
+        ledger_desk_mine(desk, 100 + i / 3, 1);
+    return desk;
+}
+
+static void end(struct ledger_desk *desk)
+{
+    ledger_desk_deinit(desk);
+    free(desk);
+}
+
+static size_t requests_of(struct ledger_desk *desk, enum ledger_outcome expected)
+{
+    size_t before = desk->http.sent_count;
+    assert_int_equal(ledger_desk_run(desk), expected);
+    return desk->http.sent_count - before;
+}
+
+/* R003-21 R003-31 R003-33: also the last page that is exactly full (exitbook 1.8.8). */
+static void an_import_is_complete_and_the_next_one_asks_once(void **state)
+{
+    (void)state;
+    static const char *const orders[] = {"rise", "fall"};
+    for (int i = 0; i < 2; i++) {
+        struct ledger_desk *desk = begin(orders[i], 1, 20);
+        /* By number a full last page is followed by an empty one. */
+        assert_int_equal(requests_of(desk, LEDGER_COMPLETE), i == 0 ? 3 : 2);
+        ledger_desk_expect_truth(desk);
+        assert_string_equal(desk->session, "completed");
+        assert_non_null(strstr(desk->cursor, "\"isComplete\":true"));
+        assert_non_null(strstr(desk->cursor, "\"value\":106")); /* the empty page took nothing */
+        assert_non_null(strstr(desk->cursor, "\"totalFetched\":20"));
+        assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1);
+        assert_non_null(strstr(desk->cursor, "\"totalFetched\":20"));
+        for (size_t k = 0; k < desk->row_count; k++)
+            assert_int_equal(desk->rows[k].times, 1);
+        end(desk);
+    }
+}
+
+/* Exitbook 1.8.1 and 1.8.2: the stored token leads to the oldest page, so nothing new is found.
+ * R003-59 */
+static void new_rows_of_a_newest_first_source_are_found(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("fall", 1, 60);
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 6);
+    for (unsigned i = 0; i < 5; i++)
+        ledger_desk_mine(desk, 200 + i, 1);
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1);
+    ledger_desk_expect_truth(desk);
+    end(desk);
+}
+
+/* Killed after any batch: what is missing is read, nothing is stored twice. R003-26 R003-47 */
+static void a_killed_import_goes_on_where_it_was(void **state)
+{
+    (void)state;
+    static const char *const orders[] = {"rise", "fall"};
+    for (unsigned kill = 1; kill < 14; kill++) {
+        struct ledger_desk *desk = begin(orders[kill % 2], 1, 95);
+        desk->batches_max = kill;
+        ledger_desk_run(desk);
+        desk->batches_max = 0;
+        ledger_desk_mine(desk, 300, 4);
+        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+        ledger_desk_expect_truth(desk);
+        end(desk);
+    }
+}
+
+/* Exitbook 1.8.3: a provider that dies in mid-stream ended the import although others were well.
+ * The next one's first request is the position less its window, and only the first. R003-38 R003-40
+ * R003-41 R003-45 */
+static void another_provider_goes_on_a_window_before_the_position_once(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("rise", 2, 95);
+    desk->faults[0] = FAULT_DEAD;
+    desk->fault_at[0] = 2; /* two pages: rows 0 to 19, the last one in block 106 */
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    const char *first = NULL;
+    unsigned rewound = 0;
+    for (size_t i = 0; i < desk->http.sent_count; i++) {
+        const char *url = desk->http.sent[i].url;
+        if (strstr(url, "//beta.") == NULL)
+            continue;
+        first = first == NULL ? url : first;
+        rewound += strstr(url, "from=104") != NULL && strstr(url, "page=1") != NULL;
+    }
+    assert_non_null(first);
+    assert_non_null(strstr(first, "from=104&page=1"));
+    assert_int_equal(rewound, 1);
+    assert_non_null(strstr(desk->cursor, "\"providerName\":\"beta\""));
+    end(desk);
+}
+
+/* R003-43: one sentence names each provider's reason, and a later run goes on. */
+static void when_all_fail_the_session_says_why_and_can_be_continued(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("rise", 2, 40);
+    desk->faults[0] = desk->faults[1] = FAULT_DEAD;
+    desk->fault_at[0] = 2;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_INCOMPLETE);
+    assert_string_equal(desk->session, "failed");
+    assert_non_null(strstr(desk->error, "alpha"));
+    assert_non_null(strstr(desk->error, "beta"));
+    assert_non_null(strstr(desk->error, "503"));
+    assert_int_equal(desk->row_count, 20);
+    desk->faults[0] = desk->faults[1] = FAULT_NONE;
+    http_desk_pass(&desk->http, 3600 * INT64_C(1000000));
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    end(desk);
+}
+
+static void a_refused_key_is_told_from_other_failures(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("rise", 1, 5);
+    desk->faults[0] = FAULT_KEY;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_UNAUTHORIZED);
+    end(desk);
+}
+
+static void a_rate_limit_inside_a_good_answer_is_waited_out(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("rise", 1, 25);
+    desk->faults[0] = FAULT_LIMITED;
+    desk->fault_at[0] = 1;
+    desk->fault_end[0] = 3;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    end(desk);
+}
+
+/* R003-42 */
+static void an_answer_that_cannot_be_read_leads_to_the_next_provider(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("rise", 2, 25);
+    desk->faults[0] = FAULT_GARBLED;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    assert_string_equal(desk->rows[0].provider, "beta");
+    end(desk);
+}
+
+static void a_token_that_is_no_longer_known_begins_the_sweep_anew(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("fall", 1, 45);
+    desk->faults[0] = FAULT_TOKEN;
+    desk->fault_at[0] = 2;
+    desk->fault_end[0] = 3;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    end(desk);
+}
+
+/* ---- what is not believed ---- */
+
+static void nothing_at_all_is_believed_when_a_second_provider_agrees(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("rise", 2, 0);
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 2);
+    assert_string_equal(desk->session, "completed");
+    end(desk);
+    desk = begin("rise", 2, 12); /* the first one lies */
+    desk->faults[0] = FAULT_EMPTY;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    end(desk);
+    desk = begin("rise", 1, 0); /* there is nobody else: R003-29 */
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1);
+    ledger_desk_mine(desk, 5, 3); /* and a later run finds what came */
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1);
+    ledger_desk_expect_truth(desk);
+    end(desk);
+}
+
+static void a_lone_provider_that_denies_known_rows_is_not_believed(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("rise", 1, 12);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    desk->faults[0] = FAULT_EMPTY;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_INCOMPLETE);
+    assert_non_null(strstr(desk->error, "not believed"));
+    ledger_desk_expect_truth(desk);
+    end(desk);
+}
+
+static void an_empty_answer_where_rows_are_known_is_checked_with_another(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("rise", 2, 12);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    desk->faults[0] = FAULT_EMPTY;
+    ledger_desk_mine(desk, 400, 3);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk); /* nothing was marked, the new rows came */
+    end(desk);
+}
+
+/* The last block was replaced by another; both providers say so. */
+static void rows_that_a_reorg_took_are_marked_when_two_agree(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("rise", 2, 12);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    desk->count = 9;
+    desk->chain[9] = (struct desk_event){103, 500};
+    desk->chain[10] = (struct desk_event){104, 501};
+    desk->count = 11;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    size_t orphaned = 0;
+    for (size_t i = 0; i < desk->row_count; i++)
+        orphaned += strcmp(desk->rows[i].status, "orphaned") == 0;
+    assert_int_equal(orphaned, 3);
+    end(desk);
+}
+
+/* Exitbook 1.8.14: what was pending stays so for ever. */
+static void a_pending_row_is_confirmed_by_a_later_run(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("fall", 1, 12);
+    ledger_desk_mine(desk, -1, 1);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    size_t pending = 0;
+    for (size_t i = 0; i < desk->row_count; i++)
+        pending += strcmp(desk->rows[i].status, "pending") == 0;
+    assert_int_equal(pending, 1);
+    desk->chain[12].block = 120;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    end(desk);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_import_is_complete_and_the_next_one_asks_once),
+        cmocka_unit_test(new_rows_of_a_newest_first_source_are_found),
+        cmocka_unit_test(a_killed_import_goes_on_where_it_was),
+        cmocka_unit_test(another_provider_goes_on_a_window_before_the_position_once),
+        cmocka_unit_test(when_all_fail_the_session_says_why_and_can_be_continued),
+        cmocka_unit_test(a_refused_key_is_told_from_other_failures),
+        cmocka_unit_test(a_rate_limit_inside_a_good_answer_is_waited_out),
+        cmocka_unit_test(an_answer_that_cannot_be_read_leads_to_the_next_provider),
+        cmocka_unit_test(a_token_that_is_no_longer_known_begins_the_sweep_anew),
+        cmocka_unit_test(nothing_at_all_is_believed_when_a_second_provider_agrees),
+        cmocka_unit_test(a_lone_provider_that_denies_known_rows_is_not_believed),
+        cmocka_unit_test(an_empty_answer_where_rows_are_known_is_checked_with_another),
+        cmocka_unit_test(rows_that_a_reorg_took_are_marked_when_two_agree),
+        cmocka_unit_test(a_pending_row_is_confirmed_by_a_later_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

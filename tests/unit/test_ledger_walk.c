@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Walks over a made-up chain: whatever the pages, ties, cut blocks, new rows and interruptions,
+ * every row comes and no identity twice, with no request too many. */
+#include "source/ledger_walk.h"
+
+#include "chance.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ROWS_MAX 4000
+
+struct entry {
+    int64_t block;
+    uint8_t what; /* rows of a block with the same `what` are equal */
+    uint8_t side; /* bit per partition that lists it */
+};
+
+/* A provider: its chain oldest first, and how it is asked. */
+struct world {
+    struct chance chance;
+    struct entry chain[ROWS_MAX];
+    size_t count;
+    struct connector_stream shape;
+    unsigned requests;
+    size_t mempool; /* rows in no block, which lead a list that is newest first */
+};
+
+/* What a client has: each row's (block, what, ordinal), and how often it was new. */
+struct shelf {
+    struct {
+        struct entry entry;
+        uint32_t ordinal;
+    } rows[ROWS_MAX];
+    size_t count, repeated;
+};
+
+static void mine(struct world *world, unsigned rows)
+{
+    int64_t block = world->count > 0 ? world->chain[world->count - 1].block + 1 : 100;
+    for (unsigned i = 0; i < rows && world->count < ROWS_MAX; i++) {
+        bool next = world->shape.equals == EQUALS_NONE || chance_below(&world->chance, 3) == 0;
+        block += next ? 1 + chance_below(&world->chance, 5) : 0;
+        uint8_t what = (uint8_t)chance_below(&world->chance, 3);
+        /* Equals go from and to the same accounts. */
+        world->chain[world->count++] =
+            (struct entry){block, what, (uint8_t)(1 + (block + what) % 3)};
+    }
+}
+
+static void put(struct shelf *shelf, struct entry entry, uint32_t ordinal)
+{
+    entry.side = 0;
+    for (size_t i = 0; i < shelf->count; i++)
+        if (shelf->rows[i].entry.block == entry.block && shelf->rows[i].entry.what == entry.what &&
+            shelf->rows[i].ordinal == ordinal) {
+            shelf->repeated++;
+            return;
+        }
+    assert_true(shelf->count < ROWS_MAX);
+    shelf->rows[shelf->count].entry = entry;
+    shelf->rows[shelf->count++].ordinal = ordinal;
+}
+
+/* The list as the provider shows it to one partition from `from` on; returns its length. */
+static size_t list(const struct world *world, const struct connector_vars *vars,
+                   struct entry out[ROWS_MAX + 8])
+{
+    size_t count = 0;
+    bool sides = world->shape.partition_count > 0, down = world->shape.order == ORDER_DESC;
+    for (size_t i = 0; down && i < world->mempool; i++)
+        out[count++] = (struct entry){-1, (uint8_t)(i % 2), 3};
+    for (size_t i = 0; i < world->count; i++) {
+        const struct entry *entry = &world->chain[down ? world->count - 1 - i : i];
+        if (entry->block >= vars->from && (!sides || (entry->side >> vars->partition & 1) != 0))
+            out[count++] = *entry;
+    }
+    return count;
+}
+
+/* Where the page begins. A token names the row it follows: "block.number within the block". */
+static size_t find_start(const struct world *world, const struct connector_vars *vars,
+                         const struct entry *rows, size_t count)
+{
+    long long block, nth;
+    if (vars->offset >= 0)
+        return (size_t)vars->offset;
+    if (vars->page >= 0)
+        return (size_t)((vars->page - world->shape.page.first) * world->shape.page.size);
+    if (vars->token.len == 0)
+        return 0;
+    assert_int_equal(sscanf(vars->token.data, "%lld.%lld", &block, &nth), 2);
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].block == block && nth-- == 0)
+            return i + 1;
+    fail_msg("no row for the token %s", vars->token.data);
+    return 0;
+}
+
+/* Asks for one page. `stop` rows in, the client dies: false. */
+static bool ask(struct world *world, struct ledger_walk *walk, struct shelf *shelf, size_t stop,
+                struct err *err)
+{
+    static struct entry rows[ROWS_MAX + 8];
+    struct connector_vars vars = {.from = -1};
+    char token[64] = "";
+    assert_true(ledger_walk_next(walk, &vars));
+    size_t count = list(world, &vars, rows), at = find_start(world, &vars, rows, count);
+    size_t size = (size_t)world->shape.page.size, end = at + size < count ? at + size : count;
+    world->requests++;
+    for (size_t i = at; i < end; i++) {
+        struct ledger_row row = {.block = rows[i].block, .time_us = -1, .key = {0}};
+        uint32_t ordinal;
+        memcpy(row.key, &rows[i].block, 8);
+        row.key[8] = rows[i].what;
+        assert_int_equal(ledger_walk_row(walk, &row, &ordinal, err), RC_OK);
+        put(shelf, rows[i], ordinal);
+        if (stop-- == 0)
+            return false;
+    }
+    size_t nth = 0;
+    for (size_t i = 0; i + 1 < end; i++)
+        nth += rows[i].block == rows[end - 1].block;
+    if (end > 0 && end < count)
+        snprintf(token, sizeof token, "%lld.%zu", (long long)rows[end - 1].block, nth);
+    bool last = world->shape.page.by == PAGE_TOKEN ? end >= count : end - at < size || at > count;
+    enum rc rc = ledger_walk_page(walk, end > at ? end - at : 0, last, bytes_of(token), err);
+    if (rc != RC_OK)
+        fail_msg("%s", err->text);
+    return true;
+}
+
+static void expect_truth(const struct world *world, const struct shelf *shelf)
+{
+    uint32_t nth[3] = {0};
+    size_t pending = 0;
+    for (size_t i = 0; i < shelf->count; i++)
+        pending += shelf->rows[i].entry.block < 0;
+    assert_int_equal(pending, world->mempool);
+    assert_int_equal(shelf->count - pending, world->count);
+    for (size_t i = 0; i < world->count; i++) {
+        const struct entry *entry = &world->chain[i];
+        if (i == 0 || entry->block != entry[-1].block)
+            memset(nth, 0, sizeof nth);
+        uint32_t ordinal = nth[entry->what]++;
+        size_t found = 0;
+        for (size_t k = 0; k < shelf->count; k++)
+            found += shelf->rows[k].entry.block == entry->block &&
+                     shelf->rows[k].entry.what == entry->what && shelf->rows[k].ordinal == ordinal;
+        assert_int_equal(found, 1);
+    }
+}
+
+static struct connector_stream shape_of(struct chance *chance, enum connector_order order,
+                                        enum connector_paging by)
+{
+    struct connector_stream shape = {.order = order, .equals = EQUALS_BLOCK};
+    shape.page.by = by;
+    shape.page.size = 40 + chance_below(chance, 60);
+    shape.page.first = by == PAGE_OFFSET ? 0 : 1;
+    shape.map[FIELD_BLOCK].mapped = true;
+    if (order == ORDER_ASC)
+        shape.resume.kind = RESUME_BLOCK_NUMBER;
+    if (order == ORDER_ASC && by != PAGE_TOKEN && chance_below(chance, 2) == 0)
+        shape.page.window_max = shape.page.size * (1 + chance_below(chance, 4));
+    return shape;
+}
+
+/* One import after another, some of them interrupted after any row, while the chain grows. */
+static void live(struct world *world)
+{
+    struct shelf *shelf = calloc(1, sizeof *shelf);
+    struct ledger_place place = {.complete = -1, .top = -1};
+    struct err err;
+    char token[LEDGER_TOKEN_MAX + 1] = "";
+    mine(world, chance_below(&world->chance, 400));
+    for (unsigned run = 0; run < 6; run++) {
+        struct ledger_walk *walk = calloc(1, sizeof *walk);
+        bool last_run = run == 5, alive = true;
+        place.token = token[0] != '\0' ? bytes_of(token) : BYTES_ABSENT;
+        ledger_walk_init(walk, &world->shape, -1);
+        ledger_walk_begin(walk, &place);
+        while (alive && !ledger_walk_over(walk)) {
+            size_t stop = !last_run && chance_below(&world->chance, 4) == 0
+                              ? chance_below(&world->chance, 60)
+                              : SIZE_MAX;
+            alive = ask(world, walk, shelf, stop, &err);
+            if (!last_run && chance_below(&world->chance, 3) == 0)
+                mine(world, chance_below(&world->chance, 30));
+        }
+        /* What is stored is what stood at the end of the last whole page, or at any row. */
+        assert_true(walk->complete >= place.complete);
+        place.complete = walk->complete;
+        place.top = walk->top;
+        snprintf(token, sizeof token, "%.*s", (int)ledger_walk_token(walk).len,
+                 ledger_walk_token(walk).len > 0 ? ledger_walk_token(walk).data : "");
+        if (last_run)
+            assert_true(ledger_walk_over(walk));
+        ledger_walk_deinit(walk);
+        free(walk);
+    }
+    expect_truth(world, shelf);
+    free(shelf);
+}
+
+static void try_many(enum connector_order order, enum connector_paging by, unsigned partitions,
+                     enum connector_equals equals, const char *name)
+{
+    struct chance chance = chance_init(name);
+    for (unsigned i = 0; i < 150; i++) {
+        struct world *world = calloc(1, sizeof *world);
+        world->chance = (struct chance){chance_next(&chance)};
+        world->shape = shape_of(&world->chance, order, by);
+        world->shape.partition_count = partitions;
+        world->shape.equals = equals;
+        if (order == ORDER_DESC)
+            world->mempool = chance_below(&world->chance, 3);
+        live(world);
+        free(world);
+    }
+}
+
+/* R003-47 R003-31: union equals truth over random cuts, also inside a block. */
+static void oldest_first_by_number_finds_every_row(void **state)
+{
+    (void)state;
+    try_many(ORDER_ASC, PAGE_KEYSET, 0, EQUALS_BLOCK, "keyset");
+    try_many(ORDER_ASC, PAGE_NUMBER, 0, EQUALS_BLOCK, "number");
+    try_many(ORDER_ASC, PAGE_OFFSET, 0, EQUALS_BLOCK, "offset");
+}
+
+static void oldest_first_by_token_finds_every_row(void **state)
+{
+    (void)state;
+    try_many(ORDER_ASC, PAGE_TOKEN, 0, EQUALS_BLOCK, "token");
+}
+
+static void newest_first_finds_every_row(void **state)
+{
+    (void)state;
+    try_many(ORDER_DESC, PAGE_TOKEN, 0, EQUALS_BLOCK, "newest first, token");
+    try_many(ORDER_DESC, PAGE_OFFSET, 0, EQUALS_NONE, "newest first, offset");
+    try_many(ORDER_DESC, PAGE_NUMBER, 0, EQUALS_NONE, "newest first, number");
+}
+
+static void partitions_are_walked_together(void **state)
+{
+    (void)state;
+    try_many(ORDER_ASC, PAGE_TOKEN, 2, EQUALS_BLOCK, "two sides");
+    try_many(ORDER_DESC, PAGE_TOKEN, 2, EQUALS_BLOCK, "two sides, newest first");
+}
+
+/* ---- requests ---- */
+
+static unsigned run_once(struct world *world, struct ledger_place *place, struct shelf *shelf)
+{
+    struct ledger_walk *walk = calloc(1, sizeof *walk);
+    struct err err;
+    world->requests = 0;
+    ledger_walk_init(walk, &world->shape, -1);
+    ledger_walk_begin(walk, place);
+    while (!ledger_walk_over(walk))
+        assert_true(ask(world, walk, shelf, SIZE_MAX, &err));
+    place->complete = walk->complete;
+    ledger_walk_deinit(walk);
+    free(walk);
+    return world->requests;
+}
+
+static void fill_blocks(struct world *world, size_t rows, size_t per_block)
+{
+    for (size_t i = 0; i < rows; i++)
+        world->chain[world->count++] = (struct entry){(int64_t)(world->count / per_block) + 100,
+                                                      (uint8_t)(world->count % 3), 3};
+}
+
+/* rows / page + 1 for a first import, 1 when nothing is new; also when the last page is full. */
+static void no_request_is_made_for_nothing(void **state)
+{
+    (void)state;
+    static const enum connector_order orders[] = {ORDER_ASC, ORDER_DESC};
+    for (int i = 0; i < 4; i++) {
+        struct world *world = calloc(1, sizeof *world);
+        struct shelf *shelf = calloc(1, sizeof *shelf);
+        struct ledger_place place = {.complete = -1, .top = -1};
+        world->chance = chance_init("requests");
+        world->shape = shape_of(&world->chance, orders[i % 2], i < 2 ? PAGE_NUMBER : PAGE_TOKEN);
+        world->shape.page.size = 100;
+        world->shape.page.window_max = 0;
+        fill_blocks(world, 1000, 2);
+        unsigned expected = world->shape.page.by == PAGE_TOKEN ? 10 : 11;
+        assert_int_equal(run_once(world, &place, shelf), expected);
+        assert_int_equal(run_once(world, &place, shelf), 1);
+        fill_blocks(world, 5, 2);
+        assert_int_equal(run_once(world, &place, shelf), 1);
+        expect_truth(world, shelf);
+        free(shelf);
+        free(world);
+    }
+}
+
+/* Exitbook 1.8.6: going on after the last block instead of in it loses the rest of that block. */
+static void a_block_that_a_page_cuts_is_read_whole(void **state)
+{
+    (void)state;
+    struct world *world = calloc(1, sizeof *world);
+    struct shelf *shelf = calloc(1, sizeof *shelf);
+    struct ledger_place place = {.complete = -1, .top = -1};
+    world->shape.order = ORDER_ASC;
+    world->shape.page.by = PAGE_KEYSET;
+    world->shape.page.size = 1000;
+    world->shape.page.first = 1;
+    world->shape.page.window_max = 1000; /* the provider counts to one page only */
+    world->shape.resume.kind = RESUME_BLOCK_NUMBER;
+    world->shape.map[FIELD_BLOCK].mapped = true;
+    world->shape.equals = EQUALS_BLOCK;
+    fill_blocks(world, 1005, 10);
+    run_once(world, &place, shelf);
+    expect_truth(world, shelf);
+    free(shelf);
+    free(world);
+}
+
+static void a_provider_that_cannot_count_far_enough_is_refused(void **state)
+{
+    (void)state;
+    struct connector_stream shape = {.order = ORDER_ASC, .page.size = 2, .page.by = PAGE_KEYSET};
+    struct ledger_walk *walk = calloc(1, sizeof *walk);
+    struct connector_vars vars = {0};
+    struct ledger_row row = {.block = 7};
+    uint32_t ordinal;
+    struct err err;
+    shape.page.window_max = 4;
+    shape.page.first = 1;
+    shape.resume.kind = RESUME_BLOCK_NUMBER;
+    shape.map[FIELD_BLOCK].mapped = true;
+    ledger_walk_init(walk, &shape, -1);
+    ledger_walk_begin(walk, &(struct ledger_place){.complete = 7, .top = -1});
+    for (int page = 0; page < 2; page++) {
+        assert_true(ledger_walk_next(walk, &vars));
+        assert_int_equal(vars.from, 7);
+        assert_int_equal(vars.page, page + 1);
+        for (uint8_t i = 0; i < 2; i++) {
+            row.key[0] = (uint8_t)(page * 2 + i);
+            assert_int_equal(ledger_walk_row(walk, &row, &ordinal, &err), RC_OK);
+        }
+        assert_int_equal(ledger_walk_page(walk, 2, false, BYTES_ABSENT, &err),
+                         page == 0 ? RC_OK : RC_REJECT);
+    }
+    assert_non_null(strstr(err.text, "position 7"));
+    ledger_walk_deinit(walk);
+    free(walk);
+}
+
+static void the_same_page_again_is_refused(void **state)
+{
+    (void)state;
+    struct connector_stream shape = {.order = ORDER_DESC, .page.size = 1, .page.by = PAGE_TOKEN};
+    struct ledger_walk *walk = calloc(1, sizeof *walk);
+    struct connector_vars vars = {0};
+    struct ledger_row row = {.block = 7};
+    uint32_t ordinal;
+    struct err err;
+    shape.map[FIELD_BLOCK].mapped = true;
+    ledger_walk_init(walk, &shape, -1);
+    ledger_walk_begin(walk, &(struct ledger_place){.complete = -1, .top = -1});
+    for (int page = 0; page < 2; page++) {
+        assert_true(ledger_walk_next(walk, &vars));
+        assert_int_equal(ledger_walk_row(walk, &row, &ordinal, &err), RC_OK);
+        assert_int_equal(ledger_walk_page(walk, 1, false, bytes_of("t"), &err),
+                         page == 0 ? RC_OK : RC_REJECT);
+    }
+    ledger_walk_deinit(walk);
+    free(walk);
+}
+
+/* An interrupted sweep goes on with its token, then what is newer follows. Exitbook 1.8.1. */
+static void an_interrupted_sweep_is_finished_and_new_rows_are_found(void **state)
+{
+    (void)state;
+    try_many(ORDER_DESC, PAGE_TOKEN, 0, EQUALS_NONE, "interrupted");
+    struct world *world = calloc(1, sizeof *world);
+    struct shelf *shelf = calloc(1, sizeof *shelf);
+    struct ledger_walk *walk = calloc(1, sizeof *walk);
+    struct err err;
+    world->chance = chance_init("sweep");
+    world->shape = shape_of(&world->chance, ORDER_DESC, PAGE_TOKEN);
+    world->shape.equals = EQUALS_NONE;
+    world->shape.page.size = 25;
+    fill_blocks(world, 100, 1);
+    ledger_walk_init(walk, &world->shape, -1);
+    ledger_walk_begin(walk, &(struct ledger_place){.complete = -1, .top = -1});
+    assert_true(ask(world, walk, shelf, SIZE_MAX, &err) && ask(world, walk, shelf, SIZE_MAX, &err));
+    char token[LEDGER_TOKEN_MAX + 1];
+    snprintf(token, sizeof token, "%s", ledger_walk_token(walk).data);
+    struct ledger_place place = {walk->complete, bytes_of(token), walk->top};
+    assert_int_equal(place.complete, -1); /* nothing is, until the sweep has ended */
+    ledger_walk_deinit(walk);
+    free(walk);
+    fill_blocks(world, 5, 1);
+    assert_int_equal(run_once(world, &place, shelf), 3); /* two of the old sweep, one for the new */
+    expect_truth(world, shelf);
+    free(shelf);
+    free(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(oldest_first_by_number_finds_every_row),
+        cmocka_unit_test(oldest_first_by_token_finds_every_row),
+        cmocka_unit_test(newest_first_finds_every_row),
+        cmocka_unit_test(partitions_are_walked_together),
+        cmocka_unit_test(no_request_is_made_for_nothing),
+        cmocka_unit_test(a_block_that_a_page_cuts_is_read_whole),
+        cmocka_unit_test(a_provider_that_cannot_count_far_enough_is_refused),
+        cmocka_unit_test(the_same_page_again_is_refused),
+        cmocka_unit_test(an_interrupted_sweep_is_finished_and_new_rows_are_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
