@@ -34,12 +34,15 @@ static const char *const files[] = {
          "    map: {hash: ^/id, time: {at: /t, cast: rfc3339}, token_id: {at: /k, cast: hex}, id: "
          "{at: ^/o, cast: json}}\n"
          "    identity: {of: [hash, kind, id]}\n",
-    HEAD "    page: {by: link, next: {from: header, at: link}, stop: [{flag: {at: /m, not_in: "
-         "[x]}}]}\n"
-         "    resume: {kind: none}\n"
-         "    records: {at: /d, shape: values, absent: empty}\n"
-         "    map: {hash: /h, block: {at: /b, cast: hex}, time: {at: [/a, /c], cast: ripple_s}}\n"
-         "    identity: {of: [hash]}\n",
+    HEAD
+    "    page: {by: link, next: {from: header, at: link}, stop: [{flag: {at: /m, not_in: "
+    "[x]}}]}\n"
+    "    resume: {kind: none}\n"
+    "    records: {at: /d, shape: values, absent: empty}\n"
+    "    map: {hash: /h, block: {at: /b, cast: hex}, time: {at: [/a, /c], cast: ripple_s}, amount: "
+    "{sum: [{each: /o, at: /v, where: {at: /t, is: $account}}], less: [{each: /i, at: /v}], "
+    "unit: ether}, fee: {times: [/g, /p]}}\n"
+    "    identity: {of: [hash]}\n",
 };
 #define FILES (sizeof files / sizeof files[0])
 
