@@ -14,6 +14,7 @@ static const struct command commands[] = {
     {"run", cmd_run, "follow the configured sources into the store"},
     {"status", cmd_status, "what the daemon and each source are at"},
     {"query", cmd_query, "the rows of a collection"},
+    {"digest", cmd_digest, "what was shared, as text, Markdown or HTML"},
     {"gaps", cmd_gaps, "intervals that could not be read"},
     {"owed", cmd_owed, "what is still to be fetched, and what was given up"},
     {"quarantine", cmd_quarantine, "input that could not be used"},
