@@ -102,7 +102,8 @@ static bool quote_numbers(struct bytes body, struct text *out)
 enum rc connector_parse(struct json_doc *doc, struct bytes body, struct text *scratch,
                         struct json *root, struct err *err)
 {
-    if (quote_numbers(body, scratch))
-        return json_parse_copy(doc, text_bytes(scratch), root, err);
-    return json_parse_copy(doc, body, root, err);
+    if (!quote_numbers(body, scratch))
+        return json_parse(doc, body, root, err);
+    text_reserve(scratch, ARENA_PAD);
+    return json_parse(doc, text_bytes(scratch), root, err);
 }
