@@ -60,10 +60,18 @@ static struct number read_number(struct bytes text)
 /* Behind the string that begins at `at`. */
 static size_t skip_string(struct bytes text, size_t at)
 {
-    for (at++; at < text.len && text.data[at] != '"'; at++)
-        if (text.data[at] == '\\')
-            at++;
-    return at < text.len ? at + 1 : text.len;
+    for (size_t from = at + 1; from < text.len;) {
+        const char *quote = memchr(text.data + from, '"', text.len - from);
+        if (quote == NULL)
+            break;
+        size_t end = (size_t)(quote - text.data), escapes = 0;
+        while (text.data[end - 1 - escapes] == '\\')
+            escapes++;
+        from = end + 1;
+        if (escapes % 2 == 0)
+            return from;
+    }
+    return text.len;
 }
 
 /* Copies `body` with every number that a reader would round put into quotes; false, and nothing
