@@ -108,6 +108,10 @@ void ledger_stream_choose(struct ledger_stream *stream)
         return;
     }
     assert(!stream->picked);
+    if (stream->run->file != NULL) {
+        ledger_stream_read_file(stream);
+        return;
+    }
     enum rc rc = failover_choose(&stream->failover, &offer, now_us, &stream->pick, &err);
     if (rc != RC_OK && (rc == RC_REJECT || stream->pick.at_us == NEVER ||
                         stream->failures >= failures_max(stream))) {

@@ -14,7 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "support"))
 
 from daemon_client import Daemon, Home, wait_until  # noqa: E402
-from ledger_world import World  # noqa: E402
+from ledger_world import World, shipped  # noqa: E402
 
 PROGRAMS = sys.argv[1:3]
 CANARY = "canary-key-3f9c1d"
@@ -73,6 +73,29 @@ class Imports(unittest.TestCase):
         done = self.command(world, "import", world.account)
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("providers.etherscan.api_key", done.stderr)
+
+    def test_a_file_that_has_grown_adds_what_is_new_and_bad_lines_are_kept(self):
+        # Exitbook 1.8.15: a file was never read again, and lines that were no rows disappeared.
+        world = self.world()
+        path = os.path.join(world.home.folder, "history.csv")
+        row = "1,main,BTC,Deposit,0.5,0,2024-01-01 10:00:00,,x"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("UID,Account Type,Currency,Side,Amount,Fee,Time(UTC),Remark,Type\n"
+                       f"{row}\n{row}\n1,main,ETH\n{row.replace('0.5', 'much')}\n")
+        with open(os.path.join(world.folder, "kucoin.yaml"), "w", encoding="utf-8") as file:
+            file.write(shipped("kucoin"))
+        done = self.command(world, "import", "csv:" + path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("kucoin: completed, 2 new, 0 known", done.stdout)
+        self.assertIn("2 in quarantine", done.stdout)
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(row + "\n")
+        done = self.command(world, "import", "csv:" + path)
+        self.assertIn("kucoin: completed, 1 new, 2 known", done.stdout)
+        self.assertEqual(len(world.sql("SELECT id FROM quarantine")), 2)
+        done = self.command(world, "import", "csv:" + world.configuration)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("no connector knows a file with these columns", done.stderr)
 
     def test_a_key_is_in_no_file_and_in_no_word(self):
         world = self.world()
