@@ -16,25 +16,27 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "support"))
 
 from daemon_client import Home  # noqa: E402
-from ledger_world import SINGLE, World, is_shipped  # noqa: E402
+from ledger_world import SINGLE, World  # noqa: E402
 
 POINTS = ("after_rows", "after_cursor", "before_commit", "after_commit", "before_ack")
+# Who shows a platform, and how deep its history may change.
 PLATFORMS = {
-    "ethereum": ("etherscan", "routescan", "blockscout", "moralis", "alchemy"),
-    "bitcoin": ("blockstream", "mempool", "blockchaincom", "blockcypher", "tatum"),
-    "solana": ("solana", "helius"),
-    "kraken": ("kraken",),
-    "coinbase": ("coinbase",),
-    "xrp": ("xrpl",),
-    "cosmoshub": ("cosmos",),
-    "polkadot": ("subscan",),
-    "near": ("nearblocks",),
-    "cardano": ("blockfrost",),
+    "ethereum": (("etherscan", "routescan", "blockscout", "moralis", "alchemy"), 6),
+    "bitcoin": (("blockstream", "mempool", "blockchaincom", "blockcypher", "tatum"), 4),
+    "solana": (("solana", "helius"), 6),
+    "polkadot": (("subscan",), 6),
+    "cardano": (("blockfrost",), 6),
+    "cosmoshub": (("cosmos",), 0),
+    "xrp": (("xrpl",), 0),
+    "near": (("nearblocks",), 0),
+    "kraken": (("kraken",), 0),
+    "coinbase": (("coinbase",), 0),
 }
 FAULTS = ("http&status=500", "http&status=429&retry_after=1", "http&status=0", "http&status=200",
           "error", "empty", "partial", "truncate", "expire", "insert", "insert&bytes=7",
-          "reorg&bytes=2", "reorg&bytes=5", "lag&bytes=4&count=3", "trace")
-MINE_MAX, REORG_MAX = 40, 6
+          "lag&bytes=4&count=3", "trace")
+REORGS = ("reorg&bytes=1", "reorg&bytes=3")  # where there are any
+MINE_MAX = 40
 PATIENCE_S = 3  # with misfortunes; who waits for a provider then is killed like any other
 RUNS_MAX = 12  # to the end, once nothing goes wrong any more
 LONG = "TIDEMARK_LONG" in os.environ
@@ -50,16 +52,15 @@ class Trial:
     def __init__(self, programs, seed, home):
         self.chance = chance = random.Random(seed)
         self.kills = 0
-        platforms = [name for name, known in PLATFORMS.items() if any(map(is_shipped, known))]
-        platform = chance.choice(platforms + ["ethereum"] * 4 + ["bitcoin"] * 2)
-        known = [name for name in PLATFORMS[platform] if is_shipped(name)]
+        platform = chance.choice(list(PLATFORMS) + ["ethereum"] * 5 + ["bitcoin"] * 3)
+        known, self.depth = PLATFORMS[platform]
         providers = chance.sample(known, chance.randint(1, len(known)))
         accounts = chance.randint(1, 4)
         self.world = World(
             programs, home, providers, platform,
             number=0 if platform in SINGLE else chance.randrange(accounts),
             sizes={name: chance.randint(5, 50) for name in providers if chance.random() < 0.8},
-            window=chance.choice((600, 1000, 10000)),
+            window=chance.choice((1000, 10000)),  # at least a page
             options=("--chain-seed", str(seed), "--chain-accounts", str(accounts),
                      "--chain-blocks", str(chance.randint(1, 200)),
                      "--chain-density", str(chance.randint(0, 4)),
@@ -69,15 +70,16 @@ class Trial:
     def happen(self):
         """Something on the chain, or nothing."""
         what = self.chance.choice(("mine", "mine", "reorg", "mempool", "expire_tokens", None))
-        if what:
-            limit = {"mine": MINE_MAX, "reorg": REORG_MAX, "mempool": 5}.get(what, 1)
+        limit = {"mine": MINE_MAX, "reorg": self.depth, "mempool": 5}.get(what, 1)
+        if what and limit > 0:
             self.world.sim.act(what, self.chance.randint(1, limit))
 
     def plan(self):
         """Misfortunes of single providers; of several, one may die for the whole run."""
         chance, world = self.chance, self.world
         world.sim.ask("DELETE", "/_sim/fault")
-        for fault in chance.sample(FAULTS, chance.randint(0, 3)):
+        faults = FAULTS + (REORGS if self.depth > 0 else ())
+        for fault in chance.sample(faults, chance.randint(0, 3)):
             world.sim.arm(f"name=ledger_{fault}&collection={chance.choice(world.providers)}"
                           f"&after={chance.randint(0, 8)}"
                           + ("" if "count=" in fault else f"&count={chance.randint(1, 3)}"))

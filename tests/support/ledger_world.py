@@ -27,6 +27,7 @@ FIELDS = {"ethereum": ("hash", "kind", "from", "to", "asset", "amount", "block",
           "kraken": ("hash",), "coinbase": ("hash",), "github": ("hash",)}
 PLACED = ("hash", "block", "status")
 SINGLE = ("kraken", "coinbase")  # platforms with one account
+MUTE = {"alchemy", "blockfrost"}  # do not say what failed
 # Pages of these have their size from the provider, or it takes a whole block.
 FIXED_SIZE = ("blockstream", "mempool", "blockcypher", "kraken", "coinbase", "github")
 
@@ -37,10 +38,6 @@ def shipped(provider):
     assert len(found) == 1, f"connectors of {provider}: {found}"
     with open(found[0], encoding="utf-8") as file:
         return file.read()
-
-
-def is_shipped(provider):
-    return bool(glob.glob(os.path.join(CONNECTORS, "*", provider + ".yaml")))
 
 
 class World:
@@ -87,10 +84,9 @@ class World:
             key = keys.get(provider, {"key": "k", "secret": None})
             lines += [f"  {provider}:", f"    base_url: {self.sim.address}/{provider}",
                       f"    api_key: {key['key']}", f"    priority: {place + 1}"]
-            if key["secret"]:  # some are of several lines
-                lines.append(f"    api_secret_file: {self.home.folder}/secret")
-                with open(os.path.join(self.home.folder, "secret"), "w", encoding="utf-8") as file:
-                    file.write(key["secret"])
+            if key["secret"]:  # one of several lines is written as exchanges hand it out
+                folded = key["secret"].replace("\n", "\\n")
+                lines.append(f"    api_secret: '{folded}'")
         self.configuration = os.path.join(self.home.folder, "tidemark.yaml")
         with open(self.configuration, "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
@@ -143,10 +139,10 @@ class World:
         return rows
 
     def key(self, row):
-        """What two rows are compared by; nothing and an empty text are the same. Alchemy does not
-        say what failed."""
+        """What two rows are compared by; nothing and an empty text are the same. Some do not say
+        what failed."""
         values = dict(row)
-        if "alchemy" in self.providers and row["status"] == "failed":
+        if row["status"] == "failed" and MUTE & set(self.providers):
             values["status"] = "confirmed"
         return tuple(values.get(field) if field == "block" else values.get(field) or ""
                      for field in FIELDS.get(self.platform, PLACED))
