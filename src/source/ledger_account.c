@@ -64,13 +64,40 @@ static bool add_session(const struct ledger_account *account, struct batch *batc
     return true;
 }
 
+/* How each provider fares, for people who ask. */
+static bool add_providers(const struct ledger_account *account, struct batch *batch)
+{
+    const struct ledger_platform *platform = account->run.platform;
+    struct runtime *runtime = account->run.env->runtime;
+    int64_t now_us = runtime->ops->mono_us(runtime);
+    bool fits = true;
+    for (int i = 0; i < platform->group.count && fits; i++) {
+        const struct provider *provider = &platform->group.providers[i];
+        struct record *row = batch_add(batch, RECORD_PROVIDER);
+        const char *state = platform->members[i]->keyless ? "needs a key"
+                            : provider->disabled
+                                ? "disabled"
+                                : provider_circuit_name(provider_circuit(provider, now_us));
+        fits = row != NULL &&
+               batch_set_text(batch, row, PROVIDER_SOURCE, bytes_of(platform->name)) &&
+               batch_set_text(batch, row, PROVIDER_NAME, bytes_of(provider->name)) &&
+               batch_set_text(batch, row, PROVIDER_STATE, bytes_of(state));
+        if (fits && provider->last_error[0] != '\0')
+            fits = batch_set_text(batch, row, PROVIDER_REASON, bytes_of(provider->last_error));
+        if (fits)
+            batch_set_int(row, PROVIDER_AT_US, wall(account));
+    }
+    return fits;
+}
+
 static void store_session(void *arg)
 {
     struct ledger_account *account = arg;
     struct batch *batch = delivery_take(&account->delivery);
     if (batch == NULL)
         return; /* comes back when there is one */
-    bool fits = (account->opened || add_account(account, batch)) && add_session(account, batch);
+    bool fits = (account->opened || add_account(account, batch)) && add_session(account, batch) &&
+                (!account->closing || add_providers(account, batch));
     assert(fits);
     delivery_send(&account->delivery);
 }
