@@ -13,8 +13,8 @@
 static bool is_countable(const struct ledger_stream *stream)
 {
     const struct connector_figure *count = &stream->shape->count;
-    return count->given && (!stream->was_complete || stream->view.rows > 0) &&
-           (count->request != NULL || stream->view.total >= 0);
+    bool changed = !stream->was_complete || stream->view.rows + stream->id_count > 0;
+    return count->given && changed && (count->request != NULL || stream->view.total >= 0);
 }
 
 const char *ledger_stream_doubt(const struct ledger_stream *stream)
