@@ -137,8 +137,9 @@ def main():
                     print(f"seed {seed} {trial.world.account} {trial.world.providers}: {failure}",
                           flush=True)
             kills += trial.kills
-    print(f"ledger_worlds: {len(seeds)} worlds from seed {seeds[0]}, {kills} kills, {len(failed)} failed"
-          f" {failed}, {time.monotonic() - begun:.0f} s")
+    took = time.monotonic() - begun
+    print(f"ledger_worlds: {len(seeds)} worlds from seed {seeds[0]}, {kills} kills,"
+          f" {len(failed)} failed {failed}, {took:.0f} s")
     sys.exit(1 if failed else 0)
 
 
