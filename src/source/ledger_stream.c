@@ -232,6 +232,7 @@ struct ledger_stream *ledger_stream_new(const struct ledger_run *run, const char
     stream->run = run;
     stream->ended = ended;
     stream->arg = arg;
+    stream->doubted_from = -1;
     snprintf(stream->name, sizeof stream->name, "%s", name);
     stream->view = (struct ledger_stream_view){
         .name = stream->name, .provider = "", .position = -1, .total = -1};

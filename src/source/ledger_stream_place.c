@@ -176,6 +176,10 @@ static void start_walk(struct ledger_stream *stream, int listed)
     if (kind == CURSOR_TIMESTAMP && stream->run->since_us > place.complete)
         place.complete = stream->run->since_us;
     place.token = find_token(stream, &place.top);
+    if (stream->doubted_from >= 0 && place.complete > stream->doubted_from)
+        place.complete = stream->doubted_from;
+    if (stream->resweeping)
+        place = (struct ledger_place){.complete = -1, .top = -1, .token = BYTES_ABSENT};
     ledger_walk_begin(&stream->walk, &place);
     /* What the interrupted part of a sweep has brought is not shown again. */
     stream->reread_from = stream->walk.continued ? place.top : place.complete;
