@@ -24,9 +24,9 @@ IMPORT_S = 120
 # What a row has to say about itself, by platform; the others know a transaction by its name and its
 # place, exchanges by its name alone.
 FIELDS = {"ethereum": ("hash", "kind", "from", "to", "asset", "amount", "block", "status"),
-          "kraken": ("hash",), "coinbase": ("hash",), "github": ("hash",)}
+          "kraken": ("hash",), "coinbase": ("hash",), "madeup": ("hash",)}
 PLACED = ("hash", "block", "status")
-SINGLE = ("kraken", "coinbase")  # platforms with one account
+SINGLE = ("kraken", "coinbase", "madeup")  # platforms with one account
 MUTE = {"alchemy", "blockfrost"}  # do not say what failed
 # Pages of these have their size from the provider, or it takes a whole block.
 FIXED_SIZE = ("blockstream", "mempool", "blockcypher", "kraken", "coinbase", "github")
