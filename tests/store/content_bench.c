@@ -14,6 +14,12 @@ static size_t document_of(struct content_bench *b, char letter)
     return ipfs_blocks_add(&b->blocks, true, bytes_of(text));
 }
 
+static const struct ipfs_block *block_of(struct content_bench *b, char letter)
+{
+    size_t at = document_of(b, letter); /* which may move them all */
+    return &b->blocks.blocks[at];
+}
+
 /* ---- the store ---- */
 
 static enum rc submit(void *arg, struct batch *batch)
@@ -142,7 +148,12 @@ static void start_process(struct content_bench *b)
     struct content_settings settings = {"content", b->concurrency, b->span};
     assert_ok(gateways_new(&b->desk.clock.runtime, &gateways, &b->gateways, &b->err));
     b->place = (struct content_place){.known = false};
-    b->content = content_new(&b->env, b->gateways, &settings, &events, b);
+    b->reader_arg = b->reader == NULL ? NULL : b->reader->open(b);
+    b->content = b->reader == NULL ? content_new(&b->env, b->gateways, &settings, &events, b)
+                                   : content_new(&b->env, b->gateways, &settings, b->reader->events,
+                                                 b->reader_arg);
+    if (b->reader != NULL)
+        b->reader->feed(b);
     content_start(b->content);
     content_bench_settle(b);
 }
@@ -150,6 +161,8 @@ static void start_process(struct content_bench *b)
 static void end_process(struct content_bench *b)
 {
     content_stop(b->content);
+    if (b->reader != NULL)
+        b->reader->stop(b);
     while (b->question_count > 0) {
         struct bench_question q = b->questions[--b->question_count];
         q.fn(q.arg, &(struct lookup_answer){.rc = RC_AGAIN});
@@ -160,9 +173,18 @@ static void end_process(struct content_bench *b)
         batch->answered(batch->owner, batch, RC_FATAL);
     }
     assert_true(content_stopped(b->content));
+    if (b->reader != NULL)
+        b->reader->close(b);
     content_free(b->content);
     gateways_free(b->gateways);
     b->content = NULL;
+}
+
+void content_bench_read_by(struct content_bench *b, const struct bench_reader *reader)
+{
+    end_process(b);
+    b->reader = reader;
+    start_process(b);
 }
 
 void content_bench_crash(struct content_bench *b)
@@ -254,8 +276,7 @@ enum rc content_bench_block(struct content_bench *b, uint64_t number, const char
     for (size_t i = 0; i < count; i++)
         document_of(b, letters[i]);
     for (size_t i = 0; i < count; i++)
-        refs[i] = (struct content_ref){
-            .name = bytes_of(b->blocks.blocks[document_of(b, letters[i])].cid)};
+        refs[i] = (struct content_ref){.name = bytes_of(block_of(b, letters[i])->cid)};
     snprintf(hash, sizeof hash, "h%llu%c", (unsigned long long)number, fork);
     snprintf(parent, sizeof parent, "h%llu%c", (unsigned long long)number - 1, fork);
     struct content_block block = {number, bytes_of(hash), bytes_of(parent), refs, count};
@@ -274,7 +295,7 @@ void content_bench_undo(struct content_bench *b, uint64_t after, char fork)
 
 static int find_request(struct content_bench *b, char letter, int from)
 {
-    const char *cid = b->blocks.blocks[document_of(b, letter)].cid;
+    const char *cid = block_of(b, letter)->cid;
     for (size_t i = (size_t)from; i < b->desk.sent_count; i++)
         if (b->desk.sent[i].done != NULL && strstr(b->desk.sent[i].url, cid) != NULL)
             return (int)i;
@@ -296,7 +317,7 @@ void content_bench_give(struct content_bench *b, char letter)
         fail_msg("nobody asks for %c", letter);
     http_desk_answer_bytes(&b->desk, (size_t)at,
                            (struct http_response){.status = 200, .retry_after_ms = -1},
-                           text_bytes(&b->blocks.blocks[document_of(b, letter)].bytes));
+                           text_bytes(&block_of(b, letter)->bytes));
     content_bench_settle(b);
 }
 
@@ -326,6 +347,6 @@ bool content_bench_stored(struct content_bench *b, char letter)
     snprintf(sql, sizeof sql,
              "SELECT CASE WHEN data IS NOT NULL AND NOT is_errored AND length(data) = 10 THEN 1 "
              "ELSE 0 END FROM ipfs_cache WHERE uri = 'ipfs://%s'",
-             b->blocks.blocks[document_of(b, letter)].cid);
+             block_of(b, letter)->cid);
     return content_bench_number(b, sql) == 1;
 }

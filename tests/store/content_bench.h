@@ -43,6 +43,15 @@ struct content_bench {
     struct content_place place; /* as told at the start */
     unsigned rooms, undos;
     uint32_t concurrency, span;
+    /* Who reads blocks and feeds them, if not the test itself; it takes the events then. */
+    const struct bench_reader {
+        const struct content_events *events;
+        void *(*open)(struct content_bench *b); /* answers their argument */
+        void (*feed)(struct content_bench *b);
+        void (*stop)(struct content_bench *b);
+        void (*close)(struct content_bench *b);
+    } * reader;
+    void *reader_arg;
     struct err err;
 };
 
@@ -58,6 +67,8 @@ int content_bench_tear_down(void **state);
 /* Empties the store; the process begins anew. */
 void content_bench_wipe(struct content_bench *b);
 void content_bench_crash(struct content_bench *b);
+/* The same process with another reader. */
+void content_bench_read_by(struct content_bench *b, const struct bench_reader *reader);
 /* Answers questions and lets the present pass, until nothing moves but by gateways or commits. */
 void content_bench_settle(struct content_bench *b);
 void content_bench_pass(struct content_bench *b, int64_t us);
