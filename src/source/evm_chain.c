@@ -282,11 +282,12 @@ struct evm_chain *evm_chain_new(const struct source_env *env, struct rpc *rpc,
                                 const struct evm_chain_settings *settings)
 {
     struct evm_chain *chain = memory_new_zeroed(1, sizeof *chain);
-    assert(settings->reorg_depth > 0 && settings->reorg_depth <= EVM_CHAIN_DEPTH_MAX);
+    assert(settings->reorg_depth > 0);
     chain->env = *env;
     chain->rpc = rpc;
     chain->settings = *settings;
     chain->range = RANGE_FIRST;
+    chain->links = memory_new(settings->reorg_depth * sizeof *chain->links);
     chain->poll = (struct timer){.fn = on_poll, .arg = chain};
     return chain;
 }
@@ -301,6 +302,7 @@ void evm_chain_free(struct evm_chain *chain)
     if (chain == NULL)
         return;
     assert(!chain->loading);
+    free(chain->links);
     free(chain->refs);
     text_free(&chain->words);
     text_free(&chain->scratch);

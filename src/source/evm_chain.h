@@ -22,14 +22,13 @@
 #include "source/content.h"
 #include "source/rpc.h"
 
-#define EVM_CHAIN_DEPTH_MAX 1024
 #define EVM_CHAIN_RANGE_MAX 2000
 #define EVM_CHAIN_POLL_US   INT64_C(1000000)
 
 struct evm_chain_settings {
     struct evm_event event;
     uint64_t start_block, confirmations;
-    uint32_t reorg_depth; /* at most EVM_CHAIN_DEPTH_MAX */
+    uint32_t reorg_depth; /* at least 1 */
 };
 
 struct evm_chain_view {

@@ -27,7 +27,7 @@ struct evm_chain {
     struct evm_chain_settings settings;
     struct content *content;
     struct timer poll;
-    struct evm_chain_link links[EVM_CHAIN_DEPTH_MAX]; /* the last known ones, oldest first */
+    struct evm_chain_link *links; /* the last known ones, oldest first; at most the depth */
     size_t link_count;
     uint64_t next; /* the block wanted now */
     uint64_t head, target;
