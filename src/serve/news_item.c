@@ -219,6 +219,34 @@ static void put_count(struct markup *page, int64_t people)
     markup_end(page, "p");
 }
 
+/* The same story elsewhere. */
+static void put_others(struct markup *page, struct json link)
+{
+    struct json_walk walk = json_walk(json_get(link, "also"));
+    struct bytes key;
+    struct json other;
+    bool first = true;
+    while (json_walk_next(&walk, &key, &other)) {
+        struct bytes domain = json_string_or_absent(json_get(other, "domain"));
+        struct bytes title = json_string_or_absent(json_get(other, "title"));
+        int64_t people = 0;
+        (void)json_i64(json_get(other, "shares"), &people);
+        if (first)
+            markup_begin_class(page, "p", "also");
+        markup_string(page, first ? "also at " : ", ");
+        markup_begin(page, "a");
+        if (markup_attr_url(page, "href", json_string_or_absent(json_get(other, "url"))))
+            markup_attr_string(page, "rel", "noopener noreferrer ugc");
+        markup_attr(page, "title", title);
+        markup_stranger(page, domain, TITLE_MAX);
+        markup_end(page, "a");
+        markup_textf(page, " (%" PRId64 ")", people);
+        first = false;
+    }
+    if (!first)
+        markup_end(page, "p");
+}
+
 void news_item_print(struct markup *page, const struct news_question *question, struct json link,
                      size_t rank)
 {
@@ -240,6 +268,7 @@ void news_item_print(struct markup *page, const struct news_question *question, 
         markup_stranger(page, about, ABOUT_MAX);
         markup_end(page, "p");
     }
+    put_others(page, link);
     put_sharers(page, question, link);
     put_more(page, question, link);
     markup_end(page, "div");

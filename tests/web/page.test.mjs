@@ -43,9 +43,19 @@ describe('the page at /', () => {
     url: i === 3 ? 'javascript:alert(1)' : undefined,
   }, nowUs)).join('\n');
 
+  /** One story at two sites, and what only looks like it. */
+  const storySql = () => [
+    ['Bridge over the sound opens after ten years', 'first.example', 4],
+    ['Bridge over the Sound opens, after ten years | Second', 'second.example', 3],
+    ['Bridge over the sound opens after 12 years', 'third.example', 2],
+  ].map(([title, domain, people], i) => linkSql(60 + i, {
+    title, about: null, domain, people, ageMinutes: 5000,
+  }, nowUs)).join('\n');
+
   before(async () => {
     daemon = await Daemon.start();
-    await fill(daemon, peopleSql() + articlesSql(nowUs) + gapSql(nowUs) + hostileSql());
+    await fill(daemon,
+      peopleSql() + articlesSql(nowUs) + gapSql(nowUs) + hostileSql() + storySql());
     browser = await Browser.start();
   });
   after(async () => {
@@ -123,6 +133,13 @@ describe('the page at /', () => {
     await page.viewport(390, 844, { phone: true });
     assert.equal(await page.eval('document.documentElement.scrollWidth'), 390);
     assert.deepEqual(page.complaints, []);
+  });
+
+  test('tells a story once, and where else it is told', async () => {
+    await open('/?hours=168&q=bridge');
+    assert.deepEqual(await texts('.site'), ['first.example', 'third.example']);
+    assert.deepEqual(await texts('.also'), ['also at second.example (3)']);
+    assert.equal((await ranked('hours=168&q=bridge')).length, 3);
   });
 
   test('fits a phone', async () => {
