@@ -97,6 +97,14 @@ static void look(struct part *of, int64_t now_us, const struct daemon_view *view
     part->stuck = chain.stuck;
 }
 
+static void show(struct part *of, struct daemon_view *view)
+{
+    struct content_part *part = (struct content_part *)of;
+    view->documents.on = true;
+    evm_chain_look(part->chain, &view->documents.chain);
+    content_look(part->content, &view->documents.content);
+}
+
 static void stop(struct part *of)
 {
     struct content_part *part = (struct content_part *)of;
@@ -136,6 +144,7 @@ static const struct part_ops content_ops = {
     .open = open_all,
     .start = start,
     .look = look,
+    .view = show,
     .stop = stop,
     .stopped = stopped,
     .free = free_all,

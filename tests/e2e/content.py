@@ -178,7 +178,7 @@ class Content(unittest.TestCase):
         self.both_stores(run)
 
     def test_what_no_gateway_has_is_owed_and_paid_later(self):
-        """R002-17, R002-12: the position passes it, a row remembers it."""
+        """R002-17, R002-12, R002-13: the position passes it, a row remembers it."""
         def run(home, world):
             cid = world.add(b"missing")[0]
             world.missing.add(cid)
@@ -189,6 +189,11 @@ class Content(unittest.TestCase):
                 world.missing.clear()
                 wait_until(lambda: stored(home) == ["ipfs://" + cid], "the debt to be paid")
                 self.assertEqual(rows(home, "SELECT count(*) FROM owed"), [["0"]])
+                told = ("tidemark_content_block 1", "tidemark_chain_head_block 1",
+                        "tidemark_content_lag_blocks 0", "tidemark_content_owed 0",
+                        "tidemark_content_stopped 0")
+                wait_until(lambda: set(told) <= set(
+                    daemon.ask_raw("GET", "/metrics")[1].decode().splitlines()), "these metrics")
                 daemon.stop()
         self.both_stores(run)
 

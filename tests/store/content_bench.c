@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "content_bench.h"
 
+#include "base/json.h"
+#include "ingest/cursor.h"
+#include "store/verification.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -339,6 +343,22 @@ int64_t content_bench_number(struct content_bench *b, const char *sql)
 int64_t content_bench_position(struct content_bench *b)
 {
     return content_bench_number(b, "SELECT block_number FROM meta WHERE id = 'content'");
+}
+
+int64_t content_bench_holes(struct content_bench *b)
+{
+    struct verification verification;
+    struct json_doc *doc = json_doc_new(1 << 16, JSON_DEPTH_MAX);
+    int64_t holes = -1;
+    assert_ok(verification_run(b->store, cursor_state_check, doc, &verification, &b->err));
+    for (size_t i = 0; i < verification.count; i++) {
+        if (strcmp(verification.checks[i].name, "content") == 0)
+            holes = verification.checks[i].failures;
+        else if (verification.checks[i].failures > 0)
+            fail_msg("%s: %s", verification.checks[i].name, verification.checks[i].first);
+    }
+    json_doc_free(doc);
+    return holes;
 }
 
 bool content_bench_stored(struct content_bench *b, char letter)

@@ -89,6 +89,8 @@ void content_bench_refuse(struct content_bench *b, char letter, int status);
 int64_t content_bench_number(struct content_bench *b, const char *sql);
 /* `meta.block_number`, or -1. */
 int64_t content_bench_position(struct content_bench *b);
+/* What verification says of the references below the position: how many lead nowhere. */
+int64_t content_bench_holes(struct content_bench *b);
 /* Whether the row holds the document; its row in the cache must be there. */
 bool content_bench_stored(struct content_bench *b, char letter);
 
