@@ -48,7 +48,7 @@ describe('pages for everybody', () => {
     test(`every page, in ${colours} colours`, async () => {
       await page.colours(colours);
       for (const path of ['/', '/?layout=dense', '/?author=did:plc:3', '/?q=nothing-at-all',
-        '/?hours=none', '/status']) {
+        '/?hours=none', '/links/1', '/status']) {
         await open(path);
         assert.deepEqual(await violations(), [], path);
       }
