@@ -62,7 +62,7 @@ gaps owed quarantine"
             return
             ;;
         esac
-        choices="check try --help"
+        choices="check try docs --stream --json -c --set --help"
         ;;
     backup)
         mapfile -t COMPREPLY < <(compgen -f -- "$word")

@@ -9,6 +9,7 @@
 #include "daemon_firehose.h"
 #include "daemon_gauges.h"
 #include "daemon_janitor.h"
+#include "daemon_ledger.h"
 #include "daemon_polling.h"
 #include "daemon_standing.h"
 #include "daemon_subjects.h"
@@ -27,6 +28,7 @@ static struct part *(*const makers[])(const struct part_env *env) = {
     subjects_part_new,
     cards_part_new,
     standing_part_new,
+    ledger_part_new,
     janitor_part_new,
     gauges_part_new,
 };
@@ -115,6 +117,14 @@ void parts_free(struct parts *parts)
         struct part *part = parts->items[--parts->count];
         part->ops->free(part);
     }
+}
+
+struct part *parts_ledger(const struct parts *parts)
+{
+    for (size_t i = 0; i < parts->count; i++)
+        if (ledger_part_is(parts->items[i]))
+            return parts->items[i];
+    return NULL;
 }
 
 struct part *parts_follower(const struct parts *parts, const char *source)

@@ -9,6 +9,7 @@
 #define SILENT_US_MAX       INT64_C(120000000)
 #define URGENT_US_MAX       INT64_C(600000000)
 #define STALE_US_MAX        INT64_C(10000000)
+#define CURSOR_AHEAD_US_MAX INT64_C(3600000000) /* two clocks may be apart by so much */
 #define SECOND_US           1000000.0
 
 static void judge_source(const struct daemon_view *view, bool live, struct health_view *out)
@@ -27,6 +28,17 @@ static void judge_source(const struct daemon_view *view, bool live, struct healt
                        "the firehose is connected and has sent nothing for %.0f s, though "
                        "everybody's events are asked for",
                        (double)out->last_event_us_ago / SECOND_US);
+}
+
+/* Which of the two is wrong an operator can tell, and only he. */
+static void judge_cursor(const struct daemon_view *view, int64_t now_us, struct health_view *out)
+{
+    int64_t ahead_us = view->source.committed_us - now_us;
+    if (ahead_us > CURSOR_AHEAD_US_MAX)
+        health_degrade(out,
+                       "the cursor of %s is %.1f hours ahead of this machine's clock: set the "
+                       "clock, or if it is right, run `tidemark reset %s`",
+                       view->source_name, (double)ahead_us / SECOND_US / 3600, view->source_name);
 }
 
 static void judge_store(const struct daemon_view *view, int64_t now_us, struct health_view *out)
@@ -56,8 +68,10 @@ void daemon_view_health(const struct daemon_view *view, int64_t now_us, struct h
         memcpy(out->writer_trouble, view->writer.trouble, sizeof out->writer_trouble);
         health_degrade(out, "the store is not being written: %s", view->writer.trouble);
     }
-    if (view->has_source)
+    if (view->has_source) {
         judge_source(view, live, out);
+        judge_cursor(view, now_us, out);
+    }
     judge_store(view, now_us, out);
     if (now_us - view->at_us > STALE_US_MAX)
         health_degrade(out, "the ingest loop has not turned for %.0f s",
@@ -197,6 +211,18 @@ static void show_feeds(const struct daemon_view *view, struct metrics *metrics)
         (double)cycle->took_us / SECOND_US);
 }
 
+static void show_ledger(const struct ledger_view *ledger, struct metrics *metrics)
+{
+    set(metrics, "tidemark_ledger_accounts", "Accounts whose histories are kept.",
+        (double)ledger->accounts);
+    set(metrics, "tidemark_ledger_accounts_failing", "Of these, whose last import failed.",
+        (double)ledger->failing);
+    set(metrics, "tidemark_ledger_imports_running", "Imports under way.", ledger->running);
+    count(metrics, "tidemark_ledger_imports_completed_total", "Imports that are complete.",
+          ledger->completed);
+    count(metrics, "tidemark_ledger_imports_failed_total", "Imports that failed.", ledger->failed);
+}
+
 static void show_providers(const struct source_view *source, struct metrics *metrics)
 {
     for (size_t i = 0; i < source->provider_count; i++) {
@@ -251,6 +277,7 @@ void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct 
     show_connection(view, metrics);
     show_stored(view, now_us, metrics);
     show_feeds(view, metrics);
+    show_ledger(&view->ledger, metrics);
     show_providers(source, metrics);
     show_cards(&view->cards, metrics);
     show_subjects(&view->subjects, metrics);

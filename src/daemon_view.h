@@ -28,6 +28,13 @@ struct stored_view {
                               * for */
 };
 
+/* Accounts whose histories are kept. */
+struct ledger_view {
+    size_t accounts, failing; /* configured ones; of these, those whose last import failed */
+    unsigned running;
+    uint64_t completed, failed; /* imports */
+};
+
 struct daemon_view {
     int64_t at_us, started_us; /* wall time */
     bool has_source;
@@ -44,6 +51,7 @@ struct daemon_view {
     struct due_counts cards, subjects;
     struct appview_view appview;
     struct circle_view circle;
+    struct ledger_view ledger;
     int64_t size_alert; /* bytes; 0: none */
     struct writer_state writer;
     unsigned queued;

@@ -30,6 +30,7 @@ static const struct command commands[] = {
     {"migrate", cmd_migrate, "bring the schema to this program's version"},
     {"migrate-follows", cmd_migrate_follows, "move from polling to the firehose, or back"},
     {"config", cmd_config, "check, print or document the settings"},
+    {"connector", cmd_connector, "check or try the description of a provider"},
     {"token", cmd_token, "make a token for serve.tokens_file"},
     {"version", cmd_version, "which tidemark this is"},
 };

@@ -35,6 +35,7 @@ struct record_kind {
     int8_t op_field;       /* whether it is put or deleted; -1: there is no delete */
     bool latest_of_equals; /* of two of one version the later one wins, else the first */
     uint8_t rank_field;    /* of two without a version the lower wins; 0: the later one */
+    uint8_t fresh_field;   /* 1 in it: no earlier time of one without a version counts; 0: none */
 };
 
 extern const struct record_kind record_kinds[RECORD_ID_COUNT];

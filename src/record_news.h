@@ -24,6 +24,7 @@ enum {
     POST_CID,
     POST_ASOF_SEQ,    /* read from a feed: commits known when the reading began; null: live */
     POST_SUBJECT_CID, /* the version of the subject that is meant; null: not said */
+    POST_FRESH,       /* 1: it came into being with this event; null: not known, or an edit */
     POST_FIELDS
 };
 enum {

@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 
 #include "base/timestamp.h"
+#include "cli/import_ask.h"
 #include "cli/import_engine.h"
 #include "cli/import_result.h"
 #include "cli/import_view.h"
@@ -159,6 +160,26 @@ static int run_alone(const struct config *config, const struct wanted *wanted, c
     return rc != RC_OK ? EXIT_FAILED : code;
 }
 
+/* ---- with one ---- */
+
+static int run_with_daemon(struct target *target, const struct wanted *wanted, char **accounts,
+                           int count)
+{
+    int code = EXIT_DONE;
+    for (int i = 0; i < count; i++) {
+        const struct import_wish wish = {accounts[i], wanted->options.only, wanted->since,
+                                         wanted->json};
+        char status[16];
+        struct err err;
+        enum rc rc = import_ask(target, &wish, status, &err);
+        if (rc != RC_OK)
+            code = target_fail(&err);
+        else if (strcmp(status, "completed") != 0 && code == EXIT_DONE)
+            code = EXIT_RESUMABLE;
+    }
+    return code;
+}
+
 int cmd_import(int argc, char **argv)
 {
     struct wanted wanted = {.json = false};
@@ -182,10 +203,17 @@ int cmd_import(int argc, char **argv)
         target_free(&target);
         return EXIT_USAGE;
     }
-    enum rc rc = log_open(&quiet, &err);
-    code = rc == RC_OK ? run_alone(&target.settings.config, &wanted, argv + first, argc - first)
-                       : target_fail(&err);
-    log_close();
+    enum rc rc = target_find(&target, &err);
+    if (rc == RC_OK) {
+        code = run_with_daemon(&target, &wanted, argv + first, argc - first);
+    } else if (rc == RC_AGAIN) {
+        rc = log_open(&quiet, &err);
+        code = rc == RC_OK ? run_alone(&target.settings.config, &wanted, argv + first, argc - first)
+                           : target_fail(&err);
+        log_close();
+    } else {
+        code = target_fail(&err);
+    }
     target_free(&target);
     return code;
 }

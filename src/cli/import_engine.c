@@ -141,7 +141,6 @@ static void make(struct import_engine *engine, const struct config *config)
                                             .allow_private = config->fetch.allow_private};
     const struct writer_options writer = {
         .batches_max = BATCHES_MAX * 2, .fatal = on_fatal, .arg = engine};
-    engine->loop = loop_new();
     engine->network = network_new(engine->loop, &network);
     engine->pool = batch_pool_new(BATCHES_MAX, BATCH_BYTES);
     engine->writer = writer_start(engine->store, engine->position, &writer);
@@ -154,12 +153,17 @@ static void make(struct import_engine *engine, const struct config *config)
                                       .submit_arg = engine,
                                       .ask = ask,
                                       .ask_arg = engine};
-    engine->next = (struct timer){.fn = start_next, .arg = engine};
 }
 
 enum rc import_engine_open(const struct config *config, struct import_engine **out, struct err *err)
 {
     struct import_engine *engine = memory_new_zeroed(1, sizeof *engine);
+    engine->loop = loop_new();
+    engine->env.runtime = loop_runtime(engine->loop);
+    engine->next = (struct timer){.fn = start_next, .arg = engine};
+    /* Before anything is begun that a signal should not break off. */
+    loop_on_signal(engine->loop, SIGINT, interrupt, engine);
+    loop_on_signal(engine->loop, SIGTERM, interrupt, engine);
     engine->providers = ledger_providers_new();
     enum rc rc = connector_folder_read(config, engine->providers, clock_mono_us(), err);
     if (rc == RC_OK)
@@ -167,6 +171,7 @@ enum rc import_engine_open(const struct config *config, struct import_engine **o
     if (rc != RC_OK) {
         store_close(engine->store);
         ledger_providers_free(engine->providers);
+        loop_free(engine->loop);
         free(engine);
         return rc;
     }
@@ -187,8 +192,6 @@ enum rc import_engine_run(struct import_engine *engine, const struct import_watc
 {
     engine->watch = *watch;
     engine->look = (struct timer){.fn = look, .arg = engine};
-    loop_on_signal(engine->loop, SIGINT, interrupt, engine);
-    loop_on_signal(engine->loop, SIGTERM, interrupt, engine);
     engine->env.runtime->ops->timer_arm(engine->env.runtime, &engine->next, 0);
     look(engine);
     loop_run(engine->loop);

@@ -78,9 +78,9 @@ static enum rc decode_commit(struct json commit, const struct jetstream_terms *t
     if (event->unwanted)
         return RC_OK;
     bool gone = bytes_equal_string(names.operation, "delete");
+    bool created = bytes_equal_string(names.operation, "create");
     struct json body = json_get(commit, "record");
-    if (!gone && !bytes_equal_string(names.operation, "create") &&
-        !bytes_equal_string(names.operation, "update"))
+    if (!gone && !created && !bytes_equal_string(names.operation, "update"))
         return err_set(err, RC_REJECT, "operation is neither create, update nor delete");
     if (!gone && json_type(body) != JSON_OBJECT)
         return err_set(err, RC_REJECT, "a %.*s carries no record", (int)names.operation.len,
@@ -93,6 +93,7 @@ static enum rc decode_commit(struct json commit, const struct jetstream_terms *t
         .cid = read_cid(commit),
         .op = gone ? POST_OP_DELETE : POST_OP_PUT,
         .kind = repost ? POST_KIND_REPOST : POST_KIND_POST,
+        .fresh = created,
         .shared_us = believed(event->time_us, terms),
         .now_us = terms->now_us,
         .body = body,

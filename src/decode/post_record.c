@@ -85,6 +85,8 @@ static struct record *add_post(struct batch *batch, const struct post_input *pos
                   post->shared_us < post->now_us ? post->shared_us : post->now_us);
     if (post->rev.data == NULL)
         batch_set_int(record, POST_ASOF_SEQ, post->asof_seq);
+    if (post->fresh)
+        batch_set_int(record, POST_FRESH, 1);
     return record;
 }
 

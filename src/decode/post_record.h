@@ -21,6 +21,7 @@ struct post_input {
     struct bytes rev;     /* absent: read from a feed, which does not tell */
     struct bytes cid;     /* absent: not said */
     int op, kind;         /* POST_OP_*, POST_KIND_* */
+    bool fresh;           /* it comes into being with this */
     int64_t shared_us;    /* the upstream's witness time ... */
     int64_t now_us;       /* ... which is stored as this when it lies after it */
     int64_t asof_seq;     /* counts only without a rev: commits known when the reading began */

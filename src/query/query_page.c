@@ -10,6 +10,7 @@
 #define MOVED_ROWS_MAX 64
 #define SLICE_ROWS_MIN 16
 #define SLICE_ROWS_MAX 32768
+#define ITEMS_ROOM     16384 /* most pages fit without growing */
 
 struct reading {
     struct store *store;
@@ -116,6 +117,7 @@ static void begin_page(struct reading *reading)
     page->has_more = false;
     reading->seen = 0;
     reading->ended = reading->too_long = reading->too_many = false;
+    text_reserve(&page->items, ITEMS_ROOM);
     json_writer_init(&reading->writer, &page->items);
     json_begin_array(&reading->writer);
 }

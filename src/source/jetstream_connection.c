@@ -166,6 +166,17 @@ static void on_closed(void *arg, int status, struct bytes body, const struct err
 static const struct ws_events ws_events = {
     .opened = on_opened, .message = on_message, .closed = on_closed, .too_large = on_too_large};
 
+static void say_astray(struct jetstream *js)
+{
+    log_event(LOG_ERROR, JETSTREAM_NAME, "cursor_ahead",
+              (struct log_field[]){
+                  log_int("cursor_us", js->place.asked.stand_us),
+                  log_int("now_us", jetstream_wall(js)),
+                  log_int("asked_us", js->place.asked.from_us),
+                  log_string("next", "set the clock; if it is right: tidemark reset jetstream"),
+                  LOG_END});
+}
+
 static void connect_to_host(void *arg)
 {
     static const struct http_header protocol = {"Sec-WebSocket-Protocol", "xrpc.v1.json"};
@@ -179,6 +190,8 @@ static void connect_to_host(void *arg)
     assert(js->ws == NULL && js->state == SOURCE_DIALLING);
     jetstream_place_ask(&js->place, host, &js->pick.proof, js->behind_us[js->pick.provider],
                         !v2 && ask.hello, jetstream_wall(js));
+    if (js->place.asked.astray)
+        say_astray(js);
     jetstream_packing_choose(&js->packing, host, &ask);
     ask.cursor = js->place.asked.number;
     jetstream_host_stream(host, &ask, &url);

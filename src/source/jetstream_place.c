@@ -15,7 +15,8 @@
 #define SEQ_END      INT64_C(1000000000000000) /* a cursor from here on is a time */
 #define QUIET_SHARE  24                        /* of the window: an hour of a day */
 #define TAIL_US      (2 * SECOND_US)
-#define NOBODY       "(nobody)" /* whose a position is that no host gave */
+#define REACH_US     (120 * SECOND_US) /* so much less than its window a host reaches for sure */
+#define NOBODY       "(nobody)"        /* whose a position is that no host gave */
 
 void jetstream_place_init(struct jetstream_place *place, int64_t window_us)
 {
@@ -96,6 +97,24 @@ static struct cursor_choice choose(const struct jetstream_place *place,
     return choice;
 }
 
+/* Where to begin instead of at a stand that lies in the future; 0: it does not, or events have
+ * reached it, and it is our clock that is wrong. */
+static int64_t find_footing(const struct jetstream_place *place, int64_t behind_us, int64_t now_us)
+{
+    int64_t stand_us = place->stand.time_us, written_us = place->state.updated_ms * 1000;
+    int64_t footing_us = now_us - (place->window_us - REACH_US);
+    if (stand_us - SKEW_US_MAX <= now_us)
+        return 0;
+    if (place->heard_us > 0 && place->heard_us + SKEW_US_MAX >= stand_us)
+        return 0;
+    if (place->heard_us > 0)
+        footing_us =
+            place->heard_us - JETSTREAM_V1_REPLAY_US - JETSTREAM_CROSS_REPLAY_US - behind_us;
+    else if (written_us > 0 && written_us <= now_us)
+        footing_us = written_us - SKEW_US_MAX;
+    return footing_us < 1 ? 1 : footing_us;
+}
+
 void jetstream_place_ask(struct jetstream_place *place, const struct jetstream_host *host,
                          const struct provider_proof *proof, int64_t behind_us, bool filtered,
                          int64_t now_us)
@@ -103,6 +122,8 @@ void jetstream_place_ask(struct jetstream_place *place, const struct jetstream_h
     const struct jetstream_stand *stand = &place->stand;
     struct jetstream_asked *asked = &place->asked;
     bool nobody = stand->host[0] == '\0';
+    if (asked->last_us > 0)
+        place->heard_us = asked->last_us;
     *asked = (struct jetstream_asked){.wire = jetstream_host_wire(host),
                                       .filtered = filtered,
                                       .foreign = strcmp(stand->host, host->name) != 0};
@@ -119,7 +140,11 @@ void jetstream_place_ask(struct jetstream_place *place, const struct jetstream_h
         asked->from_us = stand->time_us;
         return;
     }
-    if (!asked->foreign)
+    int64_t footing_us = find_footing(place, behind_us, now_us);
+    asked->astray = footing_us > 0;
+    if (asked->astray)
+        asked->number = footing_us;
+    else if (!asked->foreign)
         asked->number -= (asked->wire == JETSTREAM_WIRE_V1 ? JETSTREAM_V1_REPLAY_US : DISORDER_US) +
                          (place->crossing.looked ? behind_us : 0);
     int64_t least = asked->wire == JETSTREAM_WIRE_V2 ? SEQ_END : 1;

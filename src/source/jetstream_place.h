@@ -22,6 +22,13 @@
  * stand would skip all that happens until then. Only when one event after the other is ahead it is
  * a clock that is, the host's or ours; then the stand follows the earliest of the latest few.
  *
+ * A stand that lies hours in our future all the same (a clock was wrong once) is never asked for: a
+ * v1 host would go live without a word, and what happened until then would be lost. Where the last
+ * connection's events were shows whether they reached it, which our clock cannot tell; as long as
+ * they have not, the stream is asked for from there, and what is not known is asked for from an
+ * hour before it was last written down, or as far back as hosts reach. The stand itself stays: only
+ * an operator knows which clock is right.
+ *
  * Owner: the source.  Pure: no I/O, no clock, no log. */
 #ifndef SOURCE_JETSTREAM_PLACE_H
 #define SOURCE_JETSTREAM_PLACE_H
@@ -53,6 +60,7 @@ struct jetstream_asked {
     bool foreign;     /* the stand is another host's, or nobody's */
     bool late;        /* by our clock the host does not reach back so far */
     bool outdated;    /* the host says so itself */
+    bool astray;      /* the stand is not asked for: it lies in the future */
     bool first_seen;  /* an event came */
     int64_t number;   /* as sent; 0: live */
     int64_t from_us;  /* the time it stands for; 0: live */
@@ -79,6 +87,7 @@ struct jetstream_place {
     struct jetstream_asked asked;
     struct jetstream_crossing crossing;
     int64_t window_us; /* how far back a v1 host reaches */
+    int64_t heard_us;  /* the time of the last event of an earlier connection; 0: none */
     bool exact;        /* ask for the number itself: less was too old */
     bool by_time;      /* the number is of no use any more */
 };

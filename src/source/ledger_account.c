@@ -64,13 +64,40 @@ static bool add_session(const struct ledger_account *account, struct batch *batc
     return true;
 }
 
+/* How each provider fares, for people who ask. */
+static bool add_providers(const struct ledger_account *account, struct batch *batch)
+{
+    const struct ledger_platform *platform = account->run.platform;
+    struct runtime *runtime = account->run.env->runtime;
+    int64_t now_us = runtime->ops->mono_us(runtime);
+    bool fits = true;
+    for (int i = 0; i < platform->group.count && fits; i++) {
+        const struct provider *provider = &platform->group.providers[i];
+        struct record *row = batch_add(batch, RECORD_PROVIDER);
+        const char *state = platform->members[i]->keyless ? "needs a key"
+                            : provider->disabled
+                                ? "disabled"
+                                : provider_circuit_name(provider_circuit(provider, now_us));
+        fits = row != NULL &&
+               batch_set_text(batch, row, PROVIDER_SOURCE, bytes_of(platform->name)) &&
+               batch_set_text(batch, row, PROVIDER_NAME, bytes_of(provider->name)) &&
+               batch_set_text(batch, row, PROVIDER_STATE, bytes_of(state));
+        if (fits && provider->last_error[0] != '\0')
+            fits = batch_set_text(batch, row, PROVIDER_REASON, bytes_of(provider->last_error));
+        if (fits)
+            batch_set_int(row, PROVIDER_AT_US, wall(account));
+    }
+    return fits;
+}
+
 static void store_session(void *arg)
 {
     struct ledger_account *account = arg;
     struct batch *batch = delivery_take(&account->delivery);
     if (batch == NULL)
         return; /* comes back when there is one */
-    bool fits = (account->opened || add_account(account, batch)) && add_session(account, batch);
+    bool fits = (account->opened || add_account(account, batch)) && add_session(account, batch) &&
+                (!account->closing || add_providers(account, batch));
     assert(fits);
     delivery_send(&account->delivery);
 }
@@ -80,7 +107,9 @@ static void store_session(void *arg)
 static void decide(struct ledger_account *account)
 {
     struct ledger_stream_view view;
-    account->outcome = LEDGER_COMPLETE;
+    account->outcome = account->stream_count > 0 ? LEDGER_COMPLETE : LEDGER_FAILED;
+    if (account->stream_count == 0)
+        snprintf(account->trouble, sizeof account->trouble, "there is no stream to be read");
     for (size_t i = 0; i < account->stream_count; i++) {
         ledger_stream_look(account->streams[i], &view);
         if (view.outcome <= account->outcome)
@@ -120,10 +149,12 @@ static void on_stream_ended(void *arg)
 static void start_streams(struct ledger_account *account)
 {
     const struct ledger_platform *platform = account->run.platform;
-    account->stream_count = platform->stream_count;
-    for (size_t i = 0; i < account->stream_count; i++)
-        account->streams[i] =
-            ledger_stream_new(&account->run, platform->streams[i], on_stream_ended, account);
+    for (size_t i = 0; i < platform->stream_count; i++)
+        if (ledger_platform_serves(platform, account->run.only, platform->streams[i]))
+            account->streams[account->stream_count++] =
+                ledger_stream_new(&account->run, platform->streams[i], on_stream_ended, account);
+    if (account->stream_count == 0)
+        close_session(account);
     for (size_t i = 0; i < account->stream_count; i++)
         ledger_stream_start(account->streams[i]);
 }
@@ -176,6 +207,16 @@ static enum rc read_name(struct ledger_account *account, struct ledger_providers
     return RC_OK;
 }
 
+static enum rc check_only(const struct ledger_platform *platform, const char *only, struct err *err)
+{
+    int number = failover_find(&platform->group, only);
+    if (number == PROVIDER_NONE)
+        return err_set(err, RC_REJECT, "%s does not serve %s", only, platform->name);
+    if (platform->members[number]->keyless)
+        return err_set(err, RC_FATAL, "%s needs a key: set providers.%s.api_key", only, only);
+    return RC_OK;
+}
+
 enum rc ledger_account_new(const struct source_env *env, struct ledger_providers *providers,
                            struct bytes name, const struct ledger_account_options *options,
                            void (*ended)(void *arg, struct ledger_account *account), void *arg,
@@ -184,10 +225,8 @@ enum rc ledger_account_new(const struct source_env *env, struct ledger_providers
     struct ledger_account *account = memory_new_zeroed(1, sizeof *account);
     account->run.env = env;
     enum rc rc = read_name(account, providers, name, err);
-    if (rc == RC_OK && options->only != NULL &&
-        failover_find(&account->run.platform->group, options->only) == PROVIDER_NONE)
-        rc = err_set(err, RC_REJECT, "%s does not serve %s", options->only,
-                     account->run.platform->name);
+    if (rc == RC_OK && options->only != NULL)
+        rc = check_only(account->run.platform, options->only, err);
     if (rc != RC_OK) {
         ledger_account_free(account);
         return rc;

@@ -198,6 +198,21 @@ enum rc ledger_platform_identifier(const struct ledger_platform *platform, struc
     return connector_identifier_read(platform->members[0]->connector->identifier, text, out, err);
 }
 
+bool ledger_platform_serves(const struct ledger_platform *platform, const char *only,
+                            const char *stream)
+{
+    for (int i = 0; i < platform->group.count; i++) {
+        const struct connector *connector = platform->members[i]->connector;
+        const struct connector_stream *shape = connector_stream(connector, bytes_of(stream));
+        bool wanted = only == NULL || strcmp(only, connector->provider) == 0;
+        if (wanted && shape != NULL && shape->request != NULL &&
+            !platform->group.providers[i].disabled &&
+            connector_stream_serves(shape, bytes_of(platform->name)))
+            return true;
+    }
+    return false;
+}
+
 bool ledger_platform_keyless(const struct ledger_platform *platform)
 {
     for (int i = 0; i < platform->group.count; i++)

@@ -65,6 +65,9 @@ size_t ledger_providers_count(const struct ledger_providers *providers);
 /* How this account's identifier is written; RC_REJECT: it is none of this platform. */
 must_check enum rc ledger_platform_identifier(const struct ledger_platform *platform,
                                               struct bytes text, struct text *out, struct err *err);
+/* Somebody who is enabled has this stream; `only`: whether this one has. NULL: anybody. */
+bool ledger_platform_serves(const struct ledger_platform *platform, const char *only,
+                            const char *stream);
 /* Every provider of the platform lacks its key. */
 bool ledger_platform_keyless(const struct ledger_platform *platform);
 

@@ -78,11 +78,20 @@ static bool supersedes(const struct record *later, const struct record *earlier)
     return order > 0 || (order == 0 && kind->latest_of_equals);
 }
 
-/* An edit keeps the time of the first sighting. */
+static bool is_fresh(const struct record *record)
+{
+    unsigned field = record_kinds[record->kind].fresh_field;
+    return field > 0 && !record->fields[field].null && record->fields[field].i == 1;
+}
+
+/* An edit keeps the time of the first sighting, unless that has no version and the winner was seen
+ * coming into being. */
 static void keep_earliest(struct record *winner, const struct record *loser)
 {
     const struct record_kind *kind = &record_kinds[winner->kind];
     if (kind->earliest_field < 0)
+        return;
+    if (is_fresh(winner) && loser->fields[kind->version_field].null)
         return;
     struct field *kept = &winner->fields[kind->earliest_field];
     const struct field *other = &loser->fields[kind->earliest_field];
@@ -148,8 +157,11 @@ void fold_record(struct fold *fold, struct record *record)
         record->folded = true;
         return;
     }
-    if (known != NULL && !known->folded && !is_delete(record))
+    if (known != NULL && !known->folded && !is_delete(record)) {
         keep_earliest(record, known);
+        if (is_fresh(known))
+            record->fields[record_kinds[record->kind].fresh_field] = field_int(1);
+    }
     if (known != NULL)
         known->folded = true;
     *slot = record;

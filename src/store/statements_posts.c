@@ -24,6 +24,10 @@
     "AND excluded.cid IS DISTINCT FROM post.cid "                                                  \
     "AND (post.rev IS NULL OR post.seq <= excluded.asof_seq))"
 
+/* It came into being with this event, which no feed's time is truer than. The row tells it by a
+ * commit that put nothing right, until another version comes. */
+#define CREATED "excluded.late_seq = 0"
+
 /* A version that came late, older than what is stored or the same again: it is not stored, but it
  * may have been witnessed first. */
 #define LATE        "excluded.rev <= post.rev"
@@ -64,10 +68,10 @@ static const struct statement statements[] = {
      "DELETE FROM post WHERE n IN (SELECT p.n {rows with} actors a, post p WHERE " REMOVABLE ")"},
     {.kind = RECORD_POST, .only = &put, .sql =
      "INSERT INTO post (n, seq, actor, collection, rkey, kind, rev, shared_us, created_us, body, "
-     "subject, cid, asof_seq, lent) "
+     "subject, cid, asof_seq, lent, late_seq) "
      "SELECT r.n, {seq}, a.id, r.collection, r.rkey, r.kind, r.rev, r.shared_us, r.created_us, "
      "r.body, r.subject, r.cid, CASE WHEN r.rev IS NULL THEN coalesce(r.asof_seq, 0) END, "
-     "a.active {rows with} actors a "
+     "a.active, CASE WHEN r.fresh = 1 THEN 0 END {rows with} actors a "
      "WHERE a.did = r.did AND NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.collection = 'posts' "
      "AND t.key = " POST_KEY " AND (t.rev >= r.rev OR (r.rev IS NULL AND NOT EXISTS "
      "(SELECT 1 FROM post p WHERE " POST_OF_RECORD " AND p.rev > t.rev)))) "
@@ -77,7 +81,7 @@ static const struct statement statements[] = {
      TAKE("cid") TAKE("asof_seq") TAKE("lent")
      "late_seq = CASE WHEN " LATE " THEN excluded.seq END, "
      "shared_us = CASE WHEN excluded.shared_us < post.shared_us "
-     "OR (post.kind = 2 AND excluded.kind < 2) "
+     "OR (post.kind = 2 AND excluded.kind < 2) OR (" CREATED " AND post.rev IS NULL) "
      "THEN excluded.shared_us ELSE post.shared_us END "
      "WHERE (" LATE " AND excluded.shared_us < post.shared_us) OR " ACCEPTED},
     {.after = 1U << RECORD_POST, .sql =

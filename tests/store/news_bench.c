@@ -29,6 +29,8 @@ struct record *news_add_post(struct bench *bench, struct news_post post)
     batch_set_int(record, POST_SHARED_US, post.shared_us);
     if (post.rev == NULL)
         batch_set_int(record, POST_ASOF_SEQ, post.asof);
+    if (post.fresh)
+        batch_set_int(record, POST_FRESH, 1);
     if (post.subject_did == NULL)
         return record;
     snprintf(uri, sizeof uri, "at://%s/" POSTS "/%s", post.subject_did, post.subject_rkey);

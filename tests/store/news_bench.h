@@ -14,6 +14,7 @@ struct news_post {
     int kind, op;
     int64_t shared_us, asof;
     const char *cid, *subject_did, *subject_rkey; /* NULL: none */
+    bool fresh;                                   /* the live event says: created, not edited */
 };
 
 struct record *news_add_post(struct bench *bench, struct news_post post);

@@ -182,6 +182,55 @@ static void an_older_version_that_comes_late_still_tells_when_it_was_shared(void
     assert_int_equal(number(bench, "SELECT shared_us FROM post"), 500);
 }
 
+/* A feed sorts a post by the time its author claims. When the firehose tells that it was created
+ * just now, that is when it was shared, whichever of the two comes first; of an edit it tells
+ * nothing. */
+static void a_post_dated_back_counts_from_when_it_was_created(void **state)
+{
+    struct bench *bench = *state;
+    struct news_post feed = {.did = A, .rkey = "1", .shared_us = 100, .cid = "c1"};
+    struct news_post live = {
+        .did = A, .rkey = "1", .rev = "r1", .shared_us = 500, .cid = "c1", .fresh = true};
+    struct news_post edit = live;
+    edit.rev = "r2";
+    edit.cid = "c2";
+    edit.shared_us = 600;
+    edit.fresh = false;
+    post_with_link(bench, feed, URL);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT shared_us FROM post"), 100);
+    post_with_link(bench, live, URL);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT shared_us FROM post"), 500);
+    assert_int_equal(number(bench, "SELECT last_us FROM shares"), 500);
+    post_with_link(bench, feed, URL);
+    assert_ok(write_batch(bench));
+    post_with_link(bench, edit, URL);
+    assert_ok(write_batch(bench));
+    assert_string_equal(word(bench, "SELECT rev FROM post"), "r2");
+    assert_int_equal(number(bench, "SELECT shared_us FROM post"), 500);
+    /* In one commit: the feed's with what follows it, and two that follow it later. */
+    feed.rkey = live.rkey = "2";
+    news_add_post(bench, feed);
+    news_add_post(bench, live);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT shared_us FROM post WHERE rkey = '2'"), 500);
+    feed.rkey = live.rkey = edit.rkey = "3";
+    news_add_post(bench, feed);
+    assert_ok(write_batch(bench));
+    news_add_post(bench, live);
+    news_add_post(bench, edit);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT shared_us FROM post WHERE rkey = '3'"), 500);
+    /* Of an edit alone the feed knows better. */
+    feed.rkey = edit.rkey = "4";
+    news_add_post(bench, feed);
+    assert_ok(write_batch(bench));
+    news_add_post(bench, edit);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT shared_us FROM post WHERE rkey = '4'"), 100);
+}
+
 /* The author is back before the slice that would have taken the link from those who repeat it. */
 static void an_author_who_comes_back_at_once_lends_to_all(void **state)
 {
@@ -457,6 +506,7 @@ int main(void)
         ON_STORE(an_author_who_comes_back_at_once_lends_to_all),
         ON_STORE(links_join_only_the_version_that_carries_them),
         ON_STORE(a_feed_row_corrects_only_what_is_older_than_its_reading),
+        ON_STORE(a_post_dated_back_counts_from_when_it_was_created),
         ON_STORE(an_account_that_goes_takes_its_shares_along_and_brings_them_back),
         ON_STORE(many_shares_of_one_account_leave_in_slices),
         ON_STORE(a_link_without_a_title_is_owed_a_card),

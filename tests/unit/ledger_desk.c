@@ -37,7 +37,8 @@ static const char rise[] =
 static const char fall[] =
     "    request: {path: /fall, query: {account: $account, token: $token}}\n"
     "    order: desc\n"
-    "    page: {by: token, size: 10, next: {from: body, at: /next}, stop: [token_absent]}\n";
+    "    page: {by: token, size: 10, next: {from: body, at: /next}, stop: [token_absent]}\n"
+    "    resume: {kind: none}\n";
 static const char tail[] =
     "    records: {at: /rows}\n"
     "    map:\n"

@@ -130,6 +130,16 @@ static const struct {
      "demo.yaml:13:12: a record has neither status nor headers"},
     {HEAD STREAM "    platforms: [other]\n",
      "demo.yaml:13:17: the connector has no platform \"other\""},
+    {HEAD
+     "streams: {all: {request: {path: /x}, resume: {kind: none}, records: {at: /r}, map: {hash: "
+     "{times: [/a, /b]}}}}\n",
+     "demo.yaml:6:91: only amount and fee are reckoned"},
+    {HEAD
+     "streams: {all: {request: {path: /x}, resume: {kind: none}, records: {at: /r}, map: {fee: "
+     "{at: /a, times: [/a, /b]}}}}\n",
+     "demo.yaml:6:90: a field needs one of at, sum, times, const and var"},
+    {HEAD STREAM "    partitions: [{a: x}, {b: $a}]\n",
+     "demo.yaml:13:30: there is no variable \"a\""},
     {HEAD STREAM STREAM, "demo.yaml:13:1: this key is given twice; first in line 6"},
     {HEAD "streams: {all: {csv: {header: \"a,b\"}, request: {path: /}}}\n",
      "demo.yaml:6:16: a stream has one of request and csv"},

@@ -111,6 +111,19 @@ static void what_is_not_known_is_null(void **state)
     text_free(&out);
 }
 
+static void a_cursor_in_the_future_is_an_alarm_that_names_the_way_out(void **state)
+{
+    (void)state;
+    struct daemon_view view = well();
+    view.source.committed_us = NOW + HOUR;
+    assert_false(complains(&view, "cursor"));
+    view.source.committed_us = NOW + 48 * HOUR;
+    assert_true(complains(&view, "48.0 hours ahead"));
+    assert_true(complains(&view, "`tidemark reset jetstream`"));
+    view.source.committed_us = NOW - SECOND;
+    assert_false(complains(&view, "cursor"));
+}
+
 /* R001-125 */
 static void a_connection_lost_for_more_than_five_minutes_is_an_alarm(void **state)
 {
@@ -230,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(health_shows_what_is),
         cmocka_unit_test(what_is_not_known_is_null),
+        cmocka_unit_test(a_cursor_in_the_future_is_an_alarm_that_names_the_way_out),
         cmocka_unit_test(a_connection_lost_for_more_than_five_minutes_is_an_alarm),
         cmocka_unit_test(silence_is_an_alarm_only_where_everybody_is_followed),
         cmocka_unit_test(a_gap_that_waits_too_long_is_an_alarm),

@@ -65,6 +65,17 @@ static void a_post_becomes_a_record_with_its_witness_time(void **state)
     assert_int_equal(desk->event.records, 1);
 }
 
+/* What is edited came into being at another time. */
+static void only_a_create_tells_when_it_came_into_being(void **state)
+{
+    struct desk *desk = *state;
+    assert_int_equal(decode(desk, POST("create", ",\"record\":{\"text\":\"a\"}")), RC_OK);
+    assert_int_equal(decode(desk, POST("update", ",\"record\":{\"text\":\"a\"}")), RC_OK);
+    const struct record *record = desk->batch.first[RECORD_POST];
+    assert_true(!record->fields[POST_FRESH].null && record->fields[POST_FRESH].i == 1);
+    assert_true(record->next->fields[POST_FRESH].null);
+}
+
 static void a_delete_needs_no_record(void **state)
 {
     struct desk *desk = *state;
@@ -374,6 +385,7 @@ int main(void)
 #define AT_DESK(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         AT_DESK(a_post_becomes_a_record_with_its_witness_time),
+        AT_DESK(only_a_create_tells_when_it_came_into_being),
         AT_DESK(a_delete_needs_no_record),
         AT_DESK(a_time_in_the_future_is_stored_as_now),
         AT_DESK(an_account_of_the_future_does_not_pin_its_standing_or_its_handle),

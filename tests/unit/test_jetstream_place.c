@@ -3,6 +3,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -311,6 +312,46 @@ static void a_time_not_believed_is_taken_for_that_of_the_stream(void **state)
     assert_true(until_us == T0 + 26 * HOUR); /* so many agree: it is a clock */
 }
 
+static void stand_at(struct desk *desk, int64_t time_us)
+{
+    desk->place.stand = (struct jetstream_stand){.time_us = time_us};
+    snprintf(desk->place.stand.host, sizeof desk->place.stand.host, "%s", desk->v1.name);
+}
+
+/* A host asked for a time to come goes live without a word: what happened until now was lost at
+ * every connection. */
+static void a_stand_in_the_future_is_not_asked_for(void **state)
+{
+    struct desk *desk = *state;
+    stand_at(desk, T0 + 48 * HOUR);
+    assert_true(ask(desk, &desk->v1, T0) == T0 - WINDOW + 120 * SECOND);
+    assert_true(desk->place.asked.astray);
+    desk->place.state.updated_ms = (T0 - 600 * SECOND) / 1000;
+    assert_true(ask(desk, &desk->v1, T0) == T0 - 600 * SECOND - HOUR);
+    assert_int_equal(take(desk, &desk->v1, T0 - 600 * SECOND, 0, T0), JETSTREAM_PLACE_FINE);
+    assert_int_equal(take(desk, &desk->v1, T0 - SECOND, 0, T0), JETSTREAM_PLACE_FINE);
+    assert_true(desk->place.stand.time_us == T0 + 48 * HOUR);
+    assert_true(ask(desk, &desk->v1, T0 + HOUR) == T0 - 26 * SECOND);
+    assert_true(ask(desk, &desk->other, T0 + HOUR) == T0 - 26 * SECOND);
+    /* The time has come. */
+    assert_true(ask(desk, &desk->v1, T0 + 47 * HOUR) == T0 + 48 * HOUR - 15 * SECOND);
+    assert_false(desk->place.asked.astray);
+}
+
+/* By our clock alone both look the same: here it is our clock that was set back. */
+static void a_stand_that_events_reach_is_asked_for_whatever_our_clock_says(void **state)
+{
+    struct desk *desk = *state;
+    stand_at(desk, T0 + 5 * HOUR);
+    ask(desk, &desk->v1, T0);
+    assert_true(desk->place.asked.astray);
+    assert_int_equal(take(desk, &desk->v1, T0 + 2 * HOUR, 0, T0), JETSTREAM_PLACE_FINE);
+    assert_int_equal(take(desk, &desk->v1, T0 + 5 * HOUR, 0, T0), JETSTREAM_PLACE_FINE);
+    assert_true(ask(desk, &desk->v1, T0 + SECOND) == T0 + 5 * HOUR - 15 * SECOND);
+    assert_false(desk->place.asked.astray);
+    assert_int_equal(take(desk, &desk->v1, T0 + 5 * HOUR, 0, T0), JETSTREAM_PLACE_FINE);
+}
+
 static void nothing_understood_yet_is_no_place_to_write(void **state)
 {
     struct desk *desk = *state;
@@ -341,6 +382,8 @@ int main(void)
         AT_DESK(a_clock_hours_ahead_moves_nothing_however_often_it_says_so),
         AT_DESK(a_number_goes_on_when_its_time_is_not_believed),
         AT_DESK(a_time_not_believed_is_taken_for_that_of_the_stream),
+        AT_DESK(a_stand_in_the_future_is_not_asked_for),
+        AT_DESK(a_stand_that_events_reach_is_asked_for_whatever_our_clock_says),
         AT_DESK(nothing_understood_yet_is_no_place_to_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,7 +185,7 @@ static void live(struct world *world)
         struct ledger_walk *walk = calloc(1, sizeof *walk);
         bool last_run = run == 5, alive = true;
         place.token = token[0] != '\0' ? bytes_of(token) : BYTES_ABSENT;
-        ledger_walk_init(walk, &world->shape);
+        ledger_walk_init(walk, &world->shape, -1);
         ledger_walk_begin(walk, &place);
         while (alive && !ledger_walk_over(walk)) {
             size_t stop = !last_run && chance_below(&world->chance, 4) == 0
@@ -264,7 +264,7 @@ static unsigned run_once(struct world *world, struct ledger_place *place, struct
     struct ledger_walk *walk = calloc(1, sizeof *walk);
     struct err err;
     world->requests = 0;
-    ledger_walk_init(walk, &world->shape);
+    ledger_walk_init(walk, &world->shape, -1);
     ledger_walk_begin(walk, place);
     while (!ledger_walk_over(walk))
         assert_true(ask(world, walk, shelf, SIZE_MAX, &err));
@@ -341,7 +341,7 @@ static void a_provider_that_cannot_count_far_enough_is_refused(void **state)
     shape.page.first = 1;
     shape.resume.kind = RESUME_BLOCK_NUMBER;
     shape.map[FIELD_BLOCK].mapped = true;
-    ledger_walk_init(walk, &shape);
+    ledger_walk_init(walk, &shape, -1);
     ledger_walk_begin(walk, &(struct ledger_place){.complete = 7, .top = -1});
     for (int page = 0; page < 2; page++) {
         assert_true(ledger_walk_next(walk, &vars));
@@ -369,7 +369,7 @@ static void the_same_page_again_is_refused(void **state)
     uint32_t ordinal;
     struct err err;
     shape.map[FIELD_BLOCK].mapped = true;
-    ledger_walk_init(walk, &shape);
+    ledger_walk_init(walk, &shape, -1);
     ledger_walk_begin(walk, &(struct ledger_place){.complete = -1, .top = -1});
     for (int page = 0; page < 2; page++) {
         assert_true(ledger_walk_next(walk, &vars));
@@ -395,7 +395,7 @@ static void an_interrupted_sweep_is_finished_and_new_rows_are_found(void **state
     world->shape.equals = EQUALS_NONE;
     world->shape.page.size = 25;
     fill_blocks(world, 100, 1);
-    ledger_walk_init(walk, &world->shape);
+    ledger_walk_init(walk, &world->shape, -1);
     ledger_walk_begin(walk, &(struct ledger_place){.complete = -1, .top = -1});
     assert_true(ask(world, walk, shelf, SIZE_MAX, &err) && ask(world, walk, shelf, SIZE_MAX, &err));
     char token[LEDGER_TOKEN_MAX + 1];

@@ -154,7 +154,8 @@ static void a_malformed_close_frame_is_answered_with_1002(void **state)
 struct pause {
     struct bench *bench;
     struct timer end;
-    size_t messages; /* that came before its end */
+    bool over;
+    size_t messages; /* that came before */
 };
 
 static struct pause pause_now;
@@ -162,6 +163,7 @@ static struct pause pause_now;
 static void end_pause(void *arg)
 {
     struct pause *now = arg;
+    now->over = true;
     now->messages = now->bench->messages;
     now->bench->runtime->ops->ws_hold(now->bench->ws, false);
 }
@@ -191,6 +193,7 @@ static void a_connection_on_hold_delivers_nothing_until_it_goes_on(void **state)
     text_append_string(&bench->hello, "hello");
     bench->on_frame = say_much;
     converse(bench, (struct ws_request){.ping_ms = 10, .pong_ms_max = 20});
+    assert_true(pause_now.over);
     assert_int_equal(pause_now.messages, 0);
     assert_string_equal(text_string(&bench->log), "t:later;");
     assert_int_equal(bench->status, 1000);
