@@ -72,6 +72,7 @@ run-firehose: build ## the daemon alone, in the foreground, logs on the console;
 
 test: ## all tests that need nothing but this repository and Debian packages
 	@tools/setup build test
+	@tools/web-packages >/dev/null
 	@$(MAKE) --no-print-directory variant
 	@tools/suite --variant $(VARIANT) all
 
@@ -110,18 +111,20 @@ format: ## lay out all C and C++ files
 	@tools/setup check
 	@git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' | xargs -r clang-format -i
 
-docs: build ## rewrite what is generated: docs/CONFIG.md, the column of docs/REQUIREMENTS.md
+docs: build ## rewrite what is generated: CONFIG.md, CONNECTORS.md, a column of REQUIREMENTS.md
 	@tools/docs --update
 
 clean: ## remove build/
 	rm -rf build
 
-install: build ## PREFIX, DESTDIR: program, man page, systemd unit, completion
+install: build ## PREFIX, DESTDIR: program, connectors, man page, systemd unit, completion
 	@test -x build/tidemark || { echo "install: build/tidemark was not built" >&2; exit 1; }
 	install -D -m 755 build/tidemark $(DESTDIR)$(PREFIX)/bin/tidemark
 	install -D -m 644 docs/tidemark.1 $(DESTDIR)$(PREFIX)/share/man/man1/tidemark.1
 	install -D -m 644 deploy/completion.bash \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tidemark
+	for file in connectors/*/*.yaml; do \
+	  install -D -m 644 "$$file" "$(DESTDIR)$(PREFIX)/share/tidemark/$$file"; done
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	sed 's|@PREFIX@|$(PREFIX)|g' deploy/tidemark.service \
 	  > $(DESTDIR)$(PREFIX)/lib/systemd/system/tidemark.service

@@ -132,13 +132,12 @@ static bool take_place(void *arg, const struct field *values, size_t count)
 {
     struct bench *bench = arg;
     struct row_key *place = &bench->place;
-    assert(count > sizeof columns / sizeof columns[0]);
-    bool kept = row_key_set(place, values, count - sizeof columns / sizeof columns[0]);
+    bool kept = row_key_set(place, values, count);
     assert(kept);
     return true;
 }
 
-/* The row that so many come before, found by counting them once. */
+/* The row that so many come before, found by counting them once, in the index alone. */
 static void find_place(struct bench *bench, const struct page_request *request, size_t depth)
 {
     const struct seek seek = {.collection = request->collection,
@@ -153,7 +152,11 @@ static void find_place(struct bench *bench, const struct page_request *request, 
     if (depth == 0)
         return;
     seek_build(&seek, &sql);
-    text_appendf(&text, "%s OFFSET %zu", text_string(&sql.text), depth - 1);
+    const char *from = strstr(text_string(&sql.text), " FROM ");
+    assert(from != NULL);
+    for (size_t i = 0; i < request->order->count; i++)
+        text_appendf(&text, "%s%s", i > 0 ? ", " : "SELECT ", request->order->terms[i].sql);
+    text_appendf(&text, "%s OFFSET %zu", from, depth - 1);
     check(store_query(bench->store, text_string(&text), sql.params, sql.param_count, take_place,
                       bench, &err),
           &err);

@@ -34,6 +34,10 @@ gaps owed quarantine"
     import) choices="-c --provider --since --json --help" ;;
     backfill) choices="--hours -c --set --help" ;;
     compare) choices="--hours --json -c --set --help" ;;
+    digest)
+        choices="--hours --limit --min-shares --format --json -c --set --help"
+        if [ "$before" = --format ]; then choices="text markdown html"; fi
+        ;;
     status) choices="--watch --json -c --set --help" ;;
     query)
         choices="--where --order --page-size --limit --tail --json --csv --table --help"
@@ -58,7 +62,7 @@ gaps owed quarantine"
             return
             ;;
         esac
-        choices="check try --help"
+        choices="check try docs --stream --json -c --set --help"
         ;;
     backup)
         mapfile -t COMPREPLY < <(compgen -f -- "$word")

@@ -17,8 +17,8 @@
 #define NUMBER_FACTOR  0x9e3779b97f4a7c15u
 #define NUMBER_INVERSE 0xf1de83e19937733du
 
-/* Whose name it is; part of what is hashed. */
-enum named { NAMED_PARTY = 1, NAMED_TX, NAMED_BLOCK, NAMED_ASSET };
+/* Whose name it is. */
+enum named { NAMED_PARTY, NAMED_TX, NAMED_BLOCK, NAMED_ASSET };
 
 static const char *const platforms[FAMILY_COUNT] = {
     [FAMILY_EVM] = "ethereum",
@@ -57,22 +57,25 @@ const char *chain_family_platform(enum chain_family family)
 }
 
 /* 64 bytes that nobody else has. */
-static void hash_name(const struct chain *chain, enum named what, uint64_t number, uint32_t extra,
+static void draw_name(const struct chain *chain, enum named what, uint64_t number, uint32_t extra,
                       uint8_t out[NAMED_MAX])
 {
-    char text[96];
-    for (unsigned half = 0; half < 2; half++) {
-        int len = snprintf(text, sizeof text, "%llu/%d/%llu/%u/%u",
-                           (unsigned long long)chain_settings(chain)->seed, (int)what,
-                           (unsigned long long)number, extra, half);
-        digest_sha256(bytes_make(text, (size_t)len), out + (size_t)half * DIGEST_SIZE);
+    enum seeded_salt salt = SALT_CHAIN_NAME + (enum seeded_salt)what;
+    struct draw draw = draw_make(chain_settings(chain)->seed + extra, number, salt);
+    for (size_t i = 0; i < NAMED_MAX; i += 8) {
+        uint64_t bits = draw_next(&draw);
+        memcpy(out + i, &bits, 8);
     }
 }
 
 static void write_hex(const uint8_t *data, size_t len, bool upper, char *out)
 {
-    for (size_t i = 0; i < len; i++)
-        snprintf(out + 2 * i, 3, upper ? "%02X" : "%02x", data[i]);
+    const char *digits = upper ? "0123456789ABCDEF" : "0123456789abcdef";
+    for (size_t i = 0; i < len; i++) {
+        out[2 * i] = digits[data[i] >> 4];
+        out[2 * i + 1] = digits[data[i] & 15];
+    }
+    out[2 * len] = '\0';
 }
 
 static void write_base58(const uint8_t *data, size_t len, const char *alphabet, char *out,
@@ -179,7 +182,7 @@ void chain_address(const struct chain *chain, enum chain_family family, uint32_t
     out[0] = '\0';
     if (party == CHAIN_NONE)
         return;
-    hash_name(chain, NAMED_PARTY, party, family == FAMILY_EVM ? 0 : 1, name);
+    draw_name(chain, NAMED_PARTY, party, family == FAMILY_EVM ? 0 : 1, name);
     switch (family) {
     case FAMILY_BITCOIN:
     case FAMILY_LITECOIN:
@@ -268,7 +271,7 @@ void chain_tx_name(const struct chain *chain, enum chain_family family, uint64_t
     uint8_t name[NAMED_MAX];
     size_t prefix = family == FAMILY_EVM || family == FAMILY_SUBSTRATE ? 2 : 0;
     uint64_t number = number_name(chain, id);
-    hash_name(chain, NAMED_TX, id, 0, name);
+    draw_name(chain, NAMED_TX, id, 0, name);
     for (unsigned i = 0; i < 8; i++)
         name[i] = (uint8_t)(number >> (56 - 8 * i));
     if (family == FAMILY_SOLANA || family == FAMILY_NEAR) {
@@ -318,7 +321,7 @@ static bool read_digits(struct bytes name, size_t prefix, uint8_t out[8])
     for (size_t i = prefix; i < name.len && count < 16; i++) {
         if (name.data[i] == '-')
             continue;
-        out[count / 2] = (uint8_t)(out[count / 2] << 4 | hex_digit(name.data[i]));
+        out[count / 2] = (uint8_t)((unsigned)out[count / 2] << 4 | hex_digit(name.data[i]));
         count++;
     }
     return count == 16;
@@ -351,7 +354,7 @@ void chain_block_name(const struct chain *chain, enum chain_family family, uint3
                       char out[CHAIN_NAME_SIZE])
 {
     uint8_t name[NAMED_MAX];
-    hash_name(chain, NAMED_BLOCK, number, chain_block(chain, number)->fork, name);
+    draw_name(chain, NAMED_BLOCK, number, chain_block(chain, number)->fork, name);
     memcpy(out, "0x", 2);
     write_hex(name, 32, false, out + (family == FAMILY_EVM ? 2 : 0));
 }
@@ -359,7 +362,7 @@ void chain_block_name(const struct chain *chain, enum chain_family family, uint3
 void chain_asset_address(const struct chain *chain, unsigned asset, char out[CHAIN_NAME_SIZE])
 {
     uint8_t name[NAMED_MAX];
-    hash_name(chain, NAMED_ASSET, asset, 0, name);
+    draw_name(chain, NAMED_ASSET, asset, 0, name);
     memcpy(out, "0x", 2);
     write_hex(name, 20, false, out + 2);
 }

@@ -78,6 +78,7 @@ enum rc fault_plan_arm(struct fault_plan *plan, struct bytes query, struct err *
     plan->armed_count -= fault->armed;
     *fault = (struct fault){
         .lossy = usual->lossy || query_get_u64(query, "lossy", 0) == 1,
+        .lasts = query_get_u64(query, "lasts", 0) == 1,
         .after = query_get_u64(query, "after", 0),
         .count = query_get_u64(query, "count", usual->sticky ? UINT64_MAX : 1),
         .ms = query_get_u64(query, "ms", usual->ms),
@@ -128,7 +129,8 @@ const struct fault *fault_plan_fire(struct fault_plan *plan, enum fault_kind kin
         fault->passed++;
         return NULL;
     }
-    fault->passed = 0;
+    if (!fault->lasts)
+        fault->passed = 0;
     plan->fired[kind]++;
     if (--fault->count == 0) {
         fault->armed = false;

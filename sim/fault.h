@@ -4,8 +4,9 @@
  *
  * A fault waits for its opportunities: frames sent, handshakes, or cut-overs from replay to live,
  * as its kind says. It lets `after` of them pass, fires on the next one, and does that `count`
- * times; then it is disarmed. A sticky one fires until it is disarmed by hand, unless a count is
- * given. Only a fault that fired is counted. One fault of a kind is armed at a time; arming again
+ * times; then it is disarmed. One that lasts lets nothing pass after its first time. A sticky one
+ * fires until it is disarmed by hand, unless a count is given. Only a fault that fired is counted.
+ * One fault of a kind is armed at a time; arming again
  * replaces it.
  *
  * Faults marked lossy keep an event from a client that was entitled to it and never offer it again
@@ -69,6 +70,7 @@ enum fault_kind {
 
 struct fault {
     bool armed, lossy;
+    bool lasts; /* once it has fired, it fires each time */
     uint64_t after, count, passed;
     uint64_t ms, bytes;
     int64_t us;

@@ -149,8 +149,9 @@ static void put_tx(struct ledger_call *call, const struct chain_tx *tx)
                  (unsigned long long)(coins % 100000000));
     ledger_put_hash(call, "id", tx->id);
     ledger_put_time(call, "created_at", tx->block);
-    text_append_string(&call->out, ",\"network\":{\"status\":\"confirmed\"},\"to\":{\"resource\":"
-                                   "\"address\"");
+    text_append_string(&call->out, ",\"network\":{\"status\":\"confirmed\"");
+    ledger_put_hash(call, "hash", tx->id);
+    text_append_string(&call->out, "},\"to\":{\"resource\":\"address\"");
     ledger_put_address(call, "address", tx->to);
     text_append_string(&call->out, "}}");
 }

@@ -60,7 +60,9 @@ static void answer_error(struct ledger_call *call, const char *message, const ch
 /* ",\"key\":\"7\"": every number is a string here. */
 static void put_digits(struct ledger_call *call, const char *key, uint64_t value)
 {
-    text_appendf(&call->out, ",\"%s\":\"%llu\"", key, (unsigned long long)value);
+    char digits[24];
+    snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
+    ledger_put_text(call, key, digits);
 }
 
 static void put_trace(struct ledger_call *call, const struct chain_row *row,

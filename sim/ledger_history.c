@@ -32,7 +32,8 @@ const struct chain_tx *ledger_history_tx(const struct ledger_history *history, s
     assert(place < history->count);
     if (place < history->waiting_count)
         return history->waiting[place];
-    return chain_tx(chain, chain_row(chain, history->mined.rows[history->count - 1 - place])->tx);
+    size_t row = history->mined.count - 1 - (place - history->waiting_count);
+    return chain_tx(chain, chain_row(chain, history->mined.rows[row])->tx);
 }
 
 /* First place whose transaction stands at `row` or before it. */

@@ -11,7 +11,7 @@
 struct ledger_history {
     const struct ledger_call *call;
     const struct chain_tx **waiting;
-    size_t waiting_count, count; /* `count`: with those who wait */
+    size_t waiting_count, count; /* `count`: with those who wait; may be cut by who asks */
     struct chain_list mined;
 };
 

@@ -2,6 +2,7 @@
  *
  * What is no coin: GitHub, paged by links in a header, and an API that nobody has, for the proof
  * that a connector needs no C. */
+#include "base/timestamp.h"
 #include "sim/ledger_history.h"
 #include "sim/query_string.h"
 #include "sim/sim.h"
@@ -62,6 +63,24 @@ static void write_links(const struct ledger_call *call, uint64_t page, uint64_t 
     text_free(&rest);
 }
 
+/* How many of the oldest are left out because they are older than `since`. */
+static size_t count_older(const struct ledger_call *call, const struct ledger_history *history)
+{
+    char since[TIMESTAMP_TEXT_MAX];
+    int64_t us;
+    size_t count = 0;
+    if (!query_get(call->query, "since", since, sizeof since) ||
+        !timestamp_parse(bytes_of(since), &us))
+        return 0;
+    while (count < history->count) {
+        uint32_t block = ledger_history_tx(history, history->count - 1 - count)->block;
+        if (chain_block(call->chain, block)->time_us >= us)
+            break;
+        count++;
+    }
+    return count;
+}
+
 void ledger_github(struct ledger_call *call)
 {
     char direction[8] = "desc";
@@ -79,6 +98,7 @@ void ledger_github(struct ledger_call *call)
     if (page == 0)
         page = 1;
     struct ledger_history history = ledger_history(call, 0, false);
+    history.count -= count_older(call, &history);
     size_t place = (size_t)((page - 1) * per_page);
     size_t end = ledger_history_end(&history, place, per_page);
     text_append_char(&call->out, '[');

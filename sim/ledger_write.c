@@ -7,14 +7,25 @@
 
 #define COINS_MAX 2100000000000000u
 
+static void put_key(struct ledger_call *call, const char *key)
+{
+    text_append(&call->out, ",\"", 2);
+    text_append_string(&call->out, key);
+    text_append(&call->out, "\":", 2);
+}
+
 void ledger_put_text(struct ledger_call *call, const char *key, const char *value)
 {
-    text_appendf(&call->out, ",\"%s\":\"%s\"", key, value);
+    put_key(call, key);
+    text_append_char(&call->out, '"');
+    text_append_string(&call->out, value);
+    text_append_char(&call->out, '"');
 }
 
 void ledger_put_number(struct ledger_call *call, const char *key, uint64_t value)
 {
-    text_appendf(&call->out, ",\"%s\":%llu", key, (unsigned long long)value);
+    put_key(call, key);
+    text_append_u64(&call->out, value);
 }
 
 void ledger_put_address(struct ledger_call *call, const char *key, uint32_t party)

@@ -28,6 +28,7 @@ enum seeded_salt {
     SALT_CHAIN_BLOCK,
     SALT_CHAIN_WITHDRAWAL,
     SALT_CHAIN_FORK,
+    SALT_CHAIN_NAME, /* and the three after it */
 };
 
 struct draw {

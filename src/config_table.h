@@ -39,6 +39,7 @@ struct setting {
     const char *words;       /* SETTING_WORD, and lists of such: separated by spaces */
     setting_check_fn *check; /* of a text or of each entry; NULL: any */
     bool empty_allowed;      /* of a text */
+    bool lines_allowed;      /* in a secret: a private key has several */
     bool single;             /* of a list: one entry may stand without brackets */
     bool url;                /* may carry a password or a key: shown masked */
     bool reloadable;         /* by SIGHUP */

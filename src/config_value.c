@@ -111,7 +111,9 @@ bool setting_check(const struct setting *setting, struct bytes value, bool plain
     case SETTING_SECRET:
         if (bytes_equal_string(value, SECRET_MASK))
             text_append_string(must, "the secret itself, not the mask that stands for it");
-        else if (value.len == 0 || value.len > SECRET_MAX || has_control(value))
+        else if (value.len == 0 || value.len > SECRET_MAX ||
+                 (setting->lines_allowed ? memchr(value.data, 0, value.len) != NULL
+                                         : has_control(value)))
             text_append_string(must, "1 to 4096 bytes without control characters");
         return must->len == 0;
     }

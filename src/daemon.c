@@ -228,21 +228,6 @@ static void reload(void *arg)
               (struct log_field[]){log_string("kept", "the settings in force"), LOG_END});
 }
 
-enum rc daemon_open_log(const struct config *config, struct err *err)
-{
-    struct log_options options = {
-        .format = config->log.format == CONFIG_LOG_JSON ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT,
-        .level = (enum log_level)config->log.level,
-        .file = config->log.file,
-    };
-    if (config->log.rotate[0] != '\0' &&
-        !log_rotate_parse(bytes_of(config->log.rotate), &options.rotate_bytes,
-                          &options.rotate_count))
-        return err_set(err, RC_REJECT, "log.rotate is \"%s\"; it must look like 10M:5",
-                       config->log.rotate);
-    return log_open(&options, err);
-}
-
 /* ---- forgetting a position ---- */
 
 static void stop_for_reset(void *arg, const char *source)
@@ -373,6 +358,7 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
     daemon->admin.reset = daemon->reset;
     daemon->admin.backfill = daemon->backfill_ask;
     daemon->admin.follows = &daemon->follows_ask;
+    daemon->admin.ledger = parts_ledger(&daemon->parts);
     admin_add_routes(&daemon->admin, &options);
     daemon->server_options = options;
     enum rc rc = server_start(&daemon->server_options, &daemon->server, err);
@@ -449,6 +435,8 @@ static void stop_all(struct daemon *daemon)
         backfill_ask_abandon(daemon->backfill_ask);
         follows_ask_abandon(&daemon->follows_ask);
     }
+    if (parts_ledger(&daemon->parts) != NULL)
+        ledger_part_abandon(parts_ledger(&daemon->parts));
     if (daemon->server != NULL)
         server_stop(daemon->server);
     if (daemon->writer != NULL)

@@ -2,7 +2,9 @@
 #include "daemon_admin.h"
 
 #include "base/json.h"
+#include "base/timestamp.h"
 #include "ingest/cursor.h"
+#include "ingest/provider.h"
 #include "serve/request.h"
 #include "source/backfill_request.h"
 #include "store/verification.h"
@@ -20,6 +22,8 @@ struct admin_call {
     char source[RESET_NAME_MAX + 1], stream[RESET_NAME_MAX + 1];
     char path[PATH_MAX];
     char actor[AT_DID_MAX + 1], did[AT_DID_MAX + 1];
+    char account[LEDGER_NAME_MAX], provider[PROVIDER_NAME_MAX];
+    int64_t since_us, started_us;
     int64_t hours;
     int64_t cursors, lists;
     struct verification verification;
@@ -204,6 +208,55 @@ static void finish_follows(struct request *request)
     request_send_json(request, &writer);
 }
 
+/* ---- import ---- */
+
+static void begin_import(struct request *request)
+{
+    struct json root;
+    struct bytes since;
+    struct admin_call *call = begin_call(request, &root);
+    if (call == NULL)
+        return;
+    call->since_us = -1;
+    bool good = take_name(json_get(root, "account"), call->account, sizeof call->account);
+    if (good && json_type(json_get(root, "provider")) != JSON_ABSENT)
+        good = take_name(json_get(root, "provider"), call->provider, sizeof call->provider);
+    if (good && json_type(json_get(root, "since")) != JSON_ABSENT)
+        good =
+            json_string(json_get(root, "since"), &since) && timestamp_parse(since, &call->since_us);
+    if (good)
+        take_turn(request);
+    else
+        request_refuse(request, REFUSAL_BAD_REQUEST,
+                       "import takes an account, and perhaps a provider and since, a time");
+}
+
+static enum rc work_import(struct request *request, struct store *store, struct err *err)
+{
+    struct admin_call *call = request->data;
+    (void)store;
+    (void)err;
+    const char *provider = call->provider[0] == '\0' ? NULL : call->provider;
+    call->outcome = ledger_part_import(call->admin->ledger, call->account, provider, call->since_us,
+                                       ERRAND_WAIT_US, &call->started_us, &call->why);
+    return RC_OK;
+}
+
+static void finish_import(struct request *request)
+{
+    struct admin_call *call = request->data;
+    struct json_writer writer;
+    char started[TIMESTAMP_TEXT_MAX];
+    if (!end_call(request))
+        return;
+    request_begin_json(request, &writer);
+    json_key(&writer, "account");
+    json_put_cstring(&writer, call->account);
+    json_key(&writer, "startedAt");
+    json_put_cstring(&writer, timestamp_format(call->started_us, started) ? started : NULL);
+    request_send_json(request, &writer);
+}
+
 /* ---- backup ---- */
 
 static void begin_backup(struct request *request)
@@ -278,6 +331,13 @@ void admin_add_routes(struct admin *admin, struct server_options *options)
          .begin = begin_plain,
          .work = work_follows,
          .finish = finish_follows},
+        {.method = "POST",
+         .path = "/api/admin/import",
+         .listeners = ON_MAIN,
+         .scope = SCOPE_ADMIN,
+         .begin = begin_import,
+         .work = work_import,
+         .finish = finish_import},
         {.method = "POST",
          .path = "/api/admin/reset",
          .listeners = ON_MAIN,

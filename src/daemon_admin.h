@@ -16,6 +16,7 @@
 
 #include "daemon_backfill_ask.h"
 #include "daemon_follows_ask.h"
+#include "daemon_ledger.h"
 #include "daemon_reset.h"
 #include "serve/server.h"
 
@@ -23,6 +24,7 @@ struct admin {
     struct reset *reset;
     struct backfill_ask *backfill;
     struct follows_ask *follows;
+    struct part *ledger;
     bool busy;
 };
 

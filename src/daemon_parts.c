@@ -6,9 +6,11 @@
 #include "daemon_cards.h"
 #include "daemon_circle.h"
 #include "daemon_collections.h"
+#include "daemon_content.h"
 #include "daemon_firehose.h"
 #include "daemon_gauges.h"
 #include "daemon_janitor.h"
+#include "daemon_ledger.h"
 #include "daemon_polling.h"
 #include "daemon_standing.h"
 #include "daemon_subjects.h"
@@ -26,7 +28,9 @@ static struct part *(*const makers[])(const struct part_env *env) = {
     polling_part_new,
     subjects_part_new,
     cards_part_new,
+    content_part_new,
     standing_part_new,
+    ledger_part_new,
     janitor_part_new,
     gauges_part_new,
 };
@@ -115,6 +119,14 @@ void parts_free(struct parts *parts)
         struct part *part = parts->items[--parts->count];
         part->ops->free(part);
     }
+}
+
+struct part *parts_ledger(const struct parts *parts)
+{
+    for (size_t i = 0; i < parts->count; i++)
+        if (ledger_part_is(parts->items[i]))
+            return parts->items[i];
+    return NULL;
 }
 
 struct part *parts_follower(const struct parts *parts, const char *source)

@@ -30,5 +30,7 @@ bool parts_stopped(const struct parts *parts);
 void parts_free(struct parts *parts);
 /* The one that keeps the position of `source`, or NULL. */
 struct part *parts_follower(const struct parts *parts, const char *source);
+/* The one that imports accounts; NULL before it is made. */
+struct part *parts_ledger(const struct parts *parts);
 
 #endif

@@ -72,6 +72,9 @@ void daemon_view_health(const struct daemon_view *view, int64_t now_us, struct h
         judge_source(view, live, out);
         judge_cursor(view, now_us, out);
     }
+    if (view->documents.chain.stuck)
+        health_degrade(out, "the chain is not followed any further: %s",
+                       view->documents.chain.trouble);
     judge_store(view, now_us, out);
     if (now_us - view->at_us > STALE_US_MAX)
         health_degrade(out, "the ingest loop has not turned for %.0f s",
@@ -176,6 +179,29 @@ static void show_cards(const struct due_counts *cards, struct metrics *metrics)
         (double)cards->running);
 }
 
+static void show_documents(const struct documents_view *documents, struct metrics *metrics)
+{
+    const struct content_view *content = &documents->content;
+    if (!documents->on)
+        return;
+    set(metrics, "tidemark_chain_head_block", "The newest block a node has told of.",
+        (double)documents->chain.head);
+    set(metrics, "tidemark_content_block", "The block up to which every document has a row.",
+        content->committed.known ? (double)content->committed.number : 0);
+    set(metrics, "tidemark_content_lag_blocks", "Blocks taken whose documents are not all there.",
+        (double)content->units);
+    set(metrics, "tidemark_content_waiting", "Documents that wait to be fetched.",
+        (double)content->waiting);
+    set(metrics, "tidemark_content_fetching", "Documents being fetched.",
+        (double)content->fetching);
+    set(metrics, "tidemark_content_owed", "Documents that are tried again later.",
+        (double)content->owed);
+    count(metrics, "tidemark_content_failures_total", "Documents that no gateway gave when asked.",
+          content->failed);
+    set(metrics, "tidemark_content_stopped", "1 when the chain is not followed any further.",
+        documents->chain.stuck);
+}
+
 static void show_subjects(const struct due_counts *subjects, struct metrics *metrics)
 {
     count(metrics, "tidemark_subjects_total", "Posts of others that were looked for.",
@@ -209,6 +235,18 @@ static void show_feeds(const struct daemon_view *view, struct metrics *metrics)
         cycle->failed + cycle->skipped);
     set(metrics, "tidemark_poll_seconds", "How long the last round took.",
         (double)cycle->took_us / SECOND_US);
+}
+
+static void show_ledger(const struct ledger_view *ledger, struct metrics *metrics)
+{
+    set(metrics, "tidemark_ledger_accounts", "Accounts whose histories are kept.",
+        (double)ledger->accounts);
+    set(metrics, "tidemark_ledger_accounts_failing", "Of these, whose last import failed.",
+        (double)ledger->failing);
+    set(metrics, "tidemark_ledger_imports_running", "Imports under way.", ledger->running);
+    count(metrics, "tidemark_ledger_imports_completed_total", "Imports that are complete.",
+          ledger->completed);
+    count(metrics, "tidemark_ledger_imports_failed_total", "Imports that failed.", ledger->failed);
 }
 
 static void show_providers(const struct source_view *source, struct metrics *metrics)
@@ -265,8 +303,10 @@ void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct 
     show_connection(view, metrics);
     show_stored(view, now_us, metrics);
     show_feeds(view, metrics);
+    show_ledger(&view->ledger, metrics);
     show_providers(source, metrics);
     show_cards(&view->cards, metrics);
+    show_documents(&view->documents, metrics);
     show_subjects(&view->subjects, metrics);
     show_appview(&view->appview, metrics);
     show_circle(&view->circle, metrics);

@@ -15,6 +15,7 @@
 #include "source/backfill.h"
 #include "source/circle.h"
 #include "source/due.h"
+#include "source/evm_chain.h"
 #include "source/poller.h"
 #include "source/source.h"
 #include "store/writer.h"
@@ -26,6 +27,20 @@ struct stored_view {
     int64_t gaps_open, follows, backfill_queue, owed, dead, quarantined;
     int64_t urgent_since_us; /* wall time the oldest backfill for a gap or a new follow was asked
                               * for */
+};
+
+/* Accounts whose histories are kept. */
+struct ledger_view {
+    size_t accounts, failing; /* configured ones; of these, those whose last import failed */
+    unsigned running;
+    uint64_t completed, failed; /* imports */
+};
+
+/* The chain that is followed for its documents. */
+struct documents_view {
+    bool on;
+    struct evm_chain_view chain;
+    struct content_view content;
 };
 
 struct daemon_view {
@@ -42,8 +57,10 @@ struct daemon_view {
     struct poller_view poller;
     struct stored_view stored;
     struct due_counts cards, subjects;
+    struct documents_view documents;
     struct appview_view appview;
     struct circle_view circle;
+    struct ledger_view ledger;
     int64_t size_alert; /* bytes; 0: none */
     struct writer_state writer;
     unsigned queued;

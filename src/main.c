@@ -14,6 +14,7 @@ static const struct command commands[] = {
     {"run", cmd_run, "follow the configured sources into the store"},
     {"status", cmd_status, "what the daemon and each source are at"},
     {"query", cmd_query, "the rows of a collection"},
+    {"digest", cmd_digest, "what was shared, as text, Markdown or HTML"},
     {"gaps", cmd_gaps, "intervals that could not be read"},
     {"owed", cmd_owed, "what is still to be fetched, and what was given up"},
     {"quarantine", cmd_quarantine, "input that could not be used"},
@@ -29,6 +30,7 @@ static const struct command commands[] = {
     {"migrate", cmd_migrate, "bring the schema to this program's version"},
     {"migrate-follows", cmd_migrate_follows, "move from polling to the firehose, or back"},
     {"config", cmd_config, "check, print or document the settings"},
+    {"connector", cmd_connector, "check or try the description of a provider"},
     {"token", cmd_token, "make a token for serve.tokens_file"},
     {"version", cmd_version, "which tidemark this is"},
 };

@@ -73,6 +73,11 @@ const struct record_kind record_kinds[RECORD_ID_COUNT] = {
     [RECORD_DOCUMENT] = {"document", NAMES("uri", "block", "data", "whole", "space"),
                          TYPES(T, I, B, I, T), DOCUMENT_FIELDS, 1, DOCUMENT_WHOLE, -1, -1, false, 0,
                          0},
+    [RECORD_UNDO] = {"undo", NAMES("after"), TYPES(I), UNDO_FIELDS, 0, -1, -1, -1, false, 0},
+    [RECORD_BLOCK] = {"block", NAMES("number", "hash", "parent", "documents"), TYPES(I, T, T, I),
+                      BLOCK_FIELDS, 1, -1, -1, -1, false, 0},
+    [RECORD_REFERENCE] = {"reference", NAMES("block", "ordinal", "uri", "space"), TYPES(I, I, T, T),
+                          REFERENCE_FIELDS, 2, -1, -1, -1, false, 0},
     /* Of the columns only the names hold for every row; each has the types of its collection. */
     [RECORD_ROW] = {"row",
                     NAMES("act", "collection", "at_us", "key", "digest", "extra", "was", "id", "c0",

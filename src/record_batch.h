@@ -34,6 +34,7 @@ struct batch {
     batch_fn *committed; /* the courier's, called on the writer's thread; only passes it on */
     void *courier;
     enum rc outcome;         /* on its way back */
+    bool urgent;             /* somebody waits: its commit does not wait for more batches */
     bool together;           /* all of its records are stored, or none and it is RC_REJECT */
     bool refused;            /* none is, and ... */
     struct err why;          /* ... this is why */

@@ -25,7 +25,10 @@ enum record_id {
     RECORD_LEDGER_ACCOUNT, /* an account whose history is kept */
     RECORD_SESSION,        /* one import of an account: how far it is, how it ended */
     RECORD_TRANSACTION,    /* one event of an account's history */
+    RECORD_UNDO,           /* the chain has left its blocks after one */
     RECORD_DOCUMENT,       /* what a content address stands for */
+    RECORD_BLOCK,          /* a block of the chain that is followed */
+    RECORD_REFERENCE,      /* that a block names a document */
     RECORD_ROW,            /* what a person wrote into a collection of their own, or took out */
     RECORD_QUARANTINE,     /* input nobody could use, with its bytes and the reason (I7) */
     RECORD_OWED,           /* work the cursor may pass because this row remembers it */
@@ -40,6 +43,7 @@ enum record_id {
 
 /* Indexes of the fields of each kind, key fields first; those of the news and of account
  * histories have their own headers. */
+enum { UNDO_AFTER, UNDO_FIELDS };
 enum {
     DOCUMENT_URI,
     DOCUMENT_BLOCK,
@@ -48,6 +52,8 @@ enum {
     DOCUMENT_SPACE,
     DOCUMENT_FIELDS
 };
+enum { BLOCK_NUMBER, BLOCK_HASH, BLOCK_PARENT, BLOCK_DOCUMENTS, BLOCK_FIELDS };
+enum { REFERENCE_BLOCK, REFERENCE_ORDINAL, REFERENCE_URI, REFERENCE_SPACE, REFERENCE_FIELDS };
 /* The columns follow the id, as many as the collection has and of its types. A collection's shape
  * is a number; the act is twice that, and one more for a delete. */
 enum {

@@ -159,12 +159,32 @@ static void write_string(struct text *out, struct bytes string)
     text_append_char(out, '"');
 }
 
+/* `"key":`, after a comma where one is due, at one go. */
+static void write_plain_key(struct json_writer *writer, struct bytes key)
+{
+    char *to = text_reserve(writer->out, key.len + 4), *begin = to;
+    if (!writer->first)
+        *to++ = ',';
+    *to++ = '"';
+    memcpy(to, key.data, key.len);
+    to += key.len;
+    *to++ = '"';
+    *to++ = ':';
+    *to = '\0';
+    writer->out->len += (size_t)(to - begin);
+    writer->first = false;
+}
+
 void json_key_bytes(struct json_writer *writer, struct bytes key)
 {
     assert(in_object(writer) && !writer->key_pending);
-    separate(writer);
-    write_string(writer->out, key);
-    text_append_char(writer->out, ':');
+    if (key.len > 0 && plain_run((const unsigned char *)key.data, key.len) == key.len) {
+        write_plain_key(writer, key);
+    } else {
+        separate(writer);
+        write_string(writer->out, key);
+        text_append_char(writer->out, ':');
+    }
     writer->key_pending = true;
 }
 

@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 
 #include "base/timestamp.h"
+#include "cli/import_ask.h"
 #include "cli/import_engine.h"
 #include "cli/import_result.h"
 #include "cli/import_view.h"
@@ -18,8 +19,10 @@ enum { EXIT_KEY = 3, EXIT_RESUMABLE = 4, EXIT_INTERRUPTED = 130 };
 static const char usage[] =
     "usage: tidemark import [-c FILE] [--set PATH=VALUE]... [--provider NAME] [--since TIME]\n"
     "                       [--json] ACCOUNT...\n"
-    "Reads the whole history of accounts (ethereum:0x..., bitcoin:bc1..., kraken) into the store\n"
-    "and goes on where it was left when it is run again. --provider asks this one only, --since\n"
+    "Reads the whole history of accounts (ethereum:0x..., bitcoin:bc1..., kraken) or exported "
+    "files\n"
+    "(csv:PATH) into the store and goes on where it was left when it is run again. --provider asks "
+    "this one only, --since\n"
     "leaves out what is older where the source can be asked for that, --json prints one object\n"
     "per account. Ctrl-C stores what is under way and stops.\n"
     "Exit code: 0 complete, 1 failed, 2 wrong usage, 3 a key is missing or refused, 4 incomplete\n"
@@ -74,6 +77,7 @@ static void take_results(const struct import_engine *engine, struct import_resul
             struct ledger_stream_view stream;
             ledger_account_look_stream(import_engine_account(engine, i), k, &stream);
             results[i].orphaned += stream.orphaned;
+            results[i].refused += stream.refused;
         }
     }
 }
@@ -159,6 +163,29 @@ static int run_alone(const struct config *config, const struct wanted *wanted, c
     return rc != RC_OK ? EXIT_FAILED : code;
 }
 
+/* ---- with one ---- */
+
+static int run_with_daemon(struct target *target, const struct wanted *wanted, char **accounts,
+                           int count)
+{
+    int code = EXIT_DONE;
+    for (int i = 0; i < count; i++) {
+        const struct import_wish wish = {accounts[i], wanted->options.only, wanted->since,
+                                         wanted->json};
+        char status[16] = "";
+        struct err err;
+        enum rc rc = strncmp(accounts[i], "csv:", 4) == 0
+                         ? err_set(&err, RC_REJECT,
+                                   "%s: a daemon runs; files are read when none does", accounts[i])
+                         : import_ask(target, &wish, status, &err);
+        if (rc != RC_OK)
+            code = target_fail(&err);
+        else if (strcmp(status, "completed") != 0 && code == EXIT_DONE)
+            code = EXIT_RESUMABLE;
+    }
+    return code;
+}
+
 int cmd_import(int argc, char **argv)
 {
     struct wanted wanted = {.json = false};
@@ -182,10 +209,17 @@ int cmd_import(int argc, char **argv)
         target_free(&target);
         return EXIT_USAGE;
     }
-    enum rc rc = log_open(&quiet, &err);
-    code = rc == RC_OK ? run_alone(&target.settings.config, &wanted, argv + first, argc - first)
-                       : target_fail(&err);
-    log_close();
+    enum rc rc = target_find(&target, &err);
+    if (rc == RC_OK) {
+        code = run_with_daemon(&target, &wanted, argv + first, argc - first);
+    } else if (rc == RC_AGAIN) {
+        rc = log_open(&quiet, &err);
+        code = rc == RC_OK ? run_alone(&target.settings.config, &wanted, argv + first, argc - first)
+                           : target_fail(&err);
+        log_close();
+    } else {
+        code = target_fail(&err);
+    }
     target_free(&target);
     return code;
 }

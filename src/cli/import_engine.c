@@ -6,17 +6,20 @@
 #include "store/writer.h"
 #include "sys/clock.h"
 #include "sys/network.h"
+#include "sys/small_file.h"
 
 #include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define BATCHES_MAX 24
 #define BATCH_BYTES ((size_t)2 << 20)
 #define ASKS_MAX    64
 #define RUNNING_MAX 4
+#define FILE_PREFIX "csv:"
 #define LOOK_US     INT64_C(200000)
 
 struct import_engine {
@@ -72,6 +75,19 @@ static void on_fatal(void *arg, const struct err *err)
 
 /* ---- accounts ---- */
 
+/* One account is imported once at a time, whatever it is imported from. */
+static bool may_start(const struct import_engine *engine, size_t number)
+{
+    struct ledger_account_view next, other;
+    ledger_account_look(engine->accounts[number], &next);
+    for (size_t i = 0; i < engine->started; i++) {
+        ledger_account_look(engine->accounts[i], &other);
+        if (other.outcome == LEDGER_UNDECIDED && strcmp(other.name, next.name) == 0)
+            return false;
+    }
+    return engine->started - engine->ended < RUNNING_MAX && !engine->interrupted;
+}
+
 /* In a turn of its own: an account that ends is in the midst of something. */
 static void start_next(void *arg)
 {
@@ -81,8 +97,7 @@ static void start_next(void *arg)
         loop_stop(engine->loop);
         return;
     }
-    while (engine->started < engine->count && engine->started - engine->ended < RUNNING_MAX &&
-           !engine->interrupted)
+    while (engine->started < engine->count && may_start(engine, engine->started))
         ledger_account_start(engine->accounts[engine->started++]);
 }
 
@@ -94,13 +109,30 @@ static void on_ended(void *arg, struct ledger_account *account)
     engine->env.runtime->ops->timer_arm(engine->env.runtime, &engine->next, 0);
 }
 
+static enum rc add_file(struct import_engine *engine, const char *path, struct err *err)
+{
+    struct text content = {0};
+    struct ledger_file *file;
+    enum rc rc = small_file_read(path, LEDGER_FILE_MAX, &content, err);
+    if (rc == RC_OK)
+        rc = ledger_file_open(engine->providers, &content, &file, err);
+    text_free(&content);
+    if (rc != RC_OK)
+        return err_wrap(err, RC_REJECT, "%s", path);
+    return ledger_account_new_file(&engine->env, engine->providers, file, on_ended, engine,
+                                   &engine->accounts[engine->count], err);
+}
+
 enum rc import_engine_add(struct import_engine *engine, const char *name,
                           const struct ledger_account_options *options, struct err *err)
 {
     if (engine->count == IMPORT_ACCOUNTS_MAX)
         return err_set(err, RC_REJECT, "at most %d accounts at a time", IMPORT_ACCOUNTS_MAX);
-    enum rc rc = ledger_account_new(&engine->env, engine->providers, bytes_of(name), options,
-                                    on_ended, engine, &engine->accounts[engine->count], err);
+    bool is_file = strncmp(name, FILE_PREFIX, strlen(FILE_PREFIX)) == 0;
+    enum rc rc = is_file
+                     ? add_file(engine, name + strlen(FILE_PREFIX), err)
+                     : ledger_account_new(&engine->env, engine->providers, bytes_of(name), options,
+                                          on_ended, engine, &engine->accounts[engine->count], err);
     engine->count += rc == RC_OK;
     return rc;
 }
@@ -141,7 +173,6 @@ static void make(struct import_engine *engine, const struct config *config)
                                             .allow_private = config->fetch.allow_private};
     const struct writer_options writer = {
         .batches_max = BATCHES_MAX * 2, .fatal = on_fatal, .arg = engine};
-    engine->loop = loop_new();
     engine->network = network_new(engine->loop, &network);
     engine->pool = batch_pool_new(BATCHES_MAX, BATCH_BYTES);
     engine->writer = writer_start(engine->store, engine->position, &writer);
@@ -154,12 +185,17 @@ static void make(struct import_engine *engine, const struct config *config)
                                       .submit_arg = engine,
                                       .ask = ask,
                                       .ask_arg = engine};
-    engine->next = (struct timer){.fn = start_next, .arg = engine};
 }
 
 enum rc import_engine_open(const struct config *config, struct import_engine **out, struct err *err)
 {
     struct import_engine *engine = memory_new_zeroed(1, sizeof *engine);
+    engine->loop = loop_new();
+    engine->env.runtime = loop_runtime(engine->loop);
+    engine->next = (struct timer){.fn = start_next, .arg = engine};
+    /* Before anything is begun that a signal should not break off. */
+    loop_on_signal(engine->loop, SIGINT, interrupt, engine);
+    loop_on_signal(engine->loop, SIGTERM, interrupt, engine);
     engine->providers = ledger_providers_new();
     enum rc rc = connector_folder_read(config, engine->providers, clock_mono_us(), err);
     if (rc == RC_OK)
@@ -167,6 +203,7 @@ enum rc import_engine_open(const struct config *config, struct import_engine **o
     if (rc != RC_OK) {
         store_close(engine->store);
         ledger_providers_free(engine->providers);
+        loop_free(engine->loop);
         free(engine);
         return rc;
     }
@@ -187,8 +224,6 @@ enum rc import_engine_run(struct import_engine *engine, const struct import_watc
 {
     engine->watch = *watch;
     engine->look = (struct timer){.fn = look, .arg = engine};
-    loop_on_signal(engine->loop, SIGINT, interrupt, engine);
-    loop_on_signal(engine->loop, SIGTERM, interrupt, engine);
     engine->env.runtime->ops->timer_arm(engine->env.runtime, &engine->next, 0);
     look(engine);
     loop_run(engine->loop);

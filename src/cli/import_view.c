@@ -7,11 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
-#define LINES_MAX (IMPORT_ACCOUNTS_MAX * LEDGER_STREAMS_MAX)
-#define SECOND_US INT64_C(1000000)
-#define PLAIN_US  (5 * SECOND_US) /* between two lines of one stream */
-#define MOVED_US  (3 * SECOND_US) /* a switch is shown for so long */
+#define LINES_MAX       (IMPORT_ACCOUNTS_MAX * LEDGER_STREAMS_MAX)
+#define SECOND_US       INT64_C(1000000)
+#define PLAIN_US        (5 * SECOND_US) /* between two lines of one stream */
+#define MOVED_US        (3 * SECOND_US) /* a switch is shown for so long */
+#define NAME_MAX_SHOWN  24
+#define COLUMNS_UNKNOWN 100
 
 /* What was shown of one stream. */
 struct line {
@@ -104,14 +108,24 @@ static void append_eta(struct text *out, const struct line *line,
         text_appendf(out, ", %.0f s left", (double)left / line->rows_rate);
 }
 
+/* "ethereum:0xa93f1a…c2ad": where it is looked at, the middle of a long name tells nothing. */
+static void append_account(struct text *out, const char *name)
+{
+    size_t len = strlen(name);
+    if (len <= NAME_MAX_SHOWN)
+        text_append_string(out, name);
+    else
+        text_appendf(out, "%.*s…%s", NAME_MAX_SHOWN - 6, name, name + len - 4);
+}
+
 static void append_line(struct text *out, struct line *line, const char *account,
                         const struct ledger_stream_view *stream, int64_t now_us)
 {
     char position[64];
     import_view_position(stream->kind, stream->position, position, sizeof position);
-    text_appendf(out, "%s %s: batch %" PRIu64 " · %" PRIu64 " new, %" PRIu64 " known · %.0f rows/s",
-                 account, stream->name, stream->batches, stream->rows, stream->known,
-                 line->rows_rate);
+    append_account(out, account);
+    text_appendf(out, " %s: batch %" PRIu64 " · %" PRIu64 " new, %" PRIu64 " known · %.0f rows/s",
+                 stream->name, stream->batches, stream->rows, stream->known, line->rows_rate);
     text_appendf(out, " · %s · %s %.1f req/s", position,
                  stream->provider[0] != '\0' ? stream->provider : "-", line->request_rate);
     append_eta(out, line, stream);
@@ -130,16 +144,39 @@ static bool is_due(struct line *line, const struct ledger_stream_view *stream, i
     return true;
 }
 
+static size_t terminal_columns(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1U
+                                                                           : COLUMNS_UNKNOWN;
+}
+
+/* The bytes that fit into so many columns: a line that wraps could not be drawn over. */
+static size_t cut(const struct text *words, size_t columns)
+{
+    size_t at = 0;
+    while (at < words->len && columns > 0) {
+        at++;
+        while (at < words->len && ((unsigned char)words->data[at] & 0xC0) == 0x80)
+            at++;
+        columns--;
+    }
+    return at;
+}
+
 static void show(struct import_view *view, struct line *line, const char *account,
                  const struct ledger_stream_view *stream, int64_t now_us, struct text *out)
 {
+    struct text words = {0};
     measure(line, stream, now_us);
     if (!view->terminal && (view->quiet || !is_due(line, stream, now_us)))
         return;
+    append_line(&words, line, account, stream, now_us);
     if (view->terminal)
         text_append_string(out, "\x1b[2K");
-    append_line(out, line, account, stream, now_us);
+    text_append(out, words.data, view->terminal ? cut(&words, terminal_columns()) : words.len);
     text_append_char(out, '\n');
+    text_free(&words);
     view->drawn++;
 }
 

@@ -71,6 +71,11 @@ static enum rc check_store(struct target *target, struct err *err)
     return rc;
 }
 
+enum rc target_find(struct target *target, struct err *err)
+{
+    return socket_look(text_string(&target->socket), err);
+}
+
 enum rc target_open(struct target *target, struct err *err)
 {
     store_close(target->store);

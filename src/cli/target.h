@@ -39,6 +39,8 @@ must_check bool target_begin(struct target *target, const struct target_words *w
                              char **argv, int *first, int *code);
 void target_free(struct target *target);
 
+/* RC_OK: a daemon is to be asked. RC_AGAIN: none runs. */
+must_check enum rc target_find(struct target *target, struct err *err);
 /* Finds the daemon, or opens the store for reading: `store` is NULL when a daemon is to be asked.
  * May be called again to look anew. */
 must_check enum rc target_open(struct target *target, struct err *err);

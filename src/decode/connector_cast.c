@@ -6,14 +6,10 @@
 
 #include <string.h>
 
-#define DIGITS_MAX     96
-#define EXPONENT_MAX   96
-#define LIMBS_MAX      9 /* of nine digits: 2 to the power of 256 has 78 */
-#define LIMB_BASE      UINT32_C(1000000000)
-#define HEX_DIGITS_MAX 64
-#define TIME_US_MAX    INT64_C(253402300799999999)
-#define RIPPLE_EPOCH_S INT64_C(946684800)
-#define CSV_TIME_LEN   19 /* "2024-01-31 23:59:59" */
+#define REAL_DIGITS_MAX 15 /* that a double keeps, whatever they are */
+#define TIME_US_MAX     INT64_C(253402300799999999)
+#define RIPPLE_EPOCH_S  INT64_C(946684800)
+#define CSV_TIME_LEN    19 /* "2024-01-31 23:59:59" */
 
 /* ---- scalars ---- */
 
@@ -69,138 +65,38 @@ struct connector_scalar connector_scalar(struct json value, struct arena *arena)
     return (struct connector_scalar){SCALAR_TREE, BYTES_ABSENT, value};
 }
 
-/* ---- exact numbers ---- */
-
-struct decimal {
-    char digits[DIGITS_MAX];
-    int count, point; /* the point stands after this many digits */
-    bool negative;
-};
-
-static bool parse_decimal(struct bytes text, struct decimal *out)
-{
-    size_t i = 0;
-    bool fraction = false;
-    int64_t exponent = 0;
-    *out = (struct decimal){.negative = text.len > 0 && text.data[0] == '-'};
-    size_t first = out->negative ? 1 : 0;
-    for (i = first; i < text.len; i++) {
-        char c = text.data[i];
-        bool beside = i + 1 < text.len && text.data[i + 1] >= '0' && text.data[i + 1] <= '9';
-        if (c == '.' && !fraction && i > first && beside) {
-            fraction = true;
-        } else if (c >= '0' && c <= '9') {
-            if (out->count == DIGITS_MAX)
-                return false;
-            out->digits[out->count++] = c;
-            out->point += fraction ? 0 : 1;
-        } else {
-            break;
-        }
-    }
-    if (i < text.len && out->count > 0 && (text.data[i] == 'e' || text.data[i] == 'E')) {
-        i += i + 1 < text.len && text.data[i + 1] == '+' ? 2 : 1;
-        if (!bytes_to_i64(bytes_make(text.data + i, text.len - i), &exponent) ||
-            exponent < -EXPONENT_MAX || exponent > EXPONENT_MAX)
-            return false;
-        i = text.len;
-    }
-    out->point += (int)exponent;
-    return i == text.len && out->count > 0;
-}
-
-static void trim(struct decimal *number)
-{
-    int zeros = 0;
-    while (zeros < number->count && number->digits[zeros] == '0')
-        zeros++;
-    memmove(number->digits, number->digits + zeros, (size_t)(number->count - zeros));
-    number->count -= zeros;
-    number->point -= zeros;
-    while (number->count > 0 && number->digits[number->count - 1] == '0')
-        number->count--;
-}
-
-bool exact_decimal(struct bytes text, int scale, char out[EXACT_DECIMAL_MAX], size_t *len)
-{
-    struct decimal number;
-    size_t at = 0;
-    if (!parse_decimal(text, &number))
-        return false;
-    number.point += scale;
-    trim(&number);
-    if (number.count == 0) {
-        out[0] = '0';
-        *len = 1;
-        return true;
-    }
-    int whole = number.point > 0 ? number.point : 1;
-    int decimals = number.count > number.point ? number.count - number.point : 0;
-    if (whole + decimals + 2 > EXACT_DECIMAL_MAX)
-        return false;
-    if (number.negative)
-        out[at++] = '-';
-    for (int i = number.point > 0 ? 0 : number.point - 1; i < number.point + decimals; i++) {
-        if (i == number.point)
-            out[at++] = '.';
-        out[at++] = i >= 0 && i < number.count ? number.digits[i] : '0';
-    }
-    *len = at;
-    return true;
-}
-
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-bool exact_hex(struct bytes text, char out[EXACT_DECIMAL_MAX], size_t *len)
-{
-    uint32_t limbs[LIMBS_MAX] = {0}; /* the lowest first */
-    if (text.len < 3 || text.len > HEX_DIGITS_MAX + 2 || text.data[0] != '0' ||
-        (text.data[1] | 0x20) != 'x')
-        return false;
-    for (size_t i = 2; i < text.len; i++) {
-        int digit = hex_value(text.data[i]);
-        if (digit < 0)
-            return false;
-        uint64_t carry = (uint64_t)digit;
-        for (unsigned limb = 0; limb < LIMBS_MAX; limb++) {
-            carry += (uint64_t)limbs[limb] * 16;
-            limbs[limb] = (uint32_t)(carry % LIMB_BASE);
-            carry /= LIMB_BASE;
-        }
-    }
-    char digits[LIMBS_MAX * 9];
-    for (size_t i = sizeof digits; i-- > 0;) {
-        size_t limb = (sizeof digits - 1 - i) / 9;
-        digits[i] = (char)('0' + limbs[limb] % 10);
-        limbs[limb] /= 10;
-    }
-    return exact_decimal(bytes_make(digits, sizeof digits), 0, out, len);
-}
-
 /* ---- casts ---- */
+
+/* The fewest digits that read back equal: while they are few, they are those that were written. */
+static bool exact_real(struct json value, int scale, char out[EXACT_DECIMAL_MAX], size_t *len)
+{
+    struct text printed = {0};
+    size_t digits = 0;
+    json_print(value, &printed);
+    bool read = exact_decimal(text_bytes(&printed), 0, out, len);
+    for (size_t i = 0; read && i < *len; i++)
+        if (out[i] >= '0' && out[i] <= '9' && (digits > 0 || out[i] != '0'))
+            digits++;
+    read =
+        read && digits <= REAL_DIGITS_MAX && exact_decimal(text_bytes(&printed), scale, out, len);
+    text_free(&printed);
+    return read;
+}
 
 static bool cast_exact(const struct connector_scalar *scalar, enum connector_cast cast, int scale,
                        struct arena *arena, struct bytes *out)
 {
     char digits[EXACT_DECIMAL_MAX], scaled[EXACT_DECIMAL_MAX];
     size_t len;
-    bool written = scalar->kind == SCALAR_TEXT || scalar->kind == SCALAR_INTEGER;
-    if (!written)
-        return false;
-    if (cast == CAST_HEX) {
-        if (!exact_hex(scalar->text, digits, &len) ||
-            !exact_decimal(bytes_make(digits, len), scale, scaled, &len))
-            return false;
-    } else if (!exact_decimal(scalar->text, scale, scaled, &len)) {
-        return false;
-    }
-    *out = arena_copy(arena, bytes_make(scaled, len));
+    bool written = scalar->kind == SCALAR_TEXT || scalar->kind == SCALAR_INTEGER, read;
+    if (cast == CAST_HEX)
+        read = written && exact_hex(scalar->text, digits, &len) &&
+               exact_decimal(bytes_make(digits, len), scale, scaled, &len);
+    else if (scalar->kind == SCALAR_REAL)
+        read = exact_real(scalar->json, scale, scaled, &len);
+    else
+        read = written && exact_decimal(scalar->text, scale, scaled, &len);
+    *out = read ? arena_copy(arena, bytes_make(scaled, len)) : BYTES_ABSENT;
     return out->data != NULL;
 }
 

@@ -2,9 +2,9 @@
  *
  * connector_cast.h - what a source wrote, as the text, number or time it stands for.
  *
- * Amounts are decimal text all the way and never pass through a double: a JSON number with a
- * fraction has lost its digits before it gets here, so it is refused. Decimals have one canonical
- * form (no zeros in front or behind, no exponent, no "-0"), so that equal amounts are equal bytes.
+ * Amounts are decimal text all the way. A JSON number with a fraction is a double by the time it
+ * gets here; it is taken only while it has so few digits that they are the ones that were written.
+ * Equal amounts are equal bytes.
  *
  * Owner: the caller; results lie in its arena or in the source's own bytes.  Pure. */
 #ifndef DECODE_CONNECTOR_CAST_H
@@ -13,8 +13,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "decode/connector_parts.h"
-
-#define EXACT_DECIMAL_MAX 160
+#include "decode/exact_number.h"
 
 enum connector_scalar_kind {
     SCALAR_ABSENT, /* nothing, null or an empty text */
@@ -34,13 +33,6 @@ struct connector_scalar {
 /* Digits go into the arena; a full arena makes the value a tree, which no cast takes. */
 struct connector_scalar connector_scalar(struct json value, struct arena *arena);
 struct connector_scalar connector_scalar_text(struct bytes text);
-
-/* Appends `text` times ten to the power of `scale`, exactly. False: it is no decimal number, or too
- * long. */
-must_check bool exact_decimal(struct bytes text, int scale, char out[EXACT_DECIMAL_MAX],
-                              size_t *len);
-/* "0x" and 1 to 64 hexadecimal digits, as a decimal number. */
-must_check bool exact_hex(struct bytes text, char out[EXACT_DECIMAL_MAX], size_t *len);
 
 /* These answer false when the scalar is something else than the cast expects; SCALAR_ABSENT is not
  * theirs to judge. */

@@ -4,9 +4,9 @@
 #include <string.h>
 
 static const struct connector_block *const blocks[] = {
-    &connector_file_block,      &connector_stream_block, &connector_request_block,
-    &connector_condition_block, &connector_where_block,  &connector_field_block,
-    &connector_response_block,  &connector_list_block,
+    &connector_file_block,      &connector_stream_block,   &connector_request_block,
+    &connector_condition_block, &connector_where_block,    &connector_field_block,
+    &connector_sum_block,       &connector_response_block, &connector_list_block,
 };
 
 static const char introduction[] =
@@ -103,6 +103,8 @@ static void append_type(const struct connector_word *word, struct text *out)
         text_appendf(out, "%lld to %lld", (long long)word->min, (long long)word->max);
     } else if (word->type == WORD_THOUSANDTHS) {
         text_appendf(out, "%g to %g", (double)word->min / 1000, (double)word->max / 1000);
+    } else if (word->takes != NULL) {
+        text_append_string(out, word->takes);
     } else if (word->block != NULL) {
         text_appendf(out, "see *%s*", word->block->name);
     } else if (word->type < sizeof names / sizeof names[0] && names[word->type] != NULL) {

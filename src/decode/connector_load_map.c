@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define STATUS_WORDS_MAX 32
+#define SUMS_MAX         8
 #define BIT(field)       (UINT32_C(1) << (field))
 
 struct unit {
@@ -34,6 +35,46 @@ bool connector_read_at(struct connector_loader *loader, const struct yaml_node *
             return false;
     }
     return true;
+}
+
+static bool read_sums(struct connector_loader *loader, const struct yaml_node *node, bool less,
+                      struct connector_field *field)
+{
+    if (node->kind != YAML_LIST || node->count == 0 || node->count > SUMS_MAX)
+        return connector_refuse(loader, node, "expected a list of 1 to %d sums", SUMS_MAX);
+    size_t count = field->sum_count;
+    struct connector_sum *sums = connector_take(loader, node, (count + node->count) * sizeof *sums);
+    if (sums == NULL)
+        return false;
+    if (count > 0)
+        memcpy(sums, field->sums, count * sizeof *sums);
+    for (const struct yaml_node *item = node->first; item != NULL; item = item->next) {
+        sums[count].less = less;
+        if (!connector_read_block(loader, &connector_sum_block, item, &sums[count++]))
+            return false;
+    }
+    field->sums = sums;
+    field->sum_count = count;
+    return true;
+}
+
+bool connector_read_sum(struct connector_loader *loader, const struct yaml_node *node, void *into)
+{
+    return read_sums(loader, node, false, into);
+}
+
+bool connector_read_less(struct connector_loader *loader, const struct yaml_node *node, void *into)
+{
+    return read_sums(loader, node, true, into);
+}
+
+bool connector_read_times(struct connector_loader *loader, const struct yaml_node *node, void *into)
+{
+    struct connector_field *field = into;
+    if (node->kind != YAML_LIST || node->count != 2)
+        return connector_refuse(loader, node, "times takes a list of two pointers");
+    return connector_read_pointer(loader, node->first, NULL, &field->factors[0]) &&
+           connector_read_pointer(loader, node->first->next, NULL, &field->factors[1]);
 }
 
 bool connector_read_unit(struct connector_loader *loader, const struct yaml_node *node, void *into)
@@ -149,13 +190,18 @@ static bool read_field(struct connector_loader *loader, const struct yaml_node *
                                 : number           ? "a number; its cast must be dec or hex"
                                                    : "a text; its cast must be str, lower, dec, "
                                                      "hex or json");
-    if (field->pointer_count == 0 && field->fixed.count == 0)
-        return connector_refuse(loader, node, "a field needs one of at, const and var");
+    int places = (field->pointer_count > 0 ? 1 : 0) + (field->sum_count > 0 ? 1 : 0) +
+                 (field->factors[0] != NULL ? 1 : 0);
+    if (places > 1 || (places == 0 && field->fixed.count == 0))
+        return connector_refuse(loader, node, "a field needs one of at, sum, times, const and var");
+    bool money = name == FIELD_AMOUNT || name == FIELD_FEE;
+    if (!money && (field->sum_count > 0 || field->factors[0] != NULL))
+        return connector_refuse(loader, node, "only amount and fee are reckoned");
     bool words = field->when != NULL || field->otherwise != NULL;
     if (words != (name == FIELD_STATUS))
         return connector_refuse(
             loader, node, words ? "only status has when and else" : "status needs the key when");
-    if (field->scale != 0 && name != FIELD_AMOUNT && name != FIELD_FEE)
+    if (field->scale != 0 && !money)
         return connector_refuse(loader, node, "only amount and fee have a unit");
     return true;
 }

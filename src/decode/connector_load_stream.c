@@ -227,18 +227,31 @@ bool connector_read_any(struct connector_loader *loader, const struct yaml_node 
     return read_conditions(loader, node, &where->any, &where->any_count);
 }
 
-bool connector_read_where(struct connector_loader *loader, const struct yaml_node *node, void *into)
+static bool read_where(struct connector_loader *loader, const struct yaml_node *node,
+                       struct connector_where *into)
 {
-    struct connector_stream *stream = into;
     if (node->kind == YAML_MAP &&
         (connector_child(node, "all") != NULL || connector_child(node, "any") != NULL))
-        return connector_read_block(loader, &connector_where_block, node, &stream->where);
+        return connector_read_block(loader, &connector_where_block, node, into);
     struct connector_condition *one = connector_take(loader, node, sizeof *one);
     if (one == NULL || !read_condition(loader, node, false, one))
         return false;
-    stream->where.all = one;
-    stream->where.all_count = 1;
+    into->all = one;
+    into->all_count = 1;
     return true;
+}
+
+bool connector_read_where(struct connector_loader *loader, const struct yaml_node *node, void *into)
+{
+    struct connector_stream *stream = into;
+    return read_where(loader, node, &stream->where);
+}
+
+bool connector_read_sum_where(struct connector_loader *loader, const struct yaml_node *node,
+                              void *into)
+{
+    struct connector_sum *sum = into;
+    return read_where(loader, node, &sum->where);
 }
 
 /* ---- pages and partitions ---- */
@@ -284,9 +297,11 @@ bool connector_read_partitions(struct connector_loader *loader, const struct yam
     struct connector_partition *list = connector_take(loader, node, node->count * sizeof *list);
     if (list == NULL)
         return false;
+    size_t count = 0;
     for (const struct yaml_node *item = node->first; item != NULL; item = item->next)
-        if (!connector_read_values(loader, item, false, &list[stream->partition_count++].constants))
+        if (!connector_read_values(loader, item, false, &list[count++].constants))
             return false;
+    stream->partition_count = count;
     stream->partitions = list;
     return true;
 }

@@ -3,6 +3,7 @@
 
 #include "base/json_write.h"
 #include "decode/connector_condition.h"
+#include "decode/connector_total.h"
 #include "decode/connector_words.h"
 
 #include <assert.h>
@@ -119,27 +120,42 @@ static struct connector_scalar find_field(struct reading *reading,
 static enum rc refuse_field(struct reading *reading, enum ledger_field name, const char *wrong)
 {
     const struct connector_field *field = &reading->page->stream->map[name];
+    const char *place = field->pointer_count > 0    ? field->pointers[0]
+                        : field->sum_count > 0      ? field->sums[0].each
+                        : field->factors[0] != NULL ? field->factors[0]
+                                                    : "const";
     return err_set(reading->err, RC_REJECT, "%s (%s%s) %s", connector_field_names[name],
-                   field->pointer_count > 0 && field->parent[0] ? "^" : "",
-                   field->pointer_count > 0 ? field->pointers[0] : "const", wrong);
+                   field->pointer_count > 0 && field->parent[0] ? "^" : "", place, wrong);
+}
+
+static enum rc read_total(struct reading *reading, enum ledger_field name, bool needed,
+                          struct bytes *out)
+{
+    enum rc rc =
+        connector_total(&reading->page->stream->map[name], &reading->ground, &reading->scope,
+                        &reading->page->scratch, &reading->page->identity, out);
+    if (rc == RC_REJECT)
+        return refuse_field(reading, name, "has a part that is no number");
+    return rc == RC_AGAIN && needed ? refuse_field(reading, name, "is missing") : RC_OK;
 }
 
 static enum rc read_text(struct reading *reading, enum ledger_field name, struct bytes *out)
 {
     const struct connector_field *field = &reading->page->stream->map[name];
-    struct connector_scalar found = find_field(reading, field);
     bool needed = (reading->page->stream->identity & UINT32_C(1) << name) != 0 &&
                   name != FIELD_FROM && name != FIELD_TO && name != FIELD_TOKEN_ID;
     *out = BYTES_ABSENT;
     if (!field->mapped)
         return RC_OK;
+    if (field->sum_count > 0 || field->factors[0] != NULL)
+        return read_total(reading, name, needed, out);
+    struct connector_scalar found = find_field(reading, field);
     if (found.kind == SCALAR_ABSENT)
         return needed ? refuse_field(reading, name, "is missing") : RC_OK;
     if (connector_cast_text(&found, field->cast, field->scale, &reading->page->scratch, out))
         return RC_OK;
     if (found.kind == SCALAR_REAL && (field->cast == CAST_DEC || field->cast == CAST_HEX))
-        return refuse_field(reading, name,
-                            "is a JSON number with a fraction, whose digits are not exact");
+        return refuse_field(reading, name, "is a JSON number with more digits than are exact");
     return refuse_field(reading, name, "is not what its cast expects");
 }
 

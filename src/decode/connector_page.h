@@ -20,6 +20,12 @@ struct connector_answer {
     struct json root;     /* absent: the body is no JSON */
 };
 
+/* Parses a body so that no digit of a number is lost: one with more digits than a reader keeps
+ * comes out as a string. `body` is followed by ARENA_PAD readable bytes, as an HTTP answer is;
+ * `scratch` is written over, and what comes out may lie in it. */
+must_check enum rc connector_parse(struct json_doc *doc, struct bytes body, struct text *scratch,
+                                   struct json *root, struct err *err);
+
 struct connector_judgement {
     enum connector_verdict verdict;
     int64_t wait_ms; /* how long the connector says to wait; 0: it does not say */

@@ -110,13 +110,23 @@ struct connector_pair {
     const char *to;
 };
 
+/* What the items of a list come to: those where the conditions hold. */
+struct connector_sum {
+    const char *each, *at; /* the list in the record, the amount in the item */
+    struct connector_where where;
+    bool less; /* taken off */
+};
+
 struct connector_field {
     const char *pointers[CONNECTOR_POINTERS_MAX]; /* the first that leads to something */
     bool parent[CONNECTOR_POINTERS_MAX];
     unsigned pointer_count;
     bool mapped; /* the connector says something about this field */
     enum connector_cast cast;
-    int scale;                         /* amounts are multiplied by this power of ten */
+    int scale;                        /* amounts are multiplied by this power of ten */
+    const struct connector_sum *sums; /* instead of pointers */
+    size_t sum_count;
+    const char *factors[2];            /* or the product of two places */
     struct connector_template fixed;   /* const, var, or the default when nothing is found */
     const struct connector_pair *when; /* status: the source's word and ours */
     size_t when_count;

@@ -67,10 +67,11 @@ static const struct connector_block replay_block = {
     "replay", "How far back from another provider's position this one begins, once.", replay_words};
 
 static const struct connector_word file_words[] = {
-    {WORD_READ, "version", true, .read = connector_read_version, .about = "1"},
+    {WORD_READ, "version", true, .read = connector_read_version, .takes = "`1`",
+     .about = "of this vocabulary"},
     {WORD_NAME, "provider", true, offsetof(struct connector, provider),
      .about = "the provider's name, also under `providers:` in the configuration"},
-    {WORD_READ, "platforms", true, .read = connector_read_platforms,
+    {WORD_READ, "platforms", true, .read = connector_read_platforms, .takes = "a map of names",
      .about = "what it serves (`ethereum` of `ethereum:0x...`), each with constants that requests "
               "and mappings name as `$name`"},
     {WORD_CHOICE, "identifier", true, offsetof(struct connector, identifier),
@@ -78,7 +79,7 @@ static const struct connector_word file_words[] = {
      .about = "what stands after the platform in an account; `none`: nothing does"},
     {WORD_TEMPLATE, "base_url", false, offsetof(struct connector, base_url),
      .about = "scheme, host and path prefix; needed unless all streams are files"},
-    {WORD_READ, "hosts", false, .read = connector_read_hosts,
+    {WORD_READ, "hosts", false, .read = connector_read_hosts, .takes = "a list of names",
      .about = "further hosts that links and redirects may lead to"},
     {WORD_BLOCK, "auth", false, .block = &auth_block, .about = "the key"},
     {WORD_CHOICE, "sign", false, offsetof(struct connector, sign), .choices = signers,
@@ -126,7 +127,7 @@ static const struct connector_word page_words[] = {
     {WORD_COUNT, "first", false, offsetof(struct connector_stream, page.first), 0, 1,
      .about = "what the first page or row is called; 1 for `number`, else 0"},
     {WORD_BLOCK, "next", false, .block = &next_block, .about = "of `token` and `link`"},
-    {WORD_READ, "stop", false, .read = connector_read_stop,
+    {WORD_READ, "stop", false, .read = connector_read_stop, .takes = "a list of rules",
      .about = "any of `short_page`, `empty`, `token_absent`, `{flag: CONDITION}`; one that holds "
               "ends the walk"},
     {WORD_COUNT, "window_max", false, offsetof(struct connector_stream, page.window_max), 1,
@@ -168,7 +169,7 @@ static const struct connector_block records_block = {"records", "Where the recor
                                                      records_words};
 
 static const struct connector_word identity_words[] = {
-    {WORD_READ, "of", true, .read = connector_read_identity,
+    {WORD_READ, "of", true, .read = connector_read_identity, .takes = "a list of fields",
      .about = "a list of `platform`, `kind`, `hash`, `from`, `to`, `asset`, `token_id`, `amount`, "
               "`id`, `row`; `row` is the record as it came"},
     {WORD_CHOICE, "equals", false, offsetof(struct connector_stream, equals),
@@ -230,6 +231,7 @@ static const struct connector_word stream_words[] = {
     {WORD_NAME, "kind", false, offsetof(struct connector_stream, kind),
      .about = "the kind of its rows, part of their identity; the stream's name"},
     {WORD_READ, "platforms", false, .read = connector_read_stream_platforms,
+     .takes = "a list of names",
      .about = "a list of those that have this stream; all, when nothing is said"},
     {WORD_READ, "partitions", false, .read = connector_read_partitions,
      .block = &connector_list_block,

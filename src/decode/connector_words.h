@@ -53,6 +53,7 @@ struct connector_word {
     const char *const *choices; /* their indexes are the values; NULL ends them */
     connector_read_fn *read;
     const struct connector_block *block; /* what a nested map may say */
+    const char *takes;                   /* of WORD_READ, for the document */
     const char *about;
 };
 
@@ -64,7 +65,7 @@ struct connector_block {
 
 extern const struct connector_block connector_file_block, connector_stream_block,
     connector_request_block, connector_condition_block, connector_where_block,
-    connector_field_block, connector_response_block, connector_list_block,
+    connector_field_block, connector_sum_block, connector_response_block, connector_list_block,
     connector_partition_block;
 extern const char *const connector_field_names[];    /* by enum ledger_field */
 extern const char *const connector_cast_names[];     /* by enum connector_cast */
@@ -106,7 +107,8 @@ connector_read_fn connector_read_platforms, connector_read_stream_platforms, con
     connector_read_headers, connector_read_query, connector_read_form, connector_read_json,
     connector_read_is, connector_read_in, connector_read_not_in, connector_read_contains,
     connector_read_exists, connector_read_statuses, connector_read_when, connector_read_where_at,
-    connector_read_all, connector_read_any, connector_read_at, connector_read_unit,
+    connector_read_all, connector_read_any, connector_read_sum_where, connector_read_sum,
+    connector_read_less, connector_read_times, connector_read_at, connector_read_unit,
     connector_read_const, connector_read_var, connector_read_status_words,
     connector_read_status_else, connector_read_version;
 

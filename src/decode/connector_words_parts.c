@@ -9,7 +9,8 @@ static const char *const verdicts[] = {
 static const struct connector_word rpc_words[] = {
     {WORD_NAME, "method", true, offsetof(struct connector_request, rpc_method),
      .about = "the remote method"},
-    {WORD_READ, "params", false, .read = connector_read_json, .about = "a list or a map"},
+    {WORD_READ, "params", false, .read = connector_read_json, .takes = "a map or a list",
+     .about = "its parameters"},
     {0}};
 static const struct connector_block rpc_block = {"jsonrpc", "A JSON-RPC 2.0 call.", rpc_words};
 
@@ -18,11 +19,14 @@ static const struct connector_word request_words[] = {
      .about = "`GET` or `POST`; `POST` when there is a body"},
     {WORD_SECRET_TEMPLATE, "path", false, offsetof(struct connector_request, path),
      .about = "after `base_url`; a segment whose variable is absent is left out"},
-    {WORD_READ, "query", false, .read = connector_read_query, .about = "a map of texts"},
-    {WORD_READ, "headers", false, .read = connector_read_headers, .about = "a map of texts"},
-    {WORD_READ, "form", false, .read = connector_read_form, .about = "a map of texts as body"},
-    {WORD_READ, "json", false, .read = connector_read_json,
-     .about = "a map or list as body; a lone numeric variable and bare numbers, `true`, `false` "
+    {WORD_READ, "query", false, .read = connector_read_query, .takes = "a map of texts",
+     .about = "after the path"},
+    {WORD_READ, "headers", false, .read = connector_read_headers, .takes = "a map of texts",
+     .about = "beside those that the body and the key need"},
+    {WORD_READ, "form", false, .read = connector_read_form, .takes = "a map of texts",
+     .about = "the body"},
+    {WORD_READ, "json", false, .read = connector_read_json, .takes = "a map or a list",
+     .about = "the body; a lone numeric variable and bare numbers, `true`, `false` "
               "and `null` stay what they are, quoted ones are texts"},
     {WORD_BLOCK, "jsonrpc", false, .block = &rpc_block, .about = "a JSON-RPC call as body"},
     {0}};
@@ -34,20 +38,23 @@ const struct connector_block connector_request_block = {
     request_words};
 
 static const struct connector_word condition_words[] = {
-    {WORD_READ, "status", false, .read = connector_read_statuses,
+    {WORD_READ, "status", false, .read = connector_read_statuses, .takes = "a status or a list",
      .about = "an HTTP status or a list of them (rules for responses only)"},
-    {WORD_READ, "at", false, .read = connector_read_where_at,
+    {WORD_READ, "at", false, .read = connector_read_where_at, .takes = "pointer",
      .about = "a pointer into the body or the record"},
     {WORD_TEXT, "header", false, offsetof(struct connector_condition, header),
      .about = "or a header of the answer, in lower case"},
     {WORD_CHOICE, "cast", false, offsetof(struct connector_condition, cast),
      .choices = connector_cast_names, .about = "`lower`: compared in lower case"},
-    {WORD_READ, "is", false, .read = connector_read_is, .about = "equal to this text"},
-    {WORD_READ, "in", false, .read = connector_read_in, .about = "equal to one of a list"},
-    {WORD_READ, "not_in", false, .read = connector_read_not_in, .about = "to none of a list"},
-    {WORD_READ, "contains", false, .read = connector_read_contains,
+    {WORD_READ, "is", false, .read = connector_read_is, .takes = "text with variables",
+     .about = "equal to this text"},
+    {WORD_READ, "in", false, .read = connector_read_in, .takes = "a list of texts",
+     .about = "equal to one of a list"},
+    {WORD_READ, "not_in", false, .read = connector_read_not_in, .takes = "a list of texts",
+     .about = "to none of a list"},
+    {WORD_READ, "contains", false, .read = connector_read_contains, .takes = "text with variables",
      .about = "has this text in it; case does not matter"},
-    {WORD_READ, "exists", false, .read = connector_read_exists,
+    {WORD_READ, "exists", false, .read = connector_read_exists, .takes = "`true`, `false`",
      .about = "`true`: something is there, `false`: nothing or null is"},
     {0}};
 const struct connector_block connector_condition_block = {
@@ -57,28 +64,50 @@ const struct connector_block connector_condition_block = {
     condition_words};
 
 static const struct connector_word where_words[] = {
-    {WORD_READ, "all", false, .read = connector_read_all, .about = "a list; every one holds"},
-    {WORD_READ, "any", false, .read = connector_read_any, .about = "a list; at least one holds"},
+    {WORD_READ, "all", false, .read = connector_read_all, .takes = "a list of conditions",
+     .about = "a list; every one holds"},
+    {WORD_READ, "any", false, .read = connector_read_any, .takes = "a list of conditions",
+     .about = "a list; at least one holds"},
     {0}};
 const struct connector_block connector_where_block = {"where", "A condition by itself, or these.",
                                                       where_words};
 
+static const struct connector_word sum_words[] = {
+    {WORD_POINTER, "each", true, offsetof(struct connector_sum, each),
+     .about = "a list in the record; without it nothing is added"},
+    {WORD_POINTER, "at", true, offsetof(struct connector_sum, at),
+     .about = "the amount, in an item"},
+    {WORD_READ, "where", false, .read = connector_read_sum_where, .block = &connector_where_block,
+     .about = "which items count; `^/x` points into the record"},
+    {0}};
+const struct connector_block connector_sum_block = {"a sum", "What the items of a list come to.",
+                                                    sum_words};
+
 static const struct connector_word field_words[] = {
-    {WORD_READ, "at", false, .read = connector_read_at,
+    {WORD_READ, "at", false, .read = connector_read_at, .takes = "pointer",
      .about = "a pointer, or a list of them: the first that leads to something counts"},
     {WORD_CHOICE, "cast", false, offsetof(struct connector_field, cast),
      .choices = connector_cast_names, .about = "what is written there; see below"},
-    {WORD_READ, "unit", false, .read = connector_read_unit,
+    {WORD_READ, "unit", false, .read = connector_read_unit, .takes = "a unit",
      .about = "amounts are kept in the smallest unit: `wei`, `gwei`, `ether`, `sat`, `btc`, "
               "`drops`, `xrp`, `lamport`, `sol`, `lovelace`, `ada`, `yocto`, `near`"},
-    {WORD_READ, "const", false, .read = connector_read_const, .about = "always this text"},
-    {WORD_READ, "var", false, .read = connector_read_var, .about = "a variable, without its `$`"},
-    {WORD_READ, "default", false, .read = connector_read_const,
+    {WORD_READ, "sum", false, .read = connector_read_sum, .block = &connector_sum_block,
+     .about = "of `amount` and `fee`: a list of sums, instead of `at`"},
+    {WORD_READ, "less", false, .read = connector_read_less, .block = &connector_sum_block,
+     .about = "a list of sums that are taken off"},
+    {WORD_READ, "times", false, .read = connector_read_times, .takes = "a list of two pointers",
+     .about = "of `amount` and `fee`: the product of both places, instead of `at`"},
+    {WORD_READ, "const", false, .read = connector_read_const, .takes = "text with variables",
+     .about = "always this text"},
+    {WORD_READ, "var", false, .read = connector_read_var, .takes = "a variable's name",
+     .about = "a variable, without its `$`"},
+    {WORD_READ, "default", false, .read = connector_read_const, .takes = "text with variables",
      .about = "when nothing is found at `at`"},
-    {WORD_READ, "when", false, .read = connector_read_status_words,
+    {WORD_READ, "when", false, .read = connector_read_status_words, .takes = "a map of words",
      .about = "of `status`: the source's word and ours (`confirmed`, `failed`, `pending`); \"\" is "
               "nothing or null"},
     {WORD_READ, "else", false, .read = connector_read_status_else,
+     .takes = "`confirmed`, `failed`, `pending`",
      .about = "of `status`: for every other word; without it such a record is refused"},
     {0}};
 const struct connector_block connector_field_block = {

@@ -231,6 +231,8 @@ void failover_reason(const struct failover_stream *stream, const struct failover
         snprintf(out, size, "being probed after: %s", provider->last_error);
     else if (provider_circuit(provider, now_us) == CIRCUIT_OPEN)
         snprintf(out, size, "circuit open for %lld s after: %s", wait_s, provider->last_error);
+    else if (seat->again_us == INT64_MAX)
+        snprintf(out, size, "%s", seat->reason);
     else if (seat->again_us > now_us)
         snprintf(out, size, "failed, again in %lld s: %s", wait_s, seat->reason);
     else

@@ -137,6 +137,7 @@ static const struct column import_sessions[] = {
     {"completedAt", COLUMN_TIME, "t.completed_us", "t.completed_us", true},
     {"durationMs",  COLUMN_INT,  "(t.completed_us - t.started_us) / 1000", NULL, true},
     {"error",       COLUMN_TEXT, "t.error",        NULL,             true},
+    {"streams",     COLUMN_JSON, "v.streams",      NULL,             true},
     {"seq",         COLUMN_INT,  "t.seq",          "t.seq",          false},
 };
 /* clang-format on */
@@ -226,7 +227,8 @@ const struct collection collections_built_in[] = {
     NEWEST_FIRST(accounts, "account",
                  "JOIN accounts v ON v.id = t.id LEFT JOIN account p ON p.id = t.parent_id",
                  BIT(0) | BIT(1) | BIT(2) | BIT(3) | BIT(4) | BIT(6)), /* who, and since when */
-    NEWEST_FIRST(import_sessions, "import_sessions", "JOIN account a ON a.id = t.account_id",
+    NEWEST_FIRST(import_sessions, "import_sessions",
+                 "JOIN account a ON a.id = t.account_id JOIN sessions_shown v ON v.id = t.id",
                  BIT(0) | BIT(1) | BIT(5)), /* whose, and since when */
 };
 const size_t collections_built_in_count = COUNT(collections_built_in);

@@ -10,6 +10,7 @@
 #define MOVED_ROWS_MAX 64
 #define SLICE_ROWS_MIN 16
 #define SLICE_ROWS_MAX 32768
+#define ITEMS_ROOM     16384 /* most pages fit without growing */
 
 struct reading {
     struct store *store;
@@ -116,14 +117,19 @@ static void begin_page(struct reading *reading)
     page->has_more = false;
     reading->seen = 0;
     reading->ended = reading->too_long = reading->too_many = false;
+    text_reserve(&page->items, ITEMS_ROOM);
     json_writer_init(&reading->writer, &page->items);
     json_begin_array(&reading->writer);
 }
 
 static enum rc run_query(struct reading *reading, const struct seek_sql *sql, struct err *err)
 {
-    return store_query(reading->store, text_string(&sql->text), sql->params, sql->param_count,
-                       take_row, reading, err);
+    struct store *store = reading->store;
+    store->one_plan = reading->page->index != NULL;
+    enum rc rc = store_query(store, text_string(&sql->text), sql->params, sql->param_count,
+                             take_row, reading, err);
+    store->one_plan = false;
+    return rc;
 }
 
 static enum rc run_seek(struct reading *reading, const struct seek *seek, struct err *err)

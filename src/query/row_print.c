@@ -74,7 +74,17 @@ static bool may_hold_column(const struct collection *collection, struct bytes ex
 }
 
 static void put_columns(const struct collection *collection, const struct field *columns,
-                        struct json moved, struct json_writer *writer)
+                        struct json_writer *writer)
+{
+    for (size_t i = 0; i < collection->column_count; i++) {
+        json_key(writer, collection->columns[i].name);
+        put_value(writer, collection->columns[i].type, &columns[i]);
+    }
+}
+
+/* What `extra` has under a column's name is the column's: it was written before there was one. */
+static void put_moved(const struct collection *collection, const struct field *columns,
+                      struct json moved, struct json_writer *writer)
 {
     for (size_t i = 0; i < collection->column_count; i++) {
         const struct column *column = &collection->columns[i];
@@ -110,7 +120,7 @@ static void print_moved(const struct collection *collection, const struct field 
     struct err err;
     if (json_parse_copy(doc, extra, &moved, &err) != RC_OK)
         moved = (struct json){0};
-    put_columns(collection, columns, moved, writer);
+    put_moved(collection, columns, moved, writer);
     put_rest(collection, moved, writer);
     json_doc_free(doc);
 }
@@ -123,7 +133,7 @@ void row_print(const struct collection *collection, const struct field *columns,
     if (more && may_hold_column(collection, extra->b)) {
         print_moved(collection, columns, extra->b, writer);
     } else {
-        put_columns(collection, columns, (struct json){0}, writer);
+        put_columns(collection, columns, writer);
         if (more && extra->b.len > 2)
             json_put_raw_members(writer, bytes_make(extra->b.data + 1, extra->b.len - 2));
     }

@@ -39,6 +39,7 @@ struct trending_request {
     int64_t hours, limit, min_shares, degree;
     enum trending_sort sort;
     int64_t posts;                  /* of each link that are told, latest first */
+    int64_t stories;                /* 1: articles of one story are told with its first */
     char q[TRENDING_Q_MAX];         /* "": all */
     char domain[TRENDING_NAME_MAX]; /* of this site only; "": of all */
     char author[TRENDING_NAME_MAX]; /* that this account, by DID or handle, shared; "": anybody */
@@ -70,7 +71,7 @@ must_check enum rc trending_rank(struct store *store, const struct config *confi
 must_check enum rc trending_print(struct store *store, const struct config *config,
                                   const struct trending_request *request, struct text *out,
                                   struct err *err);
-/* The posts that share a link, latest first; RC_REJECT: there is no such link. */
+/* A link and the posts that share it, latest first; RC_REJECT: there is no such link. */
 must_check enum rc trending_print_posts(struct store *store, int64_t link, struct text *out,
                                         struct err *err);
 /* Why a link has its score, in a sentence. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arena.h"
 #include "base/timestamp.h"
+#include "query/story.h"
 #include "query/trending.h"
 #include "query/trending_people.h"
 
@@ -8,18 +10,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define HOUR_US   INT64_C(3600000000)
-#define POSTS_MAX 200
-#define GAPS_MAX  100
+#define HOUR_US    INT64_C(3600000000)
+#define POSTS_MAX  200
+#define TITLES_MAX (1 << 18) /* bytes of all that are compared */
+#define GAPS_MAX   100
 #define OPEN_GAPS                                                                                  \
     "gaps WHERE closed_us IS NULL AND to_us > ?1 "                                                 \
     "AND source IN ('jetstream', 'appview', 'polling')"
+
+/* What is needed of the ranked links to see which are of one story. */
+struct titles {
+    const struct trending *trending;
+    struct story_article articles[TRENDING_LIMIT_MAX];
+    size_t first[TRENDING_LIMIT_MAX];
+    struct arena bytes;
+};
 
 struct printing {
     struct json_writer json;
     const struct trending *trending;
     const struct trending_link *link;
     const struct config *config;
+    const struct titles *titles;
     int64_t complete_us;
     bool found;
 };
@@ -127,6 +139,47 @@ static enum rc print_posts(struct printing *printing, struct store *store, int64
     return rc;
 }
 
+/* url, title, domain */
+static bool print_other(void *arg, const struct field *columns, size_t count)
+{
+    struct printing *printing = arg;
+    struct json_writer *json = &printing->json;
+    assert(count == 3);
+    json_begin_object(json);
+    put_id(json, printing->link->id);
+    put_text(json, "url", &columns[0]);
+    put_text(json, "title", &columns[1]);
+    put_text(json, "domain", &columns[2]);
+    json_key(json, "shares");
+    json_put_i64(json, printing->link->shares);
+    json_end_object(json);
+    return false;
+}
+
+/* The other articles of the story that the link begins. */
+static enum rc print_others(struct printing *printing, struct store *store, struct err *err)
+{
+    const struct trending *trending = printing->trending;
+    const struct trending_link *begin = printing->link;
+    size_t at = (size_t)(begin - trending->links);
+    enum rc rc = RC_OK;
+    json_key(&printing->json, "also");
+    json_begin_array(&printing->json);
+    for (size_t i = at + 1; i < trending->count && rc == RC_OK; i++) {
+        if (printing->titles->first[i] != at)
+            continue;
+        printing->link = &trending->links[i];
+        struct field id = field_int(printing->link->id);
+        rc = store_query(store,
+                         "SELECT coalesce(reader_url, original_url), title, domain FROM links "
+                         "WHERE id = ?1",
+                         &id, 1, print_other, printing, err);
+    }
+    printing->link = begin;
+    json_end_array(&printing->json);
+    return rc;
+}
+
 /* A link that was merged or removed since it was ranked is passed over. */
 static enum rc print_one(struct printing *printing, struct store *store,
                          const struct people *people, struct err *err)
@@ -150,6 +203,8 @@ static enum rc print_one(struct printing *printing, struct store *store,
     rc = store_query(store, text_string(&sql), params, 2, print_sharer, printing, err);
     text_free(&sql);
     json_end_array(&printing->json);
+    if (rc == RC_OK && request->stories != 0)
+        rc = print_others(printing, store, err);
     if (rc == RC_OK && request->posts > 0)
         rc = print_posts(printing, store, printing->link->id, request->posts, err);
     json_end_object(&printing->json);
@@ -205,15 +260,55 @@ static enum rc print_missing(struct printing *printing, struct store *store, str
     return rc;
 }
 
+/* id, title, domain */
+static bool take_title(void *arg, const struct field *columns, size_t count)
+{
+    struct titles *titles = arg;
+    assert(count == 3);
+    for (size_t i = 0; i < titles->trending->count; i++)
+        if (titles->trending->links[i].id == columns[0].i)
+            titles->articles[i] = (struct story_article){
+                arena_copy(&titles->bytes, columns[1].null ? BYTES_ABSENT : columns[1].b),
+                arena_copy(&titles->bytes, columns[2].null ? BYTES_ABSENT : columns[2].b)};
+    return true;
+}
+
+/* Without stories every link is one of its own. A title that finds no room tells none. */
+static enum rc find_stories(struct titles *titles, const struct trending *trending,
+                            struct store *store, struct err *err)
+{
+    struct text sql = {0};
+    enum rc rc = RC_OK;
+    titles->trending = trending;
+    for (size_t i = 0; i < trending->count; i++)
+        titles->first[i] = i;
+    if (trending->request.stories == 0 || trending->count == 0)
+        return RC_OK;
+    arena_init(&titles->bytes, TITLES_MAX);
+    text_append_string(&sql, "SELECT id, title, domain FROM links WHERE id IN (");
+    for (size_t i = 0; i < trending->count; i++)
+        text_appendf(&sql, "%s%" PRId64, i > 0 ? ", " : "", trending->links[i].id);
+    text_append_char(&sql, ')');
+    rc = store_query(store, text_string(&sql), NULL, 0, take_title, titles, err);
+    if (rc == RC_OK)
+        story_group(titles->articles, trending->count, titles->first);
+    arena_deinit(&titles->bytes);
+    text_free(&sql);
+    return rc;
+}
+
 enum rc trending_print(struct store *store, const struct config *config,
                        const struct trending_request *request, struct text *out, struct err *err)
 {
     struct trending *trending = memory_new_zeroed(1, sizeof *trending);
-    struct printing printing = {.trending = trending, .config = config};
+    struct titles *titles = memory_new_zeroed(1, sizeof *titles);
+    struct printing printing = {.trending = trending, .config = config, .titles = titles};
     struct people people;
     enum rc rc = trending_rank(store, config, request, trending, err);
     enum rc known = people_init(&people, store, config, request->degree, err);
     rc = rc == RC_OK ? known : rc;
+    if (rc == RC_OK)
+        rc = find_stories(titles, trending, store, err);
     text_clear(out);
     json_writer_init(&printing.json, out);
     json_begin_object(&printing.json);
@@ -221,7 +316,8 @@ enum rc trending_print(struct store *store, const struct config *config,
     json_begin_array(&printing.json);
     for (size_t i = 0; i < trending->count && rc == RC_OK; i++) {
         printing.link = &trending->links[i];
-        rc = print_one(&printing, store, &people, err);
+        if (titles->first[i] == i)
+            rc = print_one(&printing, store, &people, err);
     }
     json_end_array(&printing.json);
     if (rc == RC_OK)
@@ -229,16 +325,25 @@ enum rc trending_print(struct store *store, const struct config *config,
     json_end_object(&printing.json);
     text_append_char(out, '\n');
     people_deinit(&people);
+    free(titles);
     free(trending);
     return rc;
 }
 
 /* ---- the posts behind a link ---- */
 
-static bool note_link(void *arg, const struct field *columns, size_t count)
+/* url, title, description, domain, first */
+static bool print_subject(void *arg, const struct field *columns, size_t count)
 {
-    (void)columns, (void)count;
-    ((struct printing *)arg)->found = true;
+    struct printing *printing = arg;
+    struct json_writer *json = &printing->json;
+    assert(count == 5);
+    printing->found = true;
+    put_text(json, "url", &columns[0]);
+    put_text(json, "title", &columns[1]);
+    put_text(json, "description", &columns[2]);
+    put_text(json, "domain", &columns[3]);
+    put_time(json, "first_shared_at", &columns[4]);
     return false;
 }
 
@@ -246,13 +351,19 @@ enum rc trending_print_posts(struct store *store, int64_t link, struct text *out
 {
     struct printing printing = {0};
     struct field id = field_int(link);
-    enum rc rc =
-        store_query(store, "SELECT 1 FROM links WHERE id = ?1", &id, 1, note_link, &printing, err);
-    if (rc == RC_OK && !printing.found)
-        return err_set(err, RC_REJECT, "there is no link %" PRId64, link);
     text_clear(out);
     json_writer_init(&printing.json, out);
     json_begin_object(&printing.json);
+    json_key(&printing.json, "link");
+    json_begin_object(&printing.json);
+    put_id(&printing.json, link);
+    enum rc rc = store_query(store,
+                             "SELECT coalesce(reader_url, original_url), title, description, "
+                             "domain, first_shared_us FROM links WHERE id = ?1",
+                             &id, 1, print_subject, &printing, err);
+    json_end_object(&printing.json);
+    if (rc == RC_OK && !printing.found)
+        rc = err_set(err, RC_REJECT, "there is no link %" PRId64, link);
     if (rc == RC_OK)
         rc = print_posts(&printing, store, link, POSTS_MAX, err);
     json_end_object(&printing.json);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ENVELOPE_ROOM 512 /* what stands around the items of most pages */
+
 static int64_t now_us(struct request *request)
 {
     struct runtime *runtime = request->service->runtime;
@@ -305,6 +307,7 @@ static void send_page(struct request *request, const struct handle_answer *answe
                       struct bytes explained)
 {
     struct json_writer writer;
+    text_reserve(&request->reply, answer->page.items.len + ENVELOPE_ROOM);
     request_begin_json(request, &writer);
     json_key(&writer, "items");
     json_put_raw(&writer, text_bytes(&answer->page.items));

@@ -351,6 +351,15 @@ static void put_empty(struct markup *page, const struct news_page *news)
 
 /* ---- the whole ---- */
 
+/* Those that are told with another one, too. */
+static int64_t count_articles(struct json links)
+{
+    size_t count = json_count(links);
+    for (size_t i = 0; i < json_count(links); i++)
+        count += json_count(json_get(json_at(links, i), "also"));
+    return (int64_t)count;
+}
+
 static void put_links(struct markup *page, const struct news_page *news)
 {
     struct json links = json_get(news->answer, "links");
@@ -363,7 +372,8 @@ static void put_links(struct markup *page, const struct news_page *news)
     for (size_t i = 0; i < count; i++)
         news_item_print(page, news->question, json_at(links, i), i + 1);
     markup_end(page, "ol");
-    if ((int64_t)count == news->question->links.limit && count < TRENDING_LIMIT_MAX) {
+    if (count_articles(links) >= news->question->links.limit &&
+        news->question->links.limit < TRENDING_LIMIT_MAX) {
         struct news_question more = *news->question;
         more.links.limit = TRENDING_LIMIT_MAX;
         markup_begin_class(page, "p", "on");

@@ -23,6 +23,7 @@ static const struct number numbers[] = {
     {"min_shares", offsetof(struct trending_request, min_shares), 1, 1000000},
     {"degree", offsetof(struct trending_request, degree), 1, 2},
     {"posts", offsetof(struct trending_request, posts), 0, TRENDING_POSTS_MAX},
+    {"stories", offsetof(struct trending_request, stories), 0, 1},
 };
 
 struct words {

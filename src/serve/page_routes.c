@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/digest.h"
+#include "serve/news_feed.h"
 #include "serve/news_page.h"
 #include "serve/page_frame.h"
 #include "serve/routes.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define ANSWER_MAX ((size_t)8 << 20)
 
@@ -12,6 +16,8 @@ struct view_call {
     struct news_question question;
     struct health_view health;
     struct text answer; /* as the API would give it */
+    char origin[320];   /* of the server, as the client sees it */
+    char etag[40];
 };
 
 static void free_view(void *data)
@@ -46,16 +52,38 @@ void home_begin(struct request *request)
     begin_view(request);
 }
 
-static enum rc print_page(struct request *request, struct view_call *call, struct err *err)
+/* ---- the page ---- */
+
+static void print_page(struct request *request, struct view_call *call, struct json answer)
 {
-    struct json_doc *doc = json_doc_new(ANSWER_MAX, JSON_DEPTH_MAX);
     struct news_page page = {.question = &call->question,
+                             .answer = answer,
                              .health = &call->health,
                              .follows_anybody =
                                  request->service->options->config->bluesky.actors.count > 0};
-    enum rc rc = json_parse_copy(doc, text_bytes(&call->answer), &page.answer, err);
+    news_page_print(&page, &request->reply);
+}
+
+typedef void print_fn(struct request *request, struct view_call *call, struct json answer);
+
+/* Asks what the API would answer and has it written in another way. */
+static enum rc print_view(struct request *request, struct store *store, int64_t posts,
+                          print_fn *print, struct err *err)
+{
+    struct view_call *call = request->data;
+    struct trending_request wanted = call->question.links;
+    struct json answer;
+    wanted.posts = posts;
+    wanted.stories = 1;
+    text_clear(&request->reply);
+    enum rc rc =
+        trending_print(store, request->service->options->config, &wanted, &call->answer, err);
+    if (rc != RC_OK)
+        return rc;
+    struct json_doc *doc = json_doc_new(ANSWER_MAX, JSON_DEPTH_MAX);
+    rc = json_parse_copy(doc, text_bytes(&call->answer), &answer, err);
     if (rc == RC_OK)
-        news_page_print(&page, &request->reply);
+        print(request, call, answer);
     else
         rc = err_wrap(err, RC_FATAL, "our own answer cannot be read");
     json_doc_free(doc);
@@ -64,24 +92,64 @@ static enum rc print_page(struct request *request, struct view_call *call, struc
 
 enum rc home_work(struct request *request, struct store *store, struct err *err)
 {
-    struct view_call *call = request->data;
-    struct trending_request wanted = call->question.links;
-    wanted.posts = NEWS_PAGE_POSTS;
-    text_clear(&request->reply);
-    enum rc rc =
-        trending_print(store, request->service->options->config, &wanted, &call->answer, err);
-    return rc == RC_OK ? print_page(request, call, err) : rc;
+    return print_view(request, store, NEWS_PAGE_POSTS, print_page, err);
 }
 
-void home_finish(struct request *request)
+/* ---- feeds ---- */
+
+/* As far as the client and a proxy before us say where this is. */
+static void note_origin(struct request *request, struct view_call *call)
 {
-    struct refusal refusal = {.code = REFUSAL_NOT_FOUND, .err = request->job.err};
-    if (request->job.rc == RC_OK) {
-        request->policy = PAGE_POLICY;
-        request_send(request, 200, PAGE_TYPE);
-    } else if (request->job.rc == RC_REJECT) {
-        page_refuse(request, &refusal);
-    } else {
-        request_fail(request);
-    }
+    const char *host = request_header(request, "Host");
+    const char *proto = request_header(request, "X-Forwarded-Proto");
+    bool tls = proto != NULL && strcmp(proto, "https") == 0;
+    snprintf(call->origin, sizeof call->origin, "http%s://%s", tls ? "s" : "",
+             host == NULL ? "localhost" : host);
+}
+
+void feed_begin(struct request *request)
+{
+    begin_view(request);
+    note_origin(request, request->data);
+}
+
+static void print_feed(struct request *request, struct view_call *call, struct json answer)
+{
+    const struct news_feed feed = {
+        .question = &call->question, .answer = answer, .origin = call->origin};
+    if (strcmp(request->route->path, "/feed.xml") == 0)
+        news_feed_print_rss(&feed, &request->reply);
+    else
+        news_feed_print_json(&feed, &request->reply);
+}
+
+enum rc feed_work(struct request *request, struct store *store, struct err *err)
+{
+    return print_view(request, store, 0, print_feed, err);
+}
+
+static void send_feed(struct request *request, const char *content_type)
+{
+    struct view_call *call = request->data;
+    uint8_t digest[DIGEST_SIZE];
+    char hex[DIGEST_HEX_SIZE];
+    struct text feed = request->reply;
+    if (!page_is_made(request))
+        return;
+    digest_sha256(text_bytes(&feed), digest);
+    digest_hex(digest, hex);
+    snprintf(call->etag, sizeof call->etag, "\"%.32s\"", hex);
+    request->reply = (struct text){0};
+    request_send_known(request, content_type, call->etag, text_bytes(&feed));
+    text_free(&feed);
+}
+
+void feed_rss_finish(struct request *request)
+{
+    send_feed(request, "application/rss+xml; charset=utf-8");
+}
+
+void feed_json_finish(struct request *request)
+{
+    send_feed(request, "application/feed+json");
 }

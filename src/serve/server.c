@@ -3,6 +3,7 @@
 
 #include "serve/gate.h"
 #include "serve/listener.h"
+#include "serve/rate_log.h"
 #include "serve/request.h"
 #include "serve/seq_wait.h"
 #include "serve/tail_hub.h"
@@ -178,6 +179,7 @@ static void end_serving(struct server *server)
     if (server->options.bell != NULL)
         bell_silence(server->options.bell);
     upkeep_stop(server->upkeep);
+    rate_log_stop(server->service.rates);
     runtime->ops->timer_disarm(runtime, &server->drain);
     reader_pool_stop(server->service.readers);
     finish_jobs(server);
@@ -191,6 +193,7 @@ static void end_serving(struct server *server)
     close_listeners(server);
     assert(server->under_way == 0);
     upkeep_free(server->upkeep);
+    rate_log_free(server->service.rates);
     seq_waits_free(server->service.waits);
     tail_watches_free(server->service.watches);
     tail_hub_free(server->service.tails);
@@ -209,6 +212,7 @@ static void serve(void *arg)
     struct server *server = arg;
     server->upkeep = upkeep_start(server->service.runtime, server->service.handles,
                                   server->service.readers, server->service.watches);
+    server->service.rates = rate_log_start(server->service.runtime, server->service.options);
     run_listeners(server);
     loop_run(server->loop);
     end_serving(server);

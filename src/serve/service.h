@@ -13,6 +13,7 @@ struct desk;
 struct gate;
 struct handles;
 struct json_doc;
+struct rate_log;
 struct reader_pool;
 struct request;
 struct runtime;
@@ -32,6 +33,7 @@ struct service {
     struct tail_watches *watches;
     struct seq_waits *waits;
     struct ws_sessions *websockets;
+    struct rate_log *rates;
     /* A request that is whole is answered, or is so later; it is to be freed. */
     void (*dispatch)(void *server, struct request *request);
     void (*completed)(void *server, struct request *request);

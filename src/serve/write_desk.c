@@ -182,7 +182,7 @@ void desk_submit(struct write *write)
 {
     struct request *request = write->request;
     assert(write->state == WRITE_ENTERED && write->batch.record_count > 0);
-    write->batch.together = true;
+    write->batch.together = write->batch.urgent = true;
     write->batch.answered = take_answer;
     write->batch.owner = write;
     enum rc rc =

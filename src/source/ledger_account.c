@@ -64,13 +64,40 @@ static bool add_session(const struct ledger_account *account, struct batch *batc
     return true;
 }
 
+/* How each provider fares, for people who ask. */
+static bool add_providers(const struct ledger_account *account, struct batch *batch)
+{
+    const struct ledger_platform *platform = account->run.platform;
+    struct runtime *runtime = account->run.env->runtime;
+    int64_t now_us = runtime->ops->mono_us(runtime);
+    bool fits = true;
+    for (int i = 0; i < platform->group.count && fits; i++) {
+        const struct provider *provider = &platform->group.providers[i];
+        struct record *row = batch_add(batch, RECORD_PROVIDER);
+        const char *state = platform->members[i]->keyless ? "needs a key"
+                            : provider->disabled
+                                ? "disabled"
+                                : provider_circuit_name(provider_circuit(provider, now_us));
+        fits = row != NULL &&
+               batch_set_text(batch, row, PROVIDER_SOURCE, bytes_of(platform->name)) &&
+               batch_set_text(batch, row, PROVIDER_NAME, bytes_of(provider->name)) &&
+               batch_set_text(batch, row, PROVIDER_STATE, bytes_of(state));
+        if (fits && provider->last_error[0] != '\0')
+            fits = batch_set_text(batch, row, PROVIDER_REASON, bytes_of(provider->last_error));
+        if (fits)
+            batch_set_int(row, PROVIDER_AT_US, wall(account));
+    }
+    return fits;
+}
+
 static void store_session(void *arg)
 {
     struct ledger_account *account = arg;
     struct batch *batch = delivery_take(&account->delivery);
     if (batch == NULL)
         return; /* comes back when there is one */
-    bool fits = (account->opened || add_account(account, batch)) && add_session(account, batch);
+    bool fits = (account->opened || add_account(account, batch)) && add_session(account, batch) &&
+                (!account->closing || add_providers(account, batch));
     assert(fits);
     delivery_send(&account->delivery);
 }
@@ -80,7 +107,9 @@ static void store_session(void *arg)
 static void decide(struct ledger_account *account)
 {
     struct ledger_stream_view view;
-    account->outcome = LEDGER_COMPLETE;
+    account->outcome = account->stream_count > 0 ? LEDGER_COMPLETE : LEDGER_FAILED;
+    if (account->stream_count == 0)
+        snprintf(account->trouble, sizeof account->trouble, "there is no stream to be read");
     for (size_t i = 0; i < account->stream_count; i++) {
         ledger_stream_look(account->streams[i], &view);
         if (view.outcome <= account->outcome)
@@ -117,13 +146,26 @@ static void on_stream_ended(void *arg)
         close_session(account);
 }
 
+/* What a file says is no word on what the source itself would say: it has a stream of its own. */
+static void make_file_stream(struct ledger_account *account)
+{
+    char name[FAILOVER_STREAM_MAX];
+    snprintf(name, sizeof name, "csv:%s", account->run.file->shape->name);
+    account->streams[account->stream_count++] =
+        ledger_stream_new(&account->run, name, on_stream_ended, account);
+}
+
 static void start_streams(struct ledger_account *account)
 {
     const struct ledger_platform *platform = account->run.platform;
-    account->stream_count = platform->stream_count;
-    for (size_t i = 0; i < account->stream_count; i++)
-        account->streams[i] =
-            ledger_stream_new(&account->run, platform->streams[i], on_stream_ended, account);
+    if (account->run.file != NULL)
+        make_file_stream(account);
+    for (size_t i = 0; account->run.file == NULL && i < platform->stream_count; i++)
+        if (ledger_platform_serves(platform, account->run.only, platform->streams[i]))
+            account->streams[account->stream_count++] =
+                ledger_stream_new(&account->run, platform->streams[i], on_stream_ended, account);
+    if (account->stream_count == 0)
+        close_session(account);
     for (size_t i = 0; i < account->stream_count; i++)
         ledger_stream_start(account->streams[i]);
 }
@@ -176,6 +218,27 @@ static enum rc read_name(struct ledger_account *account, struct ledger_providers
     return RC_OK;
 }
 
+static void finish_making(struct ledger_account *account,
+                          void (*ended)(void *arg, struct ledger_account *account), void *arg)
+{
+    account->run.account = text_string(&account->name);
+    account->run.identifier = bytes_of(text_string(&account->identifier));
+    account->ended = ended;
+    account->arg = arg;
+    account->status = "started";
+    delivery_init(&account->delivery, account->run.env, store_session, on_stored, account);
+}
+
+static enum rc check_only(const struct ledger_platform *platform, const char *only, struct err *err)
+{
+    int number = failover_find(&platform->group, only);
+    if (number == PROVIDER_NONE)
+        return err_set(err, RC_REJECT, "%s does not serve %s", only, platform->name);
+    if (platform->members[number]->keyless)
+        return err_set(err, RC_FATAL, "%s needs a key: set providers.%s.api_key", only, only);
+    return RC_OK;
+}
+
 enum rc ledger_account_new(const struct source_env *env, struct ledger_providers *providers,
                            struct bytes name, const struct ledger_account_options *options,
                            void (*ended)(void *arg, struct ledger_account *account), void *arg,
@@ -184,23 +247,38 @@ enum rc ledger_account_new(const struct source_env *env, struct ledger_providers
     struct ledger_account *account = memory_new_zeroed(1, sizeof *account);
     account->run.env = env;
     enum rc rc = read_name(account, providers, name, err);
-    if (rc == RC_OK && options->only != NULL &&
-        failover_find(&account->run.platform->group, options->only) == PROVIDER_NONE)
-        rc = err_set(err, RC_REJECT, "%s does not serve %s", options->only,
-                     account->run.platform->name);
+    if (rc == RC_OK && options->only != NULL)
+        rc = check_only(account->run.platform, options->only, err);
     if (rc != RC_OK) {
         ledger_account_free(account);
         return rc;
     }
     account->only = options->only == NULL ? NULL : memory_copy_string(options->only);
     account->run.only = account->only;
-    account->run.account = text_string(&account->name);
-    account->run.identifier = bytes_of(text_string(&account->identifier));
     account->run.since_us = options->since_us;
-    account->ended = ended;
-    account->arg = arg;
-    account->status = "started";
-    delivery_init(&account->delivery, env, store_session, on_stored, account);
+    finish_making(account, ended, arg);
+    *out = account;
+    return RC_OK;
+}
+
+enum rc ledger_account_new_file(const struct source_env *env, struct ledger_providers *providers,
+                                struct ledger_file *file,
+                                void (*ended)(void *arg, struct ledger_account *account), void *arg,
+                                struct ledger_account **out, struct err *err)
+{
+    struct ledger_account *account = memory_new_zeroed(1, sizeof *account);
+    struct bytes platform = bytes_of(file->provider->connector->platforms[0].name);
+    account->run.env = env;
+    account->run.file = file;
+    account->run.since_us = -1;
+    enum rc rc = ledger_providers_platform(
+        providers, platform, env->runtime->ops->mono_us(env->runtime), &account->run.platform, err);
+    if (rc != RC_OK) {
+        ledger_account_free(account);
+        return rc;
+    }
+    text_append(&account->name, platform.data, platform.len);
+    finish_making(account, ended, arg);
     *out = account;
     return RC_OK;
 }
@@ -243,6 +321,7 @@ void ledger_account_free(struct ledger_account *account)
         ledger_stream_free(account->streams[i]);
     if (account->run.env != NULL && account->ended != NULL)
         delivery_drop(&account->delivery);
+    ledger_file_free(account->run.file);
     text_free(&account->name);
     text_free(&account->identifier);
     free(account->only);

@@ -146,6 +146,18 @@ static enum rc add_member(struct ledger_platform *platform, struct ledger_provid
     return RC_OK;
 }
 
+struct ledger_provider *ledger_providers_csv(struct ledger_providers *providers,
+                                             struct bytes columns,
+                                             const struct connector_stream **stream)
+{
+    for (size_t i = 0; i < providers->count; i++) {
+        *stream = connector_csv_stream(providers->items[i]->connector, columns);
+        if (*stream != NULL)
+            return providers->items[i];
+    }
+    return NULL;
+}
+
 static struct ledger_platform *find_platform(const struct ledger_providers *providers,
                                              struct bytes name)
 {
@@ -196,6 +208,21 @@ enum rc ledger_platform_identifier(const struct ledger_platform *platform, struc
 {
     assert(platform->group.count > 0);
     return connector_identifier_read(platform->members[0]->connector->identifier, text, out, err);
+}
+
+bool ledger_platform_serves(const struct ledger_platform *platform, const char *only,
+                            const char *stream)
+{
+    for (int i = 0; i < platform->group.count; i++) {
+        const struct connector *connector = platform->members[i]->connector;
+        const struct connector_stream *shape = connector_stream(connector, bytes_of(stream));
+        bool wanted = only == NULL || strcmp(only, connector->provider) == 0;
+        if (wanted && shape != NULL && shape->request != NULL &&
+            !platform->group.providers[i].disabled &&
+            connector_stream_serves(shape, bytes_of(platform->name)))
+            return true;
+    }
+    return false;
 }
 
 bool ledger_platform_keyless(const struct ledger_platform *platform)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/ledger_stream.h"
 
-#include "source/ledger_stream_parts.h"
+#include "source/ledger_stream_steps.h"
 #include "sys/log.h"
 
 #include <assert.h>
@@ -9,13 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ANSWER_BYTES_MAX ((size_t)32 << 20)
-#define WAKE_US_MAX      INT64_C(3600000000)
-#define PLACE_US         INT64_C(100000) /* look again for a free place at the provider */
-#define FAILURES_MIN     6               /* in a row, before nobody is expected to do better */
-#define RESTARTS_MAX     3
-#define PATIENCE_US      INT64_C(600000000) /* nobody can be asked for so long: a later run may */
-#define NEVER            INT64_MAX
+#define WAKE_US_MAX  INT64_C(3600000000)
+#define FAILURES_MIN 6                  /* in a row, before nobody is expected to do better */
+#define PATIENCE_US  INT64_C(600000000) /* nobody can be asked for so long: a later run may */
+#define NEVER        INT64_MAX
 
 /* ---- its end ---- */
 
@@ -41,7 +38,7 @@ void ledger_stream_end(struct ledger_stream *stream, enum ledger_outcome outcome
 
 /* ---- whom to ask, and when ---- */
 
-static void wait_until(struct ledger_stream *stream, int64_t at_us, bool limited)
+void ledger_stream_wait(struct ledger_stream *stream, int64_t at_us, bool limited)
 {
     struct runtime *runtime = stream->run->env->runtime;
     int64_t wait_us = at_us - ledger_stream_mono(stream);
@@ -100,8 +97,6 @@ static void give_up(struct ledger_stream *stream, const struct err *err)
     ledger_stream_end(stream, auth ? LEDGER_UNAUTHORIZED : LEDGER_INCOMPLETE, err->text);
 }
 
-static void ask(struct ledger_stream *stream);
-
 void ledger_stream_choose(struct ledger_stream *stream)
 {
     struct failover_offer offer = offer_of(stream);
@@ -113,6 +108,10 @@ void ledger_stream_choose(struct ledger_stream *stream)
         return;
     }
     assert(!stream->picked);
+    if (stream->run->file != NULL) {
+        ledger_stream_read_file(stream);
+        return;
+    }
     enum rc rc = failover_choose(&stream->failover, &offer, now_us, &stream->pick, &err);
     if (rc != RC_OK && (rc == RC_REJECT || stream->pick.at_us == NEVER ||
                         stream->failures >= failures_max(stream))) {
@@ -120,23 +119,14 @@ void ledger_stream_choose(struct ledger_stream *stream)
         return;
     }
     if (rc != RC_OK) {
-        wait_until(stream, stream->pick.at_us, false);
+        ledger_stream_wait(stream, stream->pick.at_us, false);
         return;
     }
     stream->picked = true;
     tell_switch(stream, before);
     if (stream->provider != stream->run->platform->members[stream->pick.provider])
         ledger_stream_begin_walk(stream);
-    ask(stream);
-}
-
-/* ---- asking ---- */
-
-static void release(struct ledger_stream *stream)
-{
-    assert(stream->picked);
-    ledger_pace_release(&stream->run->platform->members[stream->pick.provider]->pace);
-    stream->picked = false;
+    ledger_stream_ask(stream);
 }
 
 void ledger_stream_failed(struct ledger_stream *stream, enum retry_class class, int64_t wait_us,
@@ -159,140 +149,9 @@ void ledger_stream_failed(struct ledger_stream *stream, enum retry_class class, 
                                    log_string("provider", provider->connector->provider),
                                    log_string("class", retry_class_name(class)),
                                    log_string("reason", reason), LOG_END});
+    if (stream->purpose == ASK_DETAIL)
+        stream->purpose = ASK_PAGE; /* the page is asked for again */
     ledger_stream_choose(stream);
-}
-
-static void take_answer(struct ledger_stream *stream, bool empty)
-{
-    struct err err;
-    enum rc rc = ledger_stream_open_page(stream, empty, &err);
-    if (rc != RC_OK) {
-        ledger_stream_failed(stream, RETRY_PERMANENT, -1, err.text);
-        return;
-    }
-    failover_succeeded(&stream->failover, &stream->pick,
-                       ledger_stream_mono(stream) - stream->asked_us, ledger_stream_mono(stream));
-    stream->failures = stream->auth_failures = stream->restarts = 0;
-    ledger_stream_store(stream);
-}
-
-static void judge(struct ledger_stream *stream, int64_t retry_after_ms)
-{
-    static const enum retry_class classes[] = {[VERDICT_RETRY] = RETRY_TRANSIENT,
-                                               [VERDICT_RATE_LIMITED] = RETRY_RATE_LIMITED,
-                                               [VERDICT_AUTH] = RETRY_AUTH,
-                                               [VERDICT_NEXT_PROVIDER] = RETRY_PERMANENT};
-    struct err why = {""};
-    struct connector_judgement judgement = connector_judge(
-        stream->provider->connector, stream->shape, &stream->vars, &stream->answer, &why);
-    int64_t wait_ms = judgement.wait_ms > 0 ? judgement.wait_ms : retry_after_ms;
-    switch (judgement.verdict) {
-    case VERDICT_OK:
-    case VERDICT_EMPTY:
-        take_answer(stream, judgement.verdict == VERDICT_EMPTY);
-        break;
-    case VERDICT_RESTART:
-        if (++stream->restarts <= RESTARTS_MAX) {
-            failover_abandoned(&stream->failover, &stream->pick);
-            ledger_walk_restart(&stream->walk);
-            ledger_stream_choose(stream);
-            break;
-        }
-        ledger_stream_failed(stream, RETRY_TRANSIENT, -1, why.text);
-        break;
-    case VERDICT_FATAL:
-        failover_abandoned(&stream->failover, &stream->pick);
-        ledger_stream_end(stream, LEDGER_FAILED, why.text);
-        break;
-    case VERDICT_RETRY:
-    case VERDICT_RATE_LIMITED:
-    case VERDICT_AUTH:
-    case VERDICT_NEXT_PROVIDER:
-        ledger_stream_failed(stream, classes[judgement.verdict], wait_ms > 0 ? wait_ms * 1000 : -1,
-                             why.text);
-        break;
-    }
-}
-
-static void on_answer(void *arg, const struct http_response *response)
-{
-    struct ledger_stream *stream = arg;
-    struct err err;
-    stream->call = NULL;
-    release(stream);
-    if (stream->stopping) {
-        failover_abandoned(&stream->failover, &stream->pick);
-        ledger_stream_end(stream, LEDGER_STOPPED, "");
-        return;
-    }
-    if (response->rc != RC_OK) {
-        ledger_stream_failed(stream, response->rc == RC_RETRY ? RETRY_TRANSIENT : RETRY_PERMANENT,
-                             -1, response->err.text);
-        return;
-    }
-    text_clear(&stream->headers);
-    text_append(&stream->headers, response->headers.data, response->headers.len);
-    stream->answer = (struct connector_answer){.status = response->status,
-                                               .headers = text_bytes(&stream->headers)};
-    if (json_parse(stream->doc, response->body, &stream->answer.root, &err) != RC_OK)
-        stream->answer.root = (struct json){0};
-    judge(stream, response->retry_after_ms);
-}
-
-static void send(struct ledger_stream *stream)
-{
-    struct runtime *runtime = stream->run->env->runtime;
-    struct http_header headers[CONNECTOR_HEADERS_MAX];
-    const struct connector_http *http = &stream->http;
-    for (size_t i = 0; i < http->header_count; i++)
-        headers[i] = (struct http_header){http->header_text.data + http->headers[i].name,
-                                          http->header_text.data + http->headers[i].value};
-    const struct http_request request = {.method = http->method,
-                                         .url = text_string(&http->url),
-                                         .headers = headers,
-                                         .header_count = http->header_count,
-                                         .body = text_bytes(&http->body),
-                                         .total_ms_max =
-                                             (uint32_t)stream->provider->connector->timeout_ms,
-                                         .body_bytes_max = ANSWER_BYTES_MAX};
-    stream->view.state = LEDGER_ASKING;
-    stream->view.until_us = 0;
-    stream->view.requests++;
-    stream->asked_us = ledger_stream_mono(stream);
-    stream->call = runtime->ops->http_send(runtime, &request, on_answer, stream);
-}
-
-static int64_t next_nonce(struct ledger_provider *provider, int64_t now_ms)
-{
-    provider->nonce = now_ms > provider->nonce ? now_ms : provider->nonce + 1;
-    return provider->nonce;
-}
-
-/* Builds the request and sends it, if the provider's limits let it go now. */
-static void ask(struct ledger_stream *stream)
-{
-    struct runtime *runtime = stream->run->env->runtime;
-    struct ledger_provider *provider = stream->run->platform->members[stream->pick.provider];
-    int64_t now_us = ledger_stream_mono(stream), at_us = stream->pick.at_us;
-    struct err err;
-    if (at_us <= now_us && ledger_pace_take(&provider->pace, now_us, &at_us) == RC_OK) {
-        bool more = ledger_walk_next(&stream->walk, &stream->vars);
-        assert(more);
-        stream->vars.now_ms = ledger_stream_wall(stream) / 1000;
-        stream->vars.nonce = next_nonce(provider, stream->vars.now_ms);
-        stream->vars.chance = runtime->ops->random(runtime);
-        if (connector_build(provider->connector, stream->shape, stream->shape->request,
-                            &stream->vars, provider->base_url, &stream->http, &err) == RC_OK) {
-            send(stream);
-            return;
-        }
-        release(stream);
-        ledger_stream_failed(stream, RETRY_PERMANENT, -1, err.text);
-        return;
-    }
-    failover_abandoned(&stream->failover, &stream->pick);
-    stream->picked = false;
-    wait_until(stream, at_us == BUCKET_NEVER ? now_us + PLACE_US : at_us, true);
 }
 
 /* ---- what is stored ---- */
@@ -306,6 +165,8 @@ static void go_on(struct ledger_stream *stream)
         ledger_stream_end(stream, LEDGER_STOPPED, "");
     else if (stream->reading)
         ledger_stream_store(stream);
+    else if (stream->detail_at < stream->detail_count)
+        ledger_stream_next_detail(stream);
     else if (stream->marking)
         ledger_stream_mark(stream);
     else if (over)
@@ -371,12 +232,15 @@ struct ledger_stream *ledger_stream_new(const struct ledger_run *run, const char
     stream->run = run;
     stream->ended = ended;
     stream->arg = arg;
+    stream->doubted_from = -1;
     snprintf(stream->name, sizeof stream->name, "%s", name);
     stream->view = (struct ledger_stream_view){
         .name = stream->name, .provider = "", .position = -1, .total = -1};
     stream_init(&stream->stored, run->account, stream->name);
     quarantine_init(&stream->quarantine, run->account);
-    stream->doc = json_doc_new(ANSWER_BYTES_MAX, JSON_DEPTH_MAX);
+    stream->doc = json_doc_new(LEDGER_ANSWER_MAX, JSON_DEPTH_MAX);
+    stream->side_doc = json_doc_new(LEDGER_ANSWER_MAX, JSON_DEPTH_MAX);
+    stream->list_doc = json_doc_new(LEDGER_ANSWER_MAX, JSON_DEPTH_MAX);
     stream->cursor_doc = json_doc_new(1 << 16, JSON_DEPTH_MAX);
     connector_page_init(&stream->page);
     delivery_init(&stream->delivery, run->env, on_batch, on_stored, stream);
@@ -390,15 +254,6 @@ void ledger_stream_start(struct ledger_stream *stream)
     ledger_stream_load(stream);
 }
 
-static void cancel(struct ledger_stream *stream)
-{
-    struct runtime *runtime = stream->run->env->runtime;
-    runtime->ops->http_cancel(runtime, stream->call);
-    stream->call = NULL;
-    release(stream);
-    failover_abandoned(&stream->failover, &stream->pick);
-}
-
 void ledger_stream_stop(struct ledger_stream *stream)
 {
     struct runtime *runtime = stream->run->env->runtime;
@@ -407,7 +262,7 @@ void ledger_stream_stop(struct ledger_stream *stream)
         runtime->ops->timer_disarm(runtime, &stream->wake);
         ledger_stream_end(stream, LEDGER_STOPPED, "");
     } else if (stream->view.state == LEDGER_ASKING) {
-        cancel(stream);
+        ledger_stream_cancel(stream);
         ledger_stream_end(stream, LEDGER_STOPPED, "");
     }
 }
@@ -422,16 +277,23 @@ void ledger_stream_free(struct ledger_stream *stream)
     struct runtime *runtime = stream->run->env->runtime;
     runtime->ops->timer_disarm(runtime, &stream->wake);
     if (stream->call != NULL)
-        cancel(stream);
+        ledger_stream_cancel(stream);
     delivery_drop(&stream->delivery);
-    if (stream->provider != NULL)
-        ledger_walk_deinit(&stream->walk);
+    ledger_walk_deinit(&stream->walk);
     ledger_known_free(&stream->known);
     stream_deinit(&stream->stored);
     connector_page_deinit(&stream->page);
     connector_http_free(&stream->http);
     json_doc_free(stream->doc);
+    json_doc_free(stream->side_doc);
+    json_doc_free(stream->list_doc);
     json_doc_free(stream->cursor_doc);
+    free(stream->details);
+    text_free(&stream->group);
+    text_free(&stream->owed);
+    text_free(&stream->parts);
+    text_free(&stream->list_token);
+    text_free(&stream->side_headers);
     text_free(&stream->token);
     text_free(&stream->words);
     text_free(&stream->headers);

@@ -20,7 +20,7 @@
 #define SOURCE_LEDGER_STREAM_H
 
 #include "ingest/cursor.h"
-#include "source/ledger_providers.h"
+#include "source/ledger_file.h"
 #include "source/source.h"
 
 enum ledger_stream_state {
@@ -48,6 +48,7 @@ struct ledger_run {
     const char *only;   /* the one provider that may be asked; NULL: all */
     int64_t since_us;   /* rows older than this are not asked for where that can be said; -1: all */
     int64_t started_us; /* of the session */
+    struct ledger_file *file; /* rows come from there; NULL: from providers */
 };
 
 /* What people see. */
@@ -55,7 +56,7 @@ struct ledger_stream_view {
     const char *name, *provider; /* provider: "" before there is one */
     enum ledger_stream_state state;
     enum ledger_outcome outcome;
-    uint64_t batches, rows, known, requests, orphaned, refused;
+    uint64_t batches, rows, known, requests, orphaned, refused, owed;
     enum cursor_kind kind;
     int64_t position; /* complete up to there; -1: unknown */
     int64_t total;    /* what the source says there is; -1: it does not */

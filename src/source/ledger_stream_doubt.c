@@ -2,11 +2,20 @@
  *
  * The end of a walk is a provider's word. Where it cannot be right, or would take something away,
  * somebody else is asked; what two say is believed. */
-#include "source/ledger_stream_parts.h"
+#include "source/ledger_stream_steps.h"
 #include "sys/log.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
+
+/* The source says how much there is, and something may have changed. */
+static bool is_countable(const struct ledger_stream *stream)
+{
+    const struct connector_figure *count = &stream->shape->count;
+    bool changed = !stream->was_complete || stream->view.rows + stream->id_count > 0;
+    return count->given && changed && (count->request != NULL || stream->view.total >= 0);
+}
 
 const char *ledger_stream_doubt(const struct ledger_stream *stream)
 {
@@ -15,9 +24,14 @@ const char *ledger_stream_doubt(const struct ledger_stream *stream)
         return NULL;
     if (ledger_known_absent(&stream->known, stream->reread_from, &at) != NULL)
         return "does not show rows that are known";
-    if (stream->walk.rows == 0 && stream->known.count == 0 &&
+    bool none_counted = stream->counted && stream->view.total == 0;
+    if (stream->walk.rows == 0 && stream->known.count == 0 && !none_counted &&
         stream->stored.cursor.total_fetched == 0)
         return "says that there is nothing";
+    if (is_countable(stream) && !stream->counted)
+        return "was not counted yet";
+    if (stream->counted && stream->stored_count < stream->view.total)
+        return "has given less than it counts";
     return NULL;
 }
 
@@ -39,15 +53,96 @@ static size_t count_absent(const struct ledger_stream *stream)
     return count;
 }
 
+/* Where the next to be asked has to begin, to say something about what did not come. */
+static void note_doubted(struct ledger_stream *stream)
+{
+    const struct ledger_known_row *row;
+    size_t at = 0;
+    while ((row = ledger_known_absent(&stream->known, stream->reread_from, &at)) != NULL)
+        if (stream->doubted_from < 0 || row->position < stream->doubted_from)
+            stream->doubted_from = row->position;
+}
+
+/* Less was stored than is counted: what is missing lies where nobody looked again. */
+static bool sweep_again(struct ledger_stream *stream)
+{
+    if (stream->resweeping || stream->reread_from < 0)
+        return false;
+    stream->resweeping = true;
+    stream->denied = 0;
+    ledger_stream_begin_walk(stream);
+    ledger_stream_choose(stream);
+    return true;
+}
+
+/* ---- counts ---- */
+
+static void on_counted(void *arg, const struct lookup_answer *answer)
+{
+    struct ledger_stream *stream = arg;
+    if (stream->stopping || answer->rc != RC_OK) {
+        ledger_stream_end(stream, stream->stopping ? LEDGER_STOPPED : LEDGER_INCOMPLETE,
+                          answer->rc == RC_OK ? "" : answer->err.text);
+        return;
+    }
+    stream->stored_count = answer->rows > 0 ? answer->fields[0].i : 0;
+    stream->counted = true;
+    ledger_stream_settle(stream);
+}
+
+static void count_stored(struct ledger_stream *stream)
+{
+    static const char sql[] =
+        "SELECT count(*) FROM account a CROSS JOIN raw_transactions t WHERE a.name = ?1 "
+        "AND t.account_id = a.id AND t.stream = ?2 AND t.status <> 'orphaned'";
+    const struct source_env *env = stream->run->env;
+    const struct field params[] = {field_text(bytes_of(stream->run->account)),
+                                   field_text(bytes_of(stream->name))};
+    stream->view.state = LEDGER_LOADING;
+    if (env->ask(env->ask_arg, sql, params, 2, on_counted, stream) != RC_OK)
+        ledger_stream_end(stream, LEDGER_INCOMPLETE, "the store cannot be asked now");
+}
+
+void ledger_stream_take_count(struct ledger_stream *stream)
+{
+    stream->purpose = ASK_PAGE;
+    if (connector_figure_read(&stream->shape->count, stream->side.root, &stream->view.total)) {
+        count_stored(stream);
+        return;
+    }
+    stream->view.total = stream->stored_count = -1;
+    stream->counted = true;
+    ledger_stream_settle(stream);
+}
+
+static void count(struct ledger_stream *stream)
+{
+    if (stream->shape->count.request == NULL) {
+        count_stored(stream);
+        return;
+    }
+    stream->purpose = ASK_COUNT;
+    ledger_stream_choose(stream);
+}
+
+/* ---- the end ---- */
+
 void ledger_stream_settle(struct ledger_stream *stream)
 {
     const char *doubt = ledger_stream_doubt(stream);
     char words[ERR_TEXT_MAX];
+    size_t at = 0;
+    if (is_countable(stream) && !stream->counted &&
+        ledger_known_absent(&stream->known, stream->reread_from, &at) == NULL) {
+        count(stream);
+        return;
+    }
     if (doubt != NULL) {
         stream->denied |= 1U << stream->pick.provider;
         uint32_t others = find_able(stream) & ~stream->denied;
         bool alone = (stream->denied & (stream->denied - 1)) == 0;
         if (alone && others != 0) {
+            note_doubted(stream);
             ledger_stream_failed(stream, RETRY_PERMANENT, -1, doubt);
             return;
         }
@@ -56,6 +151,15 @@ void ledger_stream_settle(struct ledger_stream *stream)
             snprintf(words, sizeof words,
                      "%s says that there is nothing, but %zu rows are known: not believed",
                      stream->view.provider, absent);
+            ledger_stream_end(stream, LEDGER_INCOMPLETE, words);
+            return;
+        }
+        bool too_few = stream->counted && stream->stored_count < stream->view.total;
+        if (too_few && sweep_again(stream))
+            return;
+        if (alone && too_few) {
+            snprintf(words, sizeof words, "%s counts %" PRId64 " rows and has given %" PRId64,
+                     stream->view.provider, stream->view.total, stream->stored_count);
             ledger_stream_end(stream, LEDGER_INCOMPLETE, words);
             return;
         }

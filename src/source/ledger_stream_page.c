@@ -4,7 +4,7 @@
  * cursor as far as those rows go, and what the session counts; a page that does not fit into one
  * goes on in the next. */
 #include "base/json_write.h"
-#include "source/ledger_stream_parts.h"
+#include "source/ledger_stream_steps.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -16,6 +16,9 @@ enum rc ledger_stream_open_page(struct ledger_stream *stream, bool empty, struct
     enum rc rc = RC_OK;
     stream->reading = false;
     stream->last_count = 0;
+    stream->detail_count = stream->detail_at = 0;
+    if (!empty && stream->shape->detail.given)
+        return ledger_stream_open_details(stream, err);
     if (!empty)
         rc = connector_page_open(&stream->page, stream->provider->connector, stream->shape,
                                  &stream->vars, stream->answer.root, err);
@@ -109,24 +112,23 @@ static void add_row(struct ledger_stream *stream, struct batch *batch)
     memcpy(stream->ids[stream->id_count++].byte, stream->row_id, EVENT_ID_SIZE);
 }
 
-/* It stands in the store as it came, or was handed over already. A row in no block yet is judged by
- * the store: it may have got into one since. */
-static bool is_known(struct ledger_stream *stream)
+/* A row in no block yet is judged by the store: it may have got into one since. */
+bool ledger_stream_row_known(struct ledger_stream *stream, bool seen)
 {
     struct ledger_known_row *known = ledger_known_find(&stream->known, stream->row_id);
     struct window_id id;
     memcpy(id.byte, stream->row_id, sizeof id.byte);
     if (ledger_walk_below(&stream->walk, ledger_walk_position(stream->shape, &stream->row)))
         return true;
-    if (known != NULL) {
-        bool same =
-            known->block == stream->row.block && strcmp(known->status, stream->row.status) == 0;
+    if (known == NULL)
+        return stream->row.block >= 0 && window_contains(&stream->stored.stream_window, &id);
+    bool same = known->block == stream->row.block && strcmp(known->status, stream->row.status) == 0;
+    if (seen) {
         known->seen = true;
         known->block = stream->row.block;
         snprintf(known->status, sizeof known->status, "%s", stream->row.status);
-        return same;
     }
-    return stream->row.block >= 0 && window_contains(&stream->stored.stream_window, &id);
+    return same;
 }
 
 static void note_last(struct ledger_stream *stream)
@@ -150,7 +152,7 @@ static void note_last(struct ledger_stream *stream)
 
 static void take_row(struct ledger_stream *stream, struct batch *batch)
 {
-    if (is_known(stream))
+    if (ledger_stream_row_known(stream, true))
         stream->known_here++;
     else
         add_row(stream, batch);
@@ -165,18 +167,41 @@ static void refuse_row(struct ledger_stream *stream, struct batch *batch, const 
     stream->view.refused++;
 }
 
+/* A line of a file that is no row. */
+static void refuse_line(struct ledger_stream *stream, struct batch *batch)
+{
+    struct ledger_file *file = stream->run->file;
+    if (file->bad.data == NULL)
+        return;
+    stream->row.raw = file->bad;
+    refuse_row(stream, batch, file->why.text);
+    file->bad = BYTES_ABSENT;
+}
+
 /* ---- a batch ---- */
 
-static enum rc end_page(struct ledger_stream *stream, struct err *err)
+void ledger_stream_note_end(struct ledger_stream *stream)
 {
-    stream->reading = false;
-    bool token = connector_page_token(&stream->page, &stream->answer, &stream->token);
-    bool last = connector_page_last(&stream->page, &stream->answer);
+    stream->has_token = connector_page_token(&stream->page, &stream->answer, &stream->token);
+    stream->last_page = connector_page_last(&stream->page, &stream->answer);
+    stream->page_records = stream->page.record_count;
     if (stream->shape->count.given && stream->shape->count.request == NULL &&
         !connector_figure_read(&stream->shape->count, stream->answer.root, &stream->view.total))
         stream->view.total = -1;
-    return ledger_walk_page(&stream->walk, stream->page.record_count, last,
-                            token ? text_bytes(&stream->token) : BYTES_ABSENT, err);
+}
+
+static enum rc end_page(struct ledger_stream *stream, struct err *err)
+{
+    const struct ledger_file *file = stream->run->file;
+    stream->reading = false;
+    if (stream->detail_at < stream->detail_count || (file != NULL && !file->ended))
+        return RC_OK; /* this was one group of its records */
+    if (file != NULL)
+        return ledger_walk_page(&stream->walk, stream->page.record_count, true, BYTES_ABSENT, err);
+    if (stream->detail_count == 0)
+        ledger_stream_note_end(stream);
+    return ledger_walk_page(&stream->walk, stream->page_records, stream->last_page,
+                            stream->has_token ? text_bytes(&stream->token) : BYTES_ABSENT, err);
 }
 
 /* RC_OK: the page has no more. RC_AGAIN: the batch has no more room. RC_REJECT: the walk cannot be
@@ -219,6 +244,28 @@ static bool add_session(struct ledger_stream *stream, struct batch *batch, bool 
     return true;
 }
 
+/* Rows that are stored without what their provider could not tell. */
+static bool add_owed(struct ledger_stream *stream, struct batch *batch)
+{
+    int64_t now_us = ledger_stream_wall(stream);
+    const char *end = stream->owed.data + stream->owed.len;
+    for (const char *key = stream->owed.data; key < end; key += strlen(key) + 1) {
+        struct record *row = batch_add(batch, RECORD_OWED);
+        if (row == NULL ||
+            !batch_set_text(batch, row, OWED_SOURCE, bytes_of(stream->run->account)) ||
+            !batch_set_text(batch, row, OWED_STREAM, bytes_of(stream->name)) ||
+            !batch_set_text(batch, row, OWED_ITEM, bytes_of(key)) ||
+            !batch_set_text(batch, row, OWED_STATE, bytes_of("new")) ||
+            !batch_set_text(batch, row, OWED_REASON, bytes_of("its details were not to be had")))
+            return false;
+        batch_set_int(row, OWED_ATTEMPTS, 1);
+        batch_set_int(row, OWED_NEXT_US, now_us);
+        batch_set_int(row, OWED_AT_US, now_us);
+    }
+    text_clear(&stream->owed);
+    return true;
+}
+
 /* Cursor, coverage and totals, beside the rows. */
 static enum rc add_progress(struct ledger_stream *stream, struct batch *batch, struct err *err)
 {
@@ -252,7 +299,7 @@ static enum rc add_progress(struct ledger_stream *stream, struct batch *batch, s
                  "{\"top\":%" PRId64 "}", walk->top);
     enum rc rc =
         stream_take(&stream->stored, &page, stream->cursor_doc, batch, stream->fresh, &fresh, err);
-    if (rc == RC_OK && !add_session(stream, batch, complete_now))
+    if (rc == RC_OK && (!add_owed(stream, batch) || !add_session(stream, batch, complete_now)))
         rc = RC_AGAIN;
     assert(rc != RC_AGAIN); /* room was left for it */
     return rc;
@@ -282,6 +329,8 @@ void ledger_stream_store(struct ledger_stream *stream)
     stream->view.state = LEDGER_STORING;
     if (batch == NULL)
         return; /* comes back when there is one */
+    if (stream->run->file != NULL)
+        refuse_line(stream, batch);
     if (fill(stream, batch, &err) != RC_REJECT) {
         ledger_stream_send(stream, batch);
         return;

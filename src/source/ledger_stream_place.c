@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "source/ledger_stream_parts.h"
+#include "source/ledger_stream_steps.h"
 #include "sys/log.h"
 
 #include <assert.h>
@@ -20,7 +20,8 @@ enum cursor_kind ledger_stream_kind(const struct connector_stream *shape)
 static const struct connector_stream *any_shape(const struct ledger_stream *stream)
 {
     const struct ledger_platform *platform = stream->run->platform;
-    const struct connector_stream *shape = NULL;
+    const struct connector_stream *shape =
+        stream->run->file != NULL ? stream->run->file->shape : NULL;
     for (int i = 0; i < platform->group.count && shape == NULL; i++)
         shape = connector_stream(platform->members[i]->connector, bytes_of(stream->name));
     assert(shape != NULL);
@@ -76,6 +77,7 @@ static void on_cursor(void *arg, const struct lookup_answer *answer)
         err = answer->err;
     if (rc == RC_OK && answer->rows > 0 && !answer->fields[0].null)
         rc = stream_resume(&stream->stored, stream->cursor_doc, answer->fields[0].b, &err);
+    stream->was_complete = rc == RC_OK && stream_is_complete(&stream->stored);
     if (rc == RC_OK && !stream->stopping)
         rc = ask_known(stream);
     if (rc == RC_REJECT)
@@ -164,30 +166,116 @@ static struct bytes find_token(const struct ledger_stream *stream, int64_t *top)
     return bytes_of(state->primary.text);
 }
 
-void ledger_stream_begin_walk(struct ledger_stream *stream)
+/* From what is stored, with as many partitions as were listed; -1: as the connector says. */
+static void start_walk(struct ledger_stream *stream, int listed)
 {
-    const struct ledger_platform *platform = stream->run->platform;
     struct ledger_place place = {.top = -1};
-    if (stream->provider != NULL)
-        ledger_walk_deinit(&stream->walk);
-    stream->provider = platform->members[stream->pick.provider];
-    stream->shape = connector_stream(stream->provider->connector, bytes_of(stream->name));
-    assert(stream->shape != NULL);
     enum cursor_kind kind = ledger_stream_kind(stream->shape);
-    ledger_walk_init(&stream->walk, stream->shape);
+    ledger_walk_init(&stream->walk, stream->shape, listed);
     place.complete = find_start(stream, kind);
     if (kind == CURSOR_TIMESTAMP && stream->run->since_us > place.complete)
         place.complete = stream->run->since_us;
     place.token = find_token(stream, &place.top);
+    if (stream->doubted_from >= 0 && place.complete > stream->doubted_from)
+        place.complete = stream->doubted_from;
+    if (stream->resweeping)
+        place = (struct ledger_place){.complete = -1, .top = -1, .token = BYTES_ABSENT};
     ledger_walk_begin(&stream->walk, &place);
     /* What the interrupted part of a sweep has brought is not shown again. */
     stream->reread_from = stream->walk.continued ? place.top : place.complete;
     stream->covered_from = place.complete < 0 ? 0 : place.complete;
-    stream->view.kind = kind;
+    stream->purpose = ASK_PAGE;
+}
+
+void ledger_stream_begin_walk(struct ledger_stream *stream)
+{
+    const struct ledger_platform *platform = stream->run->platform;
+    ledger_walk_deinit(&stream->walk);
+    stream->provider = platform->members[stream->pick.provider];
+    stream->shape = connector_stream(stream->provider->connector, bytes_of(stream->name));
+    assert(stream->shape != NULL);
+    stream->view.kind = ledger_stream_kind(stream->shape);
     stream->view.provider = stream->provider->connector->provider;
     stream->vars =
         connector_vars_first(stream->shape, bytes_of(platform->name), stream->run->identifier);
     stream->vars.api_key = secret_reveal(&stream->provider->api_key);
     stream->vars.api_secret = secret_reveal(&stream->provider->api_secret);
     ledger_known_forget_seen(&stream->known);
+    stream->counted = false;
+    stream->purpose = ASK_LIST;
+    stream->part_count = 0;
+    text_clear(&stream->parts);
+    text_clear(&stream->list_token);
+    if (stream->shape->listed.request == NULL)
+        start_walk(stream, -1);
+}
+
+/* ---- files ---- */
+
+static void begin_file(struct ledger_stream *stream)
+{
+    const struct ledger_place beginning = {.complete = -1, .top = -1};
+    stream->provider = stream->run->file->provider;
+    stream->shape = stream->run->file->shape;
+    stream->view.kind = ledger_stream_kind(stream->shape);
+    stream->view.provider = stream->provider->connector->provider;
+    stream->vars = connector_vars_first(stream->shape, bytes_of(stream->run->platform->name),
+                                        stream->run->identifier);
+    ledger_walk_init(&stream->walk, stream->shape, -1);
+    ledger_walk_begin(&stream->walk, &beginning);
+    stream->believed = true; /* a file says what it says, and another one may say more */
+    stream->known.whole = false;
+}
+
+void ledger_stream_read_file(struct ledger_stream *stream)
+{
+    struct json root;
+    struct err err;
+    if (stream->provider == NULL)
+        begin_file(stream);
+    text_clear(&stream->group);
+    ledger_file_read(stream->run->file, &stream->group);
+    enum rc rc = json_parse_copy(stream->list_doc, text_bytes(&stream->group), &root, &err);
+    if (rc == RC_OK)
+        rc = connector_page_open_list(&stream->page, stream->provider->connector, stream->shape,
+                                      &stream->vars, root, &err);
+    if (rc != RC_OK) {
+        ledger_stream_end(stream, LEDGER_FAILED, err.text);
+        return;
+    }
+    stream->last_count = 0;
+    stream->reading = true;
+    ledger_stream_store(stream);
+}
+
+/* ---- partitions that the source lists ---- */
+
+void ledger_stream_take_list(struct ledger_stream *stream)
+{
+    struct json root = stream->side.root, value;
+    struct json_walk walk = json_walk(json_pointer(root, stream->shape->listed.records));
+    const char *next = stream->shape->listed.next;
+    struct bytes key, name;
+    while (json_walk_next(&walk, &key, &value)) {
+        if (!json_string(json_pointer(value, stream->shape->listed.value), &name) || name.len == 0)
+            continue;
+        if (stream->part_count == LEDGER_LEGS_MAX) {
+            ledger_stream_failed(stream, RETRY_PERMANENT, -1, "lists too many parts");
+            return;
+        }
+        text_append(&stream->parts, name.data, name.len);
+        text_append_char(&stream->parts, '\0');
+        stream->part_count++;
+    }
+    name = next == NULL ? BYTES_ABSENT : json_string_or_absent(json_pointer(root, next));
+    bool again = name.len == stream->list_token.len && name.len > 0 &&
+                 memcmp(name.data, stream->list_token.data, name.len) == 0;
+    text_clear(&stream->list_token);
+    text_append(&stream->list_token, name.data, name.len);
+    if (name.len == 0 || again)
+        start_walk(stream, (int)stream->part_count);
+    if (stream->purpose == ASK_PAGE && ledger_walk_over(&stream->walk))
+        ledger_stream_settle(stream); /* there is no part */
+    else
+        ledger_stream_choose(stream);
 }

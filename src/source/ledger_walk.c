@@ -5,13 +5,17 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-void ledger_walk_init(struct ledger_walk *walk, const struct connector_stream *shape)
+void ledger_walk_init(struct ledger_walk *walk, const struct connector_stream *shape, int listed)
 {
     *walk = (struct ledger_walk){.shape = shape, .complete = -1, .top = -1};
     walk->leg_count = shape->partition_count > 0 ? (unsigned)shape->partition_count : 1;
-    assert(walk->leg_count <= CONNECTOR_PARTITIONS_MAX);
+    if (listed >= 0)
+        walk->leg_count = (unsigned)listed;
+    assert(walk->leg_count <= LEDGER_LEGS_MAX);
+    walk->legs = memory_new_zeroed(walk->leg_count + 1, sizeof *walk->legs);
     for (unsigned i = 0; i < walk->leg_count; i++)
         ledger_equals_init(&walk->legs[i].equals);
 }
@@ -20,6 +24,8 @@ void ledger_walk_deinit(struct ledger_walk *walk)
 {
     for (unsigned i = 0; i < walk->leg_count; i++)
         ledger_equals_deinit(&walk->legs[i].equals);
+    free(walk->legs);
+    walk->legs = NULL;
     walk->leg_count = 0;
 }
 
@@ -127,7 +133,7 @@ bool ledger_walk_next(struct ledger_walk *walk, struct connector_vars *vars)
 /* What all partitions have passed. */
 static void raise_complete(struct ledger_walk *walk)
 {
-    int64_t passed = INT64_MAX;
+    int64_t passed = walk->leg_count > 0 ? INT64_MAX : -1;
     for (unsigned i = 0; i < walk->leg_count; i++) {
         const struct ledger_leg *leg = &walk->legs[i];
         int64_t its = is_ascending(walk) ? leg->last : -1;

@@ -28,6 +28,7 @@
 #include "source/ledger_equals.h"
 
 #define LEDGER_TOKEN_MAX 1024
+#define LEDGER_LEGS_MAX  1024
 
 /* Where a walk begins. */
 struct ledger_place {
@@ -54,7 +55,7 @@ struct ledger_leg {
 
 struct ledger_walk {
     const struct connector_stream *shape;
-    struct ledger_leg legs[CONNECTOR_PARTITIONS_MAX];
+    struct ledger_leg *legs;
     unsigned leg_count, leg; /* `leg` is the one whose page is under way */
     int64_t complete;        /* see above; -1: nothing is */
     int64_t top;             /* newest position met, or what was complete; -1: none */
@@ -62,7 +63,8 @@ struct ledger_walk {
     uint64_t rows;           /* handed over so far, all pages */
 };
 
-void ledger_walk_init(struct ledger_walk *walk, const struct connector_stream *shape);
+/* `listed` partitions that the source has named; -1: those that the connector says. */
+void ledger_walk_init(struct ledger_walk *walk, const struct connector_stream *shape, int listed);
 void ledger_walk_deinit(struct ledger_walk *walk);
 void ledger_walk_begin(struct ledger_walk *walk, const struct ledger_place *place);
 /* A token is no longer known: walks on from what is complete. */

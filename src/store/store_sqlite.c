@@ -238,20 +238,22 @@ static enum rc run_script(struct store *base, const char *sql, struct err *err)
     return rc;
 }
 
+/* A value is looked at as it is: no other thread has this connection. */
 static struct field read_column(sqlite3_stmt *statement, int at)
 {
-    switch (sqlite3_column_type(statement, at)) {
+    sqlite3_value *value = sqlite3_column_value(statement, at);
+    switch (sqlite3_value_type(value)) {
     case SQLITE_INTEGER:
-        return field_int(sqlite3_column_int64(statement, at));
+        return field_int(sqlite3_value_int64(value));
     case SQLITE_FLOAT:
-        return field_real(sqlite3_column_double(statement, at));
+        return field_real(sqlite3_value_double(value));
     case SQLITE_TEXT: {
-        const unsigned char *text = sqlite3_column_text(statement, at);
-        return field_text(bytes_make(text, (size_t)sqlite3_column_bytes(statement, at)));
+        const unsigned char *text = sqlite3_value_text(value);
+        return field_text(bytes_make(text, (size_t)sqlite3_value_bytes(value)));
     }
     case SQLITE_BLOB: {
-        const void *blob = sqlite3_column_blob(statement, at);
-        size_t len = (size_t)sqlite3_column_bytes(statement, at);
+        const void *blob = sqlite3_value_blob(value);
+        size_t len = (size_t)sqlite3_value_bytes(value);
         return field_blob(bytes_make(blob == NULL ? "" : blob, len));
     }
     default:

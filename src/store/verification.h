@@ -34,6 +34,12 @@ typedef enum rc cursor_judge_fn(void *arg, struct bytes state, struct err *err);
  * outcome stands in `out`. */
 must_check enum rc verification_run(struct store *store, cursor_judge_fn *judge, void *judge_arg,
                                     struct verification *out, struct err *err);
+/* One check of it: the documents of declared collections. */
+must_check enum rc verification_rows(struct store *store, struct verification_check *check,
+                                     struct err *err);
+/* Counts a violation; the same for a row whose only column is a sentence about one. */
+void verification_note(struct verification_check *check, struct bytes words);
+bool verification_take(void *check, const struct field *columns, size_t count);
 bool verification_is_good(const struct verification *verification);
 /* Writes the members "ok" and "checks" of an object that was begun. */
 void verification_print(const struct verification *verification, struct json_writer *writer);

@@ -113,18 +113,20 @@ int64_t writer_gather_us(int64_t pace_us)
     return pace_us < GATHER_US_MAX / GATHER_SHARE ? GATHER_SHARE * pace_us : GATHER_US_MAX;
 }
 
-/* Fills the commit: until 1,000 records are there, or its time is up. */
+/* Fills the commit: until 1,000 records are there, or its time is up; with an urgent batch among
+ * them only with what is there already. */
 static void gather(struct writer *writer, struct batch *first)
 {
     int64_t wait_us = writer->options.gather_us;
     int64_t deadline =
         clock_mono_us() + (wait_us > 0 ? wait_us : writer_gather_us(writer->pace_us));
-    bool fits = committer_add(&writer->committer, first);
+    bool fits = committer_add(&writer->committer, first), urgent = first->urgent;
     assert(fits && writer->held == NULL);
     while (committer_gathered(&writer->committer) < COMMIT_RECORDS_GOAL) {
-        struct batch *batch = queue_pop(writer->queue, deadline - clock_mono_us());
+        struct batch *batch = queue_pop(writer->queue, urgent ? 0 : deadline - clock_mono_us());
         if (batch == NULL)
             return;
+        urgent |= batch->urgent;
         if (batch->errand != NULL || !committer_add(&writer->committer, batch)) {
             writer->held = batch;
             return;

@@ -4,7 +4,8 @@
  *
  * Batches come over a bounded queue from both halves, are gathered until 1,000 records are there or
  * for four times as long as commits take, 20 ms at most, and are committed in one transaction: on a
- * fast disk nobody waits for a clock, on a slow one commits grow. What it does in trouble:
+ * fast disk nobody waits for a clock, on a slow one commits grow. An urgent batch is committed with
+ * what is there already. What it does in trouble:
  *   busy, disk full, lost server   keeps the batches, tries again after 1 to 30 s, says so in its
  *                                  state and, once, in the log; before sending again it asks the
  *                                  store whether the last commit arrived

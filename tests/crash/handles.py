@@ -13,11 +13,11 @@ import sqlite3
 import subprocess
 import sys
 import time
-import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support")]
 
+from both_stores import BothStores, main  # noqa: E402
 from daemon_client import Daemon, Home, SocketConnection, WAIT_S, wait_until  # noqa: E402
 
 LONG = "TIDEMARK_LONG" in os.environ
@@ -26,7 +26,6 @@ ROWS = 230
 PAGE = 5 if LONG else 20
 PARKED = 1000000 if LONG else 100000
 FLAT_KIB = 16 * 1024
-EXECUTED = {"sqlite": 0, "postgres": 0}
 NOBODY = ("jetstream.endpoint=ws://127.0.0.1:9/subscribe", "jetstream.fallback_endpoint=",
           "retention.enabled=false")
 POSTS = ("INSERT INTO actors (id, did) VALUES (1, 'did:plc:a');"
@@ -50,17 +49,15 @@ def run_sql(home, sql, beside=False):
         subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", "-c", sql, home.url], check=True)
 
 
-class Walks(unittest.TestCase):
-    program = None
+class Walks(BothStores):
     maxDiff = 2000
 
     def both_stores(self, run):
-        for kind in ("sqlite", "postgres"):
-            with self.subTest(store=kind), Home(kind) as home:
-                self.tell(home, "migrate")
-                run_sql(home, POSTS.format(first=1, last=ROWS))
-                run(home)
-            EXECUTED[kind] += 1
+        def run_on_rows(home):
+            self.tell(home, "migrate")
+            run_sql(home, POSTS.format(first=1, last=ROWS))
+            run(home)
+        super().both_stores(run_on_rows)
 
     def tell(self, home, command, *words):
         result = subprocess.run(
@@ -270,8 +267,4 @@ class Walks(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    Walks.program = sys.argv[1]
-    result = unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2, exit=False).result
-    for name, count in EXECUTED.items():
-        print(f"store={name} tests={count}")
-    sys.exit(0 if result.wasSuccessful() else 1)
+    main()

@@ -8,12 +8,12 @@ import os
 import random
 import sys
 import time
-import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "e2e")]
 
-from daemon_client import Daemon, Home, WAIT_S, wait_until  # noqa: E402
+from both_stores import BothStores, main  # noqa: E402
+from daemon_client import Daemon, WAIT_S, wait_until  # noqa: E402
 from sim_client import Simulator  # noqa: E402
 from truth_compare import (COLLECTIONS, begin_before_everything, difference,  # noqa: E402
                            last_wanted_us)
@@ -25,7 +25,6 @@ PAST = ("--start-us", str(int((time.time() - 7200) * 1000000)))
 LONG = "TIDEMARK_LONG" in os.environ
 KILLS = 200 if LONG else 25
 SEED = int(os.environ.get("TIDEMARK_SEED", "20251115"))
-EXECUTED = {"sqlite": 0, "postgres": 0}
 
 
 def settings(sim, *more):
@@ -35,15 +34,8 @@ def settings(sim, *more):
             "jetstream.reconnect_delay_seconds=1", *more)
 
 
-class Skeleton(unittest.TestCase):
-    program = sim_program = None
+class Skeleton(BothStores):
     maxDiff = 2000
-
-    def both_stores(self, run):
-        for kind in ("sqlite", "postgres"):
-            with self.subTest(store=kind), Home(kind) as home:
-                run(home)
-            EXECUTED[kind] += 1
 
     def finish(self, home, sim, environment=()):
         """Runs the daemon to the end of the stream and compares."""
@@ -138,8 +130,4 @@ class Skeleton(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    Skeleton.program, Skeleton.sim_program = sys.argv[1:3]
-    result = unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2, exit=False).result
-    for name, count in EXECUTED.items():
-        print(f"store={name} tests={count}")
-    sys.exit(0 if result.wasSuccessful() else 1)
+    main()

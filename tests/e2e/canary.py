@@ -8,19 +8,18 @@ import json
 import os
 import subprocess
 import sys
-import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support")]
 
-from daemon_client import Daemon, Home  # noqa: E402
+from both_stores import BothStores, main  # noqa: E402
+from daemon_client import Daemon  # noqa: E402
 from sim_client import Simulator, lines  # noqa: E402
 
 KEY, SECRET, PASSWORD, TOKEN = ("canary-key-1f83d9ab", "canary-secret-5be0cd19",
                                 "canary-password-9b05688c", "canary-path-510e527fade682d1")
 APP_PASSWORD, JWT = "canary-app-9b05688c2b3e6c1f", "eyJ"  # every token begins so
 CANARIES = (KEY, SECRET, PASSWORD, TOKEN, APP_PASSWORD, JWT)
-EXECUTED = {"sqlite": 0, "postgres": 0}
 
 
 def with_password(url):
@@ -40,9 +39,7 @@ def everything_stored(home):
     return content
 
 
-class Canary(unittest.TestCase):
-    program = sim_program = None
-
+class Canary(BothStores):
     def settings(self, home, sim):
         secret = home.folder + ".secret"
         with open(secret, "w", encoding="utf-8") as file:
@@ -100,15 +97,8 @@ class Canary(unittest.TestCase):
             sim.process.stdout.close()
 
     def test_no_secret_leaves_the_daemon(self):
-        for kind in ("sqlite", "postgres"):
-            with self.subTest(store=kind), Home(kind) as home:
-                self.run_on(home)
-            EXECUTED[kind] += 1
+        self.both_stores(self.run_on)
 
 
 if __name__ == "__main__":
-    Canary.program, Canary.sim_program = sys.argv[1:3]
-    result = unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2, exit=False).result
-    for name, count in EXECUTED.items():
-        print(f"store={name} tests={count}")
-    sys.exit(0 if result.wasSuccessful() else 1)
+    main()

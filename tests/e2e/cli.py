@@ -15,22 +15,21 @@ import subprocess
 import sys
 import threading
 import time
-import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "crash"), HERE]
 
+from both_stores import BothStores, main  # noqa: E402
 from daemon_client import Daemon, Home, WAIT_S, wait_until  # noqa: E402
 from sim_client import Simulator  # noqa: E402
 from skeleton import (NO_DIFFERENCE, PAST, begin_before_everything, difference,  # noqa: E402
                       last_wanted_us, settings, stored_in, truth_of)
 
-EXECUTED = {"sqlite": 0, "postgres": 0}
 LISTS = ("follows", "gaps", "owed", "quarantine", "providers", "handles")
 READS = (*LISTS, "status", "verify")
 BOTH_CHECKS = {"schema", "engine", "ingest_numbers", "commit_numbers", "coverage", "gaps",
-               "tombstones", "post_links", "shares", "share_counts", "share_totals", "standing",
-               "inherited", "import_sessions", "jetstream_state", "cursors"}
+               "documents", "tombstones", "post_links", "shares", "share_counts", "share_totals",
+               "standing", "inherited", "import_sessions", "jetstream_state", "cursors"}
 SCHEMA = len(os.listdir(os.path.join(HERE, "..", "..", "src", "store", "sql", "sqlite")))
 CURSOR = '{"primary":{"type":"timeUs","value":5},"lastTransactionId":"","totalFetched":0}'
 
@@ -124,16 +123,7 @@ class Impostor:
         os.unlink(self.path)
 
 
-class Cli(unittest.TestCase):
-    program = sim_program = None
-    maxDiff = 4000
-
-    def both_stores(self, run):
-        for kind in ("sqlite", "postgres"):
-            with self.subTest(store=kind), Home(kind) as home:
-                run(home)
-            EXECUTED[kind] += 1
-
+class Cli(BothStores):
     def tell(self, home, command, *words, code=0, folder=None):
         """Runs a command and checks its exit code; (stdout, stderr)."""
         result = subprocess.run(
@@ -742,8 +732,4 @@ class Cli(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    Cli.program, Cli.sim_program = sys.argv[1:3]
-    result = unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2, exit=False).result
-    for name, count in EXECUTED.items():
-        print(f"store={name} tests={count}")
-    sys.exit(0 if result.wasSuccessful() else 1)
+    main()

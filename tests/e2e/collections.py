@@ -12,15 +12,14 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "support"))
 
-from daemon_client import Daemon, Home, wait_until  # noqa: E402
+from both_stores import BothStores, main  # noqa: E402
+from daemon_client import Daemon, wait_until  # noqa: E402
 
 CHAT = os.path.join(HERE, "..", "..", "examples", "chat", "collections.yaml")
-EXECUTED = {"sqlite": 0, "postgres": 0}
 NOWHERE = ("jetstream.endpoint=ws://127.0.0.1:9", "jetstream.fallback_endpoint=")
 
 
@@ -38,7 +37,7 @@ def sql(home, text):
 
 class Chat(Daemon):
     def __init__(self, home, config=CHAT, environment=()):
-        super().__init__(PROGRAM, home, NOWHERE, environment, config)
+        super().__init__(BothStores.program, home, NOWHERE, environment, config)
         self.wait_for(lambda health: True, "the daemon to answer")
 
     def data(self, command, status=200, **params):
@@ -57,14 +56,8 @@ def message(number, **more):
                  "text": f"message {number}"}, **more)
 
 
-class Collections(unittest.TestCase):
+class Collections(BothStores):
     maxDiff = None
-
-    def both_stores(self, run):
-        for kind in ("sqlite", "postgres"):
-            with self.subTest(store=kind), Home(kind) as home:
-                run(home)
-                EXECUTED[kind] += 1
 
     def write_config(self, home, text):
         path = os.path.join(home.folder, "tidemark.yaml")
@@ -73,7 +66,7 @@ class Collections(unittest.TestCase):
         return path
 
     def test_the_example_passes_the_check(self):
-        done = subprocess.run([PROGRAM, "config", "check", "-c", CHAT], capture_output=True,
+        done = subprocess.run([self.program, "config", "check", "-c", CHAT], capture_output=True,
                               text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
 
@@ -355,7 +348,7 @@ class Collections(unittest.TestCase):
                 self.assertIn("the store holds text as text", daemon.words())
                 self.assertEqual(len(daemon.walk("others")), 1)
                 daemon.stop()
-            with Daemon(PROGRAM, home, NOWHERE, (), config) as daemon:
+            with Daemon(self.program, home, NOWHERE, (), config) as daemon:
                 wait_until(daemon.ended, "the start to be refused")
                 self.assertEqual(daemon.process.returncode, 1)
                 self.assertIn("give the new field another name", daemon.words())
@@ -386,8 +379,4 @@ class Collections(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM = os.path.abspath(sys.argv[1])
-    result = unittest.main(argv=sys.argv[:1] + sys.argv[3:], exit=False, verbosity=2).result
-    for name, count in EXECUTED.items():
-        print(f"store={name} tests={count}")
-    sys.exit(0 if result.wasSuccessful() and min(EXECUTED.values()) > 0 else 1)
+    main()

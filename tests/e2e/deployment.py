@@ -15,18 +15,16 @@ import subprocess
 import sys
 import tempfile
 import time
-import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "..", "..")
 sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "crash"), HERE]
 
+from both_stores import BothStores, main  # noqa: E402
 from daemon_client import Daemon, Home, WAIT_S, wait_until  # noqa: E402
 from sim_client import Simulator  # noqa: E402
 from skeleton import (NO_DIFFERENCE, PAST, begin_before_everything, difference,  # noqa: E402
                       settings, stored_in, truth_of)
-
-EXECUTED = {"sqlite": 0, "postgres": 0}
 
 
 def fetch(port, path):
@@ -83,15 +81,7 @@ def read_compose(text):
     return root
 
 
-class Deployment(unittest.TestCase):
-    program = sim_program = None
-
-    def both_stores(self, run):
-        for kind in ("sqlite", "postgres"):
-            with self.subTest(store=kind), Home(kind) as home:
-                EXECUTED[kind] += 1
-                run(home)
-
+class Deployment(BothStores):
     def test_health_has_an_address_of_its_own(self):
         """R001-112"""
         def run(home):
@@ -253,8 +243,4 @@ class Deployment(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    Deployment.program, Deployment.sim_program = map(os.path.abspath, sys.argv[1:3])
-    result = unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2, exit=False).result
-    for name, count in EXECUTED.items():
-        print(f"store={name} tests={count}")
-    sys.exit(0 if result.wasSuccessful() else 1)
+    main()

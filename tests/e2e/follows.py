@@ -12,19 +12,18 @@ import sqlite3
 import subprocess
 import sys
 import time
-import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "crash")]
 
-from daemon_client import Daemon, Home, wait_until  # noqa: E402
+from both_stores import BothStores, main  # noqa: E402
+from daemon_client import Daemon, wait_until  # noqa: E402
 from jetstream import connections  # noqa: E402
 from sim_client import Simulator, lines  # noqa: E402
 from skeleton import PAST, begin_before_everything, stored_in, truth_of  # noqa: E402
 
 GET_FOLLOWS = "app.bsky.graph.getFollows"
 REQUESTS = f"GET /xrpc/{GET_FOLLOWS}"
-EXECUTED = {"sqlite": 0, "postgres": 0}
 
 
 def look(home, question):
@@ -104,15 +103,7 @@ def wanted(sim):
     return set(json.loads(update)["payload"]["wantedDids"]) if update.strip() else set()
 
 
-class Follows(unittest.TestCase):
-    program = sim_program = None
-
-    def both_stores(self, run):
-        for kind in ("sqlite", "postgres"):
-            with self.subTest(store=kind), Home(kind) as home:
-                run(home)
-            EXECUTED[kind] += 1
-
+class Follows(BothStores):
     def simulator(self, *options):
         return Simulator(self.sim_program, "--accounts", "300", "--follows", "130", "--events",
                          "400", *PAST, "--gap-us", "1000", *options)
@@ -487,8 +478,4 @@ class Follows(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    Follows.program, Follows.sim_program = sys.argv[1:3]
-    result = unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2, exit=False).result
-    for name, count in EXECUTED.items():
-        print(f"store={name} tests={count}")
-    sys.exit(0 if result.wasSuccessful() else 1)
+    main()

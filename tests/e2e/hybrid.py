@@ -8,12 +8,12 @@ import json
 import os
 import sys
 import time
-import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "support"))
 
-from daemon_client import Daemon, Home, wait_until  # noqa: E402
+from both_stores import BothStores, main  # noqa: E402
+from daemon_client import Daemon, wait_until  # noqa: E402
 from feed_truth import (dated_back, feeds_show, news_difference, told_by_both,  # noqa: E402
                         told_by_feeds)
 from sim_client import Simulator, lines  # noqa: E402
@@ -23,24 +23,19 @@ from truth_compare import (WIRES, begin_before_everything, stored_follows,  # no
 # The world begins two hours ago, so that no event of a test lies in the future.
 PAST = ("--start-us", str(int((time.time() - 7200) * 1000000)), "--gap-us", "1000")
 FEED = "GET /xrpc/app.bsky.feed.getAuthorFeed"
-EXECUTED = {"sqlite": 0, "postgres": 0}
 
 
-class Hybrid(unittest.TestCase):
-    program = sim_program = None
-    maxDiff = 4000
-
+class Hybrid(BothStores):
     def both_stores(self, run):
-        for kind, wire in (("sqlite", "v1"), ("postgres", "v2")):
-            with self.subTest(store=kind), Home(kind) as home, \
-                    Simulator(self.sim_program, "--events", "1", "--accounts", "60", "--follows",
-                              "12", "--noise", "0", *PAST) as sim:
+        def run_with_network(home):
+            with Simulator(self.sim_program, "--events", "1", "--accounts", "60", "--follows",
+                           "12", "--noise", "0", *PAST) as sim:
                 self.sim, self.home = sim, home
                 self.me = json.loads(lines(sim.get("/_sim/accounts"))[0])["did"]
-                self.wire = wire
+                self.wire = {"sqlite": "v1", "postgres": "v2"}[home.kind]
                 begin_before_everything(home, sim)
                 run()
-            EXECUTED[kind] += 1
+        super().both_stores(run_with_network)
 
     def daemon(self):
         return Daemon(self.program, self.home, (
@@ -153,8 +148,4 @@ class Hybrid(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    Hybrid.program, Hybrid.sim_program = sys.argv[1:3]
-    result = unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2, exit=False).result
-    for name, count in EXECUTED.items():
-        print(f"store={name} tests={count}")
-    sys.exit(0 if result.wasSuccessful() else 1)
+    main()

@@ -38,6 +38,16 @@ class Installed(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(done.stdout.startswith("tidemark "), done.stdout)
 
+    def test_every_connector_is_there_and_good(self):
+        folder = self.path("share", "tidemark", "connectors")
+        files = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names]
+        shipped = [name for _, _, names in os.walk(os.path.join(ROOT, "connectors"))
+                   for name in names]
+        self.assertEqual(sorted(map(os.path.basename, files)), sorted(shipped))
+        done = subprocess.run([self.path("bin", "tidemark"), "connector", "check", *files],
+                              capture_output=True, text=True, check=False, cwd="/")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_the_man_page_can_be_read(self):
         page = self.path("share", "man", "man1", "tidemark.1")
         done = subprocess.run(["mandoc", "-T", "utf8", "-W", "warning", page], text=True,

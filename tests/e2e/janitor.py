@@ -9,15 +9,14 @@ import sqlite3
 import subprocess
 import sys
 import time
-import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), HERE]
 
-from daemon_client import Daemon, Home, wait_until  # noqa: E402
+from both_stores import BothStores, main  # noqa: E402
+from daemon_client import Daemon, wait_until  # noqa: E402
 from sim_client import Simulator  # noqa: E402
 
-EXECUTED = {"sqlite": 0, "postgres": 0}
 HOUR_US = 3600 * 1000000
 NOWHERE = ("jetstream.endpoint=ws://127.0.0.1:9", "jetstream.fallback_endpoint=")
 
@@ -57,15 +56,9 @@ def fill(home, old=1201):
     sql(home, f"UPDATE engine SET next_n = {2 * all_posts}")
 
 
-class Janitor(unittest.TestCase):
-    def both_stores(self, run):
-        for kind in ("sqlite", "postgres"):
-            with self.subTest(store=kind), Home(kind) as home:
-                run(home)
-                EXECUTED[kind] += 1
-
+class Janitor(BothStores):
     def tell(self, home, command):
-        done = subprocess.run([PROGRAM, command, "-c", "/dev/null",
+        done = subprocess.run([self.program, command, "-c", "/dev/null",
                                "--set", f"store.url={home.url}",
                                "--set", f"store.data_dir={home.folder}"],
                               capture_output=True, text=True, check=False)
@@ -76,11 +69,11 @@ class Janitor(unittest.TestCase):
         def run(home):
             self.tell(home, "migrate")
             fill(home)
-            with Daemon(PROGRAM, home, (*NOWHERE, "retention.enabled=false")) as daemon:
+            with Daemon(self.program, home, (*NOWHERE, "retention.enabled=false")) as daemon:
                 daemon.wait_for(lambda health: True, "the daemon to answer")
                 daemon.stop()
             self.assertEqual(sql(home, "SELECT count(*) FROM posts"), "1202")
-            with Daemon(PROGRAM, home, NOWHERE) as daemon:
+            with Daemon(self.program, home, NOWHERE) as daemon:
                 wait_until(lambda: sql(home, "SELECT count(*) FROM posts") == "1", "the old to go")
                 wait_until(lambda: "cleaned_up" in daemon.words(), "the word of it")
                 daemon.stop()
@@ -100,12 +93,12 @@ class Janitor(unittest.TestCase):
             self.tell(home, "migrate")
             fill(home, old)
             sql(home, "ANALYZE")  # as a server does by itself
-            with Simulator(SIMULATOR, "--events", "1", "--start-us", "now", "--noise", "0",
+            with Simulator(self.sim_program, "--events", "1", "--start-us", "now", "--noise", "0",
                            "--rate", "100") as sim:
                 live = (f"jetstream.endpoint=ws://127.0.0.1:{sim.port}/subscribe",
                         "jetstream.fallback_endpoint=")
                 between = []  # (old ones left, new ones stored) while the clean-up is under way
-                with Daemon(PROGRAM, home, live) as daemon:
+                with Daemon(self.program, home, live) as daemon:
                     def done():
                         self.assertFalse(daemon.ended(), daemon.words())
                         left, fresh = map(int, sql(home, look).split())
@@ -126,8 +119,4 @@ class Janitor(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM, SIMULATOR = map(os.path.abspath, sys.argv[1:3])
-    result = unittest.main(argv=sys.argv[:1] + sys.argv[3:], exit=False, verbosity=2).result
-    for name, count in EXECUTED.items():
-        print(f"store={name} tests={count}")
-    sys.exit(0 if result.wasSuccessful() and min(EXECUTED.values()) > 0 else 1)
+    main()

@@ -13,12 +13,12 @@ import sqlite3
 import subprocess
 import sys
 import time
-import unittest
 import urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "crash")]
 
+from both_stores import BothStores, main  # noqa: E402
 from daemon_client import Daemon, Home, SocketConnection, wait_until  # noqa: E402
 from sim_client import Simulator, lines  # noqa: E402
 from skeleton import (NO_DIFFERENCE, PAST, begin_before_everything, difference,  # noqa: E402
@@ -27,7 +27,6 @@ from truth_compare import to_us  # noqa: E402
 
 V2_PATH = "/xrpc/network.bsky.jetstream.subscribeEvents"
 WIRES = {"v1": "/subscribe", "v2": V2_PATH}
-EXECUTED = {"sqlite": 0, "postgres": 0}
 
 
 def endpoint(sim, path):
@@ -118,15 +117,8 @@ def metric(daemon, name):
     raise AssertionError(f"no metric {name}")
 
 
-class Jetstream(unittest.TestCase):
-    program = sim_program = None
+class Jetstream(BothStores):
     maxDiff = 2000
-
-    def both_stores(self, run):
-        for kind in ("sqlite", "postgres"):
-            with self.subTest(store=kind), Home(kind) as home:
-                run(home)
-            EXECUTED[kind] += 1
 
     def simulator(self, *options, events=1500):
         return Simulator(self.sim_program, "--events", str(events), *PAST, "--gap-us", "1000",
@@ -618,8 +610,4 @@ class Jetstream(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    Jetstream.program, Jetstream.sim_program = sys.argv[1:3]
-    result = unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2, exit=False).result
-    for name, count in EXECUTED.items():
-        print(f"store={name} tests={count}")
-    sys.exit(0 if result.wasSuccessful() else 1)
+    main()

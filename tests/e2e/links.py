@@ -10,7 +10,6 @@ import random
 import sqlite3
 import subprocess
 import sys
-import unittest
 import urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -18,13 +17,13 @@ sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "cras
 
 from card_compare import (SILENT, card_state, count_difference, found_out,  # noqa: E402
                           nothing_untried, page_requests, post_link_difference, unsure_links)
-from daemon_client import Daemon, Home, wait_until  # noqa: E402
+from both_stores import BothStores, main  # noqa: E402
+from daemon_client import Daemon, wait_until  # noqa: E402
 from jetstream import follow_sql, run_sql  # noqa: E402
 from sim_client import Simulator, lines  # noqa: E402
 from skeleton import PAST, begin_before_everything, last_wanted_us  # noqa: E402
 from truth_compare import truth  # noqa: E402
 
-EXECUTED = {"sqlite": 0, "postgres": 0}
 SEED = int(os.environ.get("TIDEMARK_SEED", "20251115"))
 KILLS = 40 if "TIDEMARK_LONG" in os.environ else 8
 
@@ -57,16 +56,7 @@ def trending(daemon, urls):
     return {link["url"]: link["shares"] for link in answer["links"] if link["url"] in urls}
 
 
-class Links(unittest.TestCase):
-    program = sim_program = None
-    maxDiff = 4000
-
-    def both_stores(self, run):
-        for kind in ("sqlite", "postgres"):
-            with self.subTest(store=kind), Home(kind) as home:
-                run(home)
-            EXECUTED[kind] += 1
-
+class Links(BothStores):
     def simulator(self, *options, events=1500):
         return Simulator(self.sim_program, "--events", str(events), "--links", "400", *PAST,
                          "--gap-us", "1000", "--slow-page-ms", "1500", *options)
@@ -324,8 +314,4 @@ class Links(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    Links.program, Links.sim_program = sys.argv[1:3]
-    result = unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2, exit=False).result
-    for name, count in EXECUTED.items():
-        print(f"store={name} tests={count}")
-    sys.exit(0 if result.wasSuccessful() else 1)
+    main()

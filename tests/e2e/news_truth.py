@@ -8,13 +8,13 @@ import json
 import os
 import sys
 import time
-import unittest
 from urllib.parse import quote
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "support"))
 
-from daemon_client import Daemon, Home, wait_until  # noqa: E402
+from both_stores import BothStores, main  # noqa: E402
+from daemon_client import Daemon, wait_until  # noqa: E402
 from sim_client import Simulator, lines  # noqa: E402
 from truth_compare import (WIRES, begin_before_everything, differences,  # noqa: E402
                            last_wanted_us, sql)
@@ -22,7 +22,6 @@ from truth_compare import (WIRES, begin_before_everything, differences,  # noqa:
 # The world begins two hours ago, so that no event of a test lies in the future.
 PAST = ("--start-us", str(int((time.time() - 7200) * 1000000)), "--gap-us", "1000")
 WHAT = ("posts", "links", "post_links", "shares")
-EXECUTED = {"sqlite": 0, "postgres": 0}
 
 
 def settings(sim, wire):
@@ -31,16 +30,7 @@ def settings(sim, wire):
             f"bluesky.appview=http://127.0.0.1:{sim.port}")
 
 
-class NewsTruth(unittest.TestCase):
-    program = sim_program = None
-    maxDiff = 4000
-
-    def both_stores(self, run):
-        for kind in ("sqlite", "postgres"):
-            with self.subTest(store=kind), Home(kind) as home:
-                run(home)
-            EXECUTED[kind] += 1
-
+class NewsTruth(BothStores):
     def become_equal(self, daemon, sim, poke=None):
         """Waits until nothing differs; says what does when it never ends."""
         found = {}
@@ -110,8 +100,4 @@ class NewsTruth(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    NewsTruth.program, NewsTruth.sim_program = sys.argv[1:3]
-    result = unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2, exit=False).result
-    for name, count in EXECUTED.items():
-        print(f"store={name} tests={count}")
-    sys.exit(0 if result.wasSuccessful() else 1)
+    main()

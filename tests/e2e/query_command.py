@@ -9,14 +9,13 @@ import json
 import os
 import subprocess
 import sys
-import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "support"))
 
-from daemon_client import Daemon, Home, WAIT_S, wait_until  # noqa: E402
+from both_stores import BothStores, main  # noqa: E402
+from daemon_client import Daemon, WAIT_S, wait_until  # noqa: E402
 
-EXECUTED = {"sqlite": 0, "postgres": 0}
 ROWS = 250
 # Words that would break a careless line of CSV, a terminal or a question.
 REASONS = ('plain', 'a, b', 'say "hi"', 'two\nlines', '\x1b[2J', 'größer', '')
@@ -35,8 +34,7 @@ def plant(home):
 CHAT = os.path.join(HERE, "..", "..", "examples", "chat", "collections.yaml")
 
 
-class QueryCommand(unittest.TestCase):
-    program = None
+class QueryCommand(BothStores):
     config = "/dev/null"
 
     def tell(self, home, *words, code=0):
@@ -49,15 +47,14 @@ class QueryCommand(unittest.TestCase):
 
     def everywhere(self, check):
         """Calls `check(home)` on both stores, without a daemon and with one."""
-        for kind in EXECUTED:
-            with self.subTest(store=kind), Home(kind) as home:
-                self.tell(home, "migrate")
-                plant(home)
-                without = check(home)
-                with Daemon(self.program, home, ("bluesky.mode=polling",)) as daemon:
-                    daemon.wait_for(lambda health: True, "the daemon")
-                    self.assertEqual(check(home), without)
-                EXECUTED[kind] += 1
+        def run(home):
+            self.tell(home, "migrate")
+            plant(home)
+            without = check(home)
+            with Daemon(self.program, home, ("bluesky.mode=polling",)) as daemon:
+                daemon.wait_for(lambda health: True, "the daemon")
+                self.assertEqual(check(home), without)
+        self.both_stores(run)
 
     def rows(self, home, *words):
         return [json.loads(line) for line in
@@ -125,25 +122,22 @@ class QueryCommand(unittest.TestCase):
         self.everywhere(check)
 
     def test_a_tail_needs_a_daemon(self):
-        for kind in EXECUTED:
-            with self.subTest(store=kind), Home(kind) as home:
-                self.tell(home, "migrate")
-                _, words = self.tell(home, "query", "gaps", "--tail", code=1)
-                self.assertIn("no daemon runs", words)
-                EXECUTED[kind] += 1
-
+        def run(home):
+            self.tell(home, "migrate")
+            _, words = self.tell(home, "query", "gaps", "--tail", code=1)
+            self.assertIn("no daemon runs", words)
+        self.both_stores(run)
 
     def with_chat(self, check):
         """Calls `check(home, daemon)` on both stores, with the chat's collections made."""
+        def run(home):
+            with Daemon(self.program, home, ("bluesky.mode=polling",), config=CHAT) as daemon:
+                daemon.wait_for(lambda health: True, "the daemon")
+                wait_until(lambda: daemon.ask("POST", "/api/data/list",
+                                              {"collection": "rooms"})[0] == 200, "tables")
+                check(home, daemon)
         self.config = CHAT
-        for kind in EXECUTED:
-            with self.subTest(store=kind), Home(kind) as home:
-                with Daemon(self.program, home, ("bluesky.mode=polling",), config=CHAT) as daemon:
-                    daemon.wait_for(lambda health: True, "the daemon")
-                    wait_until(lambda: daemon.ask("POST", "/api/data/list",
-                                                  {"collection": "rooms"})[0] == 200, "tables")
-                    check(home, daemon)
-                EXECUTED[kind] += 1
+        self.both_stores(run)
 
     def create(self, daemon, *documents):
         status, answer = daemon.ask("POST", "/api/data/create",
@@ -248,8 +242,4 @@ class QueryCommand(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    QueryCommand.program = sys.argv[1]
-    result = unittest.main(argv=sys.argv[:1], exit=False).result
-    for store, number in EXECUTED.items():
-        print(f"store={store} tests={number}")
-    sys.exit(0 if result.wasSuccessful() else 1)
+    main()

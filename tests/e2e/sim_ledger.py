@@ -248,11 +248,30 @@ class SimLedger(unittest.TestCase):
             cursor = json.loads(sim.moralis(address)[2])["cursor"]
             sim.arm("name=ledger_expire&collection=moralis")
             self.assertEqual([sim.moralis(address, cursor=cursor)[0] for _ in range(2)], [400, 200])
+            sim.arm("name=ledger_stall&collection=etherscan&ms=50")
+            self.assertEqual(sim.call("GET", path)[0], 200)
             fired = sim.stats()["faults"]
             self.assertEqual({name: fired["ledger_" + name] for name in (
-                "http", "error", "empty", "partial", "truncate", "insert", "reorg", "expire")},
+                "http", "error", "empty", "partial", "truncate", "insert", "reorg", "expire",
+                "stall")},
                 {"http": 3, "error": 1, "empty": 1, "partial": 1, "truncate": 1, "insert": 1,
-                 "reorg": 1, "expire": 1})
+                 "reorg": 1, "expire": 1, "stall": 1})
+
+    def test_a_provider_dies_on_page_three_while_a_cursor_is_held(self):
+        with Ledger(SIM) as sim:
+            address = sim.accounts()[0]["ethereum"]
+            sim.arm("name=ledger_http&collection=moralis&after=2&count=1000&lasts=1")
+            cursor = {}
+            for _ in range(2):
+                status, _, body = sim.moralis(address, **cursor)
+                self.assertEqual(status, 200)
+                cursor = {"cursor": json.loads(body)["cursor"]}
+            self.assertEqual([sim.moralis(address, **cursor)[0] for _ in range(3)], [503] * 3)
+            self.assertEqual(sim.explorer("etherscan", action="txlist", address=address)["status"],
+                             "1")
+            self.assertEqual(sim.fired("ledger_http"), 3)
+            sim.ask("DELETE", "/_sim/fault?name=ledger_http")
+            self.assertEqual(sim.moralis(address, **cursor)[0], 200)
 
     def test_every_request_is_kept_with_its_parameters(self):
         with Ledger(SIM) as sim:

@@ -199,6 +199,10 @@ class Explorers(Case):
                          for part in headers.get("Link", "").split(", ") if part)
             path = links.get('rel="next"', "").replace(self.sim.address, "")
         self.assertEqual([str(row["id"]) for row in found], list(self.truth("madeup")))
+        since = found[-20]["created_at"]
+        recent = self.json("GET", f"/github/repos/a/b/issues?direction=asc&since={since}")
+        self.assertEqual(recent[0]["created_at"], since)
+        self.assertEqual(recent[-1], found[-1])
         self.assertEqual(len(self.json("GET", "/github/repos/a/b/commits")), 30)
 
     def test_an_api_that_nobody_has(self):

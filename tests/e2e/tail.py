@@ -11,27 +11,26 @@ import random
 import re
 import sys
 import threading
-import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), HERE]
 
-from daemon_client import Daemon, Home, WAIT_S, wait_until  # noqa: E402
+from both_stores import BothStores, main  # noqa: E402
+from daemon_client import Daemon, WAIT_S, wait_until  # noqa: E402
 from sim_client import Closed, Websocket  # noqa: E402
 
 CHAT = os.path.join(HERE, "..", "..", "examples", "chat", "collections.yaml")
 NOWHERE = ("jetstream.endpoint=ws://127.0.0.1:9", "jetstream.fallback_endpoint=")
 MESSAGES = "chat_messages"
 LAST = "the last one"
-EXECUTED = {"sqlite": 0, "postgres": 0}
 
 
 class Chat(Daemon):
     def __init__(self, home, *settings):
         # What was given back is not memory in use, also where a sanitizer holds on to it.
         sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=4"
-        super().__init__(PROGRAM, home, (*NOWHERE, *settings), {"ASAN_OPTIONS": sanitizer},
-                         config=CHAT)
+        super().__init__(BothStores.program, home, (*NOWHERE, *settings),
+                         {"ASAN_OPTIONS": sanitizer}, config=CHAT)
         self.wait_for(lambda health: True, "the daemon to answer")
         starts = home.starts = getattr(home, "starts", 0) + 1
         ports = wait_until(lambda: re.findall(r" port=(\d+)", self.words())[starts - 1:],
@@ -172,14 +171,8 @@ def by_events(client, events=13):
         connection.close()
 
 
-class Tail(unittest.TestCase):
+class Tail(BothStores):
     maxDiff = None
-
-    def both_stores(self, run):
-        for kind in ("sqlite", "postgres"):
-            with self.subTest(store=kind), Home(kind) as home:
-                run(home)
-                EXECUTED[kind] += 1
 
     def present(self, daemon, **query):
         return {item["id"]: item for item in daemon.walk(MESSAGES, **query)}
@@ -370,8 +363,4 @@ class Tail(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM = os.path.abspath(sys.argv[1])
-    result = unittest.main(argv=sys.argv[:1] + sys.argv[3:], exit=False, verbosity=2).result
-    for name, count in EXECUTED.items():
-        print(f"store={name} tests={count}")
-    sys.exit(0 if result.wasSuccessful() and min(EXECUTED.values()) > 0 else 1)
+    main()

@@ -119,6 +119,22 @@ static void a_commit_is_sent_once_it_has_a_thousand_records(void **state)
         assert_int_equal(bench->fake->kept_sizes[i], 1200);
 }
 
+static void a_batch_that_somebody_waits_for_is_committed_at_once(void **state)
+{
+    struct bench *bench = *state;
+    bench->options.gather_us = 10 * LONG_US; /* longer than anybody waits for answers here */
+    start(bench);
+    submit(bench, 3);
+    struct batch *urgent = fill(bench, bench->submitted++, 2);
+    urgent->urgent = true;
+    assert_int_equal(writer_submit(bench->writer, urgent), RC_OK);
+    assert_true(answers_wait(bench->answers, 2));
+    stop(bench);
+    assert_true(answers_are(bench->answers, 2, RC_OK));
+    assert_int_equal(bench->fake->kept, 1); /* with what was gathered before it */
+    assert_int_equal(bench->fake->kept_sizes[0], 5);
+}
+
 static void the_fullest_commit_still_fits(void **state)
 {
     struct bench *bench = *state;
@@ -423,6 +439,7 @@ int main(void)
 #define WITH_WRITER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         WITH_WRITER(a_commit_is_sent_once_it_has_a_thousand_records),
+        WITH_WRITER(a_batch_that_somebody_waits_for_is_committed_at_once),
         WITH_WRITER(the_fullest_commit_still_fits),
         cmocka_unit_test(a_commit_is_kept_open_as_long_as_a_few_commits_take),
         WITH_WRITER(a_commit_whose_answer_was_lost_is_not_sent_again),

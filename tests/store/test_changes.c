@@ -1,166 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * History and tail together are the present, on both stores. */
-#include "chance.h"
+#include "notes.h"
 #include "query/tail.h"
-#include "store_bench.h"
 
 #include <string.h>
 
-#define IDS     40
-#define IDS_MAX 4096
 #define CLIENTS 12
-#define ROUNDS  150
-
-/* ---- a collection ---- */
-
-static const struct column note_columns[] = {
-    {"id", COLUMN_TEXT, "t.id", "t.id", false},
-    {"a", COLUMN_INT, "t.a", "t.a", false},
-    {"b", COLUMN_TEXT, "t.b", "t.b", true},
-    {"seq", COLUMN_INT, "t.seq", "t.seq", false},
-};
-static const struct collection_order note_order[] = {{1, true}};
-static const struct collection notes = {
-    .name = "notes",
-    .table = "note t",
-    .joins = "",
-    .n = "t.n",
-    .only = "t.a <> 9",
-    .columns = note_columns,
-    .column_count = 4,
-    .order = note_order,
-    .order_count = 1,
-    .page_size = 100,
-    .tombstones = "notes",
-    .seq = "t.seq",
-};
-
-/* The same, and what its rows were is kept. */
-static const struct collection kept_notes = {
-    .name = "kept",
-    .table = "note t",
-    .joins = "",
-    .n = "t.n",
-    .columns = note_columns,
-    .column_count = 4,
-    .order = note_order,
-    .order_count = 1,
-    .page_size = 100,
-    .pasts = "kept",
-    .seq = "t.seq",
-};
-
-struct note {
-    bool there;
-    unsigned a;
-    const char *b; /* SQL */
-};
-
-struct notes {
-    struct bench *bench;
-    const struct collection *collection;
-    struct note now[IDS_MAX];
-    struct note then[ROUNDS + 10][IDS]; /* after each commit */
-    struct json_doc *doc;
-    struct changes changes;
-    struct refusal refusal;
-    struct tail_marks marks;
-    struct text script;
-    int64_t seq, next_n;
-    unsigned leaves;
-    struct chance chance;
-};
-
-static void make_notes(struct notes *world, struct bench *bench,
-                       const struct collection *collection)
-{
-    memset(world, 0, sizeof *world);
-    world->bench = bench;
-    world->collection = collection;
-    world->seq = world->next_n = 1;
-    world->chance = chance_init("changes");
-    world->doc = json_doc_new(8 << 20, JSON_DEPTH_MAX);
-    run_script(bench, both_stores_kind == FIXTURE_SQLITE
-                          ? "CREATE TABLE note (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, "
-                            "seq INTEGER NOT NULL, a INTEGER NOT NULL, b TEXT);"
-                            "CREATE INDEX note_seq ON note (seq)"
-                          : "CREATE TABLE note (n BIGINT PRIMARY KEY, id TEXT NOT NULL UNIQUE, "
-                            "seq BIGINT NOT NULL, a BIGINT NOT NULL, b TEXT COLLATE \"C\");"
-                            "CREATE INDEX note_seq ON note (seq)");
-}
-
-static void free_notes(struct notes *world)
-{
-    changes_free(&world->changes);
-    json_doc_free(world->doc);
-    text_free(&world->script);
-}
-
-static void write_commit(struct notes *world)
-{
-    text_appendf(&world->script,
-                 "UPDATE engine SET commit_seq = %" PRId64 ", next_n = %" PRId64 ";", world->seq,
-                 world->next_n);
-    run_script(world->bench, text_string(&world->script));
-    text_clear(&world->script);
-    if (world->seq < ROUNDS + 10)
-        memcpy(world->then[world->seq], world->now, sizeof world->then[0]);
-    world->seq++;
-}
-
-/* Whoever changes a row writes down what it was at the commit before. */
-static void keep_past(struct notes *world, unsigned id)
-{
-    const struct note *was = &world->then[world->seq - 1][id % IDS];
-    if (world->collection->pasts == NULL || id >= IDS || !was->there)
-        return;
-    text_appendf(&world->script,
-                 "INSERT INTO past_rows (collection, seq, key, at_us, item) VALUES ('kept', "
-                 "%" PRId64 ", 'k%u', 0, '{\"id\":\"k%u\",\"a\":%u,\"b\":%s}') "
-                 "ON CONFLICT (collection, seq, key) DO NOTHING;",
-                 world->seq, id, id, was->a,
-                 was->b[0] == 'N'   ? "null"
-                 : was->b[1] == 'x' ? "\"x\""
-                                    : "\"y\"");
-}
-
-static void put_note(struct notes *world, unsigned id, unsigned a, const char *b)
-{
-    keep_past(world, id);
-    world->now[id] = (struct note){true, a, b};
-    text_appendf(&world->script,
-                 "INSERT INTO note (n, id, seq, a, b) VALUES (%" PRId64 ", 'k%u', %" PRId64
-                 ", %u, %s) ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, a = excluded.a, "
-                 "b = excluded.b;",
-                 world->next_n++, id, world->seq, a, b);
-}
-
-static void drop_note(struct notes *world, unsigned id)
-{
-    keep_past(world, id);
-    world->now[id].there = false;
-    text_appendf(&world->script,
-                 "INSERT INTO tombstones (collection, key, rev, n, seq, at_us) "
-                 "SELECT 'notes', id, '', n, %" PRId64 ", 0 FROM note WHERE id = 'k%u' "
-                 "ON CONFLICT (collection, key) DO UPDATE SET n = excluded.n, seq = excluded.seq;"
-                 "DELETE FROM note WHERE id = 'k%u';",
-                 world->seq, id, id);
-}
-
-static void write_something(struct notes *world)
-{
-    static const char *const words[] = {"NULL", "'x'", "'y'"};
-    struct chance *chance = &world->chance;
-    for (unsigned acts = 1 + chance_below(chance, 6); acts > 0; acts--) {
-        unsigned id = chance_below(chance, IDS);
-        if (chance_below(chance, 4) == 0)
-            drop_note(world, id);
-        else
-            put_note(world, id, chance_below(chance, 10), words[chance_below(chance, 3)]);
-    }
-    write_commit(world);
-}
+#define ROUNDS  NOTES_COMMITS
 
 /* ---- a client, which merges by id: the higher seq wins ---- */
 
@@ -176,10 +23,10 @@ struct client {
     struct known {
         int64_t seq;
         bool there;
-    } known[IDS];
+    } known[NOTES_IDS];
     struct answer { /* what it was told up to, and what it knew then */
         int64_t seq;
-        struct known known[IDS];
+        struct known known[NOTES_IDS];
     } told[ROUNDS * 2];
     size_t told_count;
 };
@@ -374,7 +221,7 @@ static void check_present(struct client *client)
     assert_ok(store_query(bench->store, text_string(&sql), where.params, where.count, compare_row,
                           &comparison, &bench->err));
     text_free(&sql);
-    for (unsigned i = 0; i < IDS; i++)
+    for (unsigned i = 0; i < NOTES_IDS; i++)
         known += client->known[i].there;
     assert_int_equal(known, comparison.rows);
 }
@@ -413,18 +260,18 @@ static void follow_what_changes(struct bench *bench, const struct collection *co
     static struct notes world;
     static struct client clients[CLIENTS];
     memset(clients, 0, sizeof clients);
-    make_notes(&world, bench, collection);
+    notes_open(&world, bench, collection);
     for (unsigned i = 0; i < CLIENTS; i++)
         clients[i].world = &world;
     for (unsigned round = 0; round < ROUNDS; round++) {
-        write_something(&world);
+        notes_write_anything(&world);
         for (unsigned i = 0; i < CLIENTS; i++)
             act(&clients[i], i);
     }
     for (unsigned i = 0; i < CLIENTS; i++)
         finish(&clients[i], i);
     assert_true(collection->pasts == NULL || world.leaves > 100);
-    free_notes(&world);
+    notes_close(&world);
 }
 
 /* R001-16 R004-39 R004-40 */
@@ -462,30 +309,30 @@ static void who_follows_without_a_break_is_told_nothing_in_vain(void **state)
     static struct client client;
     client = (struct client){.world = &world};
     struct text text = {0};
-    make_notes(&world, *state, &notes);
-    put_note(&world, 1, 1, "'x'");
-    write_commit(&world); /* 1 */
+    notes_open(&world, *state, &notes);
+    notes_put(&world, 1, 1, "'x'");
+    notes_commit(&world); /* 1 */
     open_query(&client, 1);
     assert_string_equal(print_tail(&world, &client.tail, &text), "[]");
-    put_note(&world, 5, 1, "'x'");
-    write_commit(&world); /* 2 */
+    notes_put(&world, 5, 1, "'x'");
+    notes_commit(&world); /* 2 */
     print_tail(&world, &client.tail, &text);
-    put_note(&world, 2, 7, "'x'"); /* does not match, and is new */
-    put_note(&world, 3, 2, "NULL");
-    write_commit(&world); /* 3 */
+    notes_put(&world, 2, 7, "'x'"); /* does not match, and is new */
+    notes_put(&world, 3, 2, "NULL");
+    notes_commit(&world); /* 3 */
     assert_string_equal(print_tail(&world, &client.tail, &text),
                         "[{\"op\":\"enter\",\"seq\":3,\"item\":"
                         "{\"id\":\"k3\",\"a\":2,\"b\":null,\"seq\":3}}]");
-    put_note(&world, 3, 3, "NULL");
-    put_note(&world, 1, 9, "'x'"); /* is none of the collection's any more */
-    write_commit(&world);          /* 4 */
+    notes_put(&world, 3, 3, "NULL");
+    notes_put(&world, 1, 9, "'x'"); /* is none of the collection's any more */
+    notes_commit(&world);           /* 4 */
     assert_string_equal(print_tail(&world, &client.tail, &text),
                         "[{\"op\":\"leave\",\"seq\":4,\"item\":{\"id\":\"k1\"}},"
                         "{\"op\":\"update\",\"seq\":4,\"item\":"
                         "{\"id\":\"k3\",\"a\":3,\"b\":null,\"seq\":4}}]");
-    drop_note(&world, 3);
-    put_note(&world, 3, 4, "NULL"); /* another row of that id, in one commit */
-    write_commit(&world);           /* 5 */
+    notes_drop(&world, 3);
+    notes_put(&world, 3, 4, "NULL"); /* another row of that id, in one commit */
+    notes_commit(&world);            /* 5 */
     assert_string_equal(print_tail(&world, &client.tail, &text),
                         "[{\"op\":\"leave\",\"seq\":5,\"item\":{\"id\":\"k3\"}},"
                         "{\"op\":\"enter\",\"seq\":5,\"item\":"
@@ -494,7 +341,7 @@ static void who_follows_without_a_break_is_told_nothing_in_vain(void **state)
     text_free(&text);
     tail_deinit(&client.tail);
     filter_free(client.filter);
-    free_notes(&world);
+    notes_close(&world);
 }
 
 static void a_reading_ends_after_a_whole_commit(void **state)
@@ -505,11 +352,11 @@ static void a_reading_ends_after_a_whole_commit(void **state)
     struct bench *bench = *state;
     int64_t since = 0;
     unsigned id = 0;
-    make_notes(&world, bench, &notes);
+    notes_open(&world, bench, &notes);
     for (size_t i = 0; i < 4; i++) {
         for (unsigned k = 0; k < sizes[i]; k++)
-            put_note(&world, id++, 1, "NULL");
-        write_commit(&world);
+            notes_put(&world, id++, 1, "NULL");
+        notes_commit(&world);
     }
     for (size_t i = 0; i < 3; i++) {
         assert_ok(
@@ -520,16 +367,16 @@ static void a_reading_ends_after_a_whole_commit(void **state)
     }
     assert_int_equal(since, 4);
     for (unsigned k = 0; k < 1200; k++)
-        drop_note(&world, k);
-    write_commit(&world);
-    drop_note(&world, 1200);
-    write_commit(&world);
+        notes_drop(&world, k);
+    notes_commit(&world);
+    notes_drop(&world, 1200);
+    notes_commit(&world);
     assert_ok(
         changes_read(bench->store, &notes, since, &world.changes, &world.refusal, &bench->err));
     assert_int_equal(world.changes.count, 1200);
     assert_int_equal(world.changes.seq, 5);
     assert_true(world.changes.more);
-    free_notes(&world);
+    notes_close(&world);
 }
 
 /* What it has become is read later; that it is no longer what it was is told now. */
@@ -540,20 +387,20 @@ static void a_row_that_went_on_to_change_has_left_meanwhile(void **state)
     static struct client client;
     client = (struct client){.world = &world};
     struct text text = {0};
-    make_notes(&world, bench, &kept_notes);
-    put_note(&world, 1, 1, "'x'");
-    put_note(&world, 2, 7, "'x'");
-    write_commit(&world);   /* 1 */
+    notes_open(&world, bench, &kept_notes);
+    notes_put(&world, 1, 1, "'x'");
+    notes_put(&world, 2, 7, "'x'");
+    notes_commit(&world);   /* 1 */
     open_query(&client, 1); /* a < 5 */
-    put_note(&world, 1, 8, "'x'");
-    put_note(&world, 2, 8, "'x'");
-    write_commit(&world); /* 2 */
+    notes_put(&world, 1, 8, "'x'");
+    notes_put(&world, 2, 8, "'x'");
+    notes_commit(&world); /* 2 */
     for (unsigned i = 0; i < CHANGES_ROWS_GOAL; i++)
-        put_note(&world, 100 + i, 9, "NULL");
-    write_commit(&world); /* 3 */
-    put_note(&world, 1, 6, "'x'");
-    put_note(&world, 2, 6, "'x'");
-    write_commit(&world); /* 4 */
+        notes_put(&world, 100 + i, 9, "NULL");
+    notes_commit(&world); /* 3 */
+    notes_put(&world, 1, 6, "'x'");
+    notes_put(&world, 2, 6, "'x'");
+    notes_commit(&world); /* 4 */
     assert_string_equal(print_tail(&world, &client.tail, &text),
                         "[{\"op\":\"leave\",\"seq\":2,\"item\":{\"id\":\"k1\"}}]");
     assert_int_equal(client.tail.seq, 3);
@@ -562,7 +409,7 @@ static void a_row_that_went_on_to_change_has_left_meanwhile(void **state)
     text_free(&text);
     tail_deinit(&client.tail);
     filter_free(client.filter);
-    free_notes(&world);
+    notes_close(&world);
 }
 
 int main(void)

@@ -10,6 +10,7 @@
 #include "query/row_fetch.h"
 #include "query/row_print.h"
 #include "store/row_schema.h"
+#include "store/verification.h"
 #include "store_bench.h"
 
 #include <math.h>
@@ -231,12 +232,76 @@ static void a_change_keeps_what_it_does_not_name(void **state)
     collections_free(declared.collections);
 }
 
+static enum rc accept(void *arg, struct bytes state, struct err *err)
+{
+    (void)arg, (void)state, (void)err;
+    return RC_OK;
+}
+
+/* How often the documents are found wrong; `words` is in the first sentence. */
+static int64_t wrong_documents(struct bench *bench, const char *words)
+{
+    struct verification verification;
+    int64_t failures = -1;
+    assert_ok(verification_run(bench->store, accept, NULL, &verification, &bench->err));
+    for (size_t i = 0; i < verification.count; i++) {
+        const struct verification_check *check = &verification.checks[i];
+        if (strcmp(check->name, "documents") != 0)
+            continue;
+        failures = check->failures;
+        if (strstr(check->first, words) == NULL)
+            fail_msg("%s", check->first);
+    }
+    return failures;
+}
+
+static void what_is_wrong_with_documents_is_found(void **state)
+{
+    static const struct {
+        const char *plant, *words;
+    } cases[] = {
+        {"UPDATE data_things SET seq = seq + 1000", "not made yet"},
+        {"UPDATE data_things SET n = n + 1000", "not given yet"},
+        {"UPDATE data_things SET extra = '[1]'", "else than an object"},
+        {"UPDATE data_things SET extra = '{'", "else than an object"},
+        {"UPDATE data_things SET extra = '{\"id\":\"x\"}'", "else than an object"},
+        {"UPDATE data_things SET b = 2", "another type in b"},
+        {"UPDATE data_things SET j = 'no json'", "another type in j"},
+        {"UPDATE data_things SET id = ''", "no id"},
+        {"INSERT INTO tombstones (collection, key, rev, n, seq, at_us) "
+         "SELECT 'things', id, '', n, seq, 1 FROM data_things",
+         "\"a\" is deleted at seq"},
+    };
+    struct bench *bench = *state;
+    struct declared declared = {0};
+    struct json_doc *doc = json_doc_new(1 << 20, JSON_DEPTH_MAX);
+    const struct collection *collection = declare(bench, &declared, THINGS);
+    (void)read_document(bench, collection, doc, "a",
+                        "{\"t\":\"x\",\"i\":1,\"f\":0.5,\"b\":true,\"j\":{},\"more\":1}");
+    assert_ok(write_batch(bench));
+    assert_int_equal(wrong_documents(bench, ""), 0);
+    run_script(bench, "CREATE TABLE sound AS SELECT * FROM data_things");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        run_script(bench, cases[i].plant);
+        assert_int_equal(wrong_documents(bench, cases[i].words), 1);
+        run_script(bench, "DELETE FROM tombstones; DELETE FROM data_things; "
+                          "INSERT INTO data_things SELECT * FROM sound");
+    }
+    if (both_stores_kind == FIXTURE_SQLITE) {
+        run_script(bench, "UPDATE data_things SET i = 'many'");
+        assert_int_equal(wrong_documents(bench, "another type in i"), 1);
+    }
+    json_doc_free(doc);
+    collections_free(declared.collections);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_STORE(what_is_read_is_what_was_written),
         ON_STORE(every_order_with_an_index_walks_every_row_once),
         ON_STORE(a_change_keeps_what_it_does_not_name),
+        ON_STORE(what_is_wrong_with_documents_is_found),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

@@ -6,12 +6,12 @@ import subprocess
 import sys
 import unittest
 
-from daemon_client import Daemon, Home, wait_until
+from both_stores import BothStores, finish
+from daemon_client import Daemon, wait_until
 from sim_client import Simulator
 
 MINUTE = 60 * 1000000
 HOUR = 60 * MINUTE
-EXECUTED = {"sqlite": 0, "postgres": 0}
 
 
 def values(rows):
@@ -27,8 +27,7 @@ def queue_sql(view, priority, since_us, dids=None, at_us=1):
             "queued_us, asked_us) VALUES " + values(rows)]
 
 
-class FeedBench(unittest.TestCase):
-    program = sim_program = None
+class FeedBench(BothStores):
     maxDiff = 2000
     mode = "firehose"
 
@@ -40,12 +39,6 @@ class FeedBench(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.firehose.__exit__()
-
-    def both_stores(self, run):
-        for kind in ("sqlite", "postgres"):
-            with self.subTest(store=kind), Home(kind) as home:
-                run(home)
-            EXECUTED[kind] += 1
 
     def daemon(self, home, view, *settings, endpoint=None, **more):
         return Daemon(self.program, home, (
@@ -113,5 +106,4 @@ def main(*cases):
         suite = unittest.TestSuite(case(name) for case in cases for name in sys.argv[3:]
                                    if hasattr(case, name))
     result = unittest.TextTestRunner(verbosity=2).run(suite)
-    print(f"executed: sqlite {EXECUTED['sqlite']}, postgres {EXECUTED['postgres']}")
-    sys.exit(0 if result.wasSuccessful() and EXECUTED["sqlite"] == EXECUTED["postgres"] else 1)
+    finish(result, len(sys.argv) <= 3)

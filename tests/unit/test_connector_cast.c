@@ -90,6 +90,63 @@ static void hexadecimal_becomes_decimal_to_the_last_digit(void **state)
     }
 }
 
+static void sums_and_products_are_exact(void **state)
+{
+    static const struct {
+        const char *a, *b, *sum, *difference, *product;
+    } rows[] = {
+        {"0", "0", "0", "0", "0"},
+        {"1", "2", "3", "-1", "2"},
+        {"-1", "2", "1", "-3", "-2"},
+        {"-5", "-7", "-12", "2", "35"},
+        {"999", "1", "1000", "998", "999"},
+        {"0.1", "0.2", "0.3", "-0.1", "0.02"},
+        {"100", "0.001", "100.001", "99.999", "0.1"},
+        {"1000000000000000000000", "1", "1000000000000000000001", "999999999999999999999",
+         "1000000000000000000000"},
+        {"10", "10.0", "20", "0", "100"},
+        {"-0.5", "0.5", "0", "-1", "-0.25"},
+        {"21000", "123456789012", "123456810012", "-123456768012", "2592592569252000"},
+        {"115792089237316195423570985008687907853269984665640564039457584007913129639935", "1",
+         "115792089237316195423570985008687907853269984665640564039457584007913129639936",
+         "115792089237316195423570985008687907853269984665640564039457584007913129639934",
+         "115792089237316195423570985008687907853269984665640564039457584007913129639935"},
+    };
+    char out[EXACT_DECIMAL_MAX];
+    size_t len;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct bytes a = bytes_of(rows[i].a), b = bytes_of(rows[i].b);
+        assert_true(exact_add(a, b, false, out, &len));
+        assert_true(bytes_equal_string(bytes_make(out, len), rows[i].sum));
+        assert_true(exact_add(b, a, false, out, &len));
+        assert_true(bytes_equal_string(bytes_make(out, len), rows[i].sum));
+        assert_true(exact_add(a, b, true, out, &len));
+        assert_true(bytes_equal_string(bytes_make(out, len), rows[i].difference));
+        assert_true(exact_multiply(a, b, out, &len));
+        assert_true(bytes_equal_string(bytes_make(out, len), rows[i].product));
+    }
+    assert_false(exact_add(bytes_of("x"), bytes_of("1"), false, out, &len));
+    assert_false(exact_add(bytes_of("1e90"), bytes_of("1e-90"), false, out, &len));
+    assert_false(exact_multiply(bytes_of("1"), bytes_of(""), out, &len));
+}
+
+/* Against numbers that the machine can add itself. */
+static void small_numbers_agree_with_the_machine(void **state)
+{
+    char out[EXACT_DECIMAL_MAX], a[DECIMAL_MAX], b[DECIMAL_MAX], sum[DECIMAL_MAX];
+    size_t len;
+    (void)state;
+    for (int64_t x = -123456; x < 123456; x += 2711)
+        for (int64_t y = -98765; y < 98765; y += 1777) {
+            struct bytes first = decimal_of(x, a), second = decimal_of(y, b);
+            assert_true(exact_add(first, second, true, out, &len));
+            assert_true(bytes_equal(bytes_make(out, len), decimal_of(x - y, sum)));
+            assert_true(exact_multiply(first, second, out, &len));
+            assert_true(bytes_equal(bytes_make(out, len), decimal_of(x * y, sum)));
+        }
+}
+
 static void times_become_microseconds(void **state)
 {
     static const struct {
@@ -144,10 +201,19 @@ static void an_amount_never_was_a_double(void **state)
     struct err err;
     (void)state;
     arena_init(&arena, 4096);
-    assert_int_equal(json_parse_copy(doc, bytes_of("[0.1, 18446744073709551615]"), &value, &err),
+    assert_int_equal(json_parse_copy(doc,
+                                     bytes_of("[0.1234567890123456, 18446744073709551615, 1.50, "
+                                              "2.5e-7, 123456789012345.0]"),
+                                     &value, &err),
                      RC_OK);
     struct connector_scalar real = connector_scalar(json_at(value, 0), &arena);
     assert_false(connector_cast_text(&real, CAST_DEC, 0, &arena, &out));
+    static const char *const exact[] = {"1.5", "0.00000025", "123456789012345"};
+    for (size_t i = 0; i < 3; i++) {
+        real = connector_scalar(json_at(value, i + 2), &arena);
+        assert_true(connector_cast_text(&real, CAST_DEC, 0, &arena, &out));
+        assert_true(bytes_equal_string(out, exact[i]));
+    }
     struct connector_scalar large = connector_scalar(json_at(value, 1), &arena);
     assert_true(connector_cast_text(&large, CAST_DEC, 9, &arena, &out));
     assert_true(bytes_equal_string(out, "18446744073709551615000000000"));
@@ -172,6 +238,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decimals_are_exact_and_have_one_form),
         cmocka_unit_test(hexadecimal_becomes_decimal_to_the_last_digit),
+        cmocka_unit_test(sums_and_products_are_exact),
+        cmocka_unit_test(small_numbers_agree_with_the_machine),
         cmocka_unit_test(times_become_microseconds),
         cmocka_unit_test(an_amount_never_was_a_double),
         cmocka_unit_test(equals_get_different_ids_by_their_ordinal),

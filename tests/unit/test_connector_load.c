@@ -80,6 +80,13 @@ static const struct {
      "demo.yaml:6:20: per_second must be a number from 0.001 to 1000 with at most three "
      "decimals"},
     {HEAD "sign: krakn\n" STREAM, "demo.yaml:6:7: expected none, kraken or coinbase"},
+    {"version: 1\nprovider: x\nplatforms: {a: {h: x}, b: {}}\nidentifier: none\n"
+     "base_url: https://$h/\n" STREAM,
+     "demo.yaml:5:11: base_url is no https:// address for the platform b: one of its variables is "
+     "absent"},
+    {"version: 1\nprovider: x\nplatforms: {a: {h: \"file:///etc\"}}\nidentifier: none\n"
+     "base_url: $h\n" STREAM,
+     "demo.yaml:5:11: base_url is no https:// address for the platform a"},
     {HEAD "auth: {in: query}\n" STREAM,
      "demo.yaml:6:7: auth needs the key name: which parameter or header"},
     {HEAD "hosts: [https://x]\n" STREAM,
@@ -130,6 +137,16 @@ static const struct {
      "demo.yaml:13:12: a record has neither status nor headers"},
     {HEAD STREAM "    platforms: [other]\n",
      "demo.yaml:13:17: the connector has no platform \"other\""},
+    {HEAD
+     "streams: {all: {request: {path: /x}, resume: {kind: none}, records: {at: /r}, map: {hash: "
+     "{times: [/a, /b]}}}}\n",
+     "demo.yaml:6:91: only amount and fee are reckoned"},
+    {HEAD
+     "streams: {all: {request: {path: /x}, resume: {kind: none}, records: {at: /r}, map: {fee: "
+     "{at: /a, times: [/a, /b]}}}}\n",
+     "demo.yaml:6:90: a field needs one of at, sum, times, const and var"},
+    {HEAD STREAM "    partitions: [{a: x}, {b: $a}]\n",
+     "demo.yaml:13:30: there is no variable \"a\""},
     {HEAD STREAM STREAM, "demo.yaml:13:1: this key is given twice; first in line 6"},
     {HEAD "streams: {all: {csv: {header: \"a,b\"}, request: {path: /}}}\n",
      "demo.yaml:6:16: a stream has one of request and csv"},

@@ -115,13 +115,18 @@ export class Daemon {
     for (const name of files) rmSync(join(this.folder, name));
   }
 
-  /** The open handles of a session, as an operator sees them. */
-  handles(session) {
-    const words = execFileSync(program, [
-      'handles', '--json', '-c', join(this.folder, 'tidemark.yaml'),
+  /** What a command says about this daemon, or about its store when it does not run. */
+  command(...words) {
+    return execFileSync(program, [
+      ...words, '-c', join(this.folder, 'tidemark.yaml'),
       '--set', `store.url=sqlite:${this.folder}/tidemark.db`,
       '--set', `store.data_dir=${this.folder}`,
     ], { encoding: 'utf8' });
+  }
+
+  /** The open handles of a session, as an operator sees them. */
+  handles(session) {
+    const words = this.command('handles', '--json');
     // Of a session as much is shown as tells it from others, not what could be used.
     return JSON.parse(words).filter((handle) => session.startsWith(handle.session));
   }

@@ -90,6 +90,10 @@ export class FaultProxy {
     }
     try {
       const answer = await this.#ask(from, body);
+      if (answer.headers['content-type'] === 'text/event-stream') {
+        this.#stream(answer, to);
+        return;
+      }
       const bytes = await bodyOf(answer);
       if (fault === 'reply') from.socket.destroy();
       else if (fault === 'cut') this.#breakOff(to, answer, bytes);
@@ -106,6 +110,14 @@ export class FaultProxy {
       const there = { host: '127.0.0.1', port: this.target, method, path, headers, agent: false };
       request(there, resolve).on('error', reject).end(body);
     });
+  }
+
+  /** What has no end is passed on as it comes. */
+  #stream(answer, to) {
+    to.writeHead(answer.statusCode, answer.headers);
+    answer.pipe(to);
+    answer.on('error', () => to.destroy());
+    to.on('close', () => answer.destroy());
   }
 
   #breakOff(to, answer, bytes) {

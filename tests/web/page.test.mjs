@@ -43,9 +43,19 @@ describe('the page at /', () => {
     url: i === 3 ? 'javascript:alert(1)' : undefined,
   }, nowUs)).join('\n');
 
+  /** One story at two sites, and what only looks like it. */
+  const storySql = () => [
+    ['Bridge over the sound opens after ten years', 'first.example', 4],
+    ['Bridge over the Sound opens, after ten years | Second', 'second.example', 3],
+    ['Bridge over the sound opens after 12 years', 'third.example', 2],
+  ].map(([title, domain, people], i) => linkSql(60 + i, {
+    title, about: null, domain, people, ageMinutes: 5000,
+  }, nowUs)).join('\n');
+
   before(async () => {
     daemon = await Daemon.start();
-    await fill(daemon, peopleSql() + articlesSql(nowUs) + gapSql(nowUs) + hostileSql());
+    await fill(daemon,
+      peopleSql() + articlesSql(nowUs) + gapSql(nowUs) + hostileSql() + storySql());
     browser = await Browser.start();
   });
   after(async () => {
@@ -98,6 +108,15 @@ describe('the page at /', () => {
     assert.ok((await titles()).length > 0);
   });
 
+  test('shows all that was said about a link', async () => {
+    await page.scripts(false);
+    await open();
+    assert.equal((await texts('li:first-child .post')).length, 3);
+    await follow('All posts');
+    assert.equal((await texts('.post')).length, ARTICLES[0][3]);
+    assert.deepEqual(await texts('h1'), [ARTICLES[0][0]]);
+  });
+
   test('says what is wrong and where to go on', async () => {
     await open('/?q=no+such+words+anywhere');
     assert.match((await texts('.empty'))[0], /Nobody has shared a link that fits this view/);
@@ -125,9 +144,16 @@ describe('the page at /', () => {
     assert.deepEqual(page.complaints, []);
   });
 
+  test('tells a story once, and where else it is told', async () => {
+    await open('/?hours=168&q=bridge');
+    assert.deepEqual(await texts('.site'), ['first.example', 'third.example']);
+    assert.deepEqual(await texts('.also'), ['also at second.example (3)']);
+    assert.equal((await ranked('hours=168&q=bridge')).length, 3);
+  });
+
   test('fits a phone', async () => {
     await page.viewport(360, 740, { phone: true });
-    for (const path of ['/', '/?layout=dense', '/?author=did:plc:3', '/?hours=x']) {
+    for (const path of ['/', '/?layout=dense', '/?author=did:plc:3', '/?hours=x', '/links/1']) {
       await open(path);
       assert.equal(await page.eval('document.documentElement.scrollWidth'), 360, path);
     }

@@ -14,6 +14,14 @@ CREATE TABLE session_streams (
     PRIMARY KEY (session_id, stream)
 );
 
+-- What each stream of a session brought, as one JSON list.
+CREATE VIEW sessions_shown AS
+SELECT s.id AS id, (SELECT json_agg(json_build_object('stream', x.stream, 'provider', x.provider,
+        'imported', x.imported, 'skipped', x.skipped, 'complete', x.complete = 1)
+        ORDER BY x.stream)::text
+        FROM session_streams x WHERE x.session_id = s.id) AS streams
+FROM import_sessions s;
+
 CREATE INDEX raw_transactions_place ON raw_transactions (account_id, stream, block);
 CREATE INDEX raw_transactions_time ON raw_transactions (timestamp_us NULLS FIRST, n);
 CREATE INDEX raw_transactions_seq ON raw_transactions (seq);

@@ -14,6 +14,14 @@ CREATE TABLE session_streams (
     PRIMARY KEY (session_id, stream)
 ) WITHOUT ROWID;
 
+-- What each stream of a session brought, as one JSON list.
+CREATE VIEW sessions_shown AS
+SELECT s.id AS id, (SELECT json_group_array(json_object('stream', x.stream, 'provider', x.provider,
+        'imported', x.imported, 'skipped', x.skipped,
+        'complete', json(CASE x.complete WHEN 1 THEN 'true' ELSE 'false' END)))
+        FROM session_streams x WHERE x.session_id = s.id) AS streams
+FROM import_sessions s;
+
 CREATE INDEX raw_transactions_place ON raw_transactions (account_id, stream, block);
 CREATE INDEX raw_transactions_time ON raw_transactions (timestamp_us, n);
 CREATE INDEX raw_transactions_seq ON raw_transactions (seq);

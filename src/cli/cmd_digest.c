@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/commands.h"
+
+#include "cli/digest_text.h"
+#include "cli/target.h"
+#include "query/trending.h"
+#include "sys/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char usage[] =
+    "usage: tidemark digest [--hours N] [--limit N] [--min-shares N] [--format FORMAT] [-c FILE]\n"
+    "                       [--set PATH=VALUE]...\n"
+    "Writes what was shared, most shared first, as something to send.\n"
+    "  --hours N         of the last N hours (24)\n"
+    "  --limit N         at most N articles (20); those of one story are told together\n"
+    "  --min-shares N    shared by N people or more (1)\n"
+    "  --format FORMAT   text (without it), markdown or html\n"
+    "  --json            the answer that it is made of\n"
+    "Exit code: 0 done, 1 failed, 2 wrong usage.\n";
+
+struct wanted {
+    struct trending_request request;
+    enum digest_format format;
+    bool json;
+    const char *wrong; /* the first value that is none */
+};
+
+static void take_number(struct wanted *wanted, const char *value, int64_t max, int64_t *out)
+{
+    if (!bytes_to_i64(bytes_of(value), out) || *out < 1 || *out > max)
+        wanted->wrong = wanted->wrong == NULL ? value : wanted->wrong;
+}
+
+static void see_hours(void *arg, const char *value)
+{
+    struct wanted *wanted = arg;
+    take_number(wanted, value, TRENDING_HOURS_MAX, &wanted->request.hours);
+}
+
+static void see_limit(void *arg, const char *value)
+{
+    struct wanted *wanted = arg;
+    take_number(wanted, value, TRENDING_LIMIT_MAX, &wanted->request.limit);
+}
+
+static void see_min_shares(void *arg, const char *value)
+{
+    struct wanted *wanted = arg;
+    take_number(wanted, value, 1000000, &wanted->request.min_shares);
+}
+
+static void see_format(void *arg, const char *value)
+{
+    struct wanted *wanted = arg;
+    for (int i = 0; i < DIGEST_FORMATS; i++)
+        if (strcmp(value, digest_format_names[i]) == 0) {
+            wanted->format = (enum digest_format)i;
+            return;
+        }
+    wanted->wrong = wanted->wrong == NULL ? value : wanted->wrong;
+}
+
+static void see_json(void *arg, const char *value)
+{
+    (void)value;
+    ((struct wanted *)arg)->json = true;
+}
+
+/* The same answer from the daemon and from the store. */
+static enum rc ask(struct target *target, const struct trending_request *request, struct text *out,
+                   struct err *err)
+{
+    char path[160];
+    enum rc rc = target_open(target, err);
+    if (rc != RC_OK)
+        return rc;
+    if (target->store != NULL)
+        return trending_print(target->store, &target->settings.config, request, out, err);
+    snprintf(path, sizeof path,
+             "/api/trending?hours=%" PRId64 "&limit=%" PRId64 "&min_shares=%" PRId64 "&stories=1",
+             request->hours, request->limit, request->min_shares);
+    return target_ask(target, "GET", path, NULL, TARGET_SECONDS, NULL, out, err);
+}
+
+int cmd_digest(int argc, char **argv)
+{
+    static const struct settings_flag flags[] = {{"hours", true, see_hours},
+                                                 {"limit", true, see_limit},
+                                                 {"min-shares", true, see_min_shares},
+                                                 {"format", true, see_format},
+                                                 {"json", false, see_json},
+                                                 {0}};
+    struct wanted wanted = {.request = trending_request_default(clock_wall_us())};
+    const struct target_words words = {.usage = usage, .flags = flags, .arg = &wanted};
+    struct target target;
+    struct text answer = {0}, out = {0};
+    struct json root;
+    struct err err;
+    int first, code;
+    wanted.request.limit = 20;
+    wanted.request.stories = 1;
+    if (!target_begin(&target, &words, argc, argv, &first, &code))
+        return code;
+    if (wanted.wrong != NULL) {
+        fprintf(stderr, "tidemark: digest does not take the value '%s'\n%s", wanted.wrong, usage);
+        target_free(&target);
+        return EXIT_USAGE;
+    }
+    enum rc rc = ask(&target, &wanted.request, &answer, &err);
+    if (rc == RC_OK)
+        rc = target_parse(&target, &answer, &root, &err);
+    if (rc == RC_OK && !wanted.json)
+        digest_print(root, wanted.request.hours, wanted.format, &out);
+    code = rc == RC_OK ? target_put(wanted.json ? &answer : &out) : target_fail(&err);
+    text_free(&answer);
+    text_free(&out);
+    target_free(&target);
+    return code;
+}

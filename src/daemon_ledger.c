@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon_ledger.h"
+
+#include "cli/connector_folder.h"
+#include "daemon_errand.h"
+#include "daemon_view.h"
+#include "source/ledger_account.h"
+#include "sys/clock.h"
+#include "sys/log.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MINUTE_US   INT64_C(60000000)
+#define RUNNING_MAX 4
+#define QUEUE_MAX   10000
+#define NEVER       INT64_MAX
+
+/* An account that is kept, or was asked for. */
+struct entry {
+    char *name, *provider; /* provider: NULL is anybody */
+    int64_t since_us;
+    int64_t due_us; /* monotonic */
+    bool configured;
+    bool failed; /* the last time */
+    bool over;   /* it has ended and is to be freed */
+    struct ledger_account *running;
+};
+
+struct ledger_part {
+    struct part part;
+    const struct part_env *env;
+    struct ledger_providers *providers; /* NULL: there are no connectors */
+    struct err why;                     /* ... because of this */
+    struct entry *entries;
+    size_t count, capacity;
+    unsigned running;
+    uint64_t completed, failures;
+    int64_t interval_us; /* 0: only when asked */
+    bool stopping, opened;
+    struct errand errand;
+    struct entry wanted;               /* by the errand */
+    char stored_name[LEDGER_NAME_MAX]; /* of the account that was started last, ... */
+    int64_t started_us;                /* ... and its session */
+};
+
+/* ---- the list ---- */
+
+static struct entry *add_entry(struct ledger_part *self, const char *name, const char *provider)
+{
+    if (self->count == self->capacity) {
+        self->capacity = self->capacity == 0 ? 8 : self->capacity * 2;
+        self->entries = memory_resize(self->entries, self->capacity * sizeof *self->entries);
+    }
+    struct entry *entry = &self->entries[self->count++];
+    *entry = (struct entry){.name = memory_copy_string(name),
+                            .provider = provider == NULL ? NULL : memory_copy_string(provider),
+                            .since_us = -1};
+    return entry;
+}
+
+static void drop_entry(struct ledger_part *self, size_t at)
+{
+    free(self->entries[at].name);
+    free(self->entries[at].provider);
+    self->entries[at] = self->entries[--self->count];
+}
+
+static struct entry *find_entry(struct ledger_part *self, const char *name)
+{
+    for (size_t i = 0; i < self->count; i++)
+        if (strcmp(self->entries[i].name, name) == 0)
+            return &self->entries[i];
+    return NULL;
+}
+
+/* ---- imports ---- */
+
+static void on_ended(void *arg, struct ledger_account *account)
+{
+    struct ledger_part *self = arg;
+    for (size_t i = 0; i < self->count; i++)
+        if (self->entries[i].running == account)
+            self->entries[i].over = true; /* freed at the next look: it is in the midst of ending */
+}
+
+/* The same account may be written in several ways. NULL: it is not running. */
+static struct ledger_account *find_running(const struct ledger_part *self, const char *stored_name)
+{
+    struct ledger_account_view view;
+    for (size_t i = 0; i < self->count; i++) {
+        if (self->entries[i].running == NULL)
+            continue;
+        ledger_account_look(self->entries[i].running, &view);
+        if (strcmp(view.name, stored_name) == 0)
+            return self->entries[i].running;
+    }
+    return NULL;
+}
+
+/* RC_OK also when it is running already. */
+static enum rc start_entry(struct ledger_part *self, struct entry *entry, struct err *err)
+{
+    struct ledger_account *account, *running;
+    struct ledger_account_view view;
+    const struct ledger_account_options options = {entry->provider, entry->since_us};
+    enum rc rc = ledger_account_new(&self->env->source, self->providers, bytes_of(entry->name),
+                                    &options, on_ended, self, &account, err);
+    if (rc != RC_OK)
+        return rc;
+    ledger_account_look(account, &view);
+    snprintf(self->stored_name, sizeof self->stored_name, "%s", view.name);
+    running = find_running(self, view.name);
+    if (running == NULL) {
+        entry->running = running = account;
+        self->running++;
+        ledger_account_start(account);
+    } else {
+        ledger_account_free(account);
+    }
+    ledger_account_look(running, &view);
+    self->started_us = view.started_us;
+    return RC_OK;
+}
+
+static int64_t next_due(const struct ledger_part *self, const struct entry *entry, int64_t now_us)
+{
+    return entry->configured && self->interval_us > 0 ? now_us + self->interval_us : NEVER;
+}
+
+static void end_entry(struct ledger_part *self, struct entry *entry, int64_t now_us)
+{
+    struct ledger_account_view view;
+    ledger_account_look(entry->running, &view);
+    entry->failed = view.outcome != LEDGER_COMPLETE && view.outcome != LEDGER_STOPPED;
+    self->completed += view.outcome == LEDGER_COMPLETE;
+    self->failures += entry->failed;
+    ledger_account_free(entry->running);
+    entry->running = NULL;
+    entry->over = false;
+    entry->due_us = next_due(self, entry, now_us);
+    self->running--;
+}
+
+static void begin_entry(struct ledger_part *self, struct entry *entry, int64_t now_us)
+{
+    struct err err;
+    if (start_entry(self, entry, &err) == RC_OK) {
+        if (entry->running == NULL)
+            entry->due_us = next_due(self, entry, now_us);
+        return;
+    }
+    entry->failed = true;
+    entry->due_us = next_due(self, entry, now_us);
+    self->failures++;
+    log_event(LOG_ERROR, "ledger", "import_refused",
+              (struct log_field[]){log_string("account", entry->name),
+                                   log_string("reason", err.text), LOG_END});
+}
+
+static void look(struct part *part, int64_t now_us, const struct daemon_view *view)
+{
+    struct ledger_part *self = (struct ledger_part *)part;
+    (void)view;
+    for (size_t i = self->count; i-- > 0;) {
+        struct entry *entry = &self->entries[i];
+        if (entry->over)
+            end_entry(self, entry, now_us);
+        if (entry->running == NULL && !entry->configured && entry->due_us == NEVER)
+            drop_entry(self, i);
+    }
+    for (size_t i = 0; i < self->count && self->running < RUNNING_MAX && !self->stopping; i++)
+        if (self->entries[i].running == NULL && self->entries[i].due_us <= now_us)
+            begin_entry(self, &self->entries[i], now_us);
+}
+
+/* ---- asked for ---- */
+
+static void begin_wanted(void *arg)
+{
+    struct ledger_part *self = arg;
+    struct entry *entry = find_entry(self, self->wanted.name);
+    enum rc rc = RC_OK;
+    if (self->stopping)
+        rc = err_set(&self->errand.why, RC_RETRY, "the daemon is stopping");
+    else if (self->providers == NULL)
+        rc = err_set(&self->errand.why, RC_REJECT, "nothing can be imported: %s", self->why.text);
+    else if (entry == NULL && self->count == QUEUE_MAX)
+        rc = err_set(&self->errand.why, RC_AGAIN, "too many accounts are waiting");
+    if (rc == RC_OK && entry == NULL)
+        entry = add_entry(self, self->wanted.name, self->wanted.provider);
+    if (rc == RC_OK) {
+        if (entry->running == NULL)
+            entry->since_us = self->wanted.since_us;
+        rc = start_entry(self, entry, &self->errand.why);
+        if (entry->running == NULL && !entry->configured)
+            drop_entry(self, (size_t)(entry - self->entries));
+    }
+    errand_finish(&self->errand, rc);
+}
+
+enum rc ledger_part_import(struct part *part, char account[LEDGER_NAME_MAX], const char *provider,
+                           int64_t since_us, int64_t wait_us, int64_t *started_us, struct err *err)
+{
+    struct ledger_part *self = (struct ledger_part *)part;
+    enum rc rc = errand_take(&self->errand, err);
+    if (rc != RC_OK)
+        return rc;
+    free(self->wanted.name);
+    free(self->wanted.provider);
+    self->wanted.name = memory_copy_string(account);
+    self->wanted.provider = provider == NULL ? NULL : memory_copy_string(provider);
+    self->wanted.since_us = since_us;
+    rc = errand_run(&self->errand, wait_us, err);
+    if (rc == RC_OK)
+        snprintf(account, LEDGER_NAME_MAX, "%s", self->stored_name);
+    *started_us = self->started_us;
+    return rc;
+}
+
+void ledger_part_abandon(struct part *part)
+{
+    struct ledger_part *self = (struct ledger_part *)part;
+    if (self->opened)
+        errand_abandon(&self->errand);
+}
+
+/* ---- life ---- */
+
+static enum rc open_part(struct part *part, struct err *err)
+{
+    struct ledger_part *self = (struct ledger_part *)part;
+    const struct config *config = self->env->config;
+    struct ledger_providers *providers = ledger_providers_new();
+    enum rc rc = connector_folder_read(config, providers, clock_mono_us(), &self->why);
+    if (rc == RC_OK) {
+        self->providers = providers;
+    } else {
+        ledger_providers_free(providers);
+        if (config->ledger.accounts.count > 0) {
+            *err = self->why;
+            return rc;
+        }
+    }
+    errand_init(&self->errand, self->env->loop, "import", begin_wanted, self);
+    self->opened = true;
+    self->interval_us = config->ledger.interval_minutes * MINUTE_US;
+    for (size_t i = 0; i < config->ledger.accounts.count; i++) {
+        struct entry *entry = add_entry(self, config->ledger.accounts.items[i], NULL);
+        entry->configured = true;
+        entry->due_us = self->interval_us > 0 ? 0 : NEVER;
+    }
+    return RC_OK;
+}
+
+static void reload(struct part *part, const struct config *fresh)
+{
+    struct ledger_part *self = (struct ledger_part *)part;
+    self->interval_us = fresh->ledger.interval_minutes * MINUTE_US;
+}
+
+static void show(struct part *part, struct daemon_view *view)
+{
+    const struct ledger_part *self = (const struct ledger_part *)part;
+    view->ledger = (struct ledger_view){
+        .running = self->running, .completed = self->completed, .failed = self->failures};
+    for (size_t i = 0; i < self->count; i++) {
+        view->ledger.accounts += self->entries[i].configured;
+        view->ledger.failing += self->entries[i].configured && self->entries[i].failed;
+    }
+}
+
+static void stop(struct part *part)
+{
+    struct ledger_part *self = (struct ledger_part *)part;
+    self->stopping = true;
+    for (size_t i = 0; i < self->count; i++)
+        if (self->entries[i].running != NULL)
+            ledger_account_stop(self->entries[i].running);
+}
+
+static bool stopped(const struct part *part)
+{
+    const struct ledger_part *self = (const struct ledger_part *)part;
+    for (size_t i = 0; i < self->count; i++)
+        if (self->entries[i].running != NULL && !self->entries[i].over)
+            return false;
+    return true;
+}
+
+static void free_part(struct part *part)
+{
+    struct ledger_part *self = (struct ledger_part *)part;
+    while (self->count > 0) {
+        if (self->entries[self->count - 1].running != NULL)
+            ledger_account_free(self->entries[self->count - 1].running);
+        drop_entry(self, self->count - 1);
+    }
+    ledger_providers_free(self->providers);
+    if (self->opened)
+        errand_deinit(&self->errand);
+    free(self->wanted.name);
+    free(self->wanted.provider);
+    free(self->entries);
+    free(self);
+}
+
+static const struct part_ops ops = {.open = open_part,
+                                    .look = look,
+                                    .reload = reload,
+                                    .view = show,
+                                    .stop = stop,
+                                    .stopped = stopped,
+                                    .free = free_part};
+
+struct part *ledger_part_new(const struct part_env *env)
+{
+    struct ledger_part *self = memory_new_zeroed(1, sizeof *self);
+    self->part.ops = &ops;
+    self->env = env;
+    return &self->part;
+}
+
+bool ledger_part_is(const struct part *part)
+{
+    return part->ops == &ops;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/content_parts.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define START_AGAIN_US INT64_C(1000000)
+#define STATE_MAX      ((size_t)1 << 16)
+
+static const char place_sql[] =
+    "SELECT state FROM cursors WHERE source = 'content' AND stream = ?1 AND position IS NOT NULL";
+
+void content_pump(struct content *content)
+{
+    if (content->stopping || !content->started)
+        return;
+    content_needs_check(content);
+    content_jobs_pump(content);
+    content_write(content);
+}
+
+/* ---- where the store stands ---- */
+
+static void read_place(struct content *content, struct bytes state)
+{
+    struct err err;
+    struct json root;
+    if (cursor_state_from_json(&content->cursor, content->doc, state, &err) != RC_OK ||
+        content->cursor.primary.kind != CURSOR_BLOCK_NUMBER)
+        return; /* as after a reset: the documents are there still */
+    content->committed =
+        (struct content_place){.known = true, .number = (uint64_t)content->cursor.primary.number};
+    if (json_parse_copy(content->doc, bytes_of(content->cursor.custom), &root, &err) != RC_OK)
+        return;
+    struct bytes hash = json_string_or_absent(json_get(root, "hash"));
+    snprintf(content->committed.hash, sizeof content->committed.hash, "%.*s", (int)hash.len,
+             hash.len > 0 ? hash.data : "");
+}
+
+static void take_place(void *arg, const struct lookup_answer *answer)
+{
+    struct content *content = arg;
+    content->starting = false;
+    if (content->stopping)
+        return;
+    if (answer->rc != RC_OK) {
+        content->env.runtime->ops->timer_arm(content->env.runtime, &content->wake, START_AGAIN_US);
+        return;
+    }
+    if (answer->rows > 0)
+        read_place(content, answer->fields[0].b);
+    content->stored = (uint64_t)content->cursor.total_fetched;
+    content->started = true;
+    content->events->started(content->arg, &content->committed);
+    content_pump(content);
+}
+
+void content_start(struct content *content)
+{
+    struct field params[] = {field_text(bytes_of(content->settings.stream))};
+    content->starting = true;
+    if (content->env.ask(content->env.ask_arg, place_sql, params, 1, take_place, content) != RC_OK)
+        take_place(content, &(struct lookup_answer){.rc = RC_AGAIN});
+}
+
+/* ---- blocks ---- */
+
+static bool names_before(const struct content_block *block, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (bytes_equal(block->refs[i].name, block->refs[at].name))
+            return true;
+    return false;
+}
+
+static void copy_hash(struct bytes hash, char out[CONTENT_HASH_MAX + 1])
+{
+    assert(hash.len <= CONTENT_HASH_MAX);
+    snprintf(out, CONTENT_HASH_MAX + 1, "%.*s", (int)hash.len, hash.len > 0 ? hash.data : "");
+}
+
+static void fill_unit(struct unit *unit, const struct content_block *block)
+{
+    *unit = (struct unit){.number = block->number, .ref_count = (uint32_t)block->ref_count};
+    copy_hash(block->hash, unit->hash);
+    copy_hash(block->parent, unit->parent);
+    for (size_t i = 0; i < block->ref_count; i++) {
+        const struct content_ref *ref = &block->refs[i];
+        text_append_string(&unit->refs, IPFS_URI_SCHEME);
+        text_append(&unit->refs, ref->name.data, ref->name.len);
+        text_append_char(&unit->refs, '\0');
+        if (ref->space.len > 0)
+            text_append(&unit->refs, ref->space.data, ref->space.len);
+        text_append_char(&unit->refs, '\0');
+    }
+}
+
+/* How many documents the block names, each counted once. */
+static uint32_t count_names(const struct content_block *block)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < block->ref_count; i++)
+        count += !names_before(block, i);
+    return count;
+}
+
+static enum rc refuse(struct content *content)
+{
+    content->refused = true;
+    content_write(content); /* a position that waits makes room */
+    return RC_AGAIN;
+}
+
+enum rc content_take(struct content *content, const struct content_block *block, struct err *err)
+{
+    struct watermark *wm = &content->watermark;
+    struct watermark_ticket ticket;
+    assert(content->started && !content->stopping);
+    if (block->ref_count > CONTENT_BLOCK_NAMES_MAX)
+        return err_set(err, RC_REJECT, "block %llu names %zu documents, %d at most are taken",
+                       (unsigned long long)block->number, block->ref_count,
+                       CONTENT_BLOCK_NAMES_MAX);
+    if (content->undoing)
+        return RC_AGAIN;
+    if (!content->begun)
+        content->first = block->number;
+    content->begun = true;
+    assert(block->number == content->first + wm->next);
+    uint32_t names = count_names(block);
+    uint64_t ord = wm->next;
+    if (!content_needs_room(content, names) ||
+        watermark_admit(wm, names, 0, content_wall(content), &ticket) != RC_OK)
+        return refuse(content);
+    fill_unit(content_unit(content, ord), block);
+    for (size_t i = 0; i < block->ref_count; i++)
+        if (!names_before(block, i))
+            content_need(content, &block->refs[i], block->number, &ticket);
+    content_pump(content);
+    return RC_OK;
+}
+
+void content_rewind(struct content *content)
+{
+    struct watermark *wm = &content->watermark;
+    uint64_t after = content->undo_to.number;
+    uint64_t ord = after + 1 < content->first ? 0 : after + 1 - content->first;
+    if (!content->begun || ord >= wm->next) {
+        content->begun = content->begun && ord == wm->next;
+        return;
+    }
+    for (uint64_t at = ord > wm->base ? ord : wm->base; at < wm->next; at++)
+        text_free(&content_unit(content, at)->refs);
+    content_needs_forget(content, ord);
+    watermark_undo(wm, ord);
+    if (content->written > ord)
+        content->written = ord;
+    if (after + 1 < content->first)
+        content->first = after + 1;
+}
+
+void content_undo(struct content *content, uint64_t after, struct bytes hash)
+{
+    assert(content->started && !content->undoing);
+    content->undoing = true;
+    content->undo_to = (struct content_place){.known = true, .number = after};
+    copy_hash(hash, content->undo_to.hash);
+    content_write(content);
+}
+
+/* ---- its life ---- */
+
+static void on_ready(void *arg)
+{
+    content_write(arg);
+}
+
+static void on_wake(void *arg)
+{
+    struct content *content = arg;
+    if (content->started)
+        content_pump(content);
+    else
+        content_start(content);
+}
+
+struct content *content_new(const struct source_env *env, struct gateways *gateways,
+                            const struct content_settings *settings,
+                            const struct content_events *events, void *arg)
+{
+    struct content *content = memory_new_zeroed(1, sizeof *content);
+    assert(settings->concurrency > 0 && settings->concurrency <= CONTENT_JOBS_MAX);
+    content->env = *env;
+    content->gateways = gateways;
+    content->settings = *settings;
+    content->events = events;
+    content->arg = arg;
+    content->seed = content_random(content);
+    content->wake = content->check_again = (struct timer){.fn = on_wake, .arg = content};
+    content->move = (struct timer){.fn = on_ready, .arg = content};
+    content->doc = json_doc_new(STATE_MAX, JSON_DEPTH_MAX);
+    content->units = memory_new_zeroed(settings->span, sizeof *content->units);
+    content->jobs = memory_new_zeroed(settings->concurrency, sizeof *content->jobs);
+    watermark_init(&content->watermark, settings->span);
+    owed_init(&content->owed, &(struct owed_settings){.source = CONTENT_SOURCE,
+                                                      .stream = settings->stream,
+                                                      .concurrency = settings->concurrency,
+                                                      .seed = content_random(content)});
+    delivery_init(&content->delivery, &content->env, on_ready, content_written, content);
+    content_needs_init(content);
+    return content;
+}
+
+static bool is_idle(const struct content *content)
+{
+    return !content->delivery.under_way && !content->checking_now && !content->loading &&
+           !content->starting;
+}
+
+void content_free(struct content *content)
+{
+    if (content == NULL)
+        return;
+    assert(is_idle(content));
+    for (uint32_t i = 0; i < content->settings.span; i++)
+        text_free(&content->units[i].refs);
+    content_needs_deinit(content);
+    owed_deinit(&content->owed);
+    watermark_deinit(&content->watermark);
+    json_doc_free(content->doc);
+    text_free(&content->scratch);
+    free(content->units);
+    free(content->jobs);
+    free(content);
+}
+
+void content_stop(struct content *content)
+{
+    content->stopping = true;
+    content_jobs_stop(content);
+    content->env.runtime->ops->timer_disarm(content->env.runtime, &content->move);
+    delivery_drop(&content->delivery);
+}
+
+bool content_stopped(const struct content *content)
+{
+    return content->stopping && is_idle(content);
+}
+
+void content_look(const struct content *content, struct content_view *view)
+{
+    const struct watermark *wm = &content->watermark;
+    *view = (struct content_view){
+        .committed = content->committed,
+        .received = content->begun && content->first + wm->next > 0 ? content->first + wm->next - 1
+                                                                    : content->committed.number,
+        .units = watermark_lag(wm),
+        .waiting = content->checking.count + content->waiting.count,
+        .fetching = content->running,
+        .stored = content->stored,
+        .failed = content->failed,
+        .owed = content->owed.count,
+    };
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * content.h - blocks in, the documents they name stored, and a position that is safe to go on from.
+ *
+ * A block is one unit, an empty one too: it is admitted in order with all the documents it names
+ * before any of them is fetched, documents are fetched side by side across blocks, and the position
+ * moves to the highest block below which every document has a row: stored, owed or dead. It moves
+ * in the transaction with, or after, those rows (I2), and back by an explicit undo only (I4).
+ *
+ *   name -check-> stored or owed already: settled
+ *          `----> WAITING -job-> FETCHING -> in a batch -> settled
+ *
+ * One document is fetched once however many blocks name it at a time; what the store has is not
+ * fetched again. What no gateway gives is owed and tried later, new work first. An undo takes
+ * references away, never documents. Everything is bounded (I6): a block that does not fit is
+ * refused for now, and its reader waits.
+ *
+ * Owner: the daemon.  Thread: the ingest loop. */
+#ifndef SOURCE_CONTENT_H
+#define SOURCE_CONTENT_H
+
+#include "source/gateways.h"
+#include "source/source.h"
+
+#define CONTENT_SOURCE          "content"
+#define CONTENT_JOBS_MAX        256
+#define CONTENT_NEEDS_MAX       8192 /* documents of blocks under way */
+#define CONTENT_DOCUMENT_MAX    ((size_t)25 << 20)
+#define CONTENT_BATCH_BYTES     ((size_t)32 << 20) /* of each batch of its pool */
+#define CONTENT_BLOCK_NAMES_MAX 4096
+#define CONTENT_SPACE_SIZE      37
+#define CONTENT_HASH_MAX        80
+
+struct content_settings {
+    const char *stream;   /* must outlive it */
+    uint32_t concurrency; /* documents fetched at a time */
+    uint32_t span;        /* blocks under way, a power of two: the most a restart repeats */
+};
+
+struct content_ref {
+    struct bytes name;  /* the letters behind ipfs:// */
+    struct bytes space; /* who named it; absent: not said */
+};
+
+/* Everything is borrowed. */
+struct content_block {
+    uint64_t number;
+    struct bytes hash, parent; /* absent: not known, so deep that nobody asks */
+    const struct content_ref *refs;
+    size_t ref_count; /* at most CONTENT_BLOCK_NAMES_MAX */
+};
+
+struct content_place {
+    bool known; /* false: nothing is stored yet */
+    uint64_t number;
+    char hash[CONTENT_HASH_MAX + 1]; /* "": not known */
+};
+
+struct content_events {
+    /* It is known where the store stands: blocks after it are wanted. */
+    void (*started)(void *arg, const struct content_place *place);
+    /* There is room again after a block was refused. */
+    void (*room)(void *arg);
+    /* An undo is durable: blocks after it are wanted. */
+    void (*undone)(void *arg);
+};
+
+struct content_view {
+    struct content_place committed;
+    uint64_t received; /* the last block taken; meaningful with `units` > 0 or a known place */
+    uint64_t units;    /* blocks taken and not durable: the lag */
+    size_t waiting, fetching;
+    uint64_t stored, failed, owed; /* documents, since the start; owed: in memory now */
+};
+
+struct content;
+
+struct content *content_new(const struct source_env *env, struct gateways *gateways,
+                            const struct content_settings *settings,
+                            const struct content_events *events, void *arg);
+/* It has stopped, or was never started. */
+void content_free(struct content *content);
+void content_start(struct content *content);
+
+/* Takes the block that follows the last one. RC_AGAIN: no room, or an undo is under way; `room` or
+ * `undone` is called. RC_REJECT: it names more than one block may. */
+must_check enum rc content_take(struct content *content, const struct content_block *block,
+                                struct err *err);
+/* The chain has left what it said after block `after`, whose hash is given. */
+void content_undo(struct content *content, uint64_t after, struct bytes hash);
+
+/* Takes nothing more, lets fetches go; a batch under way is still answered. */
+void content_stop(struct content *content);
+bool content_stopped(const struct content *content);
+void content_look(const struct content *content, struct content_view *view);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/content_parts.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what is owed, as the store has it ---- */
+
+static void take_owed(void *arg, const struct lookup_answer *answer)
+{
+    struct content *content = arg;
+    content->loading = false;
+    for (size_t i = 0; i < answer->rows; i++)
+        owed_load_row(&content->owed, answer->fields + i * answer->columns, answer->columns);
+    owed_load_end(&content->owed, answer->rc == RC_OK);
+    if (!content->stopping)
+        content_pump(content);
+}
+
+static void load_owed(struct content *content)
+{
+    struct field params[OWED_LOAD_PARAMS];
+    if (content->loading || !owed_wants_load(&content->owed))
+        return;
+    owed_load_begin(&content->owed, params);
+    content->loading = content->env.ask(content->env.ask_arg, owed_load_sql, params,
+                                        OWED_LOAD_PARAMS, take_owed, content) == RC_OK;
+    if (!content->loading)
+        owed_load_end(&content->owed, false);
+}
+
+/* ---- jobs ---- */
+
+void content_job_free(struct job *job)
+{
+    struct content *content = job->content;
+    text_free(&job->document);
+    job->place = JOB_FREE;
+    job->failure_count = 0;
+    content->running--;
+}
+
+static void take_outcome(void *arg, const struct content_outcome *outcome)
+{
+    struct job *job = arg;
+    job->rc = outcome->rc;
+    job->err = outcome->err;
+    if (outcome->rc == RC_OK) {
+        job->document = *outcome->content;
+        *outcome->content = (struct text){0};
+    } else if (outcome->rc == RC_RETRY) {
+        job->failure_count = outcome->blocked->failure_count;
+        memcpy(job->failures, outcome->blocked->failures,
+               job->failure_count * sizeof *job->failures);
+    }
+    job->place = JOB_HELD;
+    content_pump(job->content);
+}
+
+static struct job *begin_job(struct content *content, const char *uri, uint64_t block)
+{
+    struct job *job = content->jobs;
+    while (job->place != JOB_FREE)
+        job++;
+    assert(job < content->jobs + content->settings.concurrency);
+    *job = (struct job){
+        .place = JOB_RUNNING, .content = content, .need = CONTENT_NONE, .block = block};
+    snprintf(job->uri, sizeof job->uri, "%s", uri);
+    content->running++;
+    return job;
+}
+
+static void begin_need(struct content *content, uint32_t index)
+{
+    struct need *need = &content->needs[index];
+    struct job *job = begin_job(content, need->uri, need->block);
+    need->place = NEED_FETCHING;
+    job->need = index;
+    content_fetch_begin(&job->fetch, content->gateways, &need->cid, CONTENT_DOCUMENT_MAX, 0,
+                        take_outcome, job);
+}
+
+/* Gateways that called it hopeless need not be asked again. */
+static uint32_t refusals_of(const struct content *content, const struct owed_item *item)
+{
+    const struct failover *group = gateways_group(content->gateways);
+    uint32_t mask = 0;
+    for (int i = 0; i < group->count; i++)
+        if (owed_refused_by(item, group->providers[i].name))
+            mask |= 1U << i;
+    return mask;
+}
+
+static void begin_retry(struct content *content, const struct owed_item *item,
+                        struct owed_ticket ticket)
+{
+    struct bytes unit = bytes_of(item->unit), name = bytes_of(item->item);
+    uint32_t without = refusals_of(content, item);
+    uint64_t block = 0;
+    struct cid cid;
+    if (unit.len > 0 && !bytes_to_u64(unit, &block))
+        block = 0;
+    struct job *job = begin_job(content, item->item, block);
+    job->retry = ticket;
+    if (bytes_starts_with(name, IPFS_URI_SCHEME))
+        name = bytes_make(name.data + sizeof IPFS_URI_SCHEME - 1,
+                          name.len - (sizeof IPFS_URI_SCHEME - 1));
+    job->rc = cid_parse(name, &cid, &job->err);
+    if (job->rc != RC_OK) { /* people may have it tried again whatever it is */
+        job->place = JOB_HELD;
+        return;
+    }
+    content_fetch_begin(&job->fetch, content->gateways, &cid, CONTENT_DOCUMENT_MAX, without,
+                        take_outcome, job);
+}
+
+/* Sleeps until the next retry is due. */
+static void set_alarm(struct content *content)
+{
+    struct runtime *runtime = content->env.runtime;
+    int64_t at_us, now_us = content_wall(content);
+    if (!owed_next_us(&content->owed, &at_us))
+        return;
+    runtime->ops->timer_arm(runtime, &content->wake, at_us > now_us ? at_us - now_us : 0);
+}
+
+void content_jobs_pump(struct content *content)
+{
+    struct owed_ticket ticket;
+    load_owed(content);
+    while (content->running < content->settings.concurrency) {
+        uint32_t idle = content->settings.concurrency - content->running;
+        const struct owed_item *item = owed_take(
+            &content->owed, idle, (uint32_t)content->waiting.count, content_wall(content), &ticket);
+        if (item != NULL) {
+            begin_retry(content, item, ticket);
+            continue;
+        }
+        uint32_t index = content_list_take(content, &content->waiting);
+        if (index == CONTENT_NONE)
+            break;
+        begin_need(content, index);
+    }
+    if (content->running < content->settings.concurrency)
+        set_alarm(content);
+}
+
+void content_jobs_stop(struct content *content)
+{
+    struct runtime *runtime = content->env.runtime;
+    for (uint32_t i = 0; i < content->settings.concurrency; i++) {
+        struct job *job = &content->jobs[i];
+        if (job->place == JOB_RUNNING)
+            content_fetch_cancel(&job->fetch);
+        if (job->place != JOB_FREE)
+            content_job_free(job);
+    }
+    runtime->ops->timer_disarm(runtime, &content->wake);
+    runtime->ops->timer_disarm(runtime, &content->check_again);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/content_parts.h"
+
+#include "base/hash.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WAITERS_MAX    ((size_t)CONTENT_NEEDS_MAX * 4)
+#define NAMES_PER_ASK  (LOOKUP_PARAMS_MAX - 1)
+#define CHECK_AGAIN_US INT64_C(1000000)
+
+static const char check_sql[] =
+    "SELECT uri, 'stored' FROM ipfs_cache WHERE NOT is_errored "
+    "AND uri IN (?2, ?3, ?4, ?5, ?6, ?7, ?8) UNION ALL "
+    "SELECT item, state FROM owed WHERE source = 'content' AND stream = ?1 "
+    "AND item IN (?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+
+/* ---- lists ---- */
+
+void content_list_put(struct content *content, struct need_list *list, uint32_t index)
+{
+    content->needs[index].next = CONTENT_NONE;
+    if (list->count == 0)
+        list->first = index;
+    else
+        content->needs[list->last].next = index;
+    list->last = index;
+    list->count++;
+}
+
+uint32_t content_list_take(struct content *content, struct need_list *list)
+{
+    if (list->count == 0)
+        return CONTENT_NONE;
+    uint32_t index = list->first;
+    list->first = content->needs[index].next;
+    list->count--;
+    return index;
+}
+
+void content_needs_init(struct content *content)
+{
+    content->needs = memory_new_zeroed(CONTENT_NEEDS_MAX, sizeof *content->needs);
+    content->waiters = memory_new_zeroed(WAITERS_MAX, sizeof *content->waiters);
+    content->heads = memory_new(CONTENT_HEADS * sizeof *content->heads);
+    memset(content->heads, 0xff, CONTENT_HEADS * sizeof *content->heads);
+    content->free_need = content->free_waiter = 0;
+    content->free_needs = CONTENT_NEEDS_MAX;
+    content->free_waiters = WAITERS_MAX;
+    for (uint32_t i = 0; i < CONTENT_NEEDS_MAX; i++)
+        content->needs[i].next = i + 1 < CONTENT_NEEDS_MAX ? i + 1 : CONTENT_NONE;
+    for (uint32_t i = 0; i < WAITERS_MAX; i++)
+        content->waiters[i].next = i + 1 < WAITERS_MAX ? i + 1 : CONTENT_NONE;
+}
+
+void content_needs_deinit(struct content *content)
+{
+    free(content->needs);
+    free(content->waiters);
+    free(content->heads);
+}
+
+bool content_needs_room(const struct content *content, size_t count)
+{
+    return content->free_needs >= count && content->free_waiters >= count;
+}
+
+/* ---- the table ---- */
+
+static uint32_t *head_of(struct content *content, const char *uri)
+{
+    return &content->heads[hash_bytes(bytes_of(uri), content->seed) & (CONTENT_HEADS - 1)];
+}
+
+static uint32_t find_need(struct content *content, const char *uri)
+{
+    uint32_t at = *head_of(content, uri);
+    while (at != CONTENT_NONE && strcmp(content->needs[at].uri, uri) != 0)
+        at = content->needs[at].next_of_hash;
+    return at;
+}
+
+static void free_need(struct content *content, uint32_t index)
+{
+    struct need *need = &content->needs[index];
+    uint32_t *link = head_of(content, need->uri);
+    assert(need->waiters == CONTENT_NONE);
+    while (*link != index)
+        link = &content->needs[*link].next_of_hash;
+    *link = need->next_of_hash;
+    need->place = NEED_FREE;
+    need->next = content->free_need;
+    content->free_need = index;
+    content->free_needs++;
+}
+
+static uint32_t add_need(struct content *content, const char *uri, const struct content_ref *ref,
+                         uint64_t block)
+{
+    uint32_t index = content->free_need, *head = head_of(content, uri);
+    struct need *need = &content->needs[index];
+    assert(index != CONTENT_NONE);
+    content->free_need = need->next;
+    content->free_needs--;
+    *need = (struct need){
+        .place = NEED_CHECKING, .next_of_hash = *head, .waiters = CONTENT_NONE, .block = block};
+    *head = index;
+    snprintf(need->uri, sizeof need->uri, "%s", uri);
+    snprintf(need->space, sizeof need->space, "%.*s", (int)ref->space.len,
+             ref->space.len > 0 ? ref->space.data : "");
+    content_list_put(content, &content->checking, index);
+    return index;
+}
+
+/* ---- those who wait ---- */
+
+static void free_waiter(struct content *content, uint32_t index)
+{
+    content->waiters[index].next = content->free_waiter;
+    content->free_waiter = index;
+    content->free_waiters++;
+}
+
+static void finish_waiters(struct content *content, struct need *need)
+{
+    while (need->waiters != CONTENT_NONE) {
+        uint32_t index = need->waiters;
+        struct waiter *waiter = &content->waiters[index];
+        need->waiters = waiter->next;
+        watermark_finish_once(&content->watermark, &waiter->ticket);
+        free_waiter(content, index);
+    }
+}
+
+void content_needs_forget(struct content *content, uint64_t ord)
+{
+    for (uint32_t i = 0; i < CONTENT_NEEDS_MAX; i++) {
+        uint32_t *link = &content->needs[i].waiters;
+        while (content->needs[i].place != NEED_FREE && *link != CONTENT_NONE) {
+            uint32_t index = *link;
+            if (content->waiters[index].ticket.ord < ord) {
+                link = &content->waiters[index].next;
+                continue;
+            }
+            *link = content->waiters[index].next;
+            free_waiter(content, index);
+        }
+    }
+}
+
+void content_need(struct content *content, const struct content_ref *ref, uint64_t block,
+                  const struct watermark_ticket *ticket)
+{
+    char uri[CONTENT_URI_SIZE];
+    snprintf(uri, sizeof uri, IPFS_URI_SCHEME "%.*s", (int)ref->name.len, ref->name.data);
+    uint32_t index = find_need(content, uri), waiter = content->free_waiter;
+    if (index == CONTENT_NONE)
+        index = add_need(content, uri, ref, block);
+    struct need *need = &content->needs[index];
+    assert(waiter != CONTENT_NONE);
+    content->free_waiter = content->waiters[waiter].next;
+    content->free_waiters--;
+    content->waiters[waiter] = (struct waiter){*ticket, need->waiters};
+    need->waiters = waiter;
+    if (need->place == NEED_WRITTEN) /* the position travels with that batch or a later one */
+        finish_waiters(content, need);
+}
+
+void content_need_written(struct content *content, uint32_t index)
+{
+    struct need *need = &content->needs[index];
+    need->place = NEED_WRITTEN;
+    finish_waiters(content, need);
+    content_list_put(content, &content->done, index);
+}
+
+void content_needs_answered(struct content *content)
+{
+    for (uint32_t index; (index = content_list_take(content, &content->done)) != CONTENT_NONE;)
+        free_need(content, index);
+}
+
+/* ---- what the store has ---- */
+
+static const struct field *find_row(const struct lookup_answer *answer, const char *uri)
+{
+    for (size_t i = 0; i < answer->rows; i++)
+        if (bytes_equal_string(answer->fields[2 * i].b, uri))
+            return &answer->fields[2 * i + 1];
+    return NULL;
+}
+
+/* A dead one that is named again gets another chance, unless it never was an address. */
+static void sort_need(struct content *content, uint32_t index, const struct field *state)
+{
+    struct need *need = &content->needs[index];
+    bool is_address =
+        cid_parse(bytes_of(need->uri + sizeof IPFS_URI_SCHEME - 1), &need->cid, NULL) == RC_OK;
+    if (state != NULL && (!is_address || !bytes_equal_string(state->b, "dead"))) {
+        finish_waiters(content, need);
+        free_need(content, index);
+        return;
+    }
+    need->place = is_address ? NEED_WAITING : NEED_HOPELESS;
+    content_list_put(content, is_address ? &content->waiting : &content->hopeless, index);
+}
+
+static void take_answer(void *arg, const struct lookup_answer *answer)
+{
+    struct content *content = arg;
+    content->checking_now = false;
+    for (size_t i = 0; i < content->checked_count; i++) {
+        uint32_t index = content->checked[i];
+        if (answer->rc == RC_OK)
+            sort_need(content, index, find_row(answer, content->needs[index].uri));
+        else
+            content_list_put(content, &content->checking, index);
+    }
+    content->checked_count = 0;
+    if (content->stopping)
+        return;
+    if (answer->rc == RC_OK) {
+        content_pump(content);
+        return;
+    }
+    content->env.runtime->ops->timer_arm(content->env.runtime, &content->check_again,
+                                         CHECK_AGAIN_US);
+}
+
+void content_needs_check(struct content *content)
+{
+    struct field params[LOOKUP_PARAMS_MAX];
+    if (content->checking_now || content->checking.count == 0)
+        return;
+    params[0] = field_text(bytes_of(content->settings.stream));
+    for (size_t i = 0; i < NAMES_PER_ASK; i++) {
+        uint32_t index = content_list_take(content, &content->checking);
+        params[1 + i] = index == CONTENT_NONE ? field_null(FIELD_TEXT)
+                                              : field_text(bytes_of(content->needs[index].uri));
+        if (index != CONTENT_NONE)
+            content->checked[content->checked_count++] = index;
+    }
+    content->checking_now = content->env.ask(content->env.ask_arg, check_sql, params,
+                                             1 + NAMES_PER_ASK, take_answer, content) == RC_OK;
+    if (!content->checking_now)
+        take_answer(content, &(struct lookup_answer){.rc = RC_AGAIN});
+}

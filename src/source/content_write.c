@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/content_parts.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CURSOR_ONLY_US INT64_C(1000000)
+
+/* ---- documents ---- */
+
+static bool add_document(struct batch *batch, const char *uri, uint64_t block, const char *space,
+                         struct bytes data, bool whole)
+{
+    struct record *row = batch_add(batch, RECORD_DOCUMENT);
+    if (row == NULL || !batch_set_text(batch, row, DOCUMENT_URI, bytes_of(uri)) ||
+        (whole && !batch_set_text(batch, row, DOCUMENT_DATA, data)) ||
+        (space[0] != '\0' && !batch_set_text(batch, row, DOCUMENT_SPACE, bytes_of(space))))
+        return false;
+    batch_set_int(row, DOCUMENT_BLOCK, (int64_t)block);
+    batch_set_int(row, DOCUMENT_WHOLE, whole);
+    return true;
+}
+
+/* The failure that tells the most about an item that was owed before: one more refusal for good. */
+static struct owed_failure worst_of(const struct job *job, const struct owed_item *item)
+{
+    struct owed_failure failure = {"gateways", RETRY_TRANSIENT, "no gateway could be asked", -1};
+    for (size_t i = 0; i < job->failure_count; i++) {
+        const struct gateway_failure *f = &job->failures[i];
+        bool fresh =
+            f->class == RETRY_PERMANENT && item != NULL && !owed_refused_by(item, f->provider);
+        if (fresh || failure.class != RETRY_PERMANENT)
+            failure = (struct owed_failure){f->provider, f->class, f->reason, f->retry_after_us};
+        if (fresh)
+            break;
+    }
+    return failure;
+}
+
+static enum rc add_failures(struct content *content, struct batch *batch, const struct job *job,
+                            struct bytes unit)
+{
+    struct owed_failure failures[GATEWAYS_MAX] = {worst_of(job, NULL)};
+    for (size_t i = 0; i < job->failure_count; i++)
+        failures[i] =
+            (struct owed_failure){job->failures[i].provider, job->failures[i].class,
+                                  job->failures[i].reason, job->failures[i].retry_after_us};
+    return owed_put(&content->owed, batch, bytes_of(job->uri), unit, failures,
+                    job->failure_count == 0 ? 1 : job->failure_count, content_wall(content),
+                    content_random(content));
+}
+
+/* What became of a fetch, as the owed table has it. */
+static enum rc add_verdict(struct content *content, struct batch *batch, const struct job *job)
+{
+    char unit[DECIMAL_MAX];
+    struct bytes uri = bytes_of(job->uri), block = decimal_of((int64_t)job->block, unit);
+    int64_t now_us = content_wall(content);
+    if (job->rc == RC_OK)
+        return owed_done(&content->owed, batch, uri);
+    if (job->rc == RC_REJECT)
+        return owed_dead(&content->owed, batch, uri, block, job->err.text, now_us);
+    if (job->need != CONTENT_NONE)
+        return add_failures(content, batch, job, block);
+    struct owed_failure failure = worst_of(job, owed_find(&content->owed, uri));
+    return owed_failed(&content->owed, batch, job->retry, &failure, now_us,
+                       content_random(content));
+}
+
+/* Both rows or none. */
+static bool write_job(struct content *content, struct batch *batch, struct job *job)
+{
+    struct batch_mark mark = batch_mark(batch);
+    const char *space = job->need == CONTENT_NONE ? "" : content->needs[job->need].space;
+    if (!add_document(batch, job->uri, job->block, space,
+                      bytes_make(text_string(&job->document), job->document.len),
+                      job->rc == RC_OK) ||
+        add_verdict(content, batch, job) != RC_OK) {
+        batch_undo(batch, mark);
+        return false;
+    }
+    *(job->rc == RC_OK ? &content->stored : &content->failed) += 1;
+    if (job->need != CONTENT_NONE)
+        content_need_written(content, job->need);
+    content_job_free(job);
+    return true;
+}
+
+static bool write_hopeless(struct content *content, struct batch *batch, uint32_t index)
+{
+    struct need *need = &content->needs[index];
+    struct batch_mark mark = batch_mark(batch);
+    char unit[DECIMAL_MAX];
+    struct err err;
+    struct cid cid;
+    enum rc rc = cid_parse(bytes_of(need->uri + sizeof IPFS_URI_SCHEME - 1), &cid, &err);
+    assert(rc != RC_OK);
+    if (!add_document(batch, need->uri, need->block, need->space, BYTES_ABSENT, false) ||
+        owed_dead(&content->owed, batch, bytes_of(need->uri),
+                  decimal_of((int64_t)need->block, unit), err.text,
+                  content_wall(content)) != RC_OK) {
+        batch_undo(batch, mark);
+        return false;
+    }
+    content->failed++;
+    content_need_written(content, index);
+    return true;
+}
+
+static void write_documents(struct content *content, struct batch *batch)
+{
+    for (uint32_t i = 0; i < content->settings.concurrency; i++)
+        if (content->jobs[i].place == JOB_HELD && !write_job(content, batch, &content->jobs[i]))
+            return;
+    while (content->hopeless.count > 0) {
+        uint32_t index = content_list_take(content, &content->hopeless);
+        if (write_hopeless(content, batch, index))
+            continue;
+        content_list_put(content, &content->hopeless, index);
+        return;
+    }
+}
+
+/* ---- blocks ---- */
+
+static bool add_reference(struct batch *batch, const struct unit *unit)
+{
+    const char *uri = unit->refs.data + unit->refs_at, *space = uri + strlen(uri) + 1;
+    struct batch_mark mark = batch_mark(batch);
+    struct record *row = batch_add(batch, RECORD_REFERENCE);
+    if (row == NULL || !batch_set_text(batch, row, REFERENCE_URI, bytes_of(uri)) ||
+        (space[0] != '\0' && !batch_set_text(batch, row, REFERENCE_SPACE, bytes_of(space)))) {
+        batch_undo(batch, mark);
+        return false;
+    }
+    batch_set_int(row, REFERENCE_BLOCK, (int64_t)unit->number);
+    batch_set_int(row, REFERENCE_ORDINAL, unit->refs_written);
+    return true;
+}
+
+static bool add_block(struct batch *batch, const struct unit *unit)
+{
+    struct batch_mark mark = batch_mark(batch);
+    if (unit->hash[0] == '\0' && unit->ref_count == 0)
+        return true; /* deep and empty: the position says all there is */
+    struct record *row = batch_add(batch, RECORD_BLOCK);
+    if (row == NULL ||
+        (unit->hash[0] != '\0' && !batch_set_text(batch, row, BLOCK_HASH, bytes_of(unit->hash))) ||
+        (unit->parent[0] != '\0' &&
+         !batch_set_text(batch, row, BLOCK_PARENT, bytes_of(unit->parent)))) {
+        batch_undo(batch, mark);
+        return false;
+    }
+    batch_set_int(row, BLOCK_NUMBER, (int64_t)unit->number);
+    batch_set_int(row, BLOCK_DOCUMENTS, unit->ref_count);
+    return true;
+}
+
+/* False: the batch is full; the unit goes on with the next one. */
+static bool write_unit(struct batch *batch, struct unit *unit)
+{
+    while (unit->refs_written < unit->ref_count) {
+        if (!add_reference(batch, unit))
+            return false;
+        const char *at = unit->refs.data + unit->refs_at;
+        size_t uri = strlen(at) + 1;
+        unit->refs_at += uri + strlen(at + uri) + 1;
+        unit->refs_written++;
+    }
+    if (!add_block(batch, unit))
+        return false;
+    text_free(&unit->refs);
+    return true;
+}
+
+/* ---- the position ---- */
+
+static enum rc add_cursor(struct content *content, struct batch *batch,
+                          const struct content_place *place)
+{
+    struct cursor_state *state = &content->cursor;
+    struct err err;
+    state->primary = cursor_make_number(CURSOR_BLOCK_NUMBER, (int64_t)place->number, NULL);
+    state->total_fetched = (int64_t)content->stored;
+    state->updated_ms = content_wall(content) / 1000;
+    snprintf(state->provider_name, sizeof state->provider_name, "%s", CONTENT_SOURCE);
+    state->custom[0] = '\0';
+    if (place->hash[0] != '\0')
+        snprintf(state->custom, sizeof state->custom, "{\"hash\":\"%s\"}", place->hash);
+    text_clear(&content->scratch);
+    enum rc rc = cursor_state_to_json(state, content->doc, &content->scratch, &err);
+    assert(rc == RC_OK);
+    struct batch_mark mark = batch_mark(batch);
+    struct record *row = batch_add(batch, RECORD_CURSOR);
+    if (row == NULL || !batch_set_text(batch, row, CURSOR_ROW_SOURCE, bytes_of(CONTENT_SOURCE)) ||
+        !batch_set_text(batch, row, CURSOR_ROW_STREAM, bytes_of(content->settings.stream)) ||
+        !batch_set_text(batch, row, CURSOR_ROW_STATE, text_bytes(&content->scratch))) {
+        batch_undo(batch, mark);
+        return RC_AGAIN;
+    }
+    batch_set_int(row, CURSOR_ROW_POSITION, (int64_t)place->number);
+    batch_set_int(row, CURSOR_ROW_AT_US, content_wall(content));
+    return RC_OK;
+}
+
+/* Brings the position up to the first unfinished unit, if all before it fits into the batch. */
+static void write_position(struct content *content, struct batch *batch)
+{
+    struct watermark *wm = &content->watermark;
+    uint64_t end;
+    if (!watermark_oldest_unfinished(wm, &end))
+        end = wm->next;
+    for (; content->written < end; content->written++)
+        if (!write_unit(batch, content_unit(content, content->written)))
+            return;
+    if (end == wm->staged)
+        return;
+    const struct unit *last = content_unit(content, end - 1);
+    struct content_place place = {.known = true, .number = last->number};
+    memcpy(place.hash, last->hash, sizeof place.hash);
+    if (add_cursor(content, batch, &place) != RC_OK)
+        return;
+    bool moved = watermark_stage(wm);
+    assert(moved && wm->staged == end);
+    content->staging = true;
+    content->staged = place;
+}
+
+/* ---- undo: alone in its batch, so that nothing of the old chain comes after it ---- */
+
+static void write_undo(struct content *content, struct batch *batch)
+{
+    content_rewind(content);
+    struct record *row = batch_add(batch, RECORD_UNDO);
+    assert(row != NULL);
+    batch_set_int(row, UNDO_AFTER, (int64_t)content->undo_to.number);
+    bool back = content->committed.known && content->committed.number > content->undo_to.number;
+    enum rc rc = back ? add_cursor(content, batch, &content->undo_to) : RC_OK;
+    assert(rc == RC_OK); /* the batch was empty */
+    content->undo_sent = true;
+    content->sent = batch;
+    delivery_send(&content->delivery);
+}
+
+/* ---- batches ---- */
+
+/* Without documents a batch only moves the position: that can wait, unless it makes room. */
+static bool position_is_due(struct content *content, const struct batch *batch)
+{
+    struct runtime *runtime = content->env.runtime;
+    int64_t now_us = content_mono(content);
+    if (batch->record_count > 0 || content->refused || now_us >= content->cursor_due_us)
+        return true;
+    runtime->ops->timer_arm(runtime, &content->move, content->cursor_due_us - now_us);
+    return false;
+}
+
+static bool has_work(const struct content *content)
+{
+    const struct watermark *wm = &content->watermark;
+    bool held = content->hopeless.count > 0 || content->undoing;
+    for (uint32_t i = 0; !held && i < content->settings.concurrency; i++)
+        held = content->jobs[i].place == JOB_HELD;
+    return held || (wm->staged < wm->next && watermark_pending(wm, wm->staged) == 0);
+}
+
+void content_write(struct content *content)
+{
+    if (content->delivery.under_way || content->stopping || !has_work(content))
+        return;
+    struct batch *batch = delivery_take(&content->delivery);
+    if (batch == NULL)
+        return;
+    if (content->undoing) {
+        write_undo(content, batch);
+        return;
+    }
+    write_documents(content, batch);
+    if (position_is_due(content, batch))
+        write_position(content, batch);
+    if (batch->record_count == 0)
+        return;
+    content->cursor_due_us = content_mono(content) + CURSOR_ONLY_US;
+    content->sent = batch;
+    delivery_send(&content->delivery);
+}
+
+static void settle_undo(struct content *content)
+{
+    content->undo_sent = content->undoing = false;
+    if (content->committed.known && content->committed.number > content->undo_to.number)
+        content->committed = content->undo_to;
+    content->events->undone(content->arg);
+}
+
+void content_written(void *arg, enum rc rc)
+{
+    struct content *content = arg;
+    owed_answered(&content->owed, content->sent, rc);
+    if (rc != RC_OK)
+        return; /* the program is about to end */
+    content_needs_answered(content);
+    if (content->staging) {
+        bool counted = watermark_commit(&content->watermark, content->watermark.staged,
+                                        content->watermark.epoch);
+        assert(counted);
+        content->committed = content->staged;
+        content->staging = false;
+    }
+    if (content->stopping)
+        return;
+    if (content->undo_sent)
+        settle_undo(content);
+    if (content->refused && !content->undoing) {
+        content->refused = false;
+        content->events->room(content->arg);
+    }
+    content_pump(content);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Records that tell only half: for each that is new one more request is made, and the page goes on
+ * with what both say. They are put together in groups, so that a page of long records never stands
+ * in memory whole. */
+#include "source/ledger_stream_steps.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define GROUP_RECORDS_MAX 100
+#define GROUP_BYTES_MAX   ((size_t)1 << 20)
+
+static void list_records(struct ledger_stream *stream)
+{
+    struct json_walk walk = json_walk(json_pointer(stream->answer.root, stream->shape->records.at));
+    struct bytes key;
+    struct json record;
+    while (json_walk_next(&walk, &key, &record)) {
+        if (stream->detail_count == stream->detail_capacity) {
+            stream->detail_capacity =
+                stream->detail_capacity == 0 ? 64 : stream->detail_capacity * 2;
+            stream->details =
+                memory_resize(stream->details, stream->detail_capacity * sizeof *stream->details);
+        }
+        stream->details[stream->detail_count++] = (struct ledger_detail){.record = record};
+    }
+}
+
+/* What is stored as it is needs no further request. */
+static void choose_wanted(struct ledger_stream *stream)
+{
+    struct err ignored; /* it is read again with its detail, and refused then if it is bad */
+    enum rc rc;
+    while ((rc = connector_page_next(&stream->page, &stream->row, &ignored)) != RC_AGAIN) {
+        size_t number = stream->page.record_count - 1;
+        bool known = false;
+        if (rc == RC_OK) {
+            ledger_row_identity(&stream->row, 0, stream->row_id);
+            known = ledger_stream_row_known(stream, false);
+        }
+        if (!known && number < stream->detail_count)
+            stream->details[number].wanted = true;
+    }
+}
+
+enum rc ledger_stream_open_details(struct ledger_stream *stream, struct err *err)
+{
+    enum rc rc = connector_page_open(&stream->page, stream->provider->connector, stream->shape,
+                                     &stream->vars, stream->answer.root, err);
+    if (rc != RC_OK)
+        return rc;
+    list_records(stream);
+    choose_wanted(stream);
+    ledger_stream_note_end(stream);
+    text_clear(&stream->group);
+    if (stream->detail_count == 0)
+        return ledger_walk_page(&stream->walk, stream->page_records, stream->last_page,
+                                stream->has_token ? text_bytes(&stream->token) : BYTES_ABSENT, err);
+    return RC_OK;
+}
+
+static void append_separator(struct ledger_stream *stream)
+{
+    text_append_char(&stream->group, stream->group.len == 0 ? '[' : ',');
+}
+
+/* The group is read like a page. */
+static void store_group(struct ledger_stream *stream)
+{
+    struct json root;
+    struct err err;
+    text_append_string(&stream->group, stream->group.len == 0 ? "[]" : "]");
+    enum rc rc = json_parse_copy(stream->list_doc, text_bytes(&stream->group), &root, &err);
+    text_clear(&stream->group);
+    if (rc == RC_OK)
+        rc = connector_page_open_list(&stream->page, stream->provider->connector, stream->shape,
+                                      &stream->vars, root, &err);
+    if (rc != RC_OK) {
+        stream->detail_count = stream->detail_at = 0;
+        ledger_stream_failed(stream, RETRY_PERMANENT, -1, err.text);
+        return;
+    }
+    stream->purpose = ASK_PAGE;
+    stream->reading = true;
+    ledger_stream_store(stream);
+}
+
+void ledger_stream_next_detail(struct ledger_stream *stream)
+{
+    size_t records = 0;
+    while (stream->detail_at < stream->detail_count && stream->group.len < GROUP_BYTES_MAX &&
+           records++ < GROUP_RECORDS_MAX) {
+        const struct ledger_detail *detail = &stream->details[stream->detail_at];
+        if (detail->wanted && connector_detail_key(stream->shape, detail->record).len > 0) {
+            stream->purpose = ASK_DETAIL;
+            ledger_stream_choose(stream);
+            return;
+        }
+        append_separator(stream);
+        json_print(detail->record, &stream->group);
+        stream->detail_at++;
+    }
+    store_group(stream);
+}
+
+void ledger_stream_take_detail(struct ledger_stream *stream)
+{
+    struct json record = stream->details[stream->detail_at].record;
+    size_t before = stream->group.len;
+    append_separator(stream);
+    if (!connector_detail_merge(stream->shape, record, stream->side.root, &stream->group)) {
+        if (stream->shape->detail.absent == MISSING_ERROR) {
+            stream->detail_count = stream->detail_at = 0;
+            ledger_stream_failed(stream, RETRY_TRANSIENT, -1, "does not know a record it listed");
+            return;
+        }
+        assert(stream->group.len == before + 1);
+        json_print(record, &stream->group);
+        struct bytes key = connector_detail_key(stream->shape, record);
+        text_append(&stream->owed, key.data, key.len);
+        text_append_char(&stream->owed, '\0');
+        stream->view.owed++;
+    }
+    stream->detail_at++;
+    ledger_stream_next_detail(stream);
+}

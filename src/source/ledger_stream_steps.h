@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * ledger_stream_steps.h - what a stream of a ledger does, from one step to the next: for the files
+ * it is made of. Each of these goes on by itself, or waits to be called back.
+ *
+ * Owner: the stream.  Thread: the ingest loop. */
+#ifndef SOURCE_LEDGER_STREAM_STEPS_H
+#define SOURCE_LEDGER_STREAM_STEPS_H
+
+#include "source/ledger_stream_parts.h"
+
+/* ---- where it begins (ledger_stream_place.c) ---- */
+
+/* Asks the store; goes on with ledger_stream_choose. */
+void ledger_stream_load(struct ledger_stream *stream);
+/* A walk at the provider that was picked, from what is stored; first its partitions may have to be
+ * listed. */
+void ledger_stream_begin_walk(struct ledger_stream *stream);
+void ledger_stream_take_list(struct ledger_stream *stream);
+/* The next rows of a file. */
+void ledger_stream_read_file(struct ledger_stream *stream);
+enum cursor_kind ledger_stream_kind(const struct connector_stream *shape);
+
+/* ---- pages into batches (ledger_stream_page.c) ---- */
+
+/* Opens the page of the last answer; RC_REJECT: it is not what the connector says. */
+must_check enum rc ledger_stream_open_page(struct ledger_stream *stream, bool empty,
+                                           struct err *err);
+/* Fills a batch with what is left of the page and sends it. */
+void ledger_stream_store(struct ledger_stream *stream);
+
+/* Reads over the page and fetches what its new records lack. */
+must_check enum rc ledger_stream_open_details(struct ledger_stream *stream, struct err *err);
+void ledger_stream_next_detail(struct ledger_stream *stream);
+void ledger_stream_take_detail(struct ledger_stream *stream);
+/* After the page was read to its end: what it leads to. */
+void ledger_stream_note_end(struct ledger_stream *stream);
+/* The row stands in the store as it came, or was handed over already; `seen` notes that it came. */
+bool ledger_stream_row_known(struct ledger_stream *stream, bool seen);
+/* There is room for any row, and for what goes with the rows. */
+bool ledger_stream_has_room(const struct ledger_stream *stream, const struct batch *batch);
+/* Adds cursor, coverage and totals, and hands the batch over. */
+void ledger_stream_send(struct ledger_stream *stream, struct batch *batch);
+
+/* ---- what is not taken for granted (ledger_stream_doubt.c) ---- */
+
+/* Why the end of the walk is not believed; NULL: it is. */
+const char *ledger_stream_doubt(const struct ledger_stream *stream);
+/* The walk is over and stored, and the stream is not complete: somebody else is asked, or what was
+ * doubted is believed and stored. */
+void ledger_stream_settle(struct ledger_stream *stream);
+void ledger_stream_mark(struct ledger_stream *stream);
+void ledger_stream_take_count(struct ledger_stream *stream);
+
+/* ---- requests (ledger_stream_ask.c) ---- */
+
+/* Sends what is asked for next to the provider that was picked, as soon as its limits allow. */
+void ledger_stream_ask(struct ledger_stream *stream);
+/* Ends the request under way. */
+void ledger_stream_cancel(struct ledger_stream *stream);
+
+/* ---- the way on (ledger_stream.c) ---- */
+
+void ledger_stream_wait(struct ledger_stream *stream, int64_t at_us, bool limited);
+
+void ledger_stream_choose(struct ledger_stream *stream);
+void ledger_stream_end(struct ledger_stream *stream, enum ledger_outcome outcome,
+                       const char *trouble);
+/* The answer was no good: `failure` goes to the provider's account and somebody is asked anew. */
+void ledger_stream_failed(struct ledger_stream *stream, enum retry_class class, int64_t wait_us,
+                          const char *reason);
+
+static inline int64_t ledger_stream_mono(const struct ledger_stream *stream)
+{
+    struct runtime *runtime = stream->run->env->runtime;
+    return runtime->ops->mono_us(runtime);
+}
+
+static inline int64_t ledger_stream_wall(const struct ledger_stream *stream)
+{
+    struct runtime *runtime = stream->run->env->runtime;
+    return runtime->ops->wall_us(runtime);
+}
+
+#endif

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random worlds of account histories: random chains, page sizes, providers and misfortunes, and an
+import that is killed at random. In the end what is stored is what exists, each row once.
+
+  ledger_worlds.py TIDEMARK TIDEMARK_SIM [SEED...]
+
+TIDEMARK_SEEDS says how many worlds there are, TIDEMARK_SEED which is the first. A world that failed
+is repeated by naming its seed."""
+
+import os
+import random
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "support"))
+
+from daemon_client import Home  # noqa: E402
+from ledger_world import SINGLE, World  # noqa: E402
+
+POINTS = ("after_rows", "after_cursor", "before_commit", "after_commit", "before_ack")
+# Who shows a platform, and how deep its history may change.
+PLATFORMS = {
+    "ethereum": (("etherscan", "routescan", "blockscout", "moralis", "alchemy"), 6),
+    "bitcoin": (("blockstream", "mempool", "blockchaincom", "blockcypher", "tatum"), 4),
+    "solana": (("solana", "helius"), 6),
+    "polkadot": (("subscan",), 6),
+    "cardano": (("blockfrost",), 6),
+    "cosmoshub": (("cosmos",), 0),
+    "xrp": (("xrpl",), 0),
+    "near": (("nearblocks",), 0),
+    "kraken": (("kraken",), 0),
+    "coinbase": (("coinbase",), 0),
+}
+FAULTS = ("http&status=500", "http&status=429&retry_after=1", "http&status=0", "http&status=200",
+          "error", "empty", "partial", "truncate", "expire", "insert", "insert&bytes=7",
+          "lag&bytes=4&count=3", "trace")
+REORGS = ("reorg&bytes=1", "reorg&bytes=3")  # where there are any
+MINE_MAX = 40
+PATIENCE_S = 3  # with misfortunes; who waits for a provider then is killed like any other
+RUNS_MAX = 12  # to the end, once nothing goes wrong any more
+LONG = "TIDEMARK_LONG" in os.environ
+
+
+class Failure(Exception):
+    pass
+
+
+class Trial:
+    """One world, from its seed."""
+
+    def __init__(self, programs, seed, home):
+        self.chance = chance = random.Random(seed)
+        self.kills = 0
+        platform = chance.choice(list(PLATFORMS) + ["ethereum"] * 5 + ["bitcoin"] * 3)
+        known, self.depth = PLATFORMS[platform]
+        providers = chance.sample(known, chance.randint(1, len(known)))
+        accounts = chance.randint(1, 4)
+        self.world = World(
+            programs, home, providers, platform,
+            number=0 if platform in SINGLE else chance.randrange(accounts),
+            sizes={name: chance.randint(5, 50) for name in providers if chance.random() < 0.8},
+            window=chance.choice((1000, 10000)),  # at least a page
+            options=("--chain-seed", str(seed), "--chain-accounts", str(accounts),
+                     "--chain-blocks", str(chance.randint(1, 200)),
+                     "--chain-density", str(chance.randint(0, 4)),
+                     "--chain-burst", str(chance.choice((0, 15, 40))),
+                     "--chain-mempool", str(chance.choice((0, 0, 7)))))
+
+    def happen(self):
+        """Something on the chain, or nothing."""
+        what = self.chance.choice(("mine", "mine", "reorg", "mempool", "expire_tokens", None))
+        limit = {"mine": MINE_MAX, "reorg": self.depth, "mempool": 5}.get(what, 1)
+        if what and limit > 0:
+            self.world.sim.act(what, self.chance.randint(1, limit))
+
+    def plan(self):
+        """Misfortunes of single providers; of several, one may die for the whole run."""
+        chance, world = self.chance, self.world
+        world.sim.ask("DELETE", "/_sim/fault")
+        faults = FAULTS + (REORGS if self.depth > 0 else ())
+        for fault in chance.sample(faults, chance.randint(0, 3)):
+            world.sim.arm(f"name=ledger_{fault}&collection={chance.choice(world.providers)}"
+                          f"&after={chance.randint(0, 8)}"
+                          + ("" if "count=" in fault else f"&count={chance.randint(1, 3)}"))
+        if len(world.providers) > 1 and chance.random() < 0.4:
+            world.sim.arm(f"name=ledger_http&collection={chance.choice(world.providers)}"
+                          f"&after={chance.randint(0, 6)}&count=1000000&lasts=1")
+
+    def run_to_the_end(self):
+        world = self.world
+        world.sim.ask("DELETE", "/_sim/fault")
+        for _ in range(RUNS_MAX):
+            code, said, words = world.run()
+            if code == 0:
+                break
+        else:
+            raise Failure(f"never completed: {code} {said} {words}")
+        # What was believed to be nothing by the only one who could be asked is found now.
+        code, said, words = world.run()
+        if code != 0 or said["status"] != "completed":
+            raise Failure(f"a later run ended with {code}: {said} {words}")
+        if world.difference():
+            raise Failure(str(world.difference()))
+        states = world.sessions()
+        if states[-1] != "completed" or "started" in states:
+            raise Failure(f"sessions {states}")
+
+    def run(self):
+        for _ in range(self.chance.randint(1, 5)):
+            self.plan()
+            point = None
+            if self.chance.random() < 0.7:
+                point = f"{self.chance.choice(POINTS)}:{self.chance.randint(1, 14)}"
+            code, said, words = self.world.run(crash_at=point, patience=PATIENCE_S)
+            if code not in (-9, 0, 4):
+                raise Failure(f"ended with {code}: {said} {words}")
+            self.kills += code == -9
+            self.happen()
+        self.run_to_the_end()
+
+
+def main():
+    programs, seeds = sys.argv[1:3], [int(seed) for seed in sys.argv[3:]]
+    first = int(os.environ.get("TIDEMARK_SEED", "1"))
+    count = int(os.environ.get("TIDEMARK_SEEDS", "1000" if LONG else "12"))
+    seeds = seeds or range(first, first + count)
+    kills, failed, begun = 0, [], time.monotonic()
+    for seed in seeds:
+        with Home("sqlite" if seed % 5 else "postgres") as home:
+            trial = Trial(programs, seed, home)
+            with trial.world:
+                try:
+                    trial.run()
+                except Failure as failure:
+                    failed.append(seed)
+                    print(f"seed {seed} {trial.world.account} {trial.world.providers}: {failure}",
+                          flush=True)
+            kills += trial.kills
+    took = time.monotonic() - begun
+    print(f"ledger_worlds: {len(seeds)} worlds from seed {seeds[0]}, {kills} kills,"
+          f" {len(failed)} failed {failed}, {took:.0f} s")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

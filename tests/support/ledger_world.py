@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A simulated chain, the providers that show it, and `tidemark import` of one of its accounts; and
+what is stored, compared with what is true."""
+
+import collections
+import glob
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import urllib.parse
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "e2e"))
+
+from ledger_client import Ledger  # noqa: E402
+
+CONNECTORS = os.path.join(HERE, "..", "..", "connectors")
+EVM_STREAMS = ("normal", "internal", "token", "beacon")
+IMPORT_S = 120
+# What a row has to say about itself, by platform; the others know a transaction by its name and its
+# place, exchanges by its name alone.
+FIELDS = {"ethereum": ("hash", "kind", "from", "to", "asset", "amount", "block", "status"),
+          "kraken": ("hash",), "coinbase": ("hash",), "madeup": ("hash",)}
+PLACED = ("hash", "block", "status")
+SINGLE = ("kraken", "coinbase", "madeup")  # platforms with one account
+MUTE = {"alchemy", "blockfrost"}  # do not say what failed
+# Pages of these have their size from the provider, or it takes a whole block.
+FIXED_SIZE = ("blockstream", "mempool", "blockcypher", "kraken", "coinbase", "github")
+
+
+def shipped(provider):
+    """The connector that comes with the program."""
+    found = glob.glob(os.path.join(CONNECTORS, "*", provider + ".yaml"))
+    assert len(found) == 1, f"connectors of {provider}: {found}"
+    with open(found[0], encoding="utf-8") as file:
+        return file.read()
+
+
+class World:
+    """A home, a simulator and a configuration. `sizes` gives providers another page size; `window`
+    is how far numbered pages reach."""
+
+    def __init__(self, programs, home, providers, platform="ethereum", number=0, sizes=(),
+                 window=10000, options=()):
+        self.tidemark, sim = programs
+        self.home, self.platform, self.providers = home, platform, tuple(providers)
+        self.sim = Ledger(sim, "--chain-window", str(window), *options)
+        own = self.sim.accounts()[number]
+        self.account = platform if platform in SINGLE else f"{platform}:{own[platform]}"
+        self.write_connectors(dict(sizes), window)
+        self.write_configuration()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.sim.__exit__()
+
+    def write_connectors(self, sizes, window):
+        """The shipped ones without their patience, so that a test does not wait for it."""
+        self.folder = os.path.join(self.home.folder, "connectors")
+        os.makedirs(self.folder, exist_ok=True)
+        for provider in self.providers:
+            text = shipped(provider)
+            text = re.sub(r"^rate:.*$", "rate: {per_second: 1000, burst: 1000, concurrency: 4}",
+                          text, flags=re.M)
+            if provider in sizes and provider not in FIXED_SIZE:
+                text = re.sub(r"\bsize: \d+", f"size: {sizes[provider]}", text)
+                text = text.replace('"0x3e8"', f'"{sizes[provider]:#x}"')
+            text = re.sub(r"window_max: \d+", f"window_max: {window}", text)
+            with open(os.path.join(self.folder, provider + ".yaml"), "w",
+                      encoding="utf-8") as file:
+                file.write(text)
+
+    def write_configuration(self):
+        keys = self.sim.keys()
+        lines = ["store:", f"  url: {self.home.url}", f"  data_dir: {self.home.folder}",
+                 "ledger:", f"  connectors: {self.folder}", "providers:"]
+        for place, provider in enumerate(self.providers):
+            key = keys.get(provider, {"key": "k", "secret": None})
+            lines += [f"  {provider}:", f"    base_url: {self.sim.address}/{provider}",
+                      f"    api_key: {key['key']}", f"    priority: {place + 1}"]
+            if key["secret"]:  # one of several lines is written as exchanges hand it out
+                folded = key["secret"].replace("\n", "\\n")
+                lines.append(f"    api_secret: '{folded}'")
+        self.configuration = os.path.join(self.home.folder, "tidemark.yaml")
+        with open(self.configuration, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+
+    def begin(self, *options, crash_at=None):
+        """An import that has just been started."""
+        environment = dict(os.environ)
+        if crash_at:
+            environment["TIDEMARK_CRASH_AT"] = crash_at
+        return subprocess.Popen(
+            [self.tidemark, "import", self.account, "-c", self.configuration, "--json", *options],
+            env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def run(self, *options, crash_at=None, patience=IMPORT_S, impatience=signal.SIGKILL):
+        """One import: its exit code, what it says in JSON (None when it was killed), its words.
+        Whoever is still waiting for a provider after `patience` seconds gets that signal."""
+        process = self.begin(*options, crash_at=crash_at)
+        try:
+            said, words = process.communicate(timeout=patience)
+        except subprocess.TimeoutExpired:
+            process.send_signal(impatience)
+            said, words = process.communicate(timeout=IMPORT_S)
+        return process.returncode, json.loads(said) if said else None, words
+
+    def streams(self):
+        """The streams of the truth."""
+        if self.platform == "ethereum":
+            return EVM_STREAMS if "etherscan" in self.providers else EVM_STREAMS[:3]
+        return ("normal",)
+
+    def sql(self, question):
+        if self.home.kind == "sqlite":
+            with sqlite3.connect(self.home.url[len("sqlite:"):]) as store:
+                store.row_factory = sqlite3.Row
+                return [dict(row) for row in store.execute(question)]
+        done = subprocess.run(["psql", "-qAtX", self.home.url, "-c",
+                               f"SELECT row_to_json(t) FROM ({question}) t"],
+                              capture_output=True, text=True, check=True)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def stored(self):
+        """Rows of the account, each a dictionary with its stream and provider."""
+        rows = self.sql("SELECT t.stream, t.provider_name, t.hash, t.block, t.status,"
+                        " t.normalized_data FROM raw_transactions t"
+                        f" JOIN account a ON a.id = t.account_id WHERE a.name = '{self.account}'")
+        for row in rows:
+            data = row.pop("normalized_data")
+            data = json.loads(data) if isinstance(data, str) else data
+            row.update({key: data.get(key) for key in ("kind", "from", "to", "asset", "amount")})
+            if self.platform in ("xrp", "cosmoshub"):  # capital letters, as they came or not
+                row["hash"] = row["hash"].upper()
+        return rows
+
+    def key(self, row):
+        """What two rows are compared by; nothing and an empty text are the same. Some do not say
+        what failed."""
+        values = dict(row)
+        if row["status"] == "failed" and MUTE & set(self.providers):
+            values["status"] = "confirmed"
+        return tuple(values.get(field) if field == "block" else values.get(field) or ""
+                     for field in FIELDS.get(self.platform, PLACED))
+
+    def true_rows(self, stream, orphaned=0):
+        truth = self.sim.truth(self.account, stream, orphaned)
+        for row in truth:
+            if stream == "beacon":
+                row["hash"] = str(row["index"])
+            elif self.platform == "kraken":  # the row is known by what its entry refers to
+                row["hash"] = "R" + row["hash"][1:]
+        return truth
+
+    def difference(self):
+        """{} when what is stored is what is true: every row once, what is gone is marked."""
+        wrong, stored = {}, self.stored()
+        for stream in self.streams():
+            rows = [row for row in stored
+                    if self.platform != "ethereum" or row["stream"] == stream]
+            have = collections.Counter(self.key(row) for row in rows if row["status"] != "orphaned")
+            want = collections.Counter(self.key(row) for row in self.true_rows(stream))
+            gone = {row["hash"] for row in self.true_rows(stream, orphaned=1)}
+            for name, found in (("missing", want - have), ("too many", have - want)):
+                if found:
+                    wrong[f"{stream} {name}"] = list(found.items())[:3] + [sum(found.values())]
+            strange = [row for row in rows
+                       if row["status"] == "orphaned" and row["hash"] not in gone]
+            if strange:
+                wrong[f"{stream} orphaned"] = strange[:3]
+        return wrong
+
+    def sessions(self):
+        return [row["status"] for row in self.sql(
+            "SELECT s.status FROM import_sessions s JOIN account a ON a.id = s.account_id"
+            f" WHERE a.name = '{self.account}' ORDER BY s.id")]
+
+    def requests(self, provider=None):
+        """Requests so far as dictionaries of their parameters, with `provider` and `status`."""
+        found = []
+        for name in (provider,) if provider else self.providers:
+            for line in self.sim.requests(f"/{name}/"):
+                parameters = dict(urllib.parse.parse_qsl(line["query"]))
+                found.append(dict(parameters, provider=name, http_status=line["status"],
+                                  path=line["path"], body=line.get("body"), at_us=line["at_us"]))
+        return sorted(found, key=lambda request: request["at_us"])

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The feeds of what is shared, read by a parser that nobody here wrote.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { after, before, describe, test } from 'node:test';
+import { Daemon } from './daemon.mjs';
+import { ARTICLES, articlesSql, fill, linkSql, peopleSql } from './news_world.mjs';
+
+// The package is Debian's, and so is the Python that finds it.
+const PYTHON = '/usr/bin/python3';
+const READ = `import feedparser, json, sys
+feed = feedparser.parse(sys.stdin.buffer.read())
+print(json.dumps({"bozo": bool(feed.bozo), "version": feed.version, "title": feed.feed.title,
+  "link": feed.feed.link, "items": [{"title": e.title, "link": e.link, "id": e.id,
+  "summary": e.summary, "time": e.published_parsed[:6]} for e in feed.entries]}))`;
+const HOSTILE = '<script>alert(1)</script> & "more" ]]> \u202Eend';
+
+function parse(bytes) {
+  return JSON.parse(execFileSync(PYTHON, ['-c', READ], { input: bytes, encoding: 'utf8' }));
+}
+
+describe('feeds', () => {
+  let daemon;
+  const nowUs = Math.floor(Date.now() / 1000) * 1e6;
+  const get = (path, headers = {}) => fetch(new URL(path, daemon.url), { headers });
+  const ranked = async (query) => (await (await get(`/api/trending${query}`)).json()).links;
+
+  before(async () => {
+    daemon = await Daemon.start();
+    await fill(daemon, peopleSql() + articlesSql(nowUs) + linkSql(90, {
+      title: HOSTILE, about: HOSTILE, domain: 'hostile.example', people: 1, ageMinutes: 10,
+    }, nowUs));
+  });
+  after(() => daemon.remove());
+
+  test('RSS is what a parser of others understands, for every view', async () => {
+    for (const query of ['', '?hours=6&sort=recent', '?domain=harbourpost.example', '?q=no-such-word']) {
+      const answer = await get(`/feed.xml${query}`);
+      assert.match(answer.headers.get('content-type'), /^application\/rss\+xml/);
+      const feed = parse(Buffer.from(await answer.arrayBuffer()));
+      const links = await ranked(query);
+      assert.equal(feed.bozo, false);
+      assert.equal(feed.version, 'rss20');
+      assert.equal(new URL(feed.link).search, query);
+      assert.deepEqual(feed.items.map((item) => item.link), links.map((link) => link.url));
+      assert.deepEqual(feed.items.map((item) => Date.UTC(item.time[0], item.time[1] - 1,
+        ...item.time.slice(2))), links.map((link) => Date.parse(link.first_shared_at)));
+      assert.equal(new Set(feed.items.map((item) => item.id)).size, links.length);
+    }
+  });
+
+  test('hostile words stay words', async () => {
+    const { items } = parse(Buffer.from(await (await get('/feed.xml?q=script')).arrayBuffer()));
+    assert.equal(items[0].title, HOSTILE);
+    assert.doesNotMatch(items[0].summary, /<script/);
+    const feed = await (await get('/feed.json?q=script')).json();
+    assert.equal(feed.items[0].title, HOSTILE);
+    assert.doesNotMatch(feed.items[0].content_html, /<script/);
+  });
+
+  test('JSON Feed says the same', async () => {
+    const answer = await get('/feed.json?min_shares=3');
+    const feed = await answer.json();
+    const links = await ranked('?min_shares=3');
+    assert.equal(feed.version, 'https://jsonfeed.org/version/1.1');
+    assert.equal(feed.feed_url, new URL('/feed.json?min_shares=3', daemon.url).href);
+    assert.deepEqual(feed.items.map((item) => item.url), links.map((link) => link.url));
+    assert.equal(feed.items.length, ARTICLES.filter(([, , , people]) => people >= 3).length);
+    assert.match(feed.items[0].content_html, /Shared by .* and 12 more\./);
+  });
+
+  test('a digest says the same, with and without a daemon', async () => {
+    const formats = ['text', 'markdown', 'html'];
+    const digests = () => formats.map((format) =>
+      daemon.command('digest', '--hours', '24', '--limit', '5', '--format', format));
+    const running = digests();
+    const links = await ranked('?limit=5&stories=1');
+    for (const digest of running) assert.match(digest, /What was shared in the last 24 hours: 5 stories/);
+    for (const link of links) assert.ok(running.every((digest) => digest.includes(link.url)));
+    await daemon.end();
+    assert.deepEqual(digests(), running);
+    await daemon.begin();
+  });
+
+  test('who has it already is told so', async () => {
+    for (const path of ['/feed.xml', '/feed.json?hours=6']) {
+      const etag = (await get(path)).headers.get('etag');
+      assert.match(etag, /^(W\/)?"[0-9a-f]{32}"$/);
+      const again = await get(path, { 'If-None-Match': etag });
+      assert.equal(again.status, 304);
+      assert.equal((await get(path, { 'If-None-Match': '"else"' })).status, 200);
+    }
+    const page = await (await get('/?hours=6')).text();
+    assert.match(page, /<link rel="alternate" type="application\/rss\+xml" [^>]*href="\/feed.xml\?hours=6">/);
+    assert.match(page, /type="application\/feed\+json" [^>]*href="\/feed.json\?hours=6">/);
+  });
+});

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What scripts add to the page at /: it lives, and it remembers what its reader did.
+
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { Browser } from './browser.mjs';
+import { Daemon, until } from './daemon.mjs';
+import { ARTICLES, articlesSql, fill, gapSql, peopleSql } from './news_world.mjs';
+import { Simulator } from './simulator.mjs';
+
+const shownTitles = `[...document.querySelectorAll('.links > li:not([hidden]) .title')]
+  .map((e) => e.textContent)`;
+const press = (words) => `[...document.querySelectorAll('button')]
+  .find((b) => b.textContent.startsWith(${JSON.stringify(words)}) && b.offsetParent).click()`;
+const equipped = 'document.querySelectorAll(".tools").length === 1';
+
+describe('a reader of the page', () => {
+  let daemon;
+  let browser;
+  let page;
+  const nowUs = Date.now() * 1000;
+  const all = ARTICLES.length;
+  const shown = () => page.eval(shownTitles);
+  const open = async () => {
+    await page.open(daemon.url);
+    await page.until(equipped);
+    // Links lead to sites that exist nowhere.
+    await page.eval(`document.addEventListener('click', (event) =>
+      event.target.closest('.title') && event.preventDefault(), { capture: true })`);
+  };
+  const key = (name) => page.send('Input.dispatchKeyEvent', { type: 'keyDown', key: name, text: name });
+
+  before(async () => {
+    daemon = await Daemon.start();
+    await fill(daemon, peopleSql() + articlesSql(nowUs) + gapSql(nowUs));
+    browser = await Browser.start();
+  });
+  after(async () => {
+    await browser.stop();
+    await daemon.remove();
+  });
+  beforeEach(async () => {
+    await page?.close();
+    page = await browser.newPage();
+    await page.open(daemon.url);
+    await page.eval('localStorage.clear()');
+    await open();
+  });
+
+  test('hides what was read, and goes on doing so', async () => {
+    const [first, second] = await shown();
+    await page.eval('document.querySelector(".title").click()');
+    assert.equal((await shown()).length, all);
+    await page.eval(press('Hide read'));
+    assert.equal((await shown())[0], second);
+    assert.match(await page.eval('document.querySelector(".hidden-count").textContent'), /1 not/);
+    await open();
+    assert.equal((await shown())[0], second);
+    await page.eval(press('Hide read'));
+    assert.equal((await shown())[0], first);
+    assert.deepEqual(page.complaints, []);
+  });
+
+  test('mutes a site, a person and a word, and takes it back', async () => {
+    const mute = async (item, words) => {
+      await page.eval(`document.querySelectorAll('.link')[${item}].querySelector('.mute').open = true`);
+      await page.until(`document.querySelectorAll('.link')[${item}]
+        .querySelectorAll('.mute-choices button').length > 0`);
+      await page.eval(press(words));
+    };
+    await mute(0, 'Mute harbourpost.example');
+    assert.equal((await shown()).length, all - 2);
+    // Two people shared the last one; it goes with the second of them.
+    const people = await page.eval(`[...document.querySelectorAll('.link')].at(-1)
+      .querySelectorAll('.names .person').length`);
+    assert.equal(people, 2);
+    for (let i = 0; i < people; i++) {
+      const name = await page.eval(`[...document.querySelectorAll('.link')].at(-1)
+        .querySelectorAll('.names .person')[${i}].textContent`);
+      await mute(all - 1, `Mute ${name}`);
+      assert.equal((await shown()).length, all - 2 - i);
+    }
+    await page.eval(press('Muted'));
+    await page.eval(`(() => { const form = document.querySelector('.mute-word');
+      form.querySelector('input').value = 'KETTLE'; form.requestSubmit(); })()`);
+    assert.equal((await shown()).includes('Your kettle is a clock'), false);
+    await open();
+    assert.equal((await shown()).length, all - 4);
+    await page.eval(press('Muted'));
+    for (let left = 4; left > 0; left--) await page.eval(press('Unmute'));
+    assert.equal((await shown()).length, all);
+    assert.deepEqual(page.complaints, []);
+  });
+
+  test('saves links and finds them again', async () => {
+    const [first] = await shown();
+    await page.eval('document.querySelector(".save").click()');
+    await open();
+    assert.equal(await page.eval('document.querySelector(".save").textContent'), 'Saved');
+    await page.eval(`document.querySelector('.tools').querySelectorAll('button')[2].click()`);
+    assert.equal(await page.eval('document.querySelector("dialog[open] a").textContent'), first);
+    await page.eval(press('Remove'));
+    assert.equal(await page.eval('document.querySelectorAll("dialog[open] a").length'), 0);
+    assert.equal(await page.eval('document.querySelector(".save").textContent'), 'Save');
+  });
+
+  test('sees what came since the last visit', async () => {
+    // The visit before this one ended two hours ago.
+    await page.eval(`localStorage.setItem('tidemark.visit.last', String(Date.now() - 7200000))`);
+    await open();
+    const since = ARTICLES.filter(([, , , , minutes]) => minutes < 120);
+    await page.eval(press(`${since.length} since your last visit, 2 h ago`));
+    assert.equal((await shown()).length, since.length);
+    assert.equal(await page.eval('document.querySelectorAll(".fresh").length'), since.length);
+  });
+
+  test('goes through the list by keyboard', async () => {
+    const focused = () => page.eval('document.activeElement.textContent');
+    const [first, second] = await shown();
+    await key('j');
+    assert.equal(await focused(), first);
+    await key('j');
+    assert.equal(await focused(), second);
+    await key('k');
+    await key('o');
+    assert.equal(await page.eval('document.querySelector(".link").classList.contains("read")'), true);
+    await key('x');
+    assert.equal(await page.eval('document.querySelector(".more").open'), true);
+    await key('s');
+    assert.equal(await page.eval('document.querySelector(".save").textContent'), 'Saved');
+    await key('r');
+    assert.equal((await shown())[0], second);
+    await key('/');
+    assert.equal(await page.eval('document.activeElement.name'), 'q');
+    await key('j');
+    assert.equal(await page.eval('document.activeElement.value'), 'j');
+    await page.eval('document.activeElement.blur()');
+    await key('?');
+    assert.match(await page.eval('document.querySelector("dialog[open]").textContent'), /next link/);
+  });
+
+  test('is told when the daemon is away, and when it is back', async () => {
+    await daemon.end();
+    await page.until('document.querySelector(".offline:not([hidden])") !== null');
+    assert.equal((await shown()).length, all);
+    await daemon.begin();
+    await page.until('document.querySelector(".offline[hidden]") !== null');
+  });
+});
+
+describe('the page goes on living', () => {
+  let simulator;
+  let daemon;
+  let browser;
+  let page;
+  let follows;
+  let links; // numbers of pages that are news, each of its own
+
+  const act = async (did, link) => {
+    const query = `do=post&did=${did}&shape=link&link=${links[link]}&spelling=0`;
+    const answer = await fetch(`http://${simulator.address}/_sim/act?${query}`, { method: 'POST' });
+    assert.equal(answer.status, 200);
+  };
+  const trending = async () =>
+    (await (await fetch(new URL('api/trending?limit=100', daemon.url))).json()).links;
+  const newsPages = async () => {
+    const ask = async (n) =>
+      (await fetch(`http://${simulator.address}/_sim/link?n=${n}`)).json();
+    const pages = await Promise.all(Array.from({ length: 40 }, (_, n) => ask(n)));
+    return pages.filter((one) => one.news).map((one) => one.n);
+  };
+
+  before(async () => {
+    simulator = await Simulator.start('--events', '0', '--start-us', 'now', '--links', '40');
+    const accounts = await (await fetch(`http://${simulator.address}/_sim/accounts`)).text();
+    follows = accounts.trim().split('\n').map((line) => JSON.parse(line))
+      .filter((account) => account.followed).map((account) => account.did);
+    links = await newsPages();
+    daemon = await Daemon.start({ settings: simulator.settings });
+    await until(async () => (await (await fetch(`http://${simulator.address}/_sim/stats`)).json())
+      .connections > 0, 'the daemon to follow the network');
+    for (let i = 0; i < 6; i++) for (let k = 0; k <= i; k++) await act(follows[k], i);
+    await until(async () => (await trending()).length === 6 && (await trending())[0].shares === 6,
+      'six links');
+    browser = await Browser.start();
+    page = await browser.newPage();
+    await page.open(daemon.url);
+    await page.until(equipped);
+  });
+  after(async () => {
+    await browser.stop();
+    await daemon.remove();
+    await simulator.stop();
+  });
+
+  test('counts change in place, new links wait until they are asked for', async () => {
+    const count = 'document.querySelectorAll(".count b")[5].textContent';
+    const before = await page.eval(shownTitles);
+    await page.eval('document.querySelector(".more").open = true');
+    assert.equal(await page.eval(count), '1');
+    for (const did of follows.slice(1, 9)) await act(did, 0);
+    await page.until(`${count} === '9'`);
+    assert.deepEqual(await page.eval(shownTitles), before);
+    await act(follows[0], 10);
+    await page.until(`document.querySelector('.pill:not([hidden])')?.textContent === '1 new link'`);
+    assert.deepEqual(await page.eval(shownTitles), before);
+    await page.eval('document.querySelector(".pill").click()');
+    const after = await page.eval(
+      `[...document.querySelectorAll('.title')].map((a) => a.getAttribute('href'))`);
+    assert.deepEqual(after, (await trending()).map((link) => link.url));
+    assert.equal(after.length, 7);
+    assert.equal(await page.eval(`document.querySelectorAll('.more[open]').length`), 1);
+    assert.equal(await page.eval('document.querySelector(".pill").hidden'), true);
+    assert.deepEqual(page.complaints, []);
+  });
+});

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operator's page: the numbers of the API, and pictures that say what they show.
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import { Browser } from './browser.mjs';
+import { Daemon, until } from './daemon.mjs';
+import { fill, gapSql } from './news_world.mjs';
+import { Simulator } from './simulator.mjs';
+
+describe('the page at /status', () => {
+  let simulator;
+  let daemon;
+  let browser;
+  let page;
+  const nowUs = Date.now() * 1000;
+  const get = async (path) => (await fetch(new URL(path, daemon.url))).text();
+  const texts = (selector) =>
+    page.eval(`[...document.querySelectorAll('${selector}')].map((e) => e.textContent)`);
+
+  before(async () => {
+    simulator = await Simulator.start('--rate', '100', '--start-us', 'now');
+    daemon = await Daemon.start({ settings: simulator.settings });
+    await fill(daemon, gapSql(nowUs).replace('the connection', '<b>the</b> connection'));
+    browser = await Browser.start();
+    page = await browser.newPage();
+    await page.open(new URL('/status', daemon.url).href);
+  });
+  after(async () => {
+    await browser.stop();
+    await daemon.remove();
+    await simulator.stop();
+  });
+
+  test('says what /api/status says', async () => {
+    const numbers = async () => (await texts('#sources tbody .number')).map(Number);
+    // The network goes on: both are asked until nothing happened in between.
+    await until(async () => {
+      await page.open(new URL('/status', daemon.url).href);
+      const status = JSON.parse(await get('/api/status'));
+      const wanted = status.sources.flatMap((one) => [one.gaps, one.owed, one.dead, one.quarantine]);
+      return isDeepStrictEqual(await numbers(), wanted) &&
+        isDeepStrictEqual(await texts('#sources tbody th'), status.sources.map((one) => one.source)) &&
+        (await texts('#providers tbody tr')).length === status.providers.length &&
+        (await texts('#daemon dd')).includes(String(status.daemon.pid));
+    }, 'the page to say what the API says');
+  });
+
+  test('has a line of gaps and of rates, in words too', async () => {
+    assert.equal(await page.eval('document.querySelectorAll(".gap.open").length'), 1);
+    assert.match(await page.eval('document.querySelector(".gap-line").getAttribute("aria-label")'),
+      /1 open, 0 filled/);
+    assert.match(await page.eval('document.querySelector(".gap title").textContent'),
+      /open: <b>the<\/b> connection was lost/);
+    await page.until('document.querySelector(".spark polyline") !== null');
+    assert.match(await page.eval('document.querySelector(".spark").getAttribute("aria-label")'),
+      /^Events a second over the last 10 minutes: now [0-9.]+, at most [0-9.]+$/);
+  });
+
+  test('is made anew while it is open', async () => {
+    const commits = () => page.eval(`[...document.querySelectorAll('#daemon div')]
+      .find((e) => e.firstChild.textContent === 'Commits').lastChild.textContent`);
+    const before = Number(await commits());
+    await page.until(`Number([...document.querySelectorAll('#daemon div')]
+      .find((e) => e.firstChild.textContent === 'Commits').lastChild.textContent) > ${before}`);
+    assert.deepEqual(page.complaints, []);
+  });
+
+  test('fits a phone and needs no scripts', async () => {
+    await page.viewport(360, 740, { phone: true });
+    await page.scripts(false);
+    await page.open(new URL('/status', daemon.url).href);
+    assert.equal(await page.eval('document.documentElement.scrollWidth'), 360);
+    assert.ok((await texts('#sources tbody th')).includes('jetstream'));
+  });
+});

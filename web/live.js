@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// live.js - the page goes on living: counts change where they stand, new links wait to be shown.
+//
+// The daemon tells that links changed; then the same page is asked for again, and what is different
+// is taken over from it. There is one maker of pages, and it is not here. Nothing that the reader
+// looks at moves: links keep their places, and new ones are only counted until the reader asks.
+
+import { make, makeButton } from './elements.js';
+import { fetchPage } from './page-fetch.js';
+
+const QUIET_MS = 250; // changes come in swarms
+const PAUSE_MS = 3000; // between two looks
+const AGAIN_MS = 2000;
+const AWAY = 'The daemon does not answer; trying again.';
+
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** A handle of the query whose changes are followed. */
+async function openLinks() {
+  const answer = await fetch('/api/data/query-open', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ collection: 'links', count: 'none', pageSize: 1 }),
+  });
+  if (!answer.ok) throw new Error(`status ${answer.status}`);
+  return (await answer.json()).queryHandle;
+}
+
+function articlesIn(root) {
+  return new Map([...root.querySelectorAll('.link')].map((article) => [article.dataset.id, article]));
+}
+
+function take(old, fresh, selector) {
+  const mine = old.querySelector(selector);
+  const theirs = fresh.querySelector(selector);
+  if (mine && theirs && mine.textContent !== theirs.textContent)
+    mine.replaceChildren(...document.importNode(theirs, true).childNodes);
+}
+
+export class Live {
+  #page; // the newest, as fetched
+  #stream;
+  #asked = false;
+  #again = false; // something changed while a look was under way
+  #pill = makeButton('', () => this.showNew(), { className: 'pill', hidden: true });
+  #state = make('p', { className: 'offline', role: 'status', hidden: true });
+  #changed;
+
+  /** `changed` is called after the list has been touched. */
+  constructor(changed) {
+    this.#changed = changed;
+    document.querySelector('.standing').after(this.#state);
+    document.body.append(make('div', { className: 'pill-place', 'aria-live': 'polite' }, this.#pill));
+    addEventListener('offline', () => this.#tell('You are offline.'));
+    addEventListener('online', () => this.look());
+  }
+
+  /** Follows the daemon while the page is seen: a browser has few connections to give. */
+  start() {
+    const follow = () => {
+      this.#stream?.close();
+      this.#stream = undefined;
+      if (!document.hidden) this.#follow();
+    };
+    document.addEventListener('visibilitychange', () => {
+      follow();
+      if (!document.hidden) this.look();
+    });
+    follow();
+  }
+
+  async #follow() {
+    try {
+      const stream = new EventSource(`/api/events?queryHandle=${await openLinks()}`);
+      this.#stream = stream;
+      stream.onmessage = ({ data }) => JSON.parse(data).changes.length > 0 && this.look();
+      stream.onopen = () => this.#tell('');
+      stream.onerror = () => {
+        this.#tell(AWAY);
+        // The daemon may have forgotten the query; a stream that was refused does not come back.
+        if (stream.readyState === EventSource.CLOSED) this.#followLater();
+      };
+    } catch {
+      this.#tell(AWAY);
+      this.#followLater();
+    }
+  }
+
+  async #followLater() {
+    await wait(AGAIN_MS);
+    if (document.hidden) return;
+    this.#stream?.close();
+    await this.#follow();
+    this.look();
+  }
+
+  /** Looks at the page again soon; once for however many changes. */
+  async look() {
+    this.#again = this.#asked;
+    if (this.#asked) return;
+    this.#asked = true;
+    await wait(QUIET_MS);
+    try {
+      this.#page = await fetchPage(location.href);
+      this.#tell('');
+      this.#takeOver();
+    } catch {
+      this.#tell(AWAY);
+    }
+    await wait(PAUSE_MS);
+    this.#asked = false;
+    if (this.#again) this.look();
+  }
+
+  /** Shows the newest page in its own order; what is open stays open. */
+  showNew() {
+    const list = document.querySelector('.links');
+    const theirs = this.#page?.querySelector('.links');
+    if (!theirs) return;
+    const mine = articlesIn(document);
+    const items = [...theirs.children].map((item) =>
+      mine.get(item.querySelector('.link').dataset.id)?.closest('li') ??
+      document.importNode(item, true));
+    if (list) list.replaceChildren(...items);
+    else document.querySelector('.empty').replaceWith(make('ol', { className: 'links' }, ...items));
+    this.#pill.hidden = true;
+    this.#changed();
+    scrollTo({ top: 0 });
+    document.querySelector('.links > li:not([hidden]) .title')?.focus({ preventScroll: true });
+  }
+
+  #takeOver() {
+    const mine = articlesIn(document);
+    let fresh = 0;
+    for (const [id, article] of articlesIn(this.#page)) {
+      const old = mine.get(id);
+      if (!old) {
+        fresh++;
+        continue;
+      }
+      for (const selector of ['.count', '.sharers', '.why']) take(old, article, selector);
+      if (!old.querySelector('.more').open) take(old, article, '.posts');
+    }
+    const standing = document.querySelector('.standing');
+    standing.className = this.#page.querySelector('.standing').className;
+    take(document, this.#page, '.standing');
+    this.#pill.textContent = `${fresh} new ${fresh === 1 ? 'link' : 'links'}`;
+    this.#pill.hidden = fresh === 0;
+    this.#changed();
+  }
+
+  #tell(words) {
+    this.#state.textContent = words;
+    this.#state.hidden = words === '';
+  }
+}
