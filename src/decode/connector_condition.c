@@ -72,7 +72,7 @@ bool connector_holds(const struct connector_condition *condition,
                      const struct connector_ground *ground, const struct connector_scope *scope,
                      struct arena *arena, struct text *scratch)
 {
-    struct connector_scalar value = {0};
+    struct connector_scalar value;
     if (!status_fits(condition, ground->answer))
         return false;
     if (condition->test == TEST_NONE)

@@ -72,6 +72,7 @@ static struct bytes keep(struct connector_loader *loader, const struct yaml_node
 bool connector_read_text(struct connector_loader *loader, const struct yaml_node *node,
                          struct bytes *out)
 {
+    *out = BYTES_ABSENT;
     if (node->kind != YAML_TEXT)
         return connector_refuse(loader, node, "expected a text, and this is %s",
                                 yaml_node_kind(node));
