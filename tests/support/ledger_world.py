@@ -136,6 +136,8 @@ class World:
             data = row.pop("normalized_data")
             data = json.loads(data) if isinstance(data, str) else data
             row.update({key: data.get(key) for key in ("kind", "from", "to", "asset", "amount")})
+            if self.platform in ("xrp", "cosmoshub"):  # capital letters, as they came or not
+                row["hash"] = row["hash"].upper()
         return rows
 
     def key(self, row):
@@ -154,8 +156,6 @@ class World:
                 row["hash"] = str(row["index"])
             elif self.platform == "kraken":  # the row is known by what its entry refers to
                 row["hash"] = "R" + row["hash"][1:]
-            elif self.platform in ("xrp", "cosmoshub"):
-                row["hash"] = row["hash"].lower()
         return truth
 
     def difference(self):
