@@ -104,6 +104,13 @@ static enum rc read_key(const char *path, struct text *out, struct err *err)
     return rc;
 }
 
+static void wipe(struct text *key)
+{
+    if (key->data != NULL)
+        explicit_bzero(key->data, key->len);
+    text_free(key);
+}
+
 static enum rc read_keys(const struct reading *reading, const struct config_provider *provider)
 {
     struct text key = {0}, secret = {0};
@@ -115,10 +122,8 @@ static enum rc read_keys(const struct reading *reading, const struct config_prov
                                   text_bytes(&secret));
     else
         rc = err_wrap(reading->err, RC_REJECT, "the key of %s", provider->name);
-    explicit_bzero(key.data, key.len);
-    explicit_bzero(secret.data, secret.len);
-    text_free(&key);
-    text_free(&secret);
+    wipe(&key);
+    wipe(&secret);
     return rc;
 }
 

@@ -6,7 +6,7 @@
 
 #define RESTARTS_MAX 3
 #define NOT_FOUND    404
-#define PLACE_US     INT64_C(100000) /* look again for a free place at the provider */
+#define PLACE_US     INT64_C(5000) /* look again for a free place at the provider */
 
 static void release(struct ledger_stream *stream)
 {
