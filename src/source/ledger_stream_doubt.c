@@ -35,6 +35,17 @@ const char *ledger_stream_doubt(const struct ledger_stream *stream)
     return NULL;
 }
 
+bool ledger_stream_left_behind(const struct ledger_stream *stream)
+{
+    const struct ledger_known_row *row;
+    size_t at = 0;
+    while (!stream->believed &&
+           (row = ledger_known_absent(&stream->known, stream->reread_from, &at)) != NULL)
+        if (row->position < stream->walk.complete)
+            return true;
+    return false;
+}
+
 /* Those who could be asked at all: enabled, with this stream. */
 static uint32_t find_able(const struct ledger_stream *stream)
 {

@@ -275,6 +275,10 @@ static enum rc add_progress(struct ledger_stream *stream, struct batch *batch, s
     bool sweeping = stream->shape->order != ORDER_ASC && !over;
     struct cursor complete = cursor_make_number(stream->view.kind, walk->complete, NULL);
     struct cursor back = {0};
+    /* One part has come to somewhere, another one nowhere yet: no position is true of both. */
+    bool unequal = walk->leg_count > 1 && walk->complete < 0;
+    /* What did not come again would be forgotten by a run that begins above it. */
+    bool behind = ledger_stream_left_behind(stream);
     size_t fresh;
     complete.inclusive = true;
     if (sweeping && stream->last_count > 0)
@@ -287,9 +291,9 @@ static enum rc add_progress(struct ledger_stream *stream, struct batch *batch, s
                                                  ? bytes_of(leg->token)
                                                  : BYTES_ABSENT,
                                .extracted = stream->last,
-                               .extracted_count = stream->last_count,
+                               .extracted_count = unequal ? 0 : stream->last_count,
                                .completion = complete_now ? CURSOR_COMPLETE : CURSOR_INCOMPLETE,
-                               .high_water = walk->complete >= 0 ? &complete : NULL,
+                               .high_water = walk->complete >= 0 && !behind ? &complete : NULL,
                                .backfill = sweeping && back.kind == CURSOR_NONE ? NULL : &back,
                                .covered = {stream->covered_from, walk->complete},
                                .now_us = ledger_stream_wall(stream)};

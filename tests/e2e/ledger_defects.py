@@ -154,6 +154,16 @@ class Defects(unittest.TestCase):
                 self.add_rows(world)
                 self.complete(world)
 
+    def test_a_kill_between_two_lists_loses_neither(self):
+        killed = 0
+        for provider, platform in (("alchemy", "ethereum"), ("cosmos", "cosmoshub")):
+            for pass_number in (3, 4, 5, 6):
+                with self.subTest(provider=provider, pass_number=pass_number):
+                    world = self.world((provider,), platform, sizes={provider: 1000})
+                    killed += world.run(crash_at=f"after_commit:{pass_number}")[0] == -9
+                    self.complete(world)
+        self.assertGreater(killed, 4)
+
     def test_an_exhausted_direction_is_not_begun_again(self):
         world = self.world(("alchemy",), sizes={"alchemy": 20})
         self.complete(world)
