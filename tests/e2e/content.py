@@ -171,6 +171,11 @@ class Content(unittest.TestCase):
                 third = world.add(b"other", fork="b")
                 world.add(fork="b")
                 reach(daemon, home, 23)
+                asked = len(world.fetched)
+                status, answer = daemon.ask("POST", "/api/admin/reset", {"source": "content"})
+                self.assertEqual(status, 200, answer)
+                reach(daemon, home, 23)  # read anew, nothing fetched again
+                self.assertEqual(len(world.fetched), asked)
             self.assertIn("ipfs://" + third[0], stored(home))
             self.assertIn("ipfs://" + second[0], stored(home))
             self.assertEqual(rows(home, "SELECT uri FROM document_refs WHERE block_number > 20"),
