@@ -72,6 +72,7 @@ run-firehose: build ## the daemon alone, in the foreground, logs on the console;
 
 test: ## all tests that need nothing but this repository and Debian packages
 	@tools/setup build test
+	@tools/web-packages >/dev/null
 	@$(MAKE) --no-print-directory variant
 	@tools/suite --variant $(VARIANT) all
 

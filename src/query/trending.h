@@ -71,7 +71,7 @@ must_check enum rc trending_rank(struct store *store, const struct config *confi
 must_check enum rc trending_print(struct store *store, const struct config *config,
                                   const struct trending_request *request, struct text *out,
                                   struct err *err);
-/* The posts that share a link, latest first; RC_REJECT: there is no such link. */
+/* A link and the posts that share it, latest first; RC_REJECT: there is no such link. */
 must_check enum rc trending_print_posts(struct store *store, int64_t link, struct text *out,
                                         struct err *err);
 /* Why a link has its score, in a sentence. */

@@ -332,10 +332,18 @@ enum rc trending_print(struct store *store, const struct config *config,
 
 /* ---- the posts behind a link ---- */
 
-static bool note_link(void *arg, const struct field *columns, size_t count)
+/* url, title, description, domain, first */
+static bool print_subject(void *arg, const struct field *columns, size_t count)
 {
-    (void)columns, (void)count;
-    ((struct printing *)arg)->found = true;
+    struct printing *printing = arg;
+    struct json_writer *json = &printing->json;
+    assert(count == 5);
+    printing->found = true;
+    put_text(json, "url", &columns[0]);
+    put_text(json, "title", &columns[1]);
+    put_text(json, "description", &columns[2]);
+    put_text(json, "domain", &columns[3]);
+    put_time(json, "first_shared_at", &columns[4]);
     return false;
 }
 
@@ -343,13 +351,19 @@ enum rc trending_print_posts(struct store *store, int64_t link, struct text *out
 {
     struct printing printing = {0};
     struct field id = field_int(link);
-    enum rc rc =
-        store_query(store, "SELECT 1 FROM links WHERE id = ?1", &id, 1, note_link, &printing, err);
-    if (rc == RC_OK && !printing.found)
-        return err_set(err, RC_REJECT, "there is no link %" PRId64, link);
     text_clear(out);
     json_writer_init(&printing.json, out);
     json_begin_object(&printing.json);
+    json_key(&printing.json, "link");
+    json_begin_object(&printing.json);
+    put_id(&printing.json, link);
+    enum rc rc = store_query(store,
+                             "SELECT coalesce(reader_url, original_url), title, description, "
+                             "domain, first_shared_us FROM links WHERE id = ?1",
+                             &id, 1, print_subject, &printing, err);
+    json_end_object(&printing.json);
+    if (rc == RC_OK && !printing.found)
+        rc = err_set(err, RC_REJECT, "there is no link %" PRId64, link);
     if (rc == RC_OK)
         rc = print_posts(&printing, store, link, POSTS_MAX, err);
     json_end_object(&printing.json);

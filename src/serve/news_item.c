@@ -131,7 +131,7 @@ static void put_post_time(struct markup *page, struct json post, int64_t now_us)
     text_free(&address);
 }
 
-static void put_post(struct markup *page, const struct news_question *question, struct json post)
+void news_post_print(struct markup *page, const struct news_question *question, struct json post)
 {
     struct bytes words = json_string_or_absent(json_get(post, "text"));
     markup_begin_class(page, "li", "post");
@@ -149,6 +149,19 @@ static void put_post(struct markup *page, const struct news_question *question, 
     markup_end(page, "li");
 }
 
+static void put_all_posts(struct markup *page, struct bytes id)
+{
+    struct text address = {0};
+    text_appendf(&address, "/links/%.*s", (int)id.len, id.data);
+    markup_begin_class(page, "p", "all");
+    markup_begin(page, "a");
+    markup_attr(page, "href", text_bytes(&address));
+    markup_string(page, "All posts");
+    markup_end(page, "a");
+    markup_end(page, "p");
+    text_free(&address);
+}
+
 static void put_more(struct markup *page, const struct news_question *question, struct json link)
 {
     struct json posts = json_get(link, "posts");
@@ -163,9 +176,10 @@ static void put_more(struct markup *page, const struct news_question *question, 
     if (count > 0)
         markup_begin_class(page, "ul", "posts");
     for (size_t i = 0; i < count; i++)
-        put_post(page, question, json_at(posts, i));
+        news_post_print(page, question, json_at(posts, i));
     if (count > 0)
         markup_end(page, "ul");
+    put_all_posts(page, json_string_or_absent(json_get(link, "id")));
     markup_end(page, "details");
 }
 

@@ -24,6 +24,8 @@ struct news_page {
 };
 
 void news_page_print(const struct news_page *page, struct text *out);
+/* One post that shares a link, as an item of a list. */
+void news_post_print(struct markup *page, const struct news_question *question, struct json post);
 /* One link of the answer as an item of the list, the `rank`-th from 1 on. */
 void news_item_print(struct markup *page, const struct news_question *question, struct json link,
                      size_t rank);

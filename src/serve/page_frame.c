@@ -201,7 +201,7 @@ void page_put_clock(struct markup *page, struct bytes time, int64_t now_us)
     markup_end(page, "time");
 }
 
-/* ---- refusals ---- */
+/* ---- answers ---- */
 
 void page_refuse(struct request *request, const struct refusal *refusal)
 {
@@ -224,4 +224,22 @@ void page_refuse(struct request *request, const struct refusal *refusal)
     page_end(&page);
     request->policy = PAGE_POLICY;
     request_send(request, request_status_of(refusal->code), PAGE_TYPE);
+}
+
+bool page_is_made(struct request *request)
+{
+    struct refusal refusal = {.code = REFUSAL_NOT_FOUND, .err = request->job.err};
+    if (request->job.rc == RC_REJECT)
+        page_refuse(request, &refusal);
+    else if (request->job.rc != RC_OK)
+        request_fail(request);
+    return request->job.rc == RC_OK;
+}
+
+void page_finish(struct request *request)
+{
+    if (!page_is_made(request))
+        return;
+    request->policy = PAGE_POLICY;
+    request_send(request, 200, PAGE_TYPE);
 }

@@ -43,6 +43,10 @@ void page_put_clock(struct markup *page, struct bytes time, int64_t now_us);
 /* "a", "b" by a count: "1 person", "2 people". */
 const char *page_plural(int64_t count, const char *one, const char *many);
 
+/* Whether `work` made what was asked for; else the request is answered. */
+bool page_is_made(struct request *request);
+/* Sends the page that `work` made; a route's `finish`. */
+void page_finish(struct request *request);
 /* Answers a person: what was refused, and where to go on. */
 void page_refuse(struct request *request, const struct refusal *refusal);
 

@@ -95,25 +95,6 @@ enum rc home_work(struct request *request, struct store *store, struct err *err)
     return print_view(request, store, NEWS_PAGE_POSTS, print_page, err);
 }
 
-/* Whether there is something to send; else the request is answered. */
-static bool is_shown(struct request *request)
-{
-    struct refusal refusal = {.code = REFUSAL_NOT_FOUND, .err = request->job.err};
-    if (request->job.rc == RC_REJECT)
-        page_refuse(request, &refusal);
-    else if (request->job.rc != RC_OK)
-        request_fail(request);
-    return request->job.rc == RC_OK;
-}
-
-void home_finish(struct request *request)
-{
-    if (!is_shown(request))
-        return;
-    request->policy = PAGE_POLICY;
-    request_send(request, 200, PAGE_TYPE);
-}
-
 /* ---- feeds ---- */
 
 /* As far as the client and a proxy before us say where this is. */
@@ -153,7 +134,7 @@ static void send_feed(struct request *request, const char *content_type)
     uint8_t digest[DIGEST_SIZE];
     char hex[DIGEST_HEX_SIZE];
     struct text feed = request->reply;
-    if (!is_shown(request))
+    if (!page_is_made(request))
         return;
     digest_sha256(text_bytes(&feed), digest);
     digest_hex(digest, hex);

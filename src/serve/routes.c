@@ -2,6 +2,7 @@
 #include "serve/routes.h"
 
 #include "serve/assets.h"
+#include "serve/page_frame.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -58,7 +59,14 @@ static const struct route built_in[] = {
      .scope = SCOPE_READ,
      .begin = home_begin,
      .work = home_work,
-     .finish = home_finish},
+     .finish = page_finish},
+    {.method = "GET",
+     .path = "/links/{}",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
+     .begin = link_page_begin,
+     .work = link_page_work,
+     .finish = page_finish},
     {.method = "GET",
      .path = "/feed.xml",
      .listeners = ON_MAIN,
@@ -79,7 +87,7 @@ static const struct route built_in[] = {
      .scope = SCOPE_READ,
      .begin = status_page_begin,
      .work = status_page_work,
-     .finish = status_page_finish},
+     .finish = page_finish},
     {.method = "GET",
      .path = "/assets/{}",
      .listeners = ON_MAIN,

@@ -63,7 +63,9 @@ enum rc link_posts_work(struct request *request, struct store *store, struct err
 /* The same as a page. */
 void home_begin(struct request *request);
 enum rc home_work(struct request *request, struct store *store, struct err *err);
-void home_finish(struct request *request);
+/* All posts that share a link. */
+void link_page_begin(struct request *request);
+enum rc link_page_work(struct request *request, struct store *store, struct err *err);
 /* The same for programs that read feeds. */
 void feed_begin(struct request *request);
 enum rc feed_work(struct request *request, struct store *store, struct err *err);
@@ -77,7 +79,6 @@ void status_finish(struct request *request);
 /* The same as a page. */
 void status_page_begin(struct request *request);
 enum rc status_page_work(struct request *request, struct store *store, struct err *err);
-void status_page_finish(struct request *request);
 /* The open queries of every session. */
 void handles_begin(struct request *request);
 enum rc handles_work(struct request *request, struct store *store, struct err *err);

@@ -45,7 +45,7 @@ static void begin_table(struct markup *page, const char *caption, const char *co
     markup_begin(page, "tr");
     for (size_t i = 0; i < count; i++) {
         bool number = heads[i][0] == '#';
-        markup_begin_class(page, "th", number ? "number" : "words");
+        markup_begin_class(page, "th", number ? "number" : "label");
         markup_attr_string(page, "scope", "col");
         markup_string(page, heads[i] + number);
         markup_end(page, "th");
@@ -216,13 +216,28 @@ static void put_sources(struct markup *page, const struct status_page *status)
 
 /* ---- cursors and providers ---- */
 
+/* A place in time is shown as one; before the first of anything there is none. */
+static void append_cursor(struct json primary, struct text *out)
+{
+    struct bytes type = words_in(primary, "type");
+    int64_t value = number_in(primary, "value");
+    bool in_us = bytes_equal_string(type, "timeUs"), in_ms = bytes_equal_string(type, "timestamp");
+    char time[TIMESTAMP_TEXT_MAX];
+    if ((in_us || in_ms) && value == 0)
+        text_append_string(out, "nothing yet");
+    else if ((in_us && timestamp_format(value, time)) ||
+             (in_ms && value < INT64_MAX / 1000 && timestamp_format(value * 1000, time)))
+        text_append_string(out, time);
+    else {
+        text_appendf(out, "%.*s ", (int)type.len, type.data);
+        json_print(json_get(primary, "value"), out);
+    }
+}
+
 static void put_stream(struct markup *page, struct json source, struct json stream, int64_t now_us)
 {
     struct text cursor = {0};
-    struct json primary = json_pointer(stream, "/cursor/primary");
-    struct bytes type = words_in(primary, "type");
-    text_appendf(&cursor, "%.*s ", (int)type.len, type.data);
-    json_print(json_get(primary, "value"), &cursor);
+    append_cursor(json_pointer(stream, "/cursor/primary"), &cursor);
     markup_begin(page, "tr");
     put_words(page, words_in(source, "source"));
     put_words(page, words_in(stream, "stream"));

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/page_frame.h"
 #include "serve/routes.h"
 #include "serve/status_page.h"
 
@@ -60,14 +59,4 @@ enum rc status_page_work(struct request *request, struct store *store, struct er
     json_doc_free(doc);
     text_free(&status);
     return rc;
-}
-
-void status_page_finish(struct request *request)
-{
-    if (request->job.rc != RC_OK) {
-        request_fail(request);
-        return;
-    }
-    request->policy = PAGE_POLICY;
-    request_send(request, 200, PAGE_TYPE);
 }

@@ -143,7 +143,10 @@ static void the_posts_behind_a_link_are_told_latest_first(void **state)
     assert_int_equal(bench_get(bench, "/api/links/7/posts"), 200);
     assert_string_equal(
         bench_body(bench),
-        "{\"posts\":[{\"uri\":\"at://did:plc:bo/app.bsky.feed.repost/k\",\"did\":\"did:plc:bo\","
+        "{\"link\":{\"id\":\"7\",\"url\":\"https://e.example/a?x=1\",\"title\":\"A \\\"title\\\"\","
+        "\"description\":null,\"domain\":\"e.example\","
+        "\"first_shared_at\":\"2023-11-14T22:13:20.000Z\"},"
+        "\"posts\":[{\"uri\":\"at://did:plc:bo/app.bsky.feed.repost/k\",\"did\":\"did:plc:bo\","
         "\"handle\":null,\"displayName\":null,\"text\":null,\"kind\":\"repost\",\"shared_at\":"
         "\"2023-11-14T22:13:21.000Z\",\"via\":\"repost\"},"
         "{\"uri\":\"at://did:plc:ann/app.bsky.feed.post/k\",\"did\":\"did:plc:ann\","
@@ -166,6 +169,16 @@ static void the_page_shows_what_the_api_tells(void **state)
     assert_true(bench_says(bench, "1 gap is being filled"));
     assert_true(bench_says(bench, "<bdi>Read this</bdi>"));
     assert_false(bench_says(bench, "b.png"));
+    assert_true(bench_says(bench, "<a href=\"/links/7\">All posts</a>"));
+    assert_int_equal(bench_get(bench, "/links/7"), 200);
+    assert_true(bench_says(bench, "<bdi>A &quot;title&quot;</bdi>"));
+    assert_true(bench_says(bench, "<bdi>Read this</bdi>"));
+    assert_true(bench_says(bench, " reposted it "));
+    assert_true(bench_says(bench, "2 posts"));
+    assert_int_equal(bench_get(bench, "/links/99"), 404);
+    assert_true(bench_says(bench, "<bdi>there is no link 99</bdi>"));
+    assert_int_equal(bench_get(bench, "/links/%3Cb%3E"), 404);
+    assert_true(bench_says(bench, "<bdi>a link&#39;s id is a number</bdi>"));
     assert_int_equal(bench_get(bench, "/?hours=zero"), 400);
     assert_true(bench_says(bench, "<bdi>hours is a number from 1 to 8760</bdi>"));
     assert_int_equal(bench_get(bench, "/?author=%3Cb%3E.example"), 404);

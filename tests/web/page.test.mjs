@@ -108,6 +108,15 @@ describe('the page at /', () => {
     assert.ok((await titles()).length > 0);
   });
 
+  test('shows all that was said about a link', async () => {
+    await page.scripts(false);
+    await open();
+    assert.equal((await texts('li:first-child .post')).length, 3);
+    await follow('All posts');
+    assert.equal((await texts('.post')).length, ARTICLES[0][3]);
+    assert.deepEqual(await texts('h1'), [ARTICLES[0][0]]);
+  });
+
   test('says what is wrong and where to go on', async () => {
     await open('/?q=no+such+words+anywhere');
     assert.match((await texts('.empty'))[0], /Nobody has shared a link that fits this view/);
@@ -144,7 +153,7 @@ describe('the page at /', () => {
 
   test('fits a phone', async () => {
     await page.viewport(360, 740, { phone: true });
-    for (const path of ['/', '/?layout=dense', '/?author=did:plc:3', '/?hours=x']) {
+    for (const path of ['/', '/?layout=dense', '/?author=did:plc:3', '/?hours=x', '/links/1']) {
       await open(path);
       assert.equal(await page.eval('document.documentElement.scrollWidth'), 360, path);
     }
