@@ -140,6 +140,28 @@ static const struct column import_sessions[] = {
     {"streams",     COLUMN_JSON, "v.streams",      NULL,             true},
     {"seq",         COLUMN_INT,  "t.seq",          "t.seq",          false},
 };
+
+static const struct column documents[] = {
+    {"id",    COLUMN_ID,   "t.n",            "t.n",     false},
+    {"uri",   COLUMN_TEXT, "t.uri",          "t.uri",   false},
+    {"state", COLUMN_TEXT, "CASE WHEN t.is_errored THEN 'missing' ELSE 'stored' END", NULL, false},
+    {"size",  COLUMN_INT,  "length(t.data)", NULL,      true},
+    {"block", COLUMN_INT,  "t.block",        "t.block", false},
+    {"space", COLUMN_TEXT, "t.space",        "t.space", true},
+    {"seq",   COLUMN_INT,  "t.seq",          "t.seq",   false},
+};
+static const struct collection_index documents_indexes[] = {{{1}, 1}, {{0}, 1}};
+
+static const struct column blocks[] = {
+    {"id",        COLUMN_ID,   "t.n",         "t.n",         false},
+    {"number",    COLUMN_INT,  "t.number",    "t.number",    false},
+    {"hash",      COLUMN_TEXT, "t.hash",      NULL,          true},
+    {"parent",    COLUMN_TEXT, "t.parent",    NULL,          true},
+    {"documents", COLUMN_INT,  "t.documents", "t.documents", false},
+    {"seq",       COLUMN_INT,  "t.seq",       "t.seq",       false},
+};
+static const struct collection_order blocks_order[] = {{1, true}};
+static const struct collection_index blocks_indexes[] = {{{1}, 1}, {{0}, 1}};
 /* clang-format on */
 
 /* Newest first, by the order in which the rows came. */
@@ -230,6 +252,38 @@ const struct collection collections_built_in[] = {
     NEWEST_FIRST(import_sessions, "import_sessions",
                  "JOIN account a ON a.id = t.account_id JOIN sessions_shown v ON v.id = t.id",
                  BIT(0) | BIT(1) | BIT(5)), /* whose, and since when */
+    {
+        .name = "documents",
+        .table = "ipfs_cache t",
+        .joins = "",
+        .n = "t.n",
+        .columns = documents,
+        .column_count = COUNT(documents),
+        .order = newest_first,
+        .order_count = COUNT(newest_first),
+        .indexes = documents_indexes,
+        .index_count = COUNT(documents_indexes),
+        .page_size = 100,
+        .tombstones = "documents",
+        .fixed = BIT(0) | BIT(1) | BIT(4) | BIT(5), /* what it is, and who named it first */
+        .seq = "t.seq",
+    },
+    {
+        .name = "blocks",
+        .table = "chain_blocks t",
+        .joins = "",
+        .n = "t.n",
+        .columns = blocks,
+        .column_count = COUNT(blocks),
+        .order = blocks_order,
+        .order_count = COUNT(blocks_order),
+        .indexes = blocks_indexes,
+        .index_count = COUNT(blocks_indexes),
+        .page_size = 100,
+        .tombstones = "blocks",
+        .fixed = BIT(0) | BIT(1), /* which one */
+        .seq = "t.seq",
+    },
 };
 const size_t collections_built_in_count = COUNT(collections_built_in);
 

@@ -52,38 +52,34 @@ void evm_chain_remember(struct evm_chain *chain, uint64_t number, const struct e
 
 /* ---- giving ---- */
 
-static size_t refs_of(const struct evm_chain *chain, uint64_t number, size_t *from)
+/* The references of the block, which follow those of the blocks given before. */
+static size_t gather_refs(struct evm_chain *chain, uint64_t number)
 {
+    const char *words = text_string(&chain->words);
     size_t count = 0;
-    *from = 0;
-    while (*from < chain->ref_count && chain->refs[*from].block < number)
-        ++*from;
-    while (*from + count < chain->ref_count && chain->refs[*from + count].block == number)
-        count++;
+    while (chain->ref_at < chain->ref_count && chain->refs[chain->ref_at].block < number)
+        chain->ref_at++;
+    for (size_t i = chain->ref_at; i < chain->ref_count && chain->refs[i].block == number; i++) {
+        const struct evm_chain_ref *ref = &chain->refs[i];
+        chain->given[count++] = (struct content_ref){
+            .name = bytes_make(words + ref->name, ref->name_len),
+            .space = ref->space == SIZE_MAX ? BYTES_ABSENT : bytes_of(words + ref->space)};
+    }
     return count;
 }
 
 static enum rc give_block(struct evm_chain *chain, uint64_t number)
 {
     char hash[EVM_HASH_TEXT_SIZE], parent[EVM_HASH_TEXT_SIZE];
-    size_t from, count = refs_of(chain, number, &from);
-    struct content_ref *refs = memory_new((count + 1) * sizeof *refs);
-    struct content_block block = {.number = number, .refs = refs, .ref_count = count};
-    const char *words = text_string(&chain->words);
-    for (size_t i = 0; i < count; i++) {
-        const struct evm_chain_ref *ref = &chain->refs[from + i];
-        refs[i].name = bytes_make(words + ref->name, ref->name_len);
-        refs[i].space = ref->space == SIZE_MAX ? BYTES_ABSENT : bytes_of(words + ref->space);
-    }
+    struct content_block block = {.number = number, .ref_count = gather_refs(chain, number)};
+    block.refs = chain->given;
     if (number == chain->hi) {
         evm_hash_format(&chain->block.hash, hash);
         evm_hash_format(&chain->block.parent, parent);
         block.hash = bytes_of(hash);
         block.parent = bytes_of(parent);
     }
-    enum rc rc = content_take(chain->content, &block, &chain->trouble);
-    free(refs);
-    return rc;
+    return content_take(chain->content, &block, &chain->trouble);
 }
 
 void evm_chain_give(struct evm_chain *chain)
@@ -304,6 +300,7 @@ void evm_chain_free(struct evm_chain *chain)
     assert(!chain->loading);
     free(chain->links);
     free(chain->refs);
+    free(chain->given);
     text_free(&chain->words);
     text_free(&chain->scratch);
     text_free(&chain->params);

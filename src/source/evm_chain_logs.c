@@ -7,7 +7,7 @@
 
 void evm_chain_logs_clear(struct evm_chain *chain)
 {
-    chain->ref_count = 0;
+    chain->ref_count = chain->ref_at = 0;
     text_clear(&chain->words);
 }
 
@@ -55,6 +55,7 @@ static void take_name(void *arg, struct bytes name)
     if (chain->ref_count == chain->ref_cap) {
         chain->ref_cap = chain->ref_cap == 0 ? 64 : chain->ref_cap * 2;
         chain->refs = memory_resize(chain->refs, chain->ref_cap * sizeof *chain->refs);
+        chain->given = memory_resize(chain->given, chain->ref_cap * sizeof *chain->given);
     }
     chain->refs[chain->ref_count++] =
         (struct evm_chain_ref){naming->block, chain->words.len, name.len, naming->space};

@@ -37,7 +37,9 @@ struct evm_chain {
     unsigned empty_answers;
     size_t fork; /* the link that is compared */
     struct evm_chain_ref *refs;
+    struct content_ref *given; /* room for as many */
     size_t ref_count, ref_cap;
+    size_t ref_at; /* references before it were given */
     struct text words, scratch, params;
     bool giving, waiting, loading, stuck, stopping;
     struct err trouble;

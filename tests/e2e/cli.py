@@ -28,8 +28,9 @@ from skeleton import (NO_DIFFERENCE, PAST, begin_before_everything, difference, 
 LISTS = ("follows", "gaps", "owed", "quarantine", "providers", "handles")
 READS = (*LISTS, "status", "verify")
 BOTH_CHECKS = {"schema", "engine", "ingest_numbers", "commit_numbers", "coverage", "gaps",
-               "documents", "tombstones", "post_links", "shares", "share_counts", "share_totals",
-               "standing", "inherited", "import_sessions", "jetstream_state", "cursors"}
+               "documents", "content", "tombstones", "post_links", "shares", "share_counts",
+               "share_totals", "standing", "inherited", "import_sessions", "jetstream_state",
+               "cursors"}
 SCHEMA = len(os.listdir(os.path.join(HERE, "..", "..", "src", "store", "sql", "sqlite")))
 CURSOR = '{"primary":{"type":"timeUs","value":5},"lastTransactionId":"","totalFetched":0}'
 
@@ -396,6 +397,10 @@ class Cli(BothStores):
          "VALUES (1, 'kraken', 'exchange', 'kraken', '', 1);"
          "INSERT INTO import_sessions (id, account_id, status, imported, started_us) "
          "VALUES (2, 1, 'completed', 3, 1)", "DELETE FROM import_sessions; DELETE FROM account"),
+        ({"content"},
+         "INSERT INTO meta VALUES ('content', '{}', 7);"
+         "INSERT INTO document_refs VALUES (7, 0, 'ipfs://a', NULL), (8, 0, 'ipfs://b', NULL)",
+         "DELETE FROM document_refs; DELETE FROM meta"),
         ({"integrity"},
          "INSERT INTO owed (id, source, stream, item, state, since_us, seq) "
          "VALUES (1, 's', 't', 'i', 'odd', 1, 0)", "DELETE FROM owed"),

@@ -164,6 +164,7 @@ class Content(unittest.TestCase):
             second = world.add(b"late", b"document 3")
             with Daemon(PROGRAM, home, world.settings()) as daemon:
                 reach(daemon, home, 22)
+                opened = daemon.ask("POST", "/api/data/query-open", {"collection": "blocks"})[1]
                 self.assertEqual(set(world.fetched[asked:]), {second[0]})
                 with world.lock:
                     world.blocks[-2:] = []
@@ -171,6 +172,21 @@ class Content(unittest.TestCase):
                 third = world.add(b"other", fork="b")
                 world.add(fork="b")
                 reach(daemon, home, 23)
+                told = daemon.ask("POST", "/api/data/query-tail",
+                                  {"queryHandle": opened["queryHandle"]})[1]
+                self.assertEqual(sum(c["op"] == "leave" for c in told["changes"]), 2)
+                self.assertEqual({c["item"]["number"] for c in told["changes"]
+                                  if c["op"] == "enter"}, {21, 22, 23})
+                self.assertEqual(
+                    [(row["number"], row["documents"]) for row in daemon.walk("blocks", 7)][:4],
+                    [(23, 0), (22, 1), (21, 0), (20, 1)])
+                self.assertEqual({(row["uri"], row["state"]) for row in daemon.walk("documents")},
+                                 {(uri, "stored") for uri in stored(home)})
+                asked = len(world.fetched)
+                status, answer = daemon.ask("POST", "/api/admin/reset", {"source": "content"})
+                self.assertEqual(status, 200, answer)
+                reach(daemon, home, 23)  # read anew, nothing fetched again
+                self.assertEqual(len(world.fetched), asked)
             self.assertIn("ipfs://" + third[0], stored(home))
             self.assertIn("ipfs://" + second[0], stored(home))
             self.assertEqual(rows(home, "SELECT uri FROM document_refs WHERE block_number > 20"),
@@ -186,6 +202,8 @@ class Content(unittest.TestCase):
                 reach(daemon, home, 1)
                 self.assertEqual(rows(home, "SELECT item, state FROM owed"),
                                  [["ipfs://" + cid, "owed"]])
+                row = daemon.walk("documents")[0]
+                self.assertEqual((row["state"], row["size"], row["block"]), ("missing", None, 1))
                 world.missing.clear()
                 wait_until(lambda: stored(home) == ["ipfs://" + cid], "the debt to be paid")
                 self.assertEqual(rows(home, "SELECT count(*) FROM owed"), [["0"]])

@@ -205,7 +205,13 @@ static void every_built_in_collection_can_be_paged(void **state)
                "(2, 1, 1, 'p', 's', 'b', 'h', 7, 5, 'confirmed', '{}', '{}'), "
                "(3, 1, 1, 'p', 's', 'c', 'h', 7, 5, 'confirmed', '{}', '{}'), "
                "(4, 1, 2, 'p', 's', 'a', NULL, NULL, NULL, 'pending', NULL, NULL)");
-    static const size_t rows[] = {8, 3, 2, 2, 3, 2, 4, 2, 3};
+    page_bench_run(
+        bench, "INSERT INTO ipfs_cache (n, uri, is_errored, block, space) VALUES "
+               "(1, 'ipfs://a', false, 7, NULL), (2, 'ipfs://b', true, 7, 's'), "
+               "(3, 'ipfs://c', true, 8, NULL);"
+               "INSERT INTO chain_blocks VALUES (1, 1, 7, 'h', NULL, 2), (2, 1, 8, NULL, NULL, 1), "
+               "(3, 1, 9, 'i', 'h', 0), (4, 1, 10, 'j', 'i', 0)");
+    static const size_t rows[] = {8, 3, 2, 2, 3, 2, 4, 2, 3, 3, 4};
     assert_int_equal(collections_built_in_count, sizeof rows / sizeof rows[0]);
     for (size_t i = 0; i < collections_built_in_count; i++) {
         const struct collection *collection = &collections_built_in[i];

@@ -19,3 +19,18 @@ CREATE TABLE document_refs (
 CREATE INDEX document_refs_uri ON document_refs (uri);
 -- What readers of the cache ask for beside the bytes.
 ALTER TABLE ipfs_cache ADD COLUMN name TEXT COLLATE "C";
+-- Both can be followed; a block that is undone leaves a trace.
+CREATE INDEX ipfs_cache_seq ON ipfs_cache (seq);
+CREATE INDEX chain_blocks_seq ON chain_blocks (seq);
+CREATE FUNCTION chain_blocks_leave() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO tombstones (collection, key, rev, n, seq, at_us)
+    SELECT 'blocks', OLD.n::text, '', OLD.n, commit_seq + 1, 0 FROM engine
+    ON CONFLICT (collection, key) DO UPDATE SET seq = excluded.seq, at_us = 0;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER chain_blocks_leave AFTER DELETE ON chain_blocks
+FOR EACH ROW EXECUTE FUNCTION chain_blocks_leave();
+INSERT INTO tail_floors (collection, seq)
+SELECT c.name, e.commit_seq FROM engine e CROSS JOIN (SELECT 'documents' AS name
+UNION ALL SELECT 'blocks') c;
