@@ -6,6 +6,7 @@
 #include "daemon_cards.h"
 #include "daemon_circle.h"
 #include "daemon_collections.h"
+#include "daemon_content.h"
 #include "daemon_firehose.h"
 #include "daemon_gauges.h"
 #include "daemon_janitor.h"
@@ -27,6 +28,7 @@ static struct part *(*const makers[])(const struct part_env *env) = {
     polling_part_new,
     subjects_part_new,
     cards_part_new,
+    content_part_new,
     standing_part_new,
     ledger_part_new,
     janitor_part_new,

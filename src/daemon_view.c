@@ -72,6 +72,9 @@ void daemon_view_health(const struct daemon_view *view, int64_t now_us, struct h
         judge_source(view, live, out);
         judge_cursor(view, now_us, out);
     }
+    if (view->documents.chain.stuck)
+        health_degrade(out, "the chain is not followed any further: %s",
+                       view->documents.chain.trouble);
     judge_store(view, now_us, out);
     if (now_us - view->at_us > STALE_US_MAX)
         health_degrade(out, "the ingest loop has not turned for %.0f s",
@@ -174,6 +177,29 @@ static void show_cards(const struct due_counts *cards, struct metrics *metrics)
     count(metrics, "tidemark_cards_given_up_total", "Links that get no card.", cards->dead);
     set(metrics, "tidemark_cards_under_way", "Pages being fetched or waiting for their host.",
         (double)cards->running);
+}
+
+static void show_documents(const struct documents_view *documents, struct metrics *metrics)
+{
+    const struct content_view *content = &documents->content;
+    if (!documents->on)
+        return;
+    set(metrics, "tidemark_chain_head_block", "The newest block a node has told of.",
+        (double)documents->chain.head);
+    set(metrics, "tidemark_content_block", "The block up to which every document has a row.",
+        content->committed.known ? (double)content->committed.number : 0);
+    set(metrics, "tidemark_content_lag_blocks", "Blocks taken whose documents are not all there.",
+        (double)content->units);
+    set(metrics, "tidemark_content_waiting", "Documents that wait to be fetched.",
+        (double)content->waiting);
+    set(metrics, "tidemark_content_fetching", "Documents being fetched.",
+        (double)content->fetching);
+    set(metrics, "tidemark_content_owed", "Documents that are tried again later.",
+        (double)content->owed);
+    count(metrics, "tidemark_content_failures_total", "Documents that no gateway gave when asked.",
+          content->failed);
+    set(metrics, "tidemark_content_stopped", "1 when the chain is not followed any further.",
+        documents->chain.stuck);
 }
 
 static void show_subjects(const struct due_counts *subjects, struct metrics *metrics)
@@ -280,6 +306,7 @@ void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct 
     show_ledger(&view->ledger, metrics);
     show_providers(source, metrics);
     show_cards(&view->cards, metrics);
+    show_documents(&view->documents, metrics);
     show_subjects(&view->subjects, metrics);
     show_appview(&view->appview, metrics);
     show_circle(&view->circle, metrics);

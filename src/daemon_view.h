@@ -15,6 +15,7 @@
 #include "source/backfill.h"
 #include "source/circle.h"
 #include "source/due.h"
+#include "source/evm_chain.h"
 #include "source/poller.h"
 #include "source/source.h"
 #include "store/writer.h"
@@ -35,6 +36,13 @@ struct ledger_view {
     uint64_t completed, failed; /* imports */
 };
 
+/* The chain that is followed for its documents. */
+struct documents_view {
+    bool on;
+    struct evm_chain_view chain;
+    struct content_view content;
+};
+
 struct daemon_view {
     int64_t at_us, started_us; /* wall time */
     bool has_source;
@@ -49,6 +57,7 @@ struct daemon_view {
     struct poller_view poller;
     struct stored_view stored;
     struct due_counts cards, subjects;
+    struct documents_view documents;
     struct appview_view appview;
     struct circle_view circle;
     struct ledger_view ledger;

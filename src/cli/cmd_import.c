@@ -19,8 +19,10 @@ enum { EXIT_KEY = 3, EXIT_RESUMABLE = 4, EXIT_INTERRUPTED = 130 };
 static const char usage[] =
     "usage: tidemark import [-c FILE] [--set PATH=VALUE]... [--provider NAME] [--since TIME]\n"
     "                       [--json] ACCOUNT...\n"
-    "Reads the whole history of accounts (ethereum:0x..., bitcoin:bc1..., kraken) into the store\n"
-    "and goes on where it was left when it is run again. --provider asks this one only, --since\n"
+    "Reads the whole history of accounts (ethereum:0x..., bitcoin:bc1..., kraken) or exported "
+    "files\n"
+    "(csv:PATH) into the store and goes on where it was left when it is run again. --provider asks "
+    "this one only, --since\n"
     "leaves out what is older where the source can be asked for that, --json prints one object\n"
     "per account. Ctrl-C stores what is under way and stops.\n"
     "Exit code: 0 complete, 1 failed, 2 wrong usage, 3 a key is missing or refused, 4 incomplete\n"
@@ -75,6 +77,7 @@ static void take_results(const struct import_engine *engine, struct import_resul
             struct ledger_stream_view stream;
             ledger_account_look_stream(import_engine_account(engine, i), k, &stream);
             results[i].orphaned += stream.orphaned;
+            results[i].refused += stream.refused;
         }
     }
 }
@@ -169,9 +172,12 @@ static int run_with_daemon(struct target *target, const struct wanted *wanted, c
     for (int i = 0; i < count; i++) {
         const struct import_wish wish = {accounts[i], wanted->options.only, wanted->since,
                                          wanted->json};
-        char status[16];
+        char status[16] = "";
         struct err err;
-        enum rc rc = import_ask(target, &wish, status, &err);
+        enum rc rc = strncmp(accounts[i], "csv:", 4) == 0
+                         ? err_set(&err, RC_REJECT,
+                                   "%s: a daemon runs; files are read when none does", accounts[i])
+                         : import_ask(target, &wish, status, &err);
         if (rc != RC_OK)
             code = target_fail(&err);
         else if (strcmp(status, "completed") != 0 && code == EXIT_DONE)

@@ -5,9 +5,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define KEY_BYTES_MAX 65536
 
@@ -18,12 +20,32 @@ struct reading {
     struct err *err;
 };
 
+/* Beside the program, wherever it was put; in the tree it was built in they lie further up. */
+static const char *find_beside(void)
+{
+    static const char *const places[] = {"../share/tidemark/connectors", "../../../connectors"};
+    static char path[PATH_MAX];
+    char program[PATH_MAX - 64];
+    ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
+    while (len > 0 && program[len - 1] != '/')
+        len--;
+    for (size_t i = 0; len > 0 && i < sizeof places / sizeof places[0]; i++) {
+        snprintf(path, sizeof path, "%.*s%s", (int)len, program, places[i]);
+        if (access(path, R_OK) == 0)
+            return path;
+    }
+    return NULL;
+}
+
 const char *connector_folder(const struct config *config)
 {
     const char *named = getenv("TIDEMARK_CONNECTORS");
     if (config->ledger.connectors[0] != '\0')
         return config->ledger.connectors;
-    return named != NULL && named[0] != '\0' ? named : TIDEMARK_CONNECTORS_FOLDER;
+    if (named != NULL && named[0] != '\0')
+        return named;
+    const char *beside = find_beside();
+    return beside != NULL ? beside : TIDEMARK_CONNECTORS_FOLDER;
 }
 
 static enum rc read_file(const struct reading *reading, const char *path)

@@ -3,7 +3,7 @@
  * connector_folder.h - reads the connectors that lie in a folder, and the keys that lie in files.
  *
  * The folder is the configured one, else the one that TIDEMARK_CONNECTORS names, else the one that
- * was installed with the program. Connectors lie in it and one folder below, as NAME.yaml.
+ * came with the program. Connectors lie in it and one folder below, as NAME.yaml.
  *
  * Owner: whoever asks for providers.  Thread: the main one, before a loop runs. */
 #ifndef CLI_CONNECTOR_FOLDER_H

@@ -64,6 +64,7 @@ static void judge(struct connector_trial *trial)
 {
     struct err wrong;
     trial->answer.headers = text_bytes(&trial->headers);
+    text_reserve(&trial->body, ARENA_PAD);
     if (connector_parse(trial->doc, text_bytes(&trial->body), &trial->exact, &trial->answer.root,
                         &wrong) != RC_OK)
         trial->answer.root = (struct json){0};

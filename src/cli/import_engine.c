@@ -6,17 +6,20 @@
 #include "store/writer.h"
 #include "sys/clock.h"
 #include "sys/network.h"
+#include "sys/small_file.h"
 
 #include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define BATCHES_MAX 24
 #define BATCH_BYTES ((size_t)2 << 20)
 #define ASKS_MAX    64
 #define RUNNING_MAX 4
+#define FILE_PREFIX "csv:"
 #define LOOK_US     INT64_C(200000)
 
 struct import_engine {
@@ -72,6 +75,19 @@ static void on_fatal(void *arg, const struct err *err)
 
 /* ---- accounts ---- */
 
+/* One account is imported once at a time, whatever it is imported from. */
+static bool may_start(const struct import_engine *engine, size_t number)
+{
+    struct ledger_account_view next, other;
+    ledger_account_look(engine->accounts[number], &next);
+    for (size_t i = 0; i < engine->started; i++) {
+        ledger_account_look(engine->accounts[i], &other);
+        if (other.outcome == LEDGER_UNDECIDED && strcmp(other.name, next.name) == 0)
+            return false;
+    }
+    return engine->started - engine->ended < RUNNING_MAX && !engine->interrupted;
+}
+
 /* In a turn of its own: an account that ends is in the midst of something. */
 static void start_next(void *arg)
 {
@@ -81,8 +97,7 @@ static void start_next(void *arg)
         loop_stop(engine->loop);
         return;
     }
-    while (engine->started < engine->count && engine->started - engine->ended < RUNNING_MAX &&
-           !engine->interrupted)
+    while (engine->started < engine->count && may_start(engine, engine->started))
         ledger_account_start(engine->accounts[engine->started++]);
 }
 
@@ -94,13 +109,30 @@ static void on_ended(void *arg, struct ledger_account *account)
     engine->env.runtime->ops->timer_arm(engine->env.runtime, &engine->next, 0);
 }
 
+static enum rc add_file(struct import_engine *engine, const char *path, struct err *err)
+{
+    struct text content = {0};
+    struct ledger_file *file;
+    enum rc rc = small_file_read(path, LEDGER_FILE_MAX, &content, err);
+    if (rc == RC_OK)
+        rc = ledger_file_open(engine->providers, &content, &file, err);
+    text_free(&content);
+    if (rc != RC_OK)
+        return err_wrap(err, RC_REJECT, "%s", path);
+    return ledger_account_new_file(&engine->env, engine->providers, file, on_ended, engine,
+                                   &engine->accounts[engine->count], err);
+}
+
 enum rc import_engine_add(struct import_engine *engine, const char *name,
                           const struct ledger_account_options *options, struct err *err)
 {
     if (engine->count == IMPORT_ACCOUNTS_MAX)
         return err_set(err, RC_REJECT, "at most %d accounts at a time", IMPORT_ACCOUNTS_MAX);
-    enum rc rc = ledger_account_new(&engine->env, engine->providers, bytes_of(name), options,
-                                    on_ended, engine, &engine->accounts[engine->count], err);
+    bool is_file = strncmp(name, FILE_PREFIX, strlen(FILE_PREFIX)) == 0;
+    enum rc rc = is_file
+                     ? add_file(engine, name + strlen(FILE_PREFIX), err)
+                     : ledger_account_new(&engine->env, engine->providers, bytes_of(name), options,
+                                          on_ended, engine, &engine->accounts[engine->count], err);
     engine->count += rc == RC_OK;
     return rc;
 }

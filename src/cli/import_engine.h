@@ -24,7 +24,7 @@ struct import_watch {
 
 must_check enum rc import_engine_open(const struct config *config, struct import_engine **out,
                                       struct err *err);
-/* Codes as ledger_account_new. */
+/* `name` may be csv:PATH, an exported file. Codes as ledger_account_new. */
 must_check enum rc import_engine_add(struct import_engine *engine, const char *name,
                                      const struct ledger_account_options *options, struct err *err);
 /* Until all accounts are over, or a signal came and what was under way is stored. RC_OK: the store

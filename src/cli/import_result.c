@@ -180,7 +180,10 @@ enum rc import_result_words(struct store *store, const struct import_result *res
     enum rc rc = store_query(store, session_sql, params, 2, say_session, &printing, err);
     if (rc == RC_OK)
         rc = store_query(store, gaps_sql, params, 1, count_gap, &gaps, err);
-    text_appendf(out, ", %" PRIu64 " orphaned, %u gaps\n", result->orphaned, gaps);
+    text_appendf(out, ", %" PRIu64 " orphaned, %u gaps", result->orphaned, gaps);
+    if (result->refused > 0)
+        text_appendf(out, ", %" PRIu64 " in quarantine", result->refused);
+    text_append_char(out, '\n');
     if (rc == RC_OK)
         rc = store_query(store, streams_sql, params, 2, say_stream, &printing, err);
     return rc;

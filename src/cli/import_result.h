@@ -15,7 +15,7 @@ struct import_result {
     int64_t started_us; /* its session */
     enum ledger_outcome outcome;
     char *trouble; /* "": none */
-    uint64_t orphaned;
+    uint64_t orphaned, refused;
 };
 
 /* Appends one JSON object and a line's end, or lines for people. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "decode/connector_words.h"
 
-#include "base/suggestion.h"
+#include "decode/connector_expand.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +138,27 @@ bool connector_read_streams(struct connector_loader *loader, const struct yaml_n
     return true;
 }
 
+/* Every platform has an address of its own. */
+static bool check_addresses(struct connector_loader *loader, const struct yaml_node *node)
+{
+    const struct connector *connector = loader->connector;
+    bool good = true;
+    for (size_t i = 0; good && i < connector->platform_count; i++) {
+        const struct connector_platform *platform = &connector->platforms[i];
+        const struct connector_vars none = {.from = -1, .to = -1};
+        struct connector_scope scope = {connector, NULL, platform, &none};
+        struct text url = {0};
+        bool there = connector_expand(&scope, &connector->base_url, false, &url);
+        good = there && (bytes_starts_with(text_bytes(&url), "https://") ||
+                         bytes_starts_with(text_bytes(&url), "http://"));
+        text_free(&url);
+        if (!good)
+            connector_refuse(loader, node, "base_url is no https:// address for the platform %s%s",
+                             platform->name, there ? "" : ": one of its variables is absent");
+    }
+    return good;
+}
+
 /* What single words cannot see. */
 static bool check_file(struct connector_loader *loader, const struct yaml_node *root)
 {
@@ -148,6 +169,9 @@ static bool check_file(struct connector_loader *loader, const struct yaml_node *
         asks = asks || connector->streams[i].request != NULL;
     if (asks && connector->base_url.count == 0)
         return connector_refuse(loader, root, "the file needs the key base_url");
+    if (connector->base_url.count > 0 &&
+        !check_addresses(loader, connector_child(root, "base_url")))
+        return false;
     bool named = connector->auth.in == AUTH_QUERY || connector->auth.in == AUTH_HEADER;
     if (named && connector->auth.name == NULL)
         return connector_refuse(loader, auth, "auth needs the key name: which parameter or header");

@@ -21,7 +21,8 @@ struct connector_answer {
 };
 
 /* Parses a body so that no digit of a number is lost: one with more digits than a reader keeps
- * comes out as a string. `scratch` is written over. */
+ * comes out as a string. `body` is followed by ARENA_PAD readable bytes, as an HTTP answer is;
+ * `scratch` is written over, and what comes out may lie in it. */
 must_check enum rc connector_parse(struct json_doc *doc, struct bytes body, struct text *scratch,
                                    struct json *root, struct err *err);
 

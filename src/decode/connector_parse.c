@@ -60,10 +60,18 @@ static struct number read_number(struct bytes text)
 /* Behind the string that begins at `at`. */
 static size_t skip_string(struct bytes text, size_t at)
 {
-    for (at++; at < text.len && text.data[at] != '"'; at++)
-        if (text.data[at] == '\\')
-            at++;
-    return at < text.len ? at + 1 : text.len;
+    for (size_t from = at + 1; from < text.len;) {
+        const char *quote = memchr(text.data + from, '"', text.len - from);
+        if (quote == NULL)
+            break;
+        size_t end = (size_t)(quote - text.data), escapes = 0;
+        while (text.data[end - 1 - escapes] == '\\')
+            escapes++;
+        from = end + 1;
+        if (escapes % 2 == 0)
+            return from;
+    }
+    return text.len;
 }
 
 /* Copies `body` with every number that a reader would round put into quotes; false, and nothing
@@ -102,7 +110,8 @@ static bool quote_numbers(struct bytes body, struct text *out)
 enum rc connector_parse(struct json_doc *doc, struct bytes body, struct text *scratch,
                         struct json *root, struct err *err)
 {
-    if (quote_numbers(body, scratch))
-        return json_parse_copy(doc, text_bytes(scratch), root, err);
-    return json_parse_copy(doc, body, root, err);
+    if (!quote_numbers(body, scratch))
+        return json_parse(doc, body, root, err);
+    text_reserve(scratch, ARENA_PAD);
+    return json_parse(doc, text_bytes(scratch), root, err);
 }

@@ -274,9 +274,9 @@ static bool split(struct bytes url, struct place *out)
         scheme++;
     if (url.len - scheme < 4 || memcmp(url.data + scheme, "://", 3) != 0)
         return false;
-    for (end = scheme + 3; end < url.len && strchr("/?#", url.data[end]) == NULL; end++)
-        if (url.data[end] == '@' || url.data[end] == '\\' || (unsigned char)url.data[end] <= ' ')
-            return false;
+    end = scheme + 3;
+    while (end < url.len && strchr("/?#", url.data[end]) == NULL)
+        end++;
     *out = (struct place){bytes_make(url.data, scheme),
                           bytes_make(url.data + scheme + 3, end - scheme - 3)};
     return out->authority.len > 0;

@@ -128,9 +128,10 @@ static void name_string(struct bytes string, evm_name_fn *fn, void *arg)
         fn(arg, string);
 }
 
-/* Walks the parameters that are in the data, first to check (`fn` NULL), then to tell. */
-static enum rc walk_params(const struct evm_event *event, unsigned as_topics, struct bytes data,
-                           evm_name_fn *fn, void *arg, struct err *err)
+/* Walks the parameters that are in the data, first to check (`fn` NULL), then to tell. False: the
+ * data is laid out in another way. */
+static bool walk_params(const struct evm_event *event, unsigned as_topics, struct bytes data,
+                        evm_name_fn *fn, void *arg)
 {
     size_t head = 0;
     for (unsigned i = 0; i < event->param_count; i++) {
@@ -141,30 +142,26 @@ static enum rc walk_params(const struct evm_event *event, unsigned as_topics, st
         }
         if (event->params[i] == EVM_PARAM_STRING) {
             if (!read_string(data, head, &string))
-                return err_set(err, RC_REJECT,
-                               "parameter %u of the event is no string: check content.event",
-                               i + 1);
+                return false;
             if (fn != NULL)
                 name_string(string, fn, arg);
         }
         head += WORD;
     }
-    return RC_OK;
+    return true;
 }
 
-enum rc evm_event_names(const struct evm_event *event, const struct evm_log *log,
-                        struct text *scratch, evm_name_fn *fn, void *arg, struct err *err)
+void evm_event_names(const struct evm_event *event, const struct evm_log *log, struct text *scratch,
+                     evm_name_fn *fn, void *arg)
 {
     assert(evm_event_matches(event, log));
     text_clear(scratch);
     evm_log_data(log, scratch);
     struct bytes data = bytes_make(text_string(scratch), scratch->len);
-    if (event->searched) {
+    if (event->searched || !walk_params(event, log->topic_count - 1, data, NULL, NULL))
         search(data, fn, arg);
-        return RC_OK;
-    }
-    enum rc rc = walk_params(event, log->topic_count - 1, data, NULL, NULL, err);
-    return rc == RC_OK ? walk_params(event, log->topic_count - 1, data, fn, arg, err) : rc;
+    else
+        walk_params(event, log->topic_count - 1, data, fn, arg);
 }
 
 bool evm_event_space(const struct evm_event *event, const struct evm_log *log,

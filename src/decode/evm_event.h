@@ -5,7 +5,8 @@
  *   NAME(types)  logs whose first topic is the hash of this signature. Its strings are read as the
  *                ABI lays them out and hold an ipfs:// address or a bare content address. What
  *                travels as topics is taken to be the first parameters that fit into one. With
- *                arrays or tuples among the types, the data is searched as for `any`.
+ *                arrays or tuples among the types, or when the data is laid out in another way,
+ *                it is searched as for `any`.
  *   action       logs with four topics and no signature; the first topic begins with the id of the
  *                space that spoke; the data is searched.
  *   any          every log; the data is searched.
@@ -40,11 +41,9 @@ must_check enum rc evm_event_parse(struct bytes event, struct bytes contract, st
 bool evm_event_matches(const struct evm_event *event, const struct evm_log *log);
 /* Whether a block with this bloom may hold such a log. */
 bool evm_event_in_bloom(const struct evm_event *event, const uint8_t bloom[EVM_BLOOM_SIZE]);
-/* Says every name in a log that matches; `scratch` holds its data meanwhile. RC_REJECT: the data is
- * not what the signature says; nothing was said. */
-must_check enum rc evm_event_names(const struct evm_event *event, const struct evm_log *log,
-                                   struct text *scratch, evm_name_fn *fn, void *arg,
-                                   struct err *err);
+/* Says every name in a log that matches; `scratch` holds its data meanwhile. */
+void evm_event_names(const struct evm_event *event, const struct evm_log *log, struct text *scratch,
+                     evm_name_fn *fn, void *arg);
 /* The space that spoke, as a UUID; false: this kind of event does not say. */
 bool evm_event_space(const struct evm_event *event, const struct evm_log *log,
                      char out[EVM_SPACE_TEXT_SIZE]);

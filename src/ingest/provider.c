@@ -2,6 +2,7 @@
 #include "ingest/provider.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 static void check(const struct provider *provider)
@@ -265,4 +266,19 @@ int provider_compare(const struct provider *a, const struct provider *b)
     if (a->latency_us != b->latency_us)
         return a->latency_us < b->latency_us ? -1 : 1;
     return 0;
+}
+
+void provider_name_of_url(const char *url, char out[PROVIDER_NAME_MAX])
+{
+    const char *host = strstr(url, "://");
+    host = host == NULL ? url : host + 3;
+    size_t len = strcspn(host, "/?#");
+    const char *at = memrchr(host, '@', len);
+    if (at != NULL) {
+        len -= (size_t)(at + 1 - host);
+        host = at + 1;
+    }
+    assert(out != NULL);
+    snprintf(out, PROVIDER_NAME_MAX, "%.*s", (int)len, host);
+    assert(strlen(out) < PROVIDER_NAME_MAX);
 }

@@ -121,6 +121,10 @@ void provider_proved(struct provider *provider, const struct provider_proof *pro
  * two characters. Returns the bytes written without the NUL; `size` is at least 1. */
 size_t provider_words_copy(char *out, size_t size, const char *words);
 
+/* What people call the provider at this address: its host, without what may be a secret before or
+ * behind it. A long one is cut. */
+void provider_name_of_url(const char *url, char out[PROVIDER_NAME_MAX]);
+
 /* Negative when `a` is to be preferred: lower priority, then better health in steps of a tenth,
  * then lower latency (never measured counts as none, so that it gets measured); 0 when equal. */
 int provider_compare(const struct provider *a, const struct provider *b);

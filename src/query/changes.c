@@ -149,6 +149,7 @@ static bool take_row(void *arg, const struct field *columns, size_t count)
     change->seq = columns[ROW_SEQ].i;
     change->n = columns[ROW_N].i;
     change->gone = columns[ROW_IS_MEMBER].i == 0;
+    change->known = reading->collection->fixed;
     columns += ROW_COLUMNS_FROM;
     return copy_id(reading, &columns[0], &change->id) &&
            copy_columns(reading, columns, &change->columns) &&
@@ -176,12 +177,30 @@ static enum rc read_rows(struct reading *reading, struct store *store, struct er
 
 /* ---- what left, and what rows were ---- */
 
+/* The columns that are written down of a row, and which these are. What is stored was written here;
+ * were it damaged, nothing would be known. */
+static uint64_t read_item(struct reading *reading, struct bytes words,
+                          struct field values[COLLECTION_COLUMNS_MAX])
+{
+    const struct collection *collection = reading->collection;
+    struct json item = {0};
+    struct err err;
+    uint64_t known = 0;
+    if (reading->doc == NULL)
+        reading->doc = json_doc_new(CHANGES_BYTES_MAX, JSON_DEPTH_MAX);
+    if (json_parse_copy(reading->doc, words, &item, &err) != RC_OK)
+        item = (struct json){0};
+    document_read_past(collection, item, values);
+    for (size_t i = 0; i < collection->column_count; i++)
+        if (json_type(json_get(item, collection->columns[i].name)) != JSON_ABSENT)
+            known |= UINT64_C(1) << i;
+    return known;
+}
+
 static bool take_past(struct reading *reading, const struct field *columns)
 {
     struct changes *changes = reading->changes;
     struct field values[COLLECTION_COLUMNS_MAX];
-    struct json item = {0};
-    struct err err;
     reading->too_much |= changes->past_count == CHANGES_ROWS_MAX;
     if (changes->past_count == changes->past_room) {
         changes->past_room = changes->past_room == 0 ? 64 : changes->past_room * 2;
@@ -189,14 +208,16 @@ static bool take_past(struct reading *reading, const struct field *columns)
     }
     struct past *past = &changes->pasts[changes->past_count++];
     *past = (struct past){.seq = columns[GONE_SEQ].i};
-    if (reading->doc == NULL)
-        reading->doc = json_doc_new(CHANGES_BYTES_MAX, JSON_DEPTH_MAX);
-    /* What is stored was written here; were it damaged, the row had nothing. */
-    if (json_parse_copy(reading->doc, columns[GONE_ITEM].b, &item, &err) != RC_OK)
-        item = (struct json){0};
-    document_read_past(reading->collection, item, values);
+    read_item(reading, columns[GONE_ITEM].b, values);
     return copy_id(reading, &columns[GONE_KEY], &past->id) &&
            copy_columns(reading, values, &past->columns);
+}
+
+static bool take_names(struct reading *reading, struct bytes item, struct change *change)
+{
+    struct field values[COLLECTION_COLUMNS_MAX];
+    change->known = read_item(reading, item, values) & reading->collection->fixed;
+    return copy_columns(reading, values, &change->columns);
 }
 
 static bool take_gone(void *arg, const struct field *columns, size_t count)
@@ -211,7 +232,8 @@ static bool take_gone(void *arg, const struct field *columns, size_t count)
     struct change *change = add_change(reading);
     change->seq = columns[GONE_SEQ].i;
     change->gone = true;
-    return copy_id(reading, &columns[GONE_KEY], &change->id);
+    return copy_id(reading, &columns[GONE_KEY], &change->id) &&
+           (columns[GONE_ITEM].null || take_names(reading, columns[GONE_ITEM].b, change));
 }
 
 /* The floor is read with the rest: what was forgotten meanwhile is noticed. */
@@ -225,8 +247,12 @@ static enum rc read_gone(struct reading *reading, struct store *store, struct er
     text_appendf(&sql,
                  "SELECT f.seq, x.seq, x.key, %s FROM (SELECT coalesce((SELECT seq "
                  "FROM tail_floors WHERE collection = ?3), 0) AS seq) f "
-                 "LEFT JOIN %s ON x.collection = ?3 AND x.seq > ?1 AND x.seq <= ?2",
-                 collection->pasts != NULL ? "x.item" : "NULL", gone_table(collection));
+                 "LEFT JOIN %s ON x.collection = ?3 AND x.seq > ?1 AND x.seq <= ?2%s",
+                 collection->pasts != NULL ? "x.item" : "y.item", gone_table(collection),
+                 collection->pasts != NULL
+                     ? ""
+                     : " LEFT JOIN past_rows y ON y.collection = x.collection AND y.seq = x.seq "
+                       "AND y.key = x.key");
     enum rc rc = store_query(store, text_string(&sql), params, 3, take_gone, reading, err);
     text_free(&sql);
     return rc;
@@ -300,7 +326,9 @@ static int by_commit(const void *left, const void *right)
         return a->seq < b->seq ? -1 : 1;
     if (a->gone != b->gone)
         return a->gone ? -1 : 1;
-    return (a->n > b->n) - (a->n < b->n);
+    if (a->n != b->n)
+        return a->n < b->n ? -1 : 1;
+    return bytes_compare(a->id, b->id);
 }
 
 static enum rc judge(const struct reading *reading, struct refusal *refusal)

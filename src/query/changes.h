@@ -40,7 +40,8 @@ struct change {
     int64_t n;                   /* 0 when there is no row any more: its id may have had several */
     struct bytes id;             /* as people see it */
     bool gone;                   /* from the collection */
-    const struct field *columns; /* NULL when there is no row any more */
+    const struct field *columns; /* NULL when there is no row any more and nothing is known of it */
+    uint64_t known;              /* which of them were the same before, a bit each */
     struct bytes item;           /* JSON; absent when it is gone */
     const struct past *pasts;    /* since the reading began, in order */
     size_t past_count;

@@ -124,8 +124,12 @@ static void begin_page(struct reading *reading)
 
 static enum rc run_query(struct reading *reading, const struct seek_sql *sql, struct err *err)
 {
-    return store_query(reading->store, text_string(&sql->text), sql->params, sql->param_count,
-                       take_row, reading, err);
+    struct store *store = reading->store;
+    store->one_plan = reading->page->index != NULL;
+    enum rc rc = store_query(store, text_string(&sql->text), sql->params, sql->param_count,
+                             take_row, reading, err);
+    store->one_plan = false;
+    return rc;
 }
 
 static enum rc run_seek(struct reading *reading, const struct seek *seek, struct err *err)

@@ -119,16 +119,15 @@ static bool is_null_at(const struct ladder *ladder, size_t term)
     return ladder->seek->after->parts[term].null;
 }
 
-/* Terms that go the same way and whose values at the place are there can be compared together. What
- * is NULL where a value stands at the place takes no part in that: it lies before the place, or it
- * has a rung of its own. The ingest number stands alone, since SQLite would not look for it in the
- * index and walk all rows that are equal but for it. */
+/* Terms that go the same way and whose values at the place are there can be compared together, the
+ * ingest number with them. What is NULL where a value stands at the place takes no part in that: it
+ * lies before the place, or it has a rung of its own. */
 static size_t begin_of_run(const struct ladder *ladder, size_t end)
 {
     const struct order_term *terms = ladder->seek->order->terms;
     size_t begin = end - 1;
-    while (end < ladder->seek->order->count && begin > 0 && !is_null_at(ladder, begin) &&
-           !is_null_at(ladder, begin - 1) && terms[begin - 1].desc == terms[begin].desc)
+    while (begin > 0 && !is_null_at(ladder, begin) && !is_null_at(ladder, begin - 1) &&
+           terms[begin - 1].desc == terms[begin].desc)
         begin--;
     return begin;
 }
@@ -146,7 +145,8 @@ static void add_run(struct ladder *ladder, size_t begin, size_t end)
             add_rung(ladder, RUNG_NULL, i, i + 1);
 }
 
-/* Rungs that are `apart` come in the order of their rows: those of one term each. */
+/* Rungs that are `apart` come in the order of their rows: those of one term each. SQLite would not
+ * look for the ingest number of a run in the index, and walk all rows that are equal but for it. */
 static void list_rungs(struct ladder *ladder, bool apart)
 {
     const struct row_key *after = ladder->seek->after;

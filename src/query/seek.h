@@ -3,13 +3,14 @@
  * seek.h - the SQL that walks a collection from a place on.
  *
  * A ladder: the rows after place (a, b, n) are those with equal a and b and a later n, then those
- * with a later (a, b), taken together where a and b go the same way. Each rung is a query of its
- * own with an equality prefix, the full order and the limit, so an index answers it at any depth;
- * rungs are disjoint and together complete, NULLs included, but for those that end an order: see
+ * with equal a and a later b, then those with a later a. Each rung is a query of its own with an
+ * equality prefix, the full order and the limit, so an index answers it at any depth; rungs are
+ * disjoint and together complete, NULLs included, but for those that end an order: see
  * seek_leaves_nulls(). No row is skipped by counting.
  *
- * All rungs in one query are one journey; the database merges them, each in its order already, and
- * reads no further than the limit. A store that is no journey away is asked for one rung after the
+ * All rungs in one query are one journey; those whose fields go the same way are one comparison of
+ * (a, b, n), and what is left of them the database merges, each in its order already, and reads no
+ * further than the limit. A store that is no journey away is asked for one rung after the
  * other until there are rows enough: nothing is merged, and none is begun in vain.
  *
  * The text is written once for both stores. Values are always parameters. */

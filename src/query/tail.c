@@ -40,7 +40,7 @@ static bool may_have_been(const struct tail *tail, const struct change *change)
     if (collection->pasts == NULL)
         return change->n < tail->new_from &&
                (change->columns == NULL ||
-                filter_may_match(tail->filter, change->columns, collection->fixed));
+                filter_may_match(tail->filter, change->columns, change->known));
     for (size_t i = 0; i < change->past_count; i++)
         if (change->pasts[i].seq > tail->seq &&
             filter_matches(tail->filter, change->pasts[i].columns))

@@ -212,11 +212,17 @@ struct content *content_new(const struct source_env *env, struct gateways *gatew
     return content;
 }
 
+static bool is_idle(const struct content *content)
+{
+    return !content->delivery.under_way && !content->checking_now && !content->loading &&
+           !content->starting;
+}
+
 void content_free(struct content *content)
 {
     if (content == NULL)
         return;
-    assert(content_stopped(content));
+    assert(is_idle(content));
     for (uint32_t i = 0; i < content->settings.span; i++)
         text_free(&content->units[i].refs);
     content_needs_deinit(content);
@@ -239,8 +245,7 @@ void content_stop(struct content *content)
 
 bool content_stopped(const struct content *content)
 {
-    return content->stopping && !content->delivery.under_way && !content->checking_now &&
-           !content->loading && !content->starting;
+    return content->stopping && is_idle(content);
 }
 
 void content_look(const struct content *content, struct content_view *view)

@@ -78,7 +78,7 @@ struct content;
 struct content *content_new(const struct source_env *env, struct gateways *gateways,
                             const struct content_settings *settings,
                             const struct content_events *events, void *arg);
-/* It has stopped. */
+/* It has stopped, or was never started. */
 void content_free(struct content *content);
 void content_start(struct content *content);
 

@@ -294,16 +294,6 @@ void gateways_get(struct gateways *gateways, struct gateway_call *call, const st
 
 /* ---- their life ---- */
 
-/* What people call a gateway: its host, without what may be a secret before or behind it. */
-static void copy_name(const char *root, char out[PROVIDER_NAME_MAX])
-{
-    const char *host = strstr(root, "://");
-    host = host == NULL ? root : host + 3;
-    const char *at = memchr(host, '@', strcspn(host, "/"));
-    host = at == NULL ? host : at + 1;
-    snprintf(out, PROVIDER_NAME_MAX, "%.*s", (int)strcspn(host, "/?#"), host);
-}
-
 static enum rc add_gateway(struct gateways *gateways, const char *root, uint32_t flights_max,
                            struct err *err)
 {
@@ -311,7 +301,7 @@ static enum rc add_gateway(struct gateways *gateways, const char *root, uint32_t
     struct provider_spec spec = {
         .name = name, .priority = 0, .limits = {.flights_max = flights_max}};
     int number;
-    copy_name(root, name);
+    provider_name_of_url(root, name);
     enum rc rc = failover_add(&gateways->group, &spec, mono(gateways), &number, err);
     if (rc != RC_OK)
         return err_wrap(err, rc, "content.gateways");

@@ -146,10 +146,21 @@ static void on_stream_ended(void *arg)
         close_session(account);
 }
 
+/* What a file says is no word on what the source itself would say: it has a stream of its own. */
+static void make_file_stream(struct ledger_account *account)
+{
+    char name[FAILOVER_STREAM_MAX];
+    snprintf(name, sizeof name, "csv:%s", account->run.file->shape->name);
+    account->streams[account->stream_count++] =
+        ledger_stream_new(&account->run, name, on_stream_ended, account);
+}
+
 static void start_streams(struct ledger_account *account)
 {
     const struct ledger_platform *platform = account->run.platform;
-    for (size_t i = 0; i < platform->stream_count; i++)
+    if (account->run.file != NULL)
+        make_file_stream(account);
+    for (size_t i = 0; account->run.file == NULL && i < platform->stream_count; i++)
         if (ledger_platform_serves(platform, account->run.only, platform->streams[i]))
             account->streams[account->stream_count++] =
                 ledger_stream_new(&account->run, platform->streams[i], on_stream_ended, account);
@@ -207,6 +218,17 @@ static enum rc read_name(struct ledger_account *account, struct ledger_providers
     return RC_OK;
 }
 
+static void finish_making(struct ledger_account *account,
+                          void (*ended)(void *arg, struct ledger_account *account), void *arg)
+{
+    account->run.account = text_string(&account->name);
+    account->run.identifier = bytes_of(text_string(&account->identifier));
+    account->ended = ended;
+    account->arg = arg;
+    account->status = "started";
+    delivery_init(&account->delivery, account->run.env, store_session, on_stored, account);
+}
+
 static enum rc check_only(const struct ledger_platform *platform, const char *only, struct err *err)
 {
     int number = failover_find(&platform->group, only);
@@ -233,13 +255,30 @@ enum rc ledger_account_new(const struct source_env *env, struct ledger_providers
     }
     account->only = options->only == NULL ? NULL : memory_copy_string(options->only);
     account->run.only = account->only;
-    account->run.account = text_string(&account->name);
-    account->run.identifier = bytes_of(text_string(&account->identifier));
     account->run.since_us = options->since_us;
-    account->ended = ended;
-    account->arg = arg;
-    account->status = "started";
-    delivery_init(&account->delivery, env, store_session, on_stored, account);
+    finish_making(account, ended, arg);
+    *out = account;
+    return RC_OK;
+}
+
+enum rc ledger_account_new_file(const struct source_env *env, struct ledger_providers *providers,
+                                struct ledger_file *file,
+                                void (*ended)(void *arg, struct ledger_account *account), void *arg,
+                                struct ledger_account **out, struct err *err)
+{
+    struct ledger_account *account = memory_new_zeroed(1, sizeof *account);
+    struct bytes platform = bytes_of(file->provider->connector->platforms[0].name);
+    account->run.env = env;
+    account->run.file = file;
+    account->run.since_us = -1;
+    enum rc rc = ledger_providers_platform(
+        providers, platform, env->runtime->ops->mono_us(env->runtime), &account->run.platform, err);
+    if (rc != RC_OK) {
+        ledger_account_free(account);
+        return rc;
+    }
+    text_append(&account->name, platform.data, platform.len);
+    finish_making(account, ended, arg);
     *out = account;
     return RC_OK;
 }
@@ -282,6 +321,7 @@ void ledger_account_free(struct ledger_account *account)
         ledger_stream_free(account->streams[i]);
     if (account->run.env != NULL && account->ended != NULL)
         delivery_drop(&account->delivery);
+    ledger_file_free(account->run.file);
     text_free(&account->name);
     text_free(&account->identifier);
     free(account->only);

@@ -38,6 +38,12 @@ must_check enum rc ledger_account_new(const struct source_env *env,
                                       const struct ledger_account_options *options,
                                       void (*ended)(void *arg, struct ledger_account *account),
                                       void *arg, struct ledger_account **out, struct err *err);
+/* An import of an exported file, which is taken over also when it is refused. */
+must_check enum rc ledger_account_new_file(const struct source_env *env,
+                                           struct ledger_providers *providers,
+                                           struct ledger_file *file,
+                                           void (*ended)(void *arg, struct ledger_account *account),
+                                           void *arg, struct ledger_account **out, struct err *err);
 void ledger_account_start(struct ledger_account *account);
 /* Stores what is under way and closes the session as cancelled. */
 void ledger_account_stop(struct ledger_account *account);

@@ -10,7 +10,7 @@
 #define KNOWN(position)                                                                            \
     "SELECT t.event_id, " position ", t.block, t.status FROM account a CROSS JOIN "                \
     "raw_transactions t WHERE a.name = ?1 AND t.account_id = a.id AND t.stream = ?2 "              \
-    "AND t.status <> 'orphaned' AND (" position " >= ?3 OR " position " IS NULL) "                 \
+    "AND (" position " >= ?3 OR " position " IS NULL) "                                            \
     "ORDER BY t.event_id LIMIT ?4"
 
 const char ledger_known_by_block_sql[] = KNOWN("t.block");
@@ -65,7 +65,8 @@ const struct ledger_known_row *ledger_known_absent(const struct ledger_known *kn
 {
     while (*at < known->count) {
         const struct ledger_known_row *row = &known->rows[(*at)++];
-        if (known->whole && !row->seen && row->position >= 0 && row->position >= from)
+        bool gone = strcmp(row->status, "orphaned") == 0;
+        if (known->whole && !row->seen && !gone && row->position >= 0 && row->position >= from)
             return row;
     }
     return NULL;

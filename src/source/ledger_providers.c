@@ -146,6 +146,18 @@ static enum rc add_member(struct ledger_platform *platform, struct ledger_provid
     return RC_OK;
 }
 
+struct ledger_provider *ledger_providers_csv(struct ledger_providers *providers,
+                                             struct bytes columns,
+                                             const struct connector_stream **stream)
+{
+    for (size_t i = 0; i < providers->count; i++) {
+        *stream = connector_csv_stream(providers->items[i]->connector, columns);
+        if (*stream != NULL)
+            return providers->items[i];
+    }
+    return NULL;
+}
+
 static struct ledger_platform *find_platform(const struct ledger_providers *providers,
                                              struct bytes name)
 {

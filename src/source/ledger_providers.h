@@ -55,6 +55,10 @@ must_check enum rc ledger_providers_add(struct ledger_providers *providers, stru
 /* Keys that lie in files; absent ones change nothing. */
 void ledger_providers_set_keys(struct ledger_providers *providers, const char *name,
                                struct bytes api_key, struct bytes api_secret);
+/* Whose files have these columns, and which of its streams that is; NULL: nobody's. */
+struct ledger_provider *ledger_providers_csv(struct ledger_providers *providers,
+                                             struct bytes columns,
+                                             const struct connector_stream **stream);
 /* RC_REJECT: nobody serves it. */
 must_check enum rc ledger_providers_platform(struct ledger_providers *providers, struct bytes name,
                                              int64_t now_us, struct ledger_platform **out,

@@ -108,6 +108,10 @@ void ledger_stream_choose(struct ledger_stream *stream)
         return;
     }
     assert(!stream->picked);
+    if (stream->run->file != NULL) {
+        ledger_stream_read_file(stream);
+        return;
+    }
     enum rc rc = failover_choose(&stream->failover, &offer, now_us, &stream->pick, &err);
     if (rc != RC_OK && (rc == RC_REJECT || stream->pick.at_us == NEVER ||
                         stream->failures >= failures_max(stream))) {
@@ -228,6 +232,7 @@ struct ledger_stream *ledger_stream_new(const struct ledger_run *run, const char
     stream->run = run;
     stream->ended = ended;
     stream->arg = arg;
+    stream->doubted_from = -1;
     snprintf(stream->name, sizeof stream->name, "%s", name);
     stream->view = (struct ledger_stream_view){
         .name = stream->name, .provider = "", .position = -1, .total = -1};

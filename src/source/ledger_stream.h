@@ -20,7 +20,7 @@
 #define SOURCE_LEDGER_STREAM_H
 
 #include "ingest/cursor.h"
-#include "source/ledger_providers.h"
+#include "source/ledger_file.h"
 #include "source/source.h"
 
 enum ledger_stream_state {
@@ -48,6 +48,7 @@ struct ledger_run {
     const char *only;   /* the one provider that may be asked; NULL: all */
     int64_t since_us;   /* rows older than this are not asked for where that can be said; -1: all */
     int64_t started_us; /* of the session */
+    struct ledger_file *file; /* rows come from there; NULL: from providers */
 };
 
 /* What people see. */

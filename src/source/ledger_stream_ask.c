@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define RESTARTS_MAX 3
+#define NOT_FOUND    404
 #define PLACE_US     INT64_C(100000) /* look again for a free place at the provider */
 
 static void release(struct ledger_stream *stream)
@@ -60,6 +61,11 @@ static void judge(struct ledger_stream *stream, const struct connector_answer *a
                                                [VERDICT_AUTH] = RETRY_AUTH,
                                                [VERDICT_NEXT_PROVIDER] = RETRY_PERMANENT};
     struct err why = {""};
+    if (stream->purpose == ASK_DETAIL && answer->status == NOT_FOUND) {
+        stream->side.root = (struct json){0};
+        take_answer(stream, false);
+        return;
+    }
     struct connector_judgement judgement =
         connector_judge(stream->provider->connector, stream->shape, &stream->vars, answer, &why);
     int64_t wait_ms = judgement.wait_ms > 0 ? judgement.wait_ms : retry_after_ms;

@@ -13,8 +13,8 @@
 static bool is_countable(const struct ledger_stream *stream)
 {
     const struct connector_figure *count = &stream->shape->count;
-    return count->given && (!stream->was_complete || stream->view.rows > 0) &&
-           (count->request != NULL || stream->view.total >= 0);
+    bool changed = !stream->was_complete || stream->view.rows + stream->id_count > 0;
+    return count->given && changed && (count->request != NULL || stream->view.total >= 0);
 }
 
 const char *ledger_stream_doubt(const struct ledger_stream *stream)
@@ -53,6 +53,28 @@ static size_t count_absent(const struct ledger_stream *stream)
     return count;
 }
 
+/* Where the next to be asked has to begin, to say something about what did not come. */
+static void note_doubted(struct ledger_stream *stream)
+{
+    const struct ledger_known_row *row;
+    size_t at = 0;
+    while ((row = ledger_known_absent(&stream->known, stream->reread_from, &at)) != NULL)
+        if (stream->doubted_from < 0 || row->position < stream->doubted_from)
+            stream->doubted_from = row->position;
+}
+
+/* Less was stored than is counted: what is missing lies where nobody looked again. */
+static bool sweep_again(struct ledger_stream *stream)
+{
+    if (stream->resweeping || stream->reread_from < 0)
+        return false;
+    stream->resweeping = true;
+    stream->denied = 0;
+    ledger_stream_begin_walk(stream);
+    ledger_stream_choose(stream);
+    return true;
+}
+
 /* ---- counts ---- */
 
 static void on_counted(void *arg, const struct lookup_answer *answer)
@@ -72,7 +94,7 @@ static void count_stored(struct ledger_stream *stream)
 {
     static const char sql[] =
         "SELECT count(*) FROM account a CROSS JOIN raw_transactions t WHERE a.name = ?1 "
-        "AND t.account_id = a.id AND t.stream = ?2 AND t.status IN ('confirmed', 'failed')";
+        "AND t.account_id = a.id AND t.stream = ?2 AND t.status <> 'orphaned'";
     const struct source_env *env = stream->run->env;
     const struct field params[] = {field_text(bytes_of(stream->run->account)),
                                    field_text(bytes_of(stream->name))};
@@ -120,6 +142,7 @@ void ledger_stream_settle(struct ledger_stream *stream)
         uint32_t others = find_able(stream) & ~stream->denied;
         bool alone = (stream->denied & (stream->denied - 1)) == 0;
         if (alone && others != 0) {
+            note_doubted(stream);
             ledger_stream_failed(stream, RETRY_PERMANENT, -1, doubt);
             return;
         }
@@ -131,7 +154,10 @@ void ledger_stream_settle(struct ledger_stream *stream)
             ledger_stream_end(stream, LEDGER_INCOMPLETE, words);
             return;
         }
-        if (alone && stream->counted && stream->stored_count < stream->view.total) {
+        bool too_few = stream->counted && stream->stored_count < stream->view.total;
+        if (too_few && sweep_again(stream))
+            return;
+        if (alone && too_few) {
             snprintf(words, sizeof words, "%s counts %" PRId64 " rows and has given %" PRId64,
                      stream->view.provider, stream->view.total, stream->stored_count);
             ledger_stream_end(stream, LEDGER_INCOMPLETE, words);

@@ -167,6 +167,17 @@ static void refuse_row(struct ledger_stream *stream, struct batch *batch, const 
     stream->view.refused++;
 }
 
+/* A line of a file that is no row. */
+static void refuse_line(struct ledger_stream *stream, struct batch *batch)
+{
+    struct ledger_file *file = stream->run->file;
+    if (file->bad.data == NULL)
+        return;
+    stream->row.raw = file->bad;
+    refuse_row(stream, batch, file->why.text);
+    file->bad = BYTES_ABSENT;
+}
+
 /* ---- a batch ---- */
 
 void ledger_stream_note_end(struct ledger_stream *stream)
@@ -181,9 +192,12 @@ void ledger_stream_note_end(struct ledger_stream *stream)
 
 static enum rc end_page(struct ledger_stream *stream, struct err *err)
 {
+    const struct ledger_file *file = stream->run->file;
     stream->reading = false;
-    if (stream->detail_at < stream->detail_count)
+    if (stream->detail_at < stream->detail_count || (file != NULL && !file->ended))
         return RC_OK; /* this was one group of its records */
+    if (file != NULL)
+        return ledger_walk_page(&stream->walk, stream->page.record_count, true, BYTES_ABSENT, err);
     if (stream->detail_count == 0)
         ledger_stream_note_end(stream);
     return ledger_walk_page(&stream->walk, stream->page_records, stream->last_page,
@@ -315,6 +329,8 @@ void ledger_stream_store(struct ledger_stream *stream)
     stream->view.state = LEDGER_STORING;
     if (batch == NULL)
         return; /* comes back when there is one */
+    if (stream->run->file != NULL)
+        refuse_line(stream, batch);
     if (fill(stream, batch, &err) != RC_REJECT) {
         ledger_stream_send(stream, batch);
         return;

@@ -54,9 +54,11 @@ struct ledger_stream {
     const struct connector_stream *shape;
     struct ledger_walk walk;
     int64_t reread_from; /* the walk reads known rows from there on again; -1: from the beginning */
-    int64_t covered_from;                  /* the walk covers from there to what is complete */
-    uint32_t denied;                       /* a bit for each provider whose end was doubted */
-    bool believed;                         /* what was doubted is so */
+    int64_t covered_from; /* the walk covers from there to what is complete */
+    uint32_t denied;      /* a bit for each provider whose end was doubted */
+    bool believed;        /* what was doubted is so */
+    int64_t doubted_from; /* first position of what did not come; -1: all came */
+    bool resweeping;      /* everything is read again: less is stored than counted */
     bool unseated[FAILOVER_PROVIDERS_MAX]; /* does not have this stream, or may not be asked */
 
     struct http_call *call;

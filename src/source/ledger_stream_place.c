@@ -20,7 +20,8 @@ enum cursor_kind ledger_stream_kind(const struct connector_stream *shape)
 static const struct connector_stream *any_shape(const struct ledger_stream *stream)
 {
     const struct ledger_platform *platform = stream->run->platform;
-    const struct connector_stream *shape = NULL;
+    const struct connector_stream *shape =
+        stream->run->file != NULL ? stream->run->file->shape : NULL;
     for (int i = 0; i < platform->group.count && shape == NULL; i++)
         shape = connector_stream(platform->members[i]->connector, bytes_of(stream->name));
     assert(shape != NULL);
@@ -175,6 +176,10 @@ static void start_walk(struct ledger_stream *stream, int listed)
     if (kind == CURSOR_TIMESTAMP && stream->run->since_us > place.complete)
         place.complete = stream->run->since_us;
     place.token = find_token(stream, &place.top);
+    if (stream->doubted_from >= 0 && place.complete > stream->doubted_from)
+        place.complete = stream->doubted_from;
+    if (stream->resweeping)
+        place = (struct ledger_place){.complete = -1, .top = -1, .token = BYTES_ABSENT};
     ledger_walk_begin(&stream->walk, &place);
     /* What the interrupted part of a sweep has brought is not shown again. */
     stream->reread_from = stream->walk.continued ? place.top : place.complete;
@@ -203,6 +208,44 @@ void ledger_stream_begin_walk(struct ledger_stream *stream)
     text_clear(&stream->list_token);
     if (stream->shape->listed.request == NULL)
         start_walk(stream, -1);
+}
+
+/* ---- files ---- */
+
+static void begin_file(struct ledger_stream *stream)
+{
+    const struct ledger_place beginning = {.complete = -1, .top = -1};
+    stream->provider = stream->run->file->provider;
+    stream->shape = stream->run->file->shape;
+    stream->view.kind = ledger_stream_kind(stream->shape);
+    stream->view.provider = stream->provider->connector->provider;
+    stream->vars = connector_vars_first(stream->shape, bytes_of(stream->run->platform->name),
+                                        stream->run->identifier);
+    ledger_walk_init(&stream->walk, stream->shape, -1);
+    ledger_walk_begin(&stream->walk, &beginning);
+    stream->believed = true; /* a file says what it says, and another one may say more */
+    stream->known.whole = false;
+}
+
+void ledger_stream_read_file(struct ledger_stream *stream)
+{
+    struct json root;
+    struct err err;
+    if (stream->provider == NULL)
+        begin_file(stream);
+    text_clear(&stream->group);
+    ledger_file_read(stream->run->file, &stream->group);
+    enum rc rc = json_parse_copy(stream->list_doc, text_bytes(&stream->group), &root, &err);
+    if (rc == RC_OK)
+        rc = connector_page_open_list(&stream->page, stream->provider->connector, stream->shape,
+                                      &stream->vars, root, &err);
+    if (rc != RC_OK) {
+        ledger_stream_end(stream, LEDGER_FAILED, err.text);
+        return;
+    }
+    stream->last_count = 0;
+    stream->reading = true;
+    ledger_stream_store(stream);
 }
 
 /* ---- partitions that the source lists ---- */

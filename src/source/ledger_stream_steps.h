@@ -17,6 +17,8 @@ void ledger_stream_load(struct ledger_stream *stream);
  * listed. */
 void ledger_stream_begin_walk(struct ledger_stream *stream);
 void ledger_stream_take_list(struct ledger_stream *stream);
+/* The next rows of a file. */
+void ledger_stream_read_file(struct ledger_stream *stream);
 enum cursor_kind ledger_stream_kind(const struct connector_stream *shape);
 
 /* ---- pages into batches (ledger_stream_page.c) ---- */

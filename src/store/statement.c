@@ -150,6 +150,18 @@ static const char *append_time(const char *at, enum dialect dialect, struct text
     return end + 1;
 }
 
+/* `{json EXPRESSION}` from its first brace to its last. */
+static const char *append_json(const char *at, enum dialect dialect, struct text *sql)
+{
+    const char *expression = at + 6, *end = strchr(at, '}');
+    assert(end != NULL);
+    text_appendf(sql,
+                 dialect == DIALECT_SQLITE ? "json_quote(%.*s)"
+                                           : "coalesce(to_json(%.*s)::text, 'null')",
+                 (int)(end - expression), expression);
+    return end + 1;
+}
+
 /* Appends what stands at `at` and returns what follows it. */
 static const char *expand_one(const char *at, const struct statement *statement,
                               enum dialect dialect, struct text *sql, const uint8_t *params,
@@ -172,6 +184,8 @@ static const char *expand_one(const char *at, const struct statement *statement,
     }
     if (strncmp(at, "{time ", 6) == 0)
         return append_time(at, dialect, sql);
+    if (strncmp(at, "{json ", 6) == 0)
+        return append_json(at, dialect, sql);
     text_append_char(sql, *at);
     return at + 1;
 }

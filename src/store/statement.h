@@ -4,7 +4,8 @@
  *
  * A statement is SQL over the records of its kind: `r.did` is a field, `r.n` the ingest number,
  * `{seq}` the commit's. Where they come from is said by `{rows}`, or by `{rows with}` when other
- * tables follow; `{time EXPRESSION}` is microseconds as the store's TIMESTAMP. A commit runs the
+ * tables follow; `{time EXPRESSION}` is microseconds as the store's TIMESTAMP, `{json EXPRESSION}`
+ * text, or NULL, as JSON. A commit runs the
  * statements in the order of the groups, each once over all records of its kind that meet its
  * condition: PostgreSQL gets them as arrays, SQLite as a table. Hence what every statement must
  * keep: the outcome may not depend on the order of the records, nor on one statement seeing a
@@ -38,6 +39,24 @@ struct condition {
 #define QUEUE_LESSER(column)                                                                       \
     column " = CASE WHEN excluded." column " < backfill_queue." column " THEN excluded." column    \
            " ELSE backfill_queue." column " END"
+
+/* Of what this commit takes from a collection, what never changed in it: whoever follows a query
+ * that it never was in is not told. Comes between its tombstones and its end. */
+#define NOTE_POSTS_GONE                                                                            \
+    "INSERT INTO past_rows (collection, seq, key, at_us, item) SELECT x.collection, x.seq, "       \
+    "x.key, "                                                                                      \
+    "x.at_us, '{\"actorDid\":' || {json a.did} || ',\"collection\":' || {json p.collection} || "   \
+    "',\"rkey\":' || {json p.rkey} || ',\"uri\":' || {json 'at://' || a.did || '/' || "            \
+    "p.collection || '/' || p.rkey} || '}' FROM tombstones x CROSS JOIN post p CROSS JOIN actors " \
+    "a "                                                                                           \
+    "WHERE x.collection = 'posts.n' AND x.seq = {seq} AND p.n = x.n AND a.id = p.actor "           \
+    "ON CONFLICT (collection, seq, key) DO NOTHING"
+#define NOTE_LINKS_GONE                                                                            \
+    "INSERT INTO past_rows (collection, seq, key, at_us, item) SELECT x.collection, x.seq, "       \
+    "x.key, "                                                                                      \
+    "x.at_us, '{\"url\":' || {json l.normalized_url} || ',\"domain\":' || {json l.domain} || '}' " \
+    "FROM tombstones x CROSS JOIN links l WHERE x.collection = 'links' AND x.seq = {seq} "         \
+    "AND l.id = x.n ON CONFLICT (collection, seq, key) DO NOTHING"
 
 /* The kinds that change who shares which link. */
 #define STATEMENT_AFTER_NEWS                                                                       \

@@ -78,6 +78,7 @@ static const struct statement statements[] = {
      "INSERT INTO tombstones (collection, key, rev, n, seq, at_us) "
      "SELECT 'links', CAST(l.id AS TEXT), '', l.id, {seq}, (SELECT max(r.at_us) {rows}) " MERGED
      " ON CONFLICT (collection, key) DO NOTHING"},
+    {.after = 1U << RECORD_CARD, .sql = NOTE_LINKS_GONE},
     {.after = 1U << RECORD_CARD, .sql = "DELETE FROM links WHERE id IN (SELECT l.id " MERGED ")"},
 };
 /* clang-format on */

@@ -23,6 +23,13 @@ static const struct statement statements[] = {
      "SELECT r.block, r.ordinal, r.uri, r.space {rows} WHERE true "
      "ON CONFLICT (block_number, ordinal) DO UPDATE SET uri = excluded.uri, "
      "space = excluded.space"},
+    {.kind = RECORD_RESET, .sql =
+     "DELETE FROM document_refs WHERE EXISTS (SELECT 1 {rows} WHERE r.source = 'content')"},
+    {.kind = RECORD_RESET, .sql =
+     "DELETE FROM chain_blocks WHERE EXISTS (SELECT 1 {rows} WHERE r.source = 'content')"},
+    {.kind = RECORD_RESET, .sql =
+     "DELETE FROM meta WHERE EXISTS (SELECT 1 {rows} WHERE r.source = 'content' "
+     "AND (r.stream IS NULL OR r.stream = meta.id))"},
 };
 /* clang-format on */
 

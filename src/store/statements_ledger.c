@@ -10,7 +10,8 @@
     "WHERE a.name = r.account AND s.account_id = a.id AND s.started_us = r.session_us "            \
     "AND r.status <> 'orphaned' "
 /* A confirmed row does not become pending again because another provider lags behind; one that was
- * in another block before, or in none, takes what is known now. */
+ * in another block before, or in none, takes what is known now, and belongs to the stream that knew
+ * it: what waited is no longer the business of a list of what waits. */
 #define IS_NEWS                                                                                    \
     "(excluded.status <> raw_transactions.status AND (excluded.status <> 'pending' "               \
     "OR raw_transactions.status = 'orphaned')) OR (excluded.block IS NOT NULL "                    \
@@ -56,7 +57,7 @@ static const struct statement statements[] = {
      "r.status, r.provider_data, r.normalized_data {rows with} account a "
      "WHERE a.name = r.account AND r.status <> 'orphaned' "
      "ON CONFLICT (account_id, event_id) DO UPDATE SET seq = excluded.seq, "
-     "provider_name = excluded.provider_name, block = excluded.block, "
+     "provider_name = excluded.provider_name, stream = excluded.stream, block = excluded.block, "
      "timestamp_us = coalesce(excluded.timestamp_us, raw_transactions.timestamp_us), "
      "status = excluded.status, provider_data = excluded.provider_data, "
      "normalized_data = excluded.normalized_data WHERE " IS_NEWS},

@@ -64,6 +64,7 @@ static const struct statement statements[] = {
      "INSERT INTO tombstones (collection, key, rev, n, seq, at_us) "
      "SELECT 'posts.n', CAST(p.n AS TEXT), '', p.n, {seq}, r.shared_us "
      "{rows with} actors a, post p WHERE " REMOVABLE " ON CONFLICT (collection, key) DO NOTHING"},
+    {.after = 1U << RECORD_POST, .sql = NOTE_POSTS_GONE},
     {.kind = RECORD_POST, .only = &removal, .sql =
      "DELETE FROM post WHERE n IN (SELECT p.n {rows with} actors a, post p WHERE " REMOVABLE ")"},
     {.kind = RECORD_POST, .only = &put, .sql =

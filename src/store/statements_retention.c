@@ -75,6 +75,7 @@ static const struct statement statements[] = {
     {.kind = RECORD_PRUNE, .sql = TELL("posts.n", "t.n")
      "FROM touched_posts t CROSS JOIN post p WHERE p.n = t.n AND p.kind < 2 "
      "AND t.keep_us IS NULL" ONCE},
+    {.after = 1U << RECORD_PRUNE, .sql = NOTE_POSTS_GONE},
     {.after = 1U << RECORD_PRUNE, .sql =
      "DELETE FROM post WHERE n IN (SELECT t.n FROM touched_posts t WHERE t.keep_us IS NULL)"},
     {.after = 1U << RECORD_PRUNE, .sql = "DELETE FROM touched_posts"},
@@ -91,6 +92,7 @@ static const struct statement statements[] = {
     {.kind = RECORD_PRUNE, .sql = TELL("links", "l.id") "FROM (SELECT l.id FROM links l "
      "WHERE l.last_shared_us < " BOUND("links_us") " AND " IS_BARE("l")
      " ORDER BY l.last_shared_us LIMIT 500) l WHERE true" ONCE},
+    {.after = 1U << RECORD_PRUNE, .sql = NOTE_LINKS_GONE},
     {.after = 1U << RECORD_PRUNE, .sql =
      "DELETE FROM links WHERE id IN (SELECT t.n FROM tombstones t "
      "WHERE t.collection = 'links' AND t.seq = {seq})"},

@@ -121,6 +121,7 @@ static enum rc dial(struct store_postgres *store, struct err *err)
     store->locked = store->prepared = false;
     postgres_forget_queries(store);
     store->limit_us = 0;
+    store->one_plan = false;
     store->lost = false;
     store->connection = PQconnectdbParams(names, values, 1);
     if (store->connection == NULL)
@@ -299,6 +300,21 @@ static enum rc limit_query(struct store_postgres *store, struct err *err)
     return rc;
 }
 
+/* A value that the server thinks rare would have it plan every query anew, for longer than to run
+ * it. Those who write have one plan for everything. */
+static enum rc keep_plan(struct store_postgres *store, struct err *err)
+{
+    bool wanted = store->store.one_plan;
+    if (store->mode != STORE_READ || store->one_plan == wanted)
+        return RC_OK;
+    enum rc rc = run_plain(
+        store, wanted ? "SET plan_cache_mode = force_generic_plan" : "SET plan_cache_mode = auto",
+        "cannot set how queries are planned", err);
+    if (rc == RC_OK)
+        store->one_plan = wanted;
+    return rc;
+}
+
 static enum rc fail_query(struct store_postgres *store, const PGresult *result, struct err *err)
 {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -323,6 +339,8 @@ static enum rc run_query(struct store *base, const char *sql, const struct field
             return redial;
     }
     enum rc rc = limit_query(store, err);
+    if (rc == RC_OK)
+        rc = keep_plan(store, err);
     if (rc == RC_OK)
         rc = send_query(store, sql, params, param_count, err);
     if (rc != RC_OK)

@@ -39,6 +39,7 @@ static const struct rule rules[] = {
      "SELECT 'account', max(id) FROM account UNION ALL "
      "SELECT 'import_sessions', max(id) FROM import_sessions UNION ALL "
      "SELECT 'raw_transactions', max(n) FROM raw_transactions UNION ALL "
+     "SELECT 'chain_blocks', max(n) FROM chain_blocks UNION ALL "
      "SELECT 'ipfs_cache', max(n) FROM ipfs_cache) m ON m.n >= e.next_n"},
     {"commit_numbers", OF_BOTH,
      "SELECT m.name || ' has seq ' || m.seq || ', the last commit is ' || e.commit_seq "
@@ -54,7 +55,14 @@ static const struct rule rules[] = {
      "SELECT 'account', max(seq) FROM account UNION ALL "
      "SELECT 'import_sessions', max(seq) FROM import_sessions UNION ALL "
      "SELECT 'raw_transactions', max(seq) FROM raw_transactions UNION ALL "
+     "SELECT 'chain_blocks', max(seq) FROM chain_blocks UNION ALL "
      "SELECT 'ipfs_cache', max(seq) FROM ipfs_cache) m ON m.seq > e.commit_seq"},
+    {"content", OF_BOTH,
+     "SELECT d.uri || ' of block ' || d.block_number || ' is neither stored nor owed nor dead' "
+     "FROM meta m JOIN document_refs d ON d.block_number <= m.block_number "
+     "LEFT JOIN ipfs_cache c ON c.uri = d.uri LEFT JOIN owed o ON o.source = 'content' "
+     "AND o.stream = m.id AND o.item = d.uri WHERE m.id = 'content' "
+     "AND (c.uri IS NULL OR (c.is_errored AND o.item IS NULL))"},
     {"coverage", OF_BOTH,
      "SELECT c.source || '/' || c.stream || ': [' || c.lo || ', ' || c.hi || ') is empty' "
      "FROM coverage c WHERE c.lo >= c.hi UNION ALL "

@@ -110,9 +110,9 @@ class NextImport(Case):
                              len(world.true_rows(stream)) - before[stream])
 
     def test_what_a_reorganisation_took_is_marked_and_what_came_back_is_not(self):
-        for seed in range(1, 4):
-            with self.subTest(seed=seed):
-                world = self.world(("etherscan",), options=("--chain-seed", str(seed)))
+        for seed, providers in ((1, EXPLORERS[:1]), (2, EXPLORERS[:1]), (34, EXPLORERS[:2])):
+            with self.subTest(seed=seed, providers=providers):
+                world = self.world(providers, options=("--chain-seed", str(seed)))
                 self.complete(world)
                 world.sim.act("reorg", 6)
                 self.complete(world)
@@ -122,6 +122,17 @@ class NextImport(Case):
                 marked = [row for row in world.stored()
                           if row["status"] == "orphaned" and row["stream"] == "normal"]
                 self.assertEqual({row["hash"] for row in gone}, {row["hash"] for row in marked})
+
+
+    def test_what_was_not_shown_for_a_while_is_there_again(self):
+        world = self.world(("etherscan",))
+        self.complete(world)
+        world.sim.arm("name=ledger_lag&collection=etherscan&bytes=8")
+        code, said, words = world.run()
+        self.assertEqual(code, 0, (said, words))
+        self.assertGreater(world.sim.fired("ledger_lag"), 0)
+        world.sim.ask("DELETE", "/_sim/fault")
+        self.complete(world)
 
 
 class Switching(Case):

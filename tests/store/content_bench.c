@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "content_bench.h"
 
+#include "base/json.h"
+#include "ingest/cursor.h"
+#include "store/verification.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +16,12 @@ static size_t document_of(struct content_bench *b, char letter)
     char text[] = "document ?";
     text[sizeof text - 2] = letter;
     return ipfs_blocks_add(&b->blocks, true, bytes_of(text));
+}
+
+static const struct ipfs_block *block_of(struct content_bench *b, char letter)
+{
+    size_t at = document_of(b, letter); /* which may move them all */
+    return &b->blocks.blocks[at];
 }
 
 /* ---- the store ---- */
@@ -142,7 +152,12 @@ static void start_process(struct content_bench *b)
     struct content_settings settings = {"content", b->concurrency, b->span};
     assert_ok(gateways_new(&b->desk.clock.runtime, &gateways, &b->gateways, &b->err));
     b->place = (struct content_place){.known = false};
-    b->content = content_new(&b->env, b->gateways, &settings, &events, b);
+    b->reader_arg = b->reader == NULL ? NULL : b->reader->open(b);
+    b->content = b->reader == NULL ? content_new(&b->env, b->gateways, &settings, &events, b)
+                                   : content_new(&b->env, b->gateways, &settings, b->reader->events,
+                                                 b->reader_arg);
+    if (b->reader != NULL)
+        b->reader->feed(b);
     content_start(b->content);
     content_bench_settle(b);
 }
@@ -150,6 +165,8 @@ static void start_process(struct content_bench *b)
 static void end_process(struct content_bench *b)
 {
     content_stop(b->content);
+    if (b->reader != NULL)
+        b->reader->stop(b);
     while (b->question_count > 0) {
         struct bench_question q = b->questions[--b->question_count];
         q.fn(q.arg, &(struct lookup_answer){.rc = RC_AGAIN});
@@ -160,9 +177,18 @@ static void end_process(struct content_bench *b)
         batch->answered(batch->owner, batch, RC_FATAL);
     }
     assert_true(content_stopped(b->content));
+    if (b->reader != NULL)
+        b->reader->close(b);
     content_free(b->content);
     gateways_free(b->gateways);
     b->content = NULL;
+}
+
+void content_bench_read_by(struct content_bench *b, const struct bench_reader *reader)
+{
+    end_process(b);
+    b->reader = reader;
+    start_process(b);
 }
 
 void content_bench_crash(struct content_bench *b)
@@ -254,8 +280,7 @@ enum rc content_bench_block(struct content_bench *b, uint64_t number, const char
     for (size_t i = 0; i < count; i++)
         document_of(b, letters[i]);
     for (size_t i = 0; i < count; i++)
-        refs[i] = (struct content_ref){
-            .name = bytes_of(b->blocks.blocks[document_of(b, letters[i])].cid)};
+        refs[i] = (struct content_ref){.name = bytes_of(block_of(b, letters[i])->cid)};
     snprintf(hash, sizeof hash, "h%llu%c", (unsigned long long)number, fork);
     snprintf(parent, sizeof parent, "h%llu%c", (unsigned long long)number - 1, fork);
     struct content_block block = {number, bytes_of(hash), bytes_of(parent), refs, count};
@@ -274,7 +299,7 @@ void content_bench_undo(struct content_bench *b, uint64_t after, char fork)
 
 static int find_request(struct content_bench *b, char letter, int from)
 {
-    const char *cid = b->blocks.blocks[document_of(b, letter)].cid;
+    const char *cid = block_of(b, letter)->cid;
     for (size_t i = (size_t)from; i < b->desk.sent_count; i++)
         if (b->desk.sent[i].done != NULL && strstr(b->desk.sent[i].url, cid) != NULL)
             return (int)i;
@@ -296,7 +321,7 @@ void content_bench_give(struct content_bench *b, char letter)
         fail_msg("nobody asks for %c", letter);
     http_desk_answer_bytes(&b->desk, (size_t)at,
                            (struct http_response){.status = 200, .retry_after_ms = -1},
-                           text_bytes(&b->blocks.blocks[document_of(b, letter)].bytes));
+                           text_bytes(&block_of(b, letter)->bytes));
     content_bench_settle(b);
 }
 
@@ -320,12 +345,28 @@ int64_t content_bench_position(struct content_bench *b)
     return content_bench_number(b, "SELECT block_number FROM meta WHERE id = 'content'");
 }
 
+int64_t content_bench_holes(struct content_bench *b)
+{
+    struct verification verification;
+    struct json_doc *doc = json_doc_new(1 << 16, JSON_DEPTH_MAX);
+    int64_t holes = -1;
+    assert_ok(verification_run(b->store, cursor_state_check, doc, &verification, &b->err));
+    for (size_t i = 0; i < verification.count; i++) {
+        if (strcmp(verification.checks[i].name, "content") == 0)
+            holes = verification.checks[i].failures;
+        else if (verification.checks[i].failures > 0)
+            fail_msg("%s: %s", verification.checks[i].name, verification.checks[i].first);
+    }
+    json_doc_free(doc);
+    return holes;
+}
+
 bool content_bench_stored(struct content_bench *b, char letter)
 {
     char sql[512];
     snprintf(sql, sizeof sql,
              "SELECT CASE WHEN data IS NOT NULL AND NOT is_errored AND length(data) = 10 THEN 1 "
              "ELSE 0 END FROM ipfs_cache WHERE uri = 'ipfs://%s'",
-             b->blocks.blocks[document_of(b, letter)].cid);
+             block_of(b, letter)->cid);
     return content_bench_number(b, sql) == 1;
 }

@@ -43,6 +43,15 @@ struct content_bench {
     struct content_place place; /* as told at the start */
     unsigned rooms, undos;
     uint32_t concurrency, span;
+    /* Who reads blocks and feeds them, if not the test itself; it takes the events then. */
+    const struct bench_reader {
+        const struct content_events *events;
+        void *(*open)(struct content_bench *b); /* answers their argument */
+        void (*feed)(struct content_bench *b);
+        void (*stop)(struct content_bench *b);
+        void (*close)(struct content_bench *b);
+    } * reader;
+    void *reader_arg;
     struct err err;
 };
 
@@ -58,6 +67,8 @@ int content_bench_tear_down(void **state);
 /* Empties the store; the process begins anew. */
 void content_bench_wipe(struct content_bench *b);
 void content_bench_crash(struct content_bench *b);
+/* The same process with another reader. */
+void content_bench_read_by(struct content_bench *b, const struct bench_reader *reader);
 /* Answers questions and lets the present pass, until nothing moves but by gateways or commits. */
 void content_bench_settle(struct content_bench *b);
 void content_bench_pass(struct content_bench *b, int64_t us);
@@ -78,6 +89,8 @@ void content_bench_refuse(struct content_bench *b, char letter, int status);
 int64_t content_bench_number(struct content_bench *b, const char *sql);
 /* `meta.block_number`, or -1. */
 int64_t content_bench_position(struct content_bench *b);
+/* What verification says of the references below the position: how many lead nowhere. */
+int64_t content_bench_holes(struct content_bench *b);
 /* Whether the row holds the document; its row in the cache must be there. */
 bool content_bench_stored(struct content_bench *b, char letter);
 

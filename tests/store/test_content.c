@@ -81,7 +81,23 @@ static void a_crash_after_any_step_of_the_timeline_loses_nothing(void **state)
         content_bench_flush(b);
         assert_int_equal(content_bench_position(b), 102);
         expect_all_stored(b, "ABCDEF");
+        assert_int_equal(content_bench_holes(b), 0);
     }
+}
+
+/* R002-11, R002-12: a reference below the position that nothing stands for is found. */
+static void verification_finds_a_document_that_is_missing(void **state)
+{
+    struct content_bench *b = *state;
+    assert_ok(content_bench_block(b, FIRST, "AB", 'a'));
+    content_bench_give(b, 'A');
+    content_bench_refuse(b, 'B', 404);
+    content_bench_flush(b);
+    assert_int_equal(content_bench_holes(b), 0);
+    assert_ok(b->store->ops->script(b->store, "DELETE FROM owed", &b->err));
+    assert_int_equal(content_bench_holes(b), 1);
+    assert_ok(b->store->ops->script(b->store, "DELETE FROM ipfs_cache", &b->err));
+    assert_int_equal(content_bench_holes(b), 2);
 }
 
 /* The next permutation in order; false after the last. */
@@ -329,6 +345,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_STORE(the_timeline_of_the_seed_ends_at_102),
         ON_STORE(a_crash_after_any_step_of_the_timeline_loses_nothing),
+        ON_STORE(verification_finds_a_document_that_is_missing),
         ON_STORE(whatever_the_order_the_position_is_the_highest_contiguous_block),
         ON_STORE(empty_blocks_move_the_position),
         ON_STORE(a_slow_document_blocks_neither_its_neighbours_nor_later_blocks),

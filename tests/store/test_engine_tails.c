@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the engine notes can be followed: gaps, debts, quarantine and follows, on both stores. */
+ * What is built in can be followed: what left is told to those it may concern, on both stores. */
 #include "query/tail.h"
 #include "store_bench.h"
 
@@ -15,16 +15,28 @@ struct watch {
     struct changes changes;
 };
 
-static struct watch follow(struct bench *bench, const char *collection)
+static struct watch follow_some(struct bench *bench, const char *collection, const char *words)
 {
     struct watch watch = {.bench = bench};
+    struct json_doc *doc = json_doc_new(1 << 20, JSON_DEPTH_MAX);
+    struct filter *filter;
+    struct refusal refusal;
+    struct json root;
     struct opening opening = {.kind = COUNT_NONE};
     static const struct tail_marks none;
     const struct collection *found = collection_find(bytes_of(collection));
     assert_non_null(found);
+    assert_ok(json_parse_copy(doc, bytes_of(words), &root, &bench->err));
+    assert_int_equal(filter_parse(found, root, &filter, &refusal), RC_OK);
+    json_doc_free(doc);
     assert_ok(opening_read(bench->store, found, (struct where){0}, false, &opening, &bench->err));
-    tail_init(&watch.tail, found, NULL, &opening, opening.seq, &none);
+    tail_init(&watch.tail, found, filter, &opening, opening.seq, &none);
     return watch;
+}
+
+static struct watch follow(struct bench *bench, const char *collection)
+{
+    return follow_some(bench, collection, "{}");
 }
 
 /* What was told since the last time, as "op id op id"; it has to be this. */
@@ -174,9 +186,62 @@ static void a_follow_is_told_when_it_comes_changes_and_goes(void **state)
     unfollow(&watch);
 }
 
+/* Of a post that is gone only what names it is known. */
+static void a_post_leaves_only_the_results_it_may_have_been_in(void **state)
+{
+    struct bench *bench = *state;
+    char leave[64];
+    add_post(bench, "did:plc:a", "1", "r1", POST_OP_PUT, 5, "x");
+    add_post(bench, "did:plc:b", "2", "r1", POST_OP_PUT, 5, "y\"");
+    assert_ok(write_batch(bench));
+    int64_t n = number(bench, "SELECT n FROM post WHERE rkey = '2'");
+    snprintf(leave, sizeof leave, "leave %" PRId64 ";", n);
+    struct watch all = follow(bench, "posts");
+    struct watch hers = follow_some(bench, "posts", "{\"actorDid\":\"did:plc:a\"}");
+    struct watch his = follow_some(
+        bench, "posts", "{\"$or\":[{\"rkey\":\"1\"},{\"actorDid\":{\"$ne\":\"did:plc:a\"}}]}");
+    struct watch said = follow_some(bench, "posts", "{\"text\":\"x\"}");
+    add_post(bench, "did:plc:b", "2", "r2", POST_OP_DELETE, 6, NULL);
+    assert_ok(write_batch(bench));
+    expect(&all, leave);
+    expect(&hers, "");
+    expect(&his, leave);
+    expect(&said, leave); /* nobody knows what it said */
+    unfollow(&all);
+    unfollow(&hers);
+    unfollow(&his);
+    unfollow(&said);
+}
+
+static void a_forgotten_link_leaves_only_the_results_it_may_have_been_in(void **state)
+{
+    struct bench *bench = *state;
+    run_script(bench, "INSERT INTO links (id, normalized_url, original_url, domain, below_us, seq) "
+                      "VALUES (1, 'https://a.example/', 'o', 'a.example', 1, 0), "
+                      "(2, 'https://none/', 'o', NULL, 1, 0)");
+    struct watch all = follow(bench, "links");
+    struct watch others = follow_some(bench, "links", "{\"domain\":\"b.example\"}");
+    struct watch none = follow_some(bench, "links", "{\"domain\":null}");
+    struct record *row = batch_add(&bench->batch, RECORD_PRUNE);
+    for (unsigned i = 0; i < record_kinds[RECORD_PRUNE].field_count; i++)
+        batch_set_int(row, i, 0);
+    batch_set_int(row, PRUNE_BELOW_US, 100);
+    batch_set_int(row, PRUNE_THRESHOLD, 5);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM links"), 0);
+    expect(&all, "leave 1;leave 2;");
+    expect(&others, "");
+    expect(&none, "leave 2;");
+    unfollow(&all);
+    unfollow(&others);
+    unfollow(&none);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        ON_STORE(a_post_leaves_only_the_results_it_may_have_been_in),
+        ON_STORE(a_forgotten_link_leaves_only_the_results_it_may_have_been_in),
         ON_STORE(debts_come_change_and_are_paid),
         ON_STORE(gaps_come_close_and_are_forgotten),
         ON_STORE(what_is_put_aside_is_told_and_counted),

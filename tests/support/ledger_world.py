@@ -24,9 +24,9 @@ IMPORT_S = 120
 # What a row has to say about itself, by platform; the others know a transaction by its name and its
 # place, exchanges by its name alone.
 FIELDS = {"ethereum": ("hash", "kind", "from", "to", "asset", "amount", "block", "status"),
-          "kraken": ("hash",), "coinbase": ("hash",), "github": ("hash",)}
+          "kraken": ("hash",), "coinbase": ("hash",), "madeup": ("hash",)}
 PLACED = ("hash", "block", "status")
-SINGLE = ("kraken", "coinbase")  # platforms with one account
+SINGLE = ("kraken", "coinbase", "madeup")  # platforms with one account
 MUTE = {"alchemy", "blockfrost"}  # do not say what failed
 # Pages of these have their size from the provider, or it takes a whole block.
 FIXED_SIZE = ("blockstream", "mempool", "blockcypher", "kraken", "coinbase", "github")
@@ -136,6 +136,8 @@ class World:
             data = row.pop("normalized_data")
             data = json.loads(data) if isinstance(data, str) else data
             row.update({key: data.get(key) for key in ("kind", "from", "to", "asset", "amount")})
+            if self.platform in ("xrp", "cosmoshub"):  # capital letters, as they came or not
+                row["hash"] = row["hash"].upper()
         return rows
 
     def key(self, row):
@@ -154,8 +156,6 @@ class World:
                 row["hash"] = str(row["index"])
             elif self.platform == "kraken":  # the row is known by what its entry refers to
                 row["hash"] = "R" + row["hash"][1:]
-            elif self.platform in ("xrp", "cosmoshub"):
-                row["hash"] = row["hash"].lower()
         return truth
 
     def difference(self):

@@ -39,13 +39,18 @@ static const char fall[] =
     "    order: desc\n"
     "    page: {by: token, size: 10, next: {from: body, at: /next}, stop: [token_absent]}\n"
     "    resume: {kind: none}\n";
+static const char half[] = "    detail: {request: {path: /one, query: {key: $key}}, at: /detail, "
+                           "for_each: /hash, absent: owed}\n";
+static const char counted[] = "    count: {at: /total}\n";
 static const char tail[] =
     "    records: {at: /rows}\n"
+    "    where: {at: /kind, not_in: [other]}\n"
     "    map:\n"
     "      hash: /hash\n"
     "      block: /block\n"
     "      time: {at: /time, cast: unix_s}\n"
     "      amount: /amount\n"
+    "      fee: /detail/fee\n"
     "    identity: {of: [platform, hash, kind, amount], equals: none}\n";
 /* clang-format on */
 
@@ -65,6 +70,11 @@ static void copy_text(char *out, size_t size, const struct field *field)
              field->null ? "" : field->b.data);
 }
 
+static bool strstr_in(struct field field, const char *part)
+{
+    return !field.null && memmem(field.b.data, field.b.len, part, strlen(part)) != NULL;
+}
+
 static void keep_row(struct ledger_desk *desk, const struct record *record)
 {
     const struct field *fields = record->fields;
@@ -82,6 +92,7 @@ static void keep_row(struct ledger_desk *desk, const struct record *record)
     if (!orphaned)
         row->block = fields[TRANSACTION_BLOCK].null ? -1 : fields[TRANSACTION_BLOCK].i;
     row->times++;
+    row->whole = strstr_in(fields[TRANSACTION_NORMALIZED_DATA], "\"fee\":\"7\"");
 }
 
 static void commit(struct ledger_desk *desk, struct batch *batch)
@@ -94,6 +105,8 @@ static void commit(struct ledger_desk *desk, struct batch *batch)
         memcpy(desk->cursor, at->fields[CURSOR_ROW_STATE].b.data,
                at->fields[CURSOR_ROW_STATE].b.len);
     }
+    for (struct record *at = batch->first[RECORD_OWED]; at != NULL; at = at->next)
+        copy_text(desk->owed, sizeof desk->owed, &at->fields[OWED_ITEM]);
     for (struct record *at = batch->first[RECORD_SESSION]; at != NULL; at = at->next) {
         copy_text(desk->session, sizeof desk->session, &at->fields[SESSION_STATUS]);
         copy_text(desk->error, sizeof desk->error, &at->fields[SESSION_ERROR]);
@@ -115,11 +128,13 @@ static enum rc ask(void *arg, const char *sql, const struct field *params, size_
     struct ledger_desk *desk = arg;
     assert_true(desk->question_count < 8);
     bool cursor = strncmp(sql, "SELECT state", 12) == 0;
+    bool count = strncmp(sql, "SELECT count", 12) == 0;
     desk->questions[desk->question_count].fn = fn;
     desk->questions[desk->question_count].arg = fn_arg;
     desk->questions[desk->question_count].cursor = cursor;
-    desk->questions[desk->question_count++].from = cursor ? 0 : params[2].i;
-    assert_int_equal(param_count, cursor ? 2 : 4);
+    desk->questions[desk->question_count].count = count;
+    desk->questions[desk->question_count++].from = cursor || count ? 0 : params[2].i;
+    assert_int_equal(param_count, cursor || count ? 2 : 4);
     return RC_OK;
 }
 
@@ -134,7 +149,7 @@ static void answer_question(struct ledger_desk *desk)
     static struct field fields[LEDGER_DESK_ROWS * 4];
     struct lookup_answer answer = {.rc = RC_OK, .fields = fields, .columns = 4};
     struct desk_row *at = desk->rows;
-    bool cursor = desk->questions[0].cursor;
+    bool cursor = desk->questions[0].cursor, count = desk->questions[0].count;
     lookup_fn *fn = desk->questions[0].fn;
     void *arg = desk->questions[0].arg;
     int64_t from = desk->questions[0].from;
@@ -144,6 +159,9 @@ static void answer_question(struct ledger_desk *desk)
         answer.columns = 1;
         answer.rows = desk->cursor != NULL;
         fields[0] = field_text(bytes_of(desk->cursor));
+    } else if (count) {
+        answer.columns = answer.rows = 1;
+        fields[0] = field_int((int64_t)desk->row_count);
     } else {
         qsort(desk->rows, desk->row_count, sizeof desk->rows[0], compare_rows);
         for (; at < desk->rows + desk->row_count; at++) {
@@ -162,8 +180,8 @@ static void answer_question(struct ledger_desk *desk)
 
 static void append_event(struct text *out, const struct desk_event *event, bool first)
 {
-    text_appendf(out, "%s{\"hash\":\"h%u\",\"amount\":\"%u\"", first ? "" : ",", event->number,
-                 event->number);
+    text_appendf(out, "%s{\"hash\":\"h%u\",\"amount\":\"%u\",\"kind\":\"%s\"", first ? "" : ",",
+                 event->number, event->number, event->other ? "other" : "move");
     if (event->block >= 0)
         text_appendf(out, ",\"block\":%" PRId64 ",\"time\":%" PRId64, event->block,
                      1700000000 + event->block);
@@ -205,7 +223,15 @@ static void append_fall(const struct ledger_desk *desk, const char *url, struct 
     text_append_char(out, ']');
     if (at > 0)
         text_appendf(out, ",\"next\":\"%u\"", desk->chain[at].number);
-    text_append_char(out, '}');
+    text_appendf(out, ",\"total\":%zu}", desk->count + desk->claimed);
+}
+
+/* What a record is completed with. */
+static void append_detail(const struct ledger_desk *desk, const char *url, struct text *out)
+{
+    long long number = param_of(url, "key=h", -1);
+    text_append_string(out, "{\"detail\":");
+    text_append_string(out, number == desk->unknown_detail ? "null}" : "{\"fee\":\"7\"}}");
 }
 
 static enum desk_fault fault_of(struct ledger_desk *desk, unsigned who)
@@ -237,6 +263,8 @@ static void answer_request(struct ledger_desk *desk)
         text_append_string(&body, faults[fault].body);
     else if (strstr(sent->url, "/rise") != NULL)
         append_rise(desk, sent->url, &body);
+    else if (strstr(sent->url, "/one") != NULL)
+        append_detail(desk, sent->url, &body);
     else
         append_fall(desk, sent->url, &body);
     http_desk_answer(&desk->http, number, fault == FAULT_NONE ? 200 : faults[fault].status,
@@ -251,7 +279,7 @@ void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned prov
     static const char *const names[] = {"alpha", "beta"};
     struct config config;
     struct err err;
-    *desk = (struct ledger_desk){0};
+    *desk = (struct ledger_desk){.unknown_detail = -1};
     http_desk_init(&desk->http);
     desk->env = (struct source_env){.runtime = &desk->http.clock.runtime,
                                     .pool = batch_pool_new(POOL_BATCHES, 1 << 20),
@@ -265,6 +293,9 @@ void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned prov
         struct text yaml = {0};
         text_appendf(&yaml, head, names[i], names[i], (int)i * 10);
         text_append_string(&yaml, strcmp(order, "rise") == 0 ? rise : fall);
+        text_append_string(&yaml, strcmp(order, "half") == 0      ? half
+                                  : strcmp(order, "counted") == 0 ? counted
+                                                                  : "");
         text_append_string(&yaml, tail);
         if (ledger_providers_add(desk->providers, text_bytes(&yaml), names[i], &config, 0, &err) !=
             RC_OK)
@@ -286,7 +317,8 @@ void ledger_desk_mine(struct ledger_desk *desk, int64_t block, unsigned rows)
 {
     for (unsigned i = 0; i < rows; i++) {
         assert_true(desk->count < LEDGER_DESK_ROWS);
-        desk->chain[desk->count] = (struct desk_event){block, (unsigned)desk->count};
+        desk->chain[desk->count] =
+            (struct desk_event){.block = block, .number = (unsigned)desk->count};
         desk->count++;
     }
 }

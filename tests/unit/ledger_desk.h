@@ -18,6 +18,7 @@
 struct desk_event {
     int64_t block;   /* -1: in none yet */
     unsigned number; /* its hash and amount */
+    bool other;      /* it is not of this stream */
 };
 
 struct desk_row {
@@ -25,6 +26,7 @@ struct desk_row {
     int64_t block;
     char status[12], hash[24], provider[16];
     unsigned times; /* written */
+    bool whole;     /* with its detail */
 };
 
 enum desk_fault {
@@ -49,18 +51,20 @@ struct ledger_desk {
     /* what becomes of requests from `fault_at` on, counted for each provider, to `fault_end` */
     enum desk_fault faults[2];
     unsigned fault_at[2], fault_end[2], asked[2];
-    size_t answered; /* of http.sent */
+    size_t answered;          /* of http.sent */
+    long long unknown_detail; /* the number of the row of which nobody has a detail; -1: none */
+    size_t claimed;           /* rows that are counted and not shown */
     /* the store */
     struct desk_row rows[LEDGER_DESK_ROWS];
     size_t row_count;
     char *cursor; /* NULL: none */
-    char session[16], error[512];
+    char session[16], error[512], owed[32];
     struct batch *handed[8];
     size_t handed_count;
     struct {
         lookup_fn *fn;
         void *arg;
-        bool cursor;
+        bool cursor, count;
         int64_t from;
     } questions[8];
     size_t question_count;
@@ -68,7 +72,8 @@ struct ledger_desk {
     unsigned batches;
 };
 
-/* `order` is "rise" or "fall"; `providers` 1 or 2 of them. */
+/* `order` is "rise" or "fall", or like the latter "half" (records need one more request each) or
+ * "counted" (pages say how many rows there are); `providers` 1 or 2 of them. */
 void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned providers);
 void ledger_desk_deinit(struct ledger_desk *desk);
 void ledger_desk_mine(struct ledger_desk *desk, int64_t block, unsigned rows);

@@ -80,6 +80,13 @@ static const struct {
      "demo.yaml:6:20: per_second must be a number from 0.001 to 1000 with at most three "
      "decimals"},
     {HEAD "sign: krakn\n" STREAM, "demo.yaml:6:7: expected none, kraken or coinbase"},
+    {"version: 1\nprovider: x\nplatforms: {a: {h: x}, b: {}}\nidentifier: none\n"
+     "base_url: https://$h/\n" STREAM,
+     "demo.yaml:5:11: base_url is no https:// address for the platform b: one of its variables is "
+     "absent"},
+    {"version: 1\nprovider: x\nplatforms: {a: {h: \"file:///etc\"}}\nidentifier: none\n"
+     "base_url: $h\n" STREAM,
+     "demo.yaml:5:11: base_url is no https:// address for the platform a"},
     {HEAD "auth: {in: query}\n" STREAM,
      "demo.yaml:6:7: auth needs the key name: which parameter or header"},
     {HEAD "hosts: [https://x]\n" STREAM,

@@ -166,6 +166,42 @@ static void no_record_is_lost(void **state)
     assert_int_equal(desk->page.passed, 3);
 }
 
+/* A page is short by what the source sent, not by what became of it. */
+static void a_full_page_of_others_records_is_not_the_last(void **state)
+{
+    struct desk *desk = *state;
+    struct connector_answer answer = {.status = 200};
+    load(desk, "    page: {by: offset, size: 2, stop: [short_page]}\n"
+               "    records: {at: \"\"}\n    where: {at: /mine, is: \"true\"}\n"
+               "    map: {hash: /h, block: /b}\n    identity: {of: [hash]}\n");
+    assert_int_equal(open_page(desk, "[{\"h\":1,\"b\":-7,\"mine\":true},{\"h\":2}]"), RC_OK);
+    assert_int_equal(next(desk), RC_OK);
+    assert_int_equal(desk->row.block, -1);
+    assert_string_equal(desk->row.status, "pending");
+    assert_int_equal(next(desk), RC_AGAIN);
+    assert_int_equal(desk->page.row_count, 1);
+    assert_false(connector_page_last(&desk->page, &answer));
+    assert_int_equal(open_page(desk, "[{\"h\":1,\"b\":3,\"mine\":true}]"), RC_OK);
+    assert_int_equal(next(desk), RC_OK);
+    assert_int_equal(next(desk), RC_AGAIN);
+    assert_true(connector_page_last(&desk->page, &answer));
+}
+
+static void the_key_of_an_entry_belongs_to_the_entry(void **state)
+{
+    struct desk *desk = *state;
+    load(desk, "    records: {at: \"\", shape: entries, key_as: id, each: /p}\n"
+               "    map: {hash: ^/id, id: /id, to: ^/n}\n    identity: {of: [hash, id]}\n");
+    assert_int_equal(open_page(desk, "{\"k\":{\"n\":\"x\",\"p\":[{\"id\":\"own\"},{}]}}"), RC_OK);
+    assert_int_equal(next(desk), RC_OK);
+    assert_true(bytes_equal_string(desk->row.hash, "k"));
+    assert_true(bytes_equal_string(desk->row.id, "own"));
+    assert_true(bytes_equal_string(desk->row.to, "x"));
+    assert_int_equal(next(desk), RC_REJECT);
+    assert_string_equal(desk->err.text, "id (/id) is missing");
+    assert_int_equal(next(desk), RC_AGAIN);
+}
+
 static void a_field_that_is_too_long_is_refused(void **state)
 {
     struct desk *desk = *state;
@@ -203,6 +239,23 @@ static void an_amount_can_be_reckoned(void **state)
     assert_int_equal(next(desk), RC_REJECT);
     assert_string_equal(desk->err.text, "amount (/out) has a part that is no number");
     assert_int_equal(next(desk), RC_AGAIN);
+}
+
+static void a_list_is_added_up_however_long(void **state)
+{
+    struct desk *desk = *state;
+    struct text json = {0};
+    load(desk, "    records: {at: \"\"}\n"
+               "    map: {hash: /h, amount: {sum: [{each: /out, at: /v}]}}\n"
+               "    identity: {of: [hash]}\n");
+    text_append_string(&json, "[{\"h\":\"1\",\"out\":[{\"v\":1}");
+    for (unsigned i = 1; i < 3000; i++)
+        text_append_string(&json, ",{\"v\":100000001}");
+    text_append_string(&json, "]}]");
+    assert_int_equal(open_page(desk, text_string(&json)), RC_OK);
+    assert_int_equal(next(desk), RC_OK);
+    assert_true(bytes_equal_string(desk->row.amount, "299900003000"));
+    text_free(&json);
 }
 
 static void a_detail_goes_under_its_record(void **state)
@@ -246,10 +299,13 @@ static void no_digit_of_a_body_is_lost(void **state)
         {"\"12345678901234567890123", NULL},
     };
     struct desk *desk = *state;
-    struct text scratch = {0}, printed = {0};
+    struct text body = {0}, scratch = {0}, printed = {0};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        text_clear(&body);
+        text_append_string(&body, rows[i].body);
+        text_reserve(&body, ARENA_PAD);
         enum rc rc =
-            connector_parse(desk->doc, bytes_of(rows[i].body), &scratch, &desk->root, &desk->err);
+            connector_parse(desk->doc, text_bytes(&body), &scratch, &desk->root, &desk->err);
         assert_int_equal(rc, rows[i].parsed == NULL ? RC_REJECT : RC_OK);
         text_clear(&printed);
         if (rc == RC_OK) {
@@ -257,6 +313,7 @@ static void no_digit_of_a_body_is_lost(void **state)
             assert_string_equal(text_string(&printed), rows[i].parsed);
         }
     }
+    text_free(&body);
     text_free(&scratch);
     text_free(&printed);
 }
@@ -285,8 +342,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_first_rule_that_matches_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_page_of_another_shape_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_record_is_lost, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_full_page_of_others_records_is_not_the_last, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(the_key_of_an_entry_belongs_to_the_entry, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_field_that_is_too_long_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_amount_can_be_reckoned, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_list_is_added_up_however_long, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_detail_goes_under_its_record, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_digit_of_a_body_is_lost, set_up, tear_down),
         cmocka_unit_test_setup_teardown(figures_are_numbers_or_nothing, set_up, tear_down),

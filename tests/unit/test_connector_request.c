@@ -95,6 +95,17 @@ static void what_is_absent_leaves_with_its_key_and_its_segment(void **state)
     assert_false(desk->http.secret_in_url);
 }
 
+static void a_segment_leaves_whole(void **state)
+{
+    struct desk *desk = *state;
+    load(desk, PLAIN,
+         "    request: {path: \"/a/$token-$account/b/$account.$token\"}\n    resume: {kind: "
+         "none}\n");
+    desk->vars.account = bytes_of("al");
+    assert_int_equal(build(desk, NULL), RC_OK);
+    assert_string_equal(desk->http.url.data, "https://main.demo.example/v1/a/b");
+}
+
 static void the_key_goes_where_the_connector_says(void **state)
 {
     struct desk *desk = *state;
@@ -376,6 +387,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_absent_leaves_with_its_key_and_its_segment, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_segment_leaves_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_key_goes_where_the_connector_says, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bodies_are_exact, set_up, tear_down),
         cmocka_unit_test_setup_teardown(positions_are_written_as_the_source_wants_them, set_up,

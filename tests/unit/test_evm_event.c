@@ -112,8 +112,7 @@ static void take_name(void *arg, struct bytes name)
 }
 
 /* What the event finds in the log, divided by blanks. */
-static void expect_names(const char *event_text, const struct evm_log *log, enum rc expected,
-                         const char *names)
+static void expect_names(const char *event_text, const struct evm_log *log, const char *names)
 {
     struct evm_event event;
     struct text said = {0}, scratch = {0};
@@ -121,11 +120,8 @@ static void expect_names(const char *event_text, const struct evm_log *log, enum
     assert_int_equal(evm_event_parse(bytes_of(event_text), bytes_of(CONTRACT), &event, &err),
                      RC_OK);
     assert_true(evm_event_matches(&event, log));
-    enum rc rc = evm_event_names(&event, log, &scratch, take_name, &said, &err);
-    if (rc != expected || strcmp(text_string(&said), names) != 0)
-        fail_msg("%s: rc %d, '%s' instead of '%s' (%s)", event_text, (int)rc, text_string(&said),
-                 names, err.text);
-    assert_true(rc == RC_OK || err.text[0] != '\0');
+    evm_event_names(&event, log, &scratch, take_name, &said);
+    assert_string_equal(text_string(&said), names);
     text_free(&said);
     text_free(&scratch);
 }
@@ -140,27 +136,27 @@ static void strings_of_a_signature_are_read_as_they_are_laid_out(void **state)
     put_word(&plain, 64);
     put_string(&plain, "ipfs://" NAME_1);
     struct evm_log log = make_log(&plain, topics, 1);
-    expect_names(signature, &log, RC_OK, NAME_1 " ");
+    expect_names(signature, &log, NAME_1 " ");
     /* The address travels as a topic: the string is the first word then. Bare, it is a name too. */
     put_word(&indexed, 32);
     put_string(&indexed, NAME_2);
     log = make_log(&indexed, topics, 2);
-    expect_names(signature, &log, RC_OK, NAME_2 " ");
+    expect_names(signature, &log, NAME_2 " ");
     /* Words are no name. */
     text_clear(&plain.hex);
     put_word(&plain, 7);
     put_word(&plain, 64);
     put_string(&plain, "a title");
     log = make_log(&plain, topics, 1);
-    expect_names(signature, &log, RC_OK, "");
-    /* Read with a topic less than there is, it is no string. */
+    expect_names(signature, &log, "");
+    /* Read with a topic less than there is, it is no string: the data is searched. */
     log = make_log(&indexed, topics, 1);
-    expect_names(signature, &log, RC_REJECT, "");
+    expect_names(signature, &log, "");
     text_free(&plain.hex);
     text_free(&indexed.hex);
 }
 
-static void a_string_that_runs_over_the_end_is_refused(void **state)
+static void data_that_is_laid_out_in_another_way_is_searched(void **state)
 {
     (void)state;
     static const char signature[] = "Note(string,string)";
@@ -172,7 +168,7 @@ static void a_string_that_runs_over_the_end_is_refused(void **state)
         put_word(&data, wrong[i][1]);
         put_string(&data, "ipfs://" NAME_1);
         struct evm_log log = make_log(&data, topics, 1);
-        expect_names(signature, &log, RC_REJECT, "");
+        expect_names(signature, &log, NAME_1 " ");
         text_free(&data.hex);
     }
 }
@@ -189,8 +185,8 @@ static void anonymous_actions_are_searched_and_tell_their_space(void **state)
     put_word(&data, 32);
     put_string(&data, "see ipfs://" NAME_1 "/a.json, ipfs://ipfs/" NAME_2 "\" and ipfs://, ipfs:");
     struct evm_log log = make_log(&data, topics, 4);
-    expect_names("action", &log, RC_OK, NAME_1 " " NAME_2 " ");
-    expect_names("any", &log, RC_OK, NAME_1 " " NAME_2 " ");
+    expect_names("action", &log, NAME_1 " " NAME_2 " ");
+    expect_names("any", &log, NAME_1 " " NAME_2 " ");
     assert_int_equal(evm_event_parse(bytes_of("action"), bytes_of(CONTRACT), &event, NULL), RC_OK);
     assert_true(evm_event_space(&event, &log, space));
     assert_string_equal(space, "01234567-89ab-cdef-0123-456789abcdef");
@@ -211,7 +207,7 @@ static void types_that_are_not_laid_out_flat_are_searched(void **state)
     put_word(&data, 3);
     put_string(&data, "ipfs://" NAME_1 "ipfs");
     struct evm_log log = make_log(&data, topics, 1);
-    expect_names(signature, &log, RC_OK, NAME_1 "ipfs ");
+    expect_names(signature, &log, NAME_1 "ipfs ");
     text_free(&data.hex);
 }
 
@@ -315,7 +311,7 @@ int main(void)
         cmocka_unit_test(hashes_are_those_the_chains_use),
         cmocka_unit_test(every_length_is_absorbed_and_lengths_differ),
         cmocka_unit_test(strings_of_a_signature_are_read_as_they_are_laid_out),
-        cmocka_unit_test(a_string_that_runs_over_the_end_is_refused),
+        cmocka_unit_test(data_that_is_laid_out_in_another_way_is_searched),
         cmocka_unit_test(anonymous_actions_are_searched_and_tell_their_space),
         cmocka_unit_test(types_that_are_not_laid_out_flat_are_searched),
         cmocka_unit_test(what_is_no_event_is_refused),

@@ -228,8 +228,8 @@ static void rows_that_a_reorg_took_are_marked_when_two_agree(void **state)
     struct ledger_desk *desk = begin("rise", 2, 12);
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     desk->count = 9;
-    desk->chain[9] = (struct desk_event){103, 500};
-    desk->chain[10] = (struct desk_event){104, 501};
+    desk->chain[9] = (struct desk_event){.block = 103, .number = 500};
+    desk->chain[10] = (struct desk_event){.block = 104, .number = 501};
     desk->count = 11;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
@@ -258,6 +258,67 @@ static void a_pending_row_is_confirmed_by_a_later_run(void **state)
     end(desk);
 }
 
+/* ---- details and counts ---- */
+
+/* Exitbook 1.8.11: a record whose detail was not to be had disappeared. */
+static void details_are_fetched_for_new_rows_and_missing_ones_are_owed(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("half", 1, 12);
+    desk->unknown_detail = 5;
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 2 + 12);
+    ledger_desk_expect_truth(desk);
+    assert_string_equal(desk->owed, "h5");
+    for (size_t i = 0; i < desk->row_count; i++)
+        assert_int_equal(desk->rows[i].whole, strcmp(desk->rows[i].hash, "h5") != 0);
+    ledger_desk_mine(desk, 200, 1);
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1 + 1);
+    ledger_desk_expect_truth(desk);
+    end(desk);
+}
+
+static void a_detail_that_fails_has_the_page_asked_for_again(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("half", 2, 25);
+    desk->faults[0] = FAULT_DEAD;
+    desk->fault_at[0] = 7;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    end(desk);
+}
+
+/* Exitbook 1.8.6 and 1.8.7: a short answer was taken for the end. */
+static void fewer_rows_than_the_source_counts_are_not_all(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("counted", 1, 25);
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 3);
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1);
+    ledger_desk_mine(desk, 200, 1);
+    desk->claimed = 2;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_INCOMPLETE);
+    assert_non_null(strstr(desk->error, "counts 28 rows and has given 26"));
+    assert_null(strstr(desk->cursor, "\"isComplete\":true"));
+    end(desk);
+}
+
+/* Exitbook 1.8.10: a last page of which nothing is wanted ended in an error. */
+static void a_last_page_without_a_row_of_the_stream_is_an_end(void **state)
+{
+    (void)state;
+    static const char *const orders[] = {"rise", "fall"};
+    for (int i = 0; i < 2; i++) {
+        struct ledger_desk *desk = begin(orders[i], 1, 13);
+        for (size_t k = 0; k < 3; k++)
+            desk->chain[i == 0 ? 10 + k : k].other = true;
+        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+        assert_string_equal(desk->session, "completed");
+        assert_int_equal(desk->row_count, 10);
+        end(desk);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +336,10 @@ int main(void)
         cmocka_unit_test(an_empty_answer_where_rows_are_known_is_checked_with_another),
         cmocka_unit_test(rows_that_a_reorg_took_are_marked_when_two_agree),
         cmocka_unit_test(a_pending_row_is_confirmed_by_a_later_run),
+        cmocka_unit_test(details_are_fetched_for_new_rows_and_missing_ones_are_owed),
+        cmocka_unit_test(a_detail_that_fails_has_the_page_asked_for_again),
+        cmocka_unit_test(fewer_rows_than_the_source_counts_are_not_all),
+        cmocka_unit_test(a_last_page_without_a_row_of_the_stream_is_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

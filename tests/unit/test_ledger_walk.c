@@ -306,6 +306,31 @@ static void no_request_is_made_for_nothing(void **state)
     }
 }
 
+/* Exitbook 1.8.9 and 1.8.13: a direction that was over was asked anew with every page of the other,
+ * or never again. */
+static void a_partition_that_is_over_is_left_alone_until_the_next_run(void **state)
+{
+    (void)state;
+    struct world *world = calloc(1, sizeof *world);
+    struct shelf *shelf = calloc(1, sizeof *shelf);
+    struct ledger_place place = {.complete = -1, .top = -1};
+    world->chance = chance_init("sides");
+    world->shape = shape_of(&world->chance, ORDER_ASC, PAGE_TOKEN);
+    world->shape.partition_count = 2;
+    world->shape.page.size = 10;
+    fill_blocks(world, 100, 1);
+    for (size_t i = 0; i < world->count; i++)
+        world->chain[i].side = i < 5 ? 1 : 2;
+    /* One for the short side, ten for the long one, one more when the long one went further. */
+    assert_int_equal(run_once(world, &place, shelf), 12);
+    world->chain[world->count] = (struct entry){900, 0, 1};
+    world->count++;
+    assert_int_equal(run_once(world, &place, shelf), 2);
+    expect_truth(world, shelf);
+    free(shelf);
+    free(world);
+}
+
 /* Exitbook 1.8.6: going on after the last block instead of in it loses the rest of that block. */
 static void a_block_that_a_page_cuts_is_read_whole(void **state)
 {
@@ -419,6 +444,7 @@ int main(void)
         cmocka_unit_test(newest_first_finds_every_row),
         cmocka_unit_test(partitions_are_walked_together),
         cmocka_unit_test(no_request_is_made_for_nothing),
+        cmocka_unit_test(a_partition_that_is_over_is_left_alone_until_the_next_run),
         cmocka_unit_test(a_block_that_a_page_cuts_is_read_whole),
         cmocka_unit_test(a_provider_that_cannot_count_far_enough_is_refused),
         cmocka_unit_test(the_same_page_again_is_refused),

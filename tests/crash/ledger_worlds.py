@@ -2,7 +2,7 @@
 """Random worlds of account histories: random chains, page sizes, providers and misfortunes, and an
 import that is killed at random. In the end what is stored is what exists, each row once.
 
-  ledger.py TIDEMARK TIDEMARK_SIM [SEED...]
+  ledger_worlds.py TIDEMARK TIDEMARK_SIM [SEED...]
 
 TIDEMARK_SEEDS says how many worlds there are, TIDEMARK_SEED which is the first. A world that failed
 is repeated by naming its seed."""
@@ -137,8 +137,9 @@ def main():
                     print(f"seed {seed} {trial.world.account} {trial.world.providers}: {failure}",
                           flush=True)
             kills += trial.kills
-    print(f"ledger: {len(seeds)} worlds from seed {seeds[0]}, {kills} kills, {len(failed)} failed"
-          f" {failed}, {time.monotonic() - begun:.0f} s")
+    took = time.monotonic() - begun
+    print(f"ledger_worlds: {len(seeds)} worlds from seed {seeds[0]}, {kills} kills,"
+          f" {len(failed)} failed {failed}, {took:.0f} s")
     sys.exit(1 if failed else 0)
 
 

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon_content.h"
+
+#include "daemon_view.h"
+#include "source/evm_chain.h"
+#include "sys/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCHES 2
+#define SPAN    4096
+
+struct content_part {
+    struct part part;
+    const struct part_env *env;
+    struct batch_pool *pool; /* of its own: documents are large */
+    struct source_env source;
+    struct gateways *gateways;
+    struct rpc *rpc;
+    struct evm_chain *chain;
+    struct content *content;
+    bool stuck;
+};
+
+static void close_all(struct content_part *part)
+{
+    evm_chain_free(part->chain);
+    content_free(part->content);
+    rpc_free(part->rpc);
+    gateways_free(part->gateways);
+    part->chain = NULL;
+    part->content = NULL;
+    part->rpc = NULL;
+    part->gateways = NULL;
+    part->stuck = false;
+}
+
+static enum rc open_nodes(struct content_part *part, struct err *err)
+{
+    const struct config *config = part->env->config;
+    struct gateways_settings gateways = {config->content.gateways.items,
+                                         config->content.gateways.count,
+                                         (uint32_t)config->content.concurrency};
+    if (gateways.root_count == 0)
+        return err_set(err, RC_REJECT, "content.gateways: name at least one gateway");
+    enum rc rc = gateways_new(part->env->runtime, &gateways, &part->gateways, err);
+    if (rc == RC_OK)
+        rc = rpc_new(part->env->runtime, config->content.rpc.items, config->content.rpc.count,
+                     &part->rpc, err);
+    return rc;
+}
+
+static enum rc open_all(struct part *of, struct err *err)
+{
+    struct content_part *part = (struct content_part *)of;
+    const struct config *config = part->env->config;
+    struct evm_chain_settings chain = {
+        .start_block = (uint64_t)config->content.start_block,
+        .confirmations = (uint64_t)config->content.confirmations,
+        .reorg_depth = (uint32_t)config->content.reorg_depth,
+    };
+    struct content_settings content = {CONTENT_SOURCE, (uint32_t)config->content.concurrency, SPAN};
+    if (part->pool == NULL)
+        part->pool = batch_pool_new(BATCHES, CONTENT_BATCH_BYTES);
+    part->source = part->env->source;
+    part->source.pool = part->pool;
+    enum rc rc = evm_event_parse(bytes_of(config->content.event),
+                                 bytes_of(config->content.contract), &chain.event, err);
+    if (rc == RC_OK)
+        rc = open_nodes(part, err);
+    if (rc != RC_OK)
+        return rc;
+    part->chain = evm_chain_new(&part->source, part->rpc, &chain);
+    part->content =
+        content_new(&part->source, part->gateways, &content, &evm_chain_events, part->chain);
+    evm_chain_feed(part->chain, part->content);
+    return RC_OK;
+}
+
+static void start(struct part *of)
+{
+    content_start(((struct content_part *)of)->content);
+}
+
+/* A chain that cannot be followed any further is said once, and how to go on. */
+static void look(struct part *of, int64_t now_us, const struct daemon_view *view)
+{
+    struct content_part *part = (struct content_part *)of;
+    struct evm_chain_view chain;
+    (void)now_us;
+    (void)view;
+    evm_chain_look(part->chain, &chain);
+    if (chain.stuck && !part->stuck)
+        log_event(LOG_ERROR, CONTENT_SOURCE, "stopped",
+                  (struct log_field[]){log_string("reason", chain.trouble), LOG_END});
+    part->stuck = chain.stuck;
+}
+
+static void show(struct part *of, struct daemon_view *view)
+{
+    struct content_part *part = (struct content_part *)of;
+    view->documents.on = true;
+    evm_chain_look(part->chain, &view->documents.chain);
+    content_look(part->content, &view->documents.content);
+}
+
+static void stop(struct part *of)
+{
+    struct content_part *part = (struct content_part *)of;
+    if (part->chain == NULL)
+        return;
+    evm_chain_stop(part->chain);
+    content_stop(part->content);
+}
+
+static bool stopped(const struct part *of)
+{
+    const struct content_part *part = (const struct content_part *)of;
+    return part->chain == NULL ||
+           (evm_chain_stopped(part->chain) && content_stopped(part->content));
+}
+
+static enum rc restart(struct part *of, struct err *err)
+{
+    struct content_part *part = (struct content_part *)of;
+    close_all(part);
+    enum rc rc = open_all(of, err);
+    if (rc == RC_OK)
+        start(of);
+    return rc;
+}
+
+static void free_all(struct part *of)
+{
+    struct content_part *part = (struct content_part *)of;
+    close_all(part);
+    if (part->pool != NULL)
+        batch_pool_free(part->pool);
+    free(part);
+}
+
+static const struct part_ops content_ops = {
+    .open = open_all,
+    .start = start,
+    .look = look,
+    .view = show,
+    .stop = stop,
+    .stopped = stopped,
+    .free = free_all,
+    .source = CONTENT_SOURCE,
+    .restart = restart,
+};
+
+struct part *content_part_new(const struct part_env *env)
+{
+    if (env->config->content.contract[0] == '\0')
+        return NULL;
+    struct content_part *part = memory_new_zeroed(1, sizeof *part);
+    part->part.ops = &content_ops;
+    part->env = env;
+    return &part->part;
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/evm_chain_parts.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RANGE_FIRST 100
+
+static const char links_sql[] =
+    "SELECT number, hash FROM chain_blocks WHERE hash IS NOT NULL AND number <= ?1 "
+    "ORDER BY number DESC LIMIT ?2";
+
+static void ask_block(struct evm_chain *chain, uint64_t number, rpc_fn *fn)
+{
+    char params[48];
+    snprintf(params, sizeof params, "[\"0x%" PRIx64 "\",false]", number);
+    rpc_ask(chain->rpc, "eth_getBlockByNumber", params, fn, chain);
+}
+
+static void poll_later(struct evm_chain *chain)
+{
+    struct runtime *runtime = chain->env.runtime;
+    runtime->ops->timer_arm(runtime, &chain->poll, EVM_CHAIN_POLL_US);
+}
+
+void evm_chain_stick(struct evm_chain *chain, const char *why)
+{
+    chain->stuck = true;
+    err_set(&chain->trouble, RC_REJECT, "%s", why);
+}
+
+/* ---- what is remembered ---- */
+
+const struct evm_chain_link *evm_chain_last_link(const struct evm_chain *chain)
+{
+    return chain->link_count == 0 ? NULL : &chain->links[chain->link_count - 1];
+}
+
+void evm_chain_remember(struct evm_chain *chain, uint64_t number, const struct evm_hash *hash)
+{
+    if (chain->link_count == chain->settings.reorg_depth) {
+        memmove(chain->links, chain->links + 1, (chain->link_count - 1) * sizeof *chain->links);
+        chain->link_count--;
+    }
+    struct evm_chain_link *link = &chain->links[chain->link_count++];
+    link->number = number;
+    evm_hash_format(hash, link->hash);
+}
+
+/* ---- giving ---- */
+
+static size_t refs_of(const struct evm_chain *chain, uint64_t number, size_t *from)
+{
+    size_t count = 0;
+    *from = 0;
+    while (*from < chain->ref_count && chain->refs[*from].block < number)
+        ++*from;
+    while (*from + count < chain->ref_count && chain->refs[*from + count].block == number)
+        count++;
+    return count;
+}
+
+static enum rc give_block(struct evm_chain *chain, uint64_t number)
+{
+    char hash[EVM_HASH_TEXT_SIZE], parent[EVM_HASH_TEXT_SIZE];
+    size_t from, count = refs_of(chain, number, &from);
+    struct content_ref *refs = memory_new((count + 1) * sizeof *refs);
+    struct content_block block = {.number = number, .refs = refs, .ref_count = count};
+    const char *words = text_string(&chain->words);
+    for (size_t i = 0; i < count; i++) {
+        const struct evm_chain_ref *ref = &chain->refs[from + i];
+        refs[i].name = bytes_make(words + ref->name, ref->name_len);
+        refs[i].space = ref->space == SIZE_MAX ? BYTES_ABSENT : bytes_of(words + ref->space);
+    }
+    if (number == chain->hi) {
+        evm_hash_format(&chain->block.hash, hash);
+        evm_hash_format(&chain->block.parent, parent);
+        block.hash = bytes_of(hash);
+        block.parent = bytes_of(parent);
+    }
+    enum rc rc = content_take(chain->content, &block, &chain->trouble);
+    free(refs);
+    return rc;
+}
+
+void evm_chain_give(struct evm_chain *chain)
+{
+    enum rc rc = RC_OK;
+    chain->giving = true;
+    while (chain->next <= chain->hi && rc == RC_OK) {
+        rc = give_block(chain, chain->next);
+        if (rc == RC_OK && chain->next == chain->hi)
+            evm_chain_remember(chain, chain->hi, &chain->block.hash);
+        if (rc == RC_OK)
+            chain->next++;
+    }
+    chain->waiting = rc == RC_AGAIN;
+    if (rc == RC_AGAIN)
+        return; /* there will be room */
+    chain->giving = false;
+    if (rc != RC_OK)
+        evm_chain_stick(chain, chain->trouble.text);
+    else
+        evm_chain_step(chain);
+}
+
+/* ---- reading ---- */
+
+/* Nodes say in many words that a range is too large; whatever they mean, less is asked next. */
+static void shrink(struct evm_chain *chain, const struct err *err)
+{
+    chain->trouble = *err;
+    chain->range = chain->range > 1 ? chain->range / 2 : 1;
+    if (chain->hi > chain->lo)
+        evm_chain_step(chain);
+    else
+        poll_later(chain);
+}
+
+static void take_logs(void *arg, enum rc rc, struct json result, const struct err *err)
+{
+    struct evm_chain *chain = arg;
+    struct err why;
+    if (rc != RC_OK) {
+        shrink(chain, err);
+        return;
+    }
+    rc = evm_chain_logs_read(chain, result, &why);
+    if (rc != RC_OK) {
+        chain->trouble = why;
+        rpc_disbelieve(chain->rpc, chain->trouble.text);
+        return;
+    }
+    bool promised = chain->lo == chain->hi && chain->block.has_bloom &&
+                    evm_event_in_bloom(&chain->settings.event, chain->block.bloom);
+    if (promised && json_count(result) == 0 && ++chain->empty_answers < EVM_CHAIN_EMPTY_ANSWERS) {
+        rpc_disbelieve(chain->rpc, "no logs where the block's bloom promises some");
+        return;
+    }
+    if (chain->hi > chain->lo && chain->range < EVM_CHAIN_RANGE_MAX)
+        chain->range *= 2;
+    chain->trouble.text[0] = '\0';
+    evm_chain_give(chain);
+}
+
+static bool follows_last(const struct evm_chain *chain)
+{
+    const struct evm_chain_link *last = evm_chain_last_link(chain);
+    char parent[EVM_HASH_TEXT_SIZE];
+    evm_hash_format(&chain->block.parent, parent);
+    return last == NULL || last->number + 1 != chain->block.number ||
+           strcmp(last->hash, parent) == 0;
+}
+
+/* The header of the last block that is wanted now. */
+static void take_block(void *arg, enum rc rc, struct json result, const struct err *err)
+{
+    struct evm_chain *chain = arg;
+    if (rc != RC_OK) {
+        chain->trouble = *err;
+        poll_later(chain);
+        return;
+    }
+    if (json_type(result) == JSON_NULL) {
+        rpc_disbelieve(chain->rpc, "the node lags behind: it lacks a block below the head");
+        return;
+    }
+    if (evm_block_read(result, &chain->block, &chain->trouble) != RC_OK ||
+        chain->block.number != chain->hi) {
+        rpc_disbelieve(chain->rpc, "the node's block is not the one asked for");
+        return;
+    }
+    bool alone = chain->lo == chain->hi;
+    evm_chain_logs_clear(chain);
+    if (alone && !follows_last(chain))
+        evm_chain_fork(chain);
+    else if (alone && chain->block.has_bloom &&
+             !evm_event_in_bloom(&chain->settings.event, chain->block.bloom))
+        evm_chain_give(chain);
+    else
+        rpc_ask(chain->rpc, "eth_getLogs", evm_chain_logs_params(chain, alone), take_logs, chain);
+}
+
+static void read_on(struct evm_chain *chain)
+{
+    uint64_t left = chain->target - chain->next, depth = chain->settings.reorg_depth;
+    chain->lo = chain->hi = chain->next;
+    chain->empty_answers = 0;
+    if (left > depth) {
+        uint64_t most = left - depth < chain->range ? left - depth : chain->range;
+        chain->hi = chain->lo + most - 1;
+    }
+    ask_block(chain, chain->hi, take_block);
+}
+
+static void take_head(void *arg, enum rc rc, struct json result, const struct err *err)
+{
+    struct evm_chain *chain = arg;
+    struct evm_block head;
+    if (rc == RC_OK)
+        rc = evm_block_read(result, &head, &chain->trouble);
+    else
+        chain->trouble = *err;
+    if (rc != RC_OK) {
+        poll_later(chain);
+        return;
+    }
+    uint64_t behind = chain->settings.confirmations;
+    chain->head = head.number > chain->head ? head.number : chain->head;
+    chain->target = head.number > behind ? head.number - behind : 0;
+    if (head.number < behind || chain->next > chain->target)
+        poll_later(chain);
+    else
+        read_on(chain);
+}
+
+void evm_chain_step(struct evm_chain *chain)
+{
+    if (chain->stopping || chain->stuck)
+        return;
+    /* While far below the head as it was last seen, it need not be asked for again. */
+    if (chain->next + chain->settings.reorg_depth < chain->target)
+        read_on(chain);
+    else
+        rpc_ask(chain->rpc, "eth_getBlockByNumber", "[\"latest\",false]", take_head, chain);
+}
+
+static void on_poll(void *arg)
+{
+    evm_chain_step(arg);
+}
+
+/* ---- what the content source tells ---- */
+
+static void take_links(void *arg, const struct lookup_answer *answer)
+{
+    struct evm_chain *chain = arg;
+    chain->loading = false;
+    for (size_t i = answer->rows; i-- > 0;) {
+        struct evm_chain_link *link = &chain->links[chain->link_count++];
+        const struct field *row = answer->fields + i * 2;
+        link->number = (uint64_t)row[0].i;
+        snprintf(link->hash, sizeof link->hash, "%.*s", (int)row[1].b.len, row[1].b.data);
+    }
+    evm_chain_step(chain);
+}
+
+static void on_started(void *arg, const struct content_place *place)
+{
+    struct evm_chain *chain = arg;
+    chain->next = place->known ? place->number + 1 : chain->settings.start_block;
+    struct field params[] = {field_int((int64_t)place->number),
+                             field_int(chain->settings.reorg_depth)};
+    chain->loading = place->known && chain->env.ask(chain->env.ask_arg, links_sql, params, 2,
+                                                    take_links, chain) == RC_OK;
+    if (!chain->loading)
+        evm_chain_step(chain);
+}
+
+static void on_room(void *arg)
+{
+    struct evm_chain *chain = arg;
+    if (chain->waiting && !chain->stopping)
+        evm_chain_give(chain);
+}
+
+static void on_undone(void *arg)
+{
+    struct evm_chain *chain = arg;
+    if (!chain->stopping)
+        evm_chain_step(chain);
+}
+
+const struct content_events evm_chain_events = {on_started, on_room, on_undone};
+
+/* ---- its life ---- */
+
+struct evm_chain *evm_chain_new(const struct source_env *env, struct rpc *rpc,
+                                const struct evm_chain_settings *settings)
+{
+    struct evm_chain *chain = memory_new_zeroed(1, sizeof *chain);
+    assert(settings->reorg_depth > 0);
+    chain->env = *env;
+    chain->rpc = rpc;
+    chain->settings = *settings;
+    chain->range = RANGE_FIRST;
+    chain->links = memory_new(settings->reorg_depth * sizeof *chain->links);
+    chain->poll = (struct timer){.fn = on_poll, .arg = chain};
+    return chain;
+}
+
+void evm_chain_feed(struct evm_chain *chain, struct content *content)
+{
+    chain->content = content;
+}
+
+void evm_chain_free(struct evm_chain *chain)
+{
+    if (chain == NULL)
+        return;
+    assert(!chain->loading);
+    free(chain->links);
+    free(chain->refs);
+    text_free(&chain->words);
+    text_free(&chain->scratch);
+    text_free(&chain->params);
+    free(chain);
+}
+
+void evm_chain_stop(struct evm_chain *chain)
+{
+    chain->stopping = true;
+    rpc_stop(chain->rpc);
+    chain->env.runtime->ops->timer_disarm(chain->env.runtime, &chain->poll);
+}
+
+bool evm_chain_stopped(const struct evm_chain *chain)
+{
+    return chain->stopping && !chain->loading;
+}
+
+void evm_chain_look(const struct evm_chain *chain, struct evm_chain_view *view)
+{
+    *view = (struct evm_chain_view){
+        .head = chain->head, .given = chain->next > 0 ? chain->next - 1 : 0, .stuck = chain->stuck};
+    snprintf(view->trouble, sizeof view->trouble, "%s",
+             chain->trouble.text[0] != '\0' ? chain->trouble.text : rpc_trouble(chain->rpc));
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * evm_chain.h - the blocks of an EVM chain, in order, each with the documents its logs name.
+ *
+ * Far below the head, where nothing changes any more, logs are asked for by ranges of numbers; a
+ * range that a node finds too large is halved, and grows again. Near the head, within `reorg_depth`
+ * of it, every block is asked for by itself: it must name the one before as its parent, and its
+ * logs are asked for by its hash. Logs that its bloom promises and that do not come are asked for
+ * again.
+ *
+ * A parent that is not the block before means that the chain has changed its mind: the stored
+ * blocks are compared, newest first, until one is still the chain's; what came after it is undone.
+ * If none within `reorg_depth` is, reading stops and says so: nothing is guessed.
+ *
+ *   HEAD -> RANGE or BLOCK -> (LOGS) -> giving -> HEAD ...     BLOCK -> FORK -> undo -> HEAD
+ *
+ * Owner: the daemon.  Thread: the ingest loop.  The content it feeds outlives it. */
+#ifndef SOURCE_EVM_CHAIN_H
+#define SOURCE_EVM_CHAIN_H
+
+#include "decode/evm_event.h"
+#include "source/content.h"
+#include "source/rpc.h"
+
+#define EVM_CHAIN_RANGE_MAX 2000
+#define EVM_CHAIN_POLL_US   INT64_C(1000000)
+
+struct evm_chain_settings {
+    struct evm_event event;
+    uint64_t start_block, confirmations;
+    uint32_t reorg_depth; /* at least 1 */
+};
+
+struct evm_chain_view {
+    uint64_t head;  /* 0: not known yet */
+    uint64_t given; /* the last block handed on */
+    bool stuck;     /* it will not go on by itself */
+    char trouble[ERR_TEXT_MAX];
+};
+
+struct evm_chain;
+
+/* What the content source is given to tell the chain; its argument is the chain. */
+extern const struct content_events evm_chain_events;
+
+struct evm_chain *evm_chain_new(const struct source_env *env, struct rpc *rpc,
+                                const struct evm_chain_settings *settings);
+void evm_chain_free(struct evm_chain *chain);
+/* Whom it feeds; before that is started. */
+void evm_chain_feed(struct evm_chain *chain, struct content *content);
+void evm_chain_stop(struct evm_chain *chain);
+bool evm_chain_stopped(const struct evm_chain *chain);
+void evm_chain_look(const struct evm_chain *chain, struct evm_chain_view *view);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/evm_chain_parts.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void compare(struct evm_chain *chain);
+
+static void undo_to(struct evm_chain *chain, size_t link)
+{
+    chain->link_count = link + 1;
+    chain->next = chain->links[link].number + 1;
+    content_undo(chain->content, chain->links[link].number, bytes_of(chain->links[link].hash));
+}
+
+static void take_block(void *arg, enum rc rc, struct json result, const struct err *err)
+{
+    struct evm_chain *chain = arg;
+    struct evm_block block;
+    char hash[EVM_HASH_TEXT_SIZE];
+    (void)err;
+    if (rc != RC_OK || evm_block_read(result, &block, &chain->trouble) != RC_OK ||
+        block.number != chain->links[chain->fork].number) {
+        rpc_disbelieve(chain->rpc, "the node lacks a block below its own head");
+        return;
+    }
+    evm_hash_format(&block.hash, hash);
+    if (strcmp(hash, chain->links[chain->fork].hash) == 0)
+        undo_to(chain, chain->fork);
+    else
+        compare(chain);
+}
+
+/* The next older block that is remembered, if it lies within the depth. */
+static void compare(struct evm_chain *chain)
+{
+    char params[48];
+    uint64_t last = chain->next - 1, depth = chain->settings.reorg_depth;
+    if (chain->fork == 0 || last - chain->links[chain->fork - 1].number > depth) {
+        snprintf(chain->trouble.text, sizeof chain->trouble.text,
+                 "the chain has changed more than content.reorg_depth = %" PRIu64
+                 " blocks below block %" PRIu64 ": nothing is undone; raise content.reorg_depth, "
+                 "or run `tidemark reset content` to read it anew",
+                 depth, last);
+        chain->stuck = true;
+        return;
+    }
+    chain->fork--;
+    snprintf(params, sizeof params, "[\"0x%" PRIx64 "\",false]", chain->links[chain->fork].number);
+    rpc_ask(chain->rpc, "eth_getBlockByNumber", params, take_block, chain);
+}
+
+void evm_chain_fork(struct evm_chain *chain)
+{
+    assert(chain->link_count > 0);
+    chain->fork = chain->link_count;
+    compare(chain);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/evm_chain_parts.h"
+
+#include "decode/ipfs_uri.h"
+
+#include <string.h>
+
+void evm_chain_logs_clear(struct evm_chain *chain)
+{
+    chain->ref_count = 0;
+    text_clear(&chain->words);
+}
+
+static void put_hex(struct text *out, const uint8_t *bytes, size_t size)
+{
+    text_append_string(out, "0x");
+    for (size_t i = 0; i < size; i++)
+        text_appendf(out, "%02x", bytes[i]);
+}
+
+const char *evm_chain_logs_params(struct evm_chain *chain, bool by_hash)
+{
+    const struct evm_event *event = &chain->settings.event;
+    struct text *out = &chain->params;
+    text_clear(out);
+    text_append_string(out, "[{\"address\":\"");
+    put_hex(out, event->address, EVM_ADDRESS_SIZE);
+    if (by_hash) {
+        text_append_string(out, "\",\"blockHash\":\"");
+        put_hex(out, chain->block.hash.bytes, EVM_HASH_SIZE);
+        text_append_string(out, "\"");
+    } else {
+        text_appendf(out, "\",\"fromBlock\":\"0x%llx\",\"toBlock\":\"0x%llx\"",
+                     (unsigned long long)chain->lo, (unsigned long long)chain->hi);
+    }
+    if (event->kind == EVM_EVENT_ABI) {
+        text_append_string(out, ",\"topics\":[\"");
+        put_hex(out, event->topic.bytes, EVM_HASH_SIZE);
+        text_append_string(out, "\"]");
+    }
+    text_append_string(out, "}]");
+    return text_string(out);
+}
+
+struct naming {
+    struct evm_chain *chain;
+    uint64_t block;
+    size_t space;
+};
+
+static void take_name(void *arg, struct bytes name)
+{
+    struct naming *naming = arg;
+    struct evm_chain *chain = naming->chain;
+    if (chain->ref_count == chain->ref_cap) {
+        chain->ref_cap = chain->ref_cap == 0 ? 64 : chain->ref_cap * 2;
+        chain->refs = memory_resize(chain->refs, chain->ref_cap * sizeof *chain->refs);
+    }
+    chain->refs[chain->ref_count++] =
+        (struct evm_chain_ref){naming->block, chain->words.len, name.len, naming->space};
+    text_append(&chain->words, name.data, name.len);
+}
+
+static enum rc check_log(const struct evm_chain *chain, const struct evm_log *log, struct err *err)
+{
+    uint64_t before = chain->ref_count == 0 ? chain->lo : chain->refs[chain->ref_count - 1].block;
+    if (log->block_number < chain->lo || log->block_number > chain->hi)
+        return err_set(err, RC_REJECT, "a log of a block that was not asked for");
+    if (log->block_number < before)
+        return err_set(err, RC_REJECT, "logs out of order");
+    if (log->block_number == chain->hi && !evm_hash_equal(&log->block_hash, &chain->block.hash))
+        return err_set(err, RC_REJECT, "a log of another block of that number");
+    return RC_OK;
+}
+
+static void take_log(struct evm_chain *chain, const struct evm_log *log)
+{
+    char space[EVM_SPACE_TEXT_SIZE];
+    struct naming naming = {chain, log->block_number, SIZE_MAX};
+    if (log->removed || !evm_event_matches(&chain->settings.event, log))
+        return;
+    if (evm_event_space(&chain->settings.event, log, space)) {
+        naming.space = chain->words.len;
+        text_append(&chain->words, space, sizeof space);
+    }
+    evm_event_names(&chain->settings.event, log, &chain->scratch, take_name, &naming);
+}
+
+enum rc evm_chain_logs_read(struct evm_chain *chain, struct json logs, struct err *err)
+{
+    struct json_walk walk = json_walk(logs);
+    struct bytes key;
+    struct json value;
+    struct evm_log log;
+    enum rc rc = RC_OK;
+    evm_chain_logs_clear(chain);
+    if (json_type(logs) != JSON_ARRAY)
+        return err_set(err, RC_REJECT, "the node's logs are no list");
+    while (rc == RC_OK && json_walk_next(&walk, &key, &value)) {
+        rc = evm_log_read(value, &log, err);
+        if (rc == RC_OK)
+            rc = check_log(chain, &log, err);
+        if (rc == RC_OK)
+            take_log(chain, &log);
+    }
+    return rc;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * evm_chain_parts.h - the reader of a chain and what its parts ask of each other; for them only. */
+#ifndef SOURCE_EVM_CHAIN_PARTS_H
+#define SOURCE_EVM_CHAIN_PARTS_H
+
+#include "source/evm_chain.h"
+
+#define EVM_CHAIN_EMPTY_ANSWERS 2 /* that a bloom's promise is given up after */
+
+/* A block whose hash is known: what the next one is compared with. */
+struct evm_chain_link {
+    uint64_t number;
+    char hash[EVM_HASH_TEXT_SIZE];
+};
+
+/* A reference found in the logs that were read; in order of blocks. */
+struct evm_chain_ref {
+    uint64_t block;
+    size_t name, name_len; /* in `words` */
+    size_t space;          /* in `words`, with its NUL; SIZE_MAX: none */
+};
+
+struct evm_chain {
+    struct source_env env;
+    struct rpc *rpc;
+    struct evm_chain_settings settings;
+    struct content *content;
+    struct timer poll;
+    struct evm_chain_link *links; /* the last known ones, oldest first; at most the depth */
+    size_t link_count;
+    uint64_t next; /* the block wanted now */
+    uint64_t head, target;
+    uint64_t range;         /* blocks asked for at a time */
+    uint64_t lo, hi;        /* that are read or given */
+    struct evm_block block; /* of `hi` */
+    unsigned empty_answers;
+    size_t fork; /* the link that is compared */
+    struct evm_chain_ref *refs;
+    size_t ref_count, ref_cap;
+    struct text words, scratch, params;
+    bool giving, waiting, loading, stuck, stopping;
+    struct err trouble;
+};
+
+/* Begins the next round: where is the head? */
+void evm_chain_step(struct evm_chain *chain);
+/* Hands the blocks from `next` to `hi` on, as far as they are taken. */
+void evm_chain_give(struct evm_chain *chain);
+void evm_chain_stick(struct evm_chain *chain, const char *why);
+/* The header of `hi` contradicts the last block given: looks for one that both have. */
+void evm_chain_fork(struct evm_chain *chain);
+const struct evm_chain_link *evm_chain_last_link(const struct evm_chain *chain);
+void evm_chain_remember(struct evm_chain *chain, uint64_t number, const struct evm_hash *hash);
+
+/* ---- logs ---- */
+void evm_chain_logs_clear(struct evm_chain *chain);
+/* Takes an answer to eth_getLogs for the blocks from `lo` to `hi`. RC_REJECT: not believed. */
+must_check enum rc evm_chain_logs_read(struct evm_chain *chain, struct json logs, struct err *err);
+/* The question for a range, or for the one block `hi` by its hash. */
+const char *evm_chain_logs_params(struct evm_chain *chain, bool by_hash);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/rpc.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ANSWER_MAX     ((size_t)16 << 20)
+#define CONNECT_MS_MAX 5000
+#define TOTAL_MS_MAX   30000
+#define WAIT_US_MAX    INT64_C(60000000)
+
+struct rpc {
+    struct runtime *runtime;
+    char *urls[FAILOVER_PROVIDERS_MAX]; /* by number of provider */
+    struct failover group;
+    struct failover_stream stream;
+    struct failover_pick pick;
+    int64_t asked_us;
+    struct json_doc *doc;
+    struct text body;
+    uint64_t id;
+    struct http_call *exchange;
+    struct timer again;
+    rpc_fn *fn; /* NULL: nothing is under way */
+    void *arg;
+    bool telling;
+    const char *disbelieved; /* while telling */
+    struct err trouble;
+};
+
+static void send_question(struct rpc *rpc);
+
+static int64_t mono(const struct rpc *rpc)
+{
+    return rpc->runtime->ops->mono_us(rpc->runtime);
+}
+
+static void take_turn(void *arg)
+{
+    send_question(arg);
+}
+
+static void fail(struct rpc *rpc, enum retry_class class, int64_t retry_after_us, const char *why)
+{
+    struct provider_failure failure = {.class = class == RETRY_AUTH ? RETRY_PERMANENT : class,
+                                       .retry_after_us = retry_after_us,
+                                       .reason = why};
+    failover_failed(&rpc->stream, &rpc->pick, &failure, mono(rpc),
+                    rpc->runtime->ops->random(rpc->runtime));
+    err_set(&rpc->trouble, RC_RETRY, "%s: %s", rpc->group.providers[rpc->pick.provider].name, why);
+    rpc->runtime->ops->timer_arm(rpc->runtime, &rpc->again, 0);
+}
+
+/* Tells the answer; the function may disbelieve it. */
+static void tell(struct rpc *rpc, enum rc rc, struct json result, const struct err *err)
+{
+    rpc_fn *fn = rpc->fn;
+    rpc->fn = NULL;
+    rpc->telling = true;
+    rpc->disbelieved = NULL;
+    fn(rpc->arg, rc, result, err);
+    rpc->telling = false;
+    if (rpc->disbelieved != NULL) {
+        assert(rpc->fn == NULL);
+        rpc->fn = fn;
+        fail(rpc, RETRY_TRANSIENT, -1, rpc->disbelieved);
+        return;
+    }
+    failover_succeeded(&rpc->stream, &rpc->pick, mono(rpc) - rpc->asked_us, mono(rpc));
+    rpc->trouble.text[0] = '\0';
+    if (rpc->fn != NULL)
+        rpc->runtime->ops->timer_arm(rpc->runtime, &rpc->again, 0);
+}
+
+static void take_answer(void *arg, const struct http_response *response)
+{
+    struct rpc *rpc = arg;
+    struct retry_failure seen = {.cause = RETRY_BY_STATUS, .status = response->status};
+    int64_t after_us = response->retry_after_ms < 0 ? -1 : response->retry_after_ms * 1000;
+    struct json root, error;
+    struct err err;
+    char words[64];
+    rpc->exchange = NULL;
+    if (response->rc != RC_OK) {
+        fail(rpc, RETRY_TRANSIENT, -1, response->err.text);
+        return;
+    }
+    bool parsed = json_parse(rpc->doc, response->body, &root, &err) == RC_OK;
+    error = parsed ? json_get(root, "error") : (struct json){0};
+    if (json_type(error) == JSON_OBJECT && response->status != 429) {
+        struct bytes message = json_string_or_absent(json_get(error, "message"));
+        err_set(&err, RC_REJECT, "the node refuses: %.*s", (int)message.len,
+                message.len > 0 ? message.data : "");
+        tell(rpc, RC_REJECT, (struct json){0}, &err);
+    } else if (response->status != 200) {
+        snprintf(words, sizeof words, "the node answers %d", response->status);
+        fail(rpc, retry_classify(&seen, NULL, 0), after_us, words);
+    } else if (!parsed || json_type(json_get(root, "result")) == JSON_ABSENT) {
+        fail(rpc, RETRY_TRANSIENT, -1, "the answer is no JSON-RPC");
+    } else {
+        tell(rpc, RC_OK, json_get(root, "result"), NULL);
+    }
+}
+
+static void send_question(struct rpc *rpc)
+{
+    static const struct http_header headers[] = {{"Content-Type", "application/json"}};
+    static const struct failover_offer anywhere = {.owner = PROVIDER_NONE};
+    int64_t now_us = mono(rpc), at_us;
+    if (rpc->fn == NULL)
+        return;
+    enum rc rc = failover_choose(&rpc->stream, &anywhere, now_us, &rpc->pick, &rpc->trouble);
+    at_us = rpc->pick.at_us;
+    if (rc != RC_OK || at_us > now_us) {
+        if (rc == RC_OK)
+            failover_abandoned(&rpc->stream, &rpc->pick);
+        int64_t wait_us = at_us > now_us + WAIT_US_MAX ? WAIT_US_MAX : at_us - now_us;
+        rpc->runtime->ops->timer_arm(rpc->runtime, &rpc->again, wait_us > 0 ? wait_us : 1000);
+        return;
+    }
+    struct http_request request = {.method = "POST",
+                                   .url = rpc->urls[rpc->pick.provider],
+                                   .headers = headers,
+                                   .header_count = sizeof headers / sizeof headers[0],
+                                   .body = text_bytes(&rpc->body),
+                                   .connect_ms_max = CONNECT_MS_MAX,
+                                   .total_ms_max = TOTAL_MS_MAX,
+                                   .body_bytes_max = ANSWER_MAX};
+    rpc->asked_us = now_us;
+    rpc->exchange = rpc->runtime->ops->http_send(rpc->runtime, &request, take_answer, rpc);
+}
+
+void rpc_ask(struct rpc *rpc, const char *method, const char *params, rpc_fn *fn, void *arg)
+{
+    assert(rpc->fn == NULL && rpc->exchange == NULL);
+    text_clear(&rpc->body);
+    text_appendf(&rpc->body, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"%s\",\"params\":%s}",
+                 (unsigned long long)++rpc->id, method, params);
+    rpc->fn = fn;
+    rpc->arg = arg;
+    if (!rpc->telling)
+        rpc->runtime->ops->timer_arm(rpc->runtime, &rpc->again, 0);
+}
+
+void rpc_disbelieve(struct rpc *rpc, const char *why)
+{
+    assert(rpc->telling);
+    rpc->disbelieved = why;
+}
+
+void rpc_stop(struct rpc *rpc)
+{
+    if (rpc->exchange != NULL) {
+        rpc->runtime->ops->http_cancel(rpc->runtime, rpc->exchange);
+        failover_abandoned(&rpc->stream, &rpc->pick);
+    }
+    rpc->exchange = NULL;
+    rpc->fn = NULL;
+    rpc->runtime->ops->timer_disarm(rpc->runtime, &rpc->again);
+}
+
+const char *rpc_provider(const struct rpc *rpc)
+{
+    return rpc->stream.current == PROVIDER_NONE ? ""
+                                                : rpc->group.providers[rpc->stream.current].name;
+}
+
+const char *rpc_trouble(const struct rpc *rpc)
+{
+    return rpc->trouble.text;
+}
+
+const struct failover *rpc_group(const struct rpc *rpc)
+{
+    return &rpc->group;
+}
+
+/* ---- its life ---- */
+
+static enum rc add_node(struct rpc *rpc, const char *url, int priority, struct err *err)
+{
+    char name[PROVIDER_NAME_MAX];
+    struct provider_spec spec = {.name = name, .priority = priority};
+    int number;
+    provider_name_of_url(url, name);
+    enum rc rc = failover_add(&rpc->group, &spec, mono(rpc), &number, err);
+    if (rc != RC_OK)
+        return err_wrap(err, rc, "content.rpc");
+    rpc->urls[number] = memory_copy_string(url);
+    return RC_OK;
+}
+
+enum rc rpc_new(struct runtime *runtime, const char *const *urls, size_t url_count,
+                struct rpc **out, struct err *err)
+{
+    struct rpc *rpc = memory_new_zeroed(1, sizeof *rpc);
+    struct failover_settings defaults;
+    enum rc rc = RC_OK;
+    rpc->runtime = runtime;
+    rpc->again = (struct timer){.fn = take_turn, .arg = rpc};
+    rpc->doc = json_doc_new(ANSWER_MAX, JSON_DEPTH_MAX);
+    failover_settings_default(&defaults);
+    failover_init(&rpc->group, &defaults);
+    for (size_t i = 0; i < url_count && rc == RC_OK; i++)
+        rc = add_node(rpc, urls[i], (int)i, err);
+    failover_stream_init(&rpc->stream, &rpc->group, "blocks");
+    if (rc != RC_OK) {
+        rpc_free(rpc);
+        rpc = NULL;
+    }
+    *out = rpc;
+    return rc;
+}
+
+void rpc_free(struct rpc *rpc)
+{
+    if (rpc == NULL)
+        return;
+    assert(rpc->exchange == NULL);
+    for (size_t i = 0; i < FAILOVER_PROVIDERS_MAX; i++)
+        free(rpc->urls[i]);
+    json_doc_free(rpc->doc);
+    text_free(&rpc->body);
+    free(rpc);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * rpc.h - questions to the nodes of a chain, in JSON-RPC, one at a time.
+ *
+ * Nodes are providers: the stream of questions stays with one until it fails, and is answered by
+ * another then. A question is asked until a node answers it, however long that takes; what a node
+ * refuses in words (too many rows, bad parameters) is an answer. An answer can be disbelieved: its
+ * node is taken for lagging and the same question goes to the next one.
+ *
+ * Owner: a source.  Thread: the ingest loop. */
+#ifndef SOURCE_RPC_H
+#define SOURCE_RPC_H
+
+#include "base/json.h"
+#include "ingest/failover.h"
+#include "sys/runtime.h"
+
+struct rpc;
+
+/* RC_OK: `result` is what the node says, borrowed. RC_REJECT: it refuses, see `err`. */
+typedef void rpc_fn(void *arg, enum rc rc, struct json result, const struct err *err);
+
+/* RC_REJECT: too many nodes, or two of one name. */
+must_check enum rc rpc_new(struct runtime *runtime, const char *const *urls, size_t url_count,
+                           struct rpc **out, struct err *err);
+void rpc_free(struct rpc *rpc);
+/* Asks; `params` is a JSON array. Nothing else is under way. */
+void rpc_ask(struct rpc *rpc, const char *method, const char *params, rpc_fn *fn, void *arg);
+/* From inside the function: the answer is not believed; the question is asked again, elsewhere if
+ * there is an elsewhere. */
+void rpc_disbelieve(struct rpc *rpc, const char *why);
+/* Ends what is under way without a word. */
+void rpc_stop(struct rpc *rpc);
+/* Who answers, and what is wrong with it; "" when nothing is. */
+const char *rpc_provider(const struct rpc *rpc);
+const char *rpc_trouble(const struct rpc *rpc);
+const struct failover *rpc_group(const struct rpc *rpc);
+
+#endif

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tidemark import` beside a daemon and without one, its exit codes, and where keys must not be.
+
+  imports.py TIDEMARK TIDEMARK_SIM"""
+
+import glob
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "support"))
+
+from daemon_client import Daemon, Home, wait_until  # noqa: E402
+from ledger_world import World, shipped  # noqa: E402
+
+PROGRAMS = sys.argv[1:3]
+CANARY = "canary-key-3f9c1d"
+
+
+class Imports(unittest.TestCase):
+    def world(self, kind="sqlite"):
+        home = Home(kind)
+        self.addCleanup(home.__exit__)
+        world = World(PROGRAMS, home, ("etherscan",))
+        self.addCleanup(world.__exit__)
+        return world
+
+    def configure(self, world, before, after):
+        with open(world.configuration, encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn(before, text)
+        with open(world.configuration, "w", encoding="utf-8") as file:
+            file.write(text.replace(before, after))
+
+    def command(self, world, *words):
+        return subprocess.run([PROGRAMS[0], *words, "-c", world.configuration],
+                              capture_output=True, text=True, timeout=120, check=False)
+
+    def test_a_daemon_keeps_its_accounts_complete_and_imports_when_asked(self):
+        for kind in ("sqlite", "postgres"):
+            with self.subTest(store=kind):
+                world = self.world(kind)
+                self.configure(world, "ledger:\n", f"ledger:\n  accounts: ['{world.account}']\n")
+                with Daemon(PROGRAMS[0], world.home, config=world.configuration) as daemon:
+                    daemon.wait_for(lambda _: True, "the daemon")
+                    wait_until(lambda: world.sessions()[-1:] == ["completed"], "the first import")
+                    self.assertEqual(world.difference(), {})
+                    world.sim.act("mine", 5)
+                    code, said, words = world.run()
+                    self.assertEqual((code, said["status"]), (0, "completed"), words)
+                    self.assertEqual(world.difference(), {})
+                    self.assertTrue(all(part["complete"] for part in said["streams"]), said)
+                    done = self.command(world, "import", "nowhere:1")
+                    self.assertEqual(done.returncode, 1, done.stderr)
+                    self.assertIn("no connector serves nowhere", done.stderr)
+
+    def test_the_exit_code_says_what_to_do(self):
+        world = self.world()
+        for words, code, sentence in (
+                (("import",), 2, "usage:"),
+                (("import", "nowhere:1"), 2, "no connector serves nowhere"),
+                (("import", "ethereum:0x12"), 2, "40 hexadecimal digits"),
+                (("import", "--since", "yesterday", world.account), 2, "--since takes a date"),
+                (("import", "--provider", "routescan", world.account), 2, "does not serve")):
+            with self.subTest(words=words):
+                done = self.command(world, *words)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn(sentence, done.stderr)
+        self.configure(world, "    api_key: k\n", "")
+        done = self.command(world, "import", world.account)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("providers.etherscan.api_key", done.stderr)
+
+    def test_a_file_that_has_grown_adds_what_is_new_and_bad_lines_are_kept(self):
+        # Exitbook 1.8.15: a file was never read again, and lines that were no rows disappeared.
+        world = self.world()
+        path = os.path.join(world.home.folder, "history.csv")
+        row = "1,main,BTC,Deposit,0.5,0,2024-01-01 10:00:00,,x"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("UID,Account Type,Currency,Side,Amount,Fee,Time(UTC),Remark,Type\n"
+                       f"{row}\n{row}\n1,main,ETH\n{row.replace('0.5', 'much')}\n")
+        with open(os.path.join(world.folder, "kucoin.yaml"), "w", encoding="utf-8") as file:
+            file.write(shipped("kucoin"))
+        done = self.command(world, "import", "csv:" + path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("kucoin: completed, 2 new, 0 known", done.stdout)
+        self.assertIn("2 in quarantine", done.stdout)
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(row + "\n")
+        done = self.command(world, "import", "csv:" + path)
+        self.assertIn("kucoin: completed, 1 new, 2 known", done.stdout)
+        self.assertEqual(len(world.sql("SELECT id FROM quarantine")), 2)
+        done = self.command(world, "import", "csv:" + world.configuration)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("no connector knows a file with these columns", done.stderr)
+
+    def test_a_key_is_in_no_file_and_in_no_word(self):
+        world = self.world()
+        self.configure(world, "api_key: k\n", f"api_key: {CANARY}\n")
+        world.sim.arm("name=ledger_http&after=2&count=2")  # failures are talked about
+        done = self.command(world, "import", world.account)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        said = [done.stdout, done.stderr, self.command(world, "providers").stdout]
+        with Daemon(PROGRAMS[0], world.home, settings=("log.level=debug",),
+                    config=world.configuration) as daemon:
+            daemon.wait_for(lambda _: True, "the daemon")
+            code, _, words = world.run()
+            self.assertEqual(code, 0, words)
+            said += [words, daemon.words(), json.dumps(daemon.ask("GET", "/api/status"))]
+        self.assertNotIn(CANARY, "".join(said))
+        for path in glob.glob(os.path.join(world.home.folder, "*")):
+            if os.path.isfile(path) and path != world.configuration:
+                with open(path, "rb") as file:
+                    self.assertNotIn(CANARY.encode(), file.read(), path)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What comparable importers get wrong, as tests that `tidemark import` gets right: each is a defect
+that was seen elsewhere.
+
+  ledger_defects.py TIDEMARK TIDEMARK_SIM"""
+
+import collections
+import json
+import os
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "support"))
+
+from daemon_client import Home  # noqa: E402
+from ledger_world import World  # noqa: E402
+
+PROGRAMS = sys.argv[1:3]
+DEAD = "&count=1000000&lasts=1"
+QUIET = ("--chain-burst", "0")
+MADE_UP = """\
+version: 1
+provider: madeup
+platforms:
+  madeup: {}
+identifier: none
+base_url: https://tides.example
+auth: {in: header, name: X-Tide, required: true}
+priority: 10
+rate: {per_second: 5}
+responses:
+- {when: {at: /trouble, exists: true}, do: next_provider}
+streams:
+  tides:
+    request:
+      path: /tides
+      query: {since: $token, most: $size}
+    order: asc
+    page:
+      by: token
+      size: 20
+      next: {from: last_record, at: /key}
+      stop: [{flag: {at: /rest, in: ["0"]}}]
+    resume: {kind: none}
+    records: {at: /tides, shape: entries, key_as: key}
+    map:
+      hash: /key
+      time: {at: /at_ms, cast: unix_ms}
+      from: /giver
+      to: /taker
+      asset: {const: WATER}
+      amount: /level
+    count: {at: /all}
+    identity: {of: [platform, hash]}
+"""
+
+
+class Defects(unittest.TestCase):
+    maxDiff = 4000
+
+    def world(self, providers, platform="ethereum", **more):
+        home = Home("sqlite")
+        self.addCleanup(home.__exit__)
+        world = World(PROGRAMS, home, providers, platform, **more)
+        self.addCleanup(world.__exit__)
+        return world
+
+    def complete(self, world):
+        """An import that has to end well: how many rows were imported, and its requests."""
+        before = len(world.requests())
+        code, said, words = world.run()
+        self.assertEqual((code, said and said["status"]), (0, "completed"), (said, words))
+        self.assertEqual(world.difference(), {})
+        return sum(stream["imported"] for stream in said["streams"]), world.requests()[before:]
+
+    def add_rows(self, world, stream="normal"):
+        """Mines until there is something new; how much."""
+        before = len(world.true_rows(stream))
+        while len(world.true_rows(stream)) < before + 5:
+            world.sim.act("mine", 1)
+        return len(world.true_rows(stream)) - before
+
+    def test_new_rows_of_newest_first_sources_are_found(self):
+        for provider in ("blockstream", "mempool", "blockchaincom", "tatum", "blockcypher"):
+            with self.subTest(provider=provider):
+                world = self.world((provider,), "bitcoin", options=QUIET)
+                first, _ = self.complete(world)
+                self.assertGreater(first, 60)
+                added = self.add_rows(world)
+                self.assertEqual(self.complete(world)[0], added)
+
+    def test_new_entries_of_kraken_are_found_although_it_is_paged_by_offset(self):
+        # R003-56 R003-58 R003-59
+        world = self.world(("kraken",), "kraken", options=QUIET)
+        self.assertGreater(self.complete(world)[0], 120)
+        added = self.add_rows(world)
+        self.assertEqual(self.complete(world)[0], added)
+
+    def test_a_dying_provider_with_a_token_in_its_hand_is_replaced(self):
+        # R003-38 R003-45
+        world = self.world(("moralis", "etherscan"), sizes={"moralis": 20})
+        world.sim.arm("name=ledger_http&collection=moralis&after=6" + DEAD)
+        self.complete(world)
+        self.assertGreater(world.sim.fired("ledger_http"), 0)
+        self.assertTrue(any("cursor" in request for request in world.requests("moralis")))
+        self.assertEqual({row["provider_name"] for row in world.stored()}, {"moralis", "etherscan"})
+
+    def test_the_rest_of_a_cut_block_is_not_lost(self):
+        for provider in ("routescan", "blockscout"):
+            world = self.world((provider,), sizes={provider: 30}, window=900)
+            self.complete(world)
+
+    def test_waiting_transactions_do_not_end_a_history(self):
+        world = self.world(("blockstream",), "bitcoin", options=("--chain-mempool", "9"))
+        self.complete(world)
+        self.assertTrue(any(row["status"] == "pending" for row in world.stored()))
+
+    def test_a_finished_history_of_two_lists_is_asked_for_again_and_stays_finished(self):
+        world = self.world(("cosmos",), "cosmoshub")
+        self.complete(world)
+        for _ in range(2):
+            imported, requests = self.complete(world)
+            self.assertEqual(imported, 0)
+            self.assertEqual(len(requests), 2, requests)  # one of each list
+        added = self.add_rows(world)
+        self.assertEqual(self.complete(world)[0], added)
+
+    def test_a_detail_that_is_not_there_does_not_drop_its_transaction(self):
+        for provider, platform in (("solana", "solana"), ("blockcypher", "bitcoin"),
+                                   ("blockfrost", "cardano")):
+            with self.subTest(provider=provider):
+                world = self.world((provider,), platform, options=QUIET)
+                world.sim.arm(f"name=ledger_null&collection={provider}/detail&after=3&count=2")
+                code, said, words = world.run()
+                self.assertIn(code, (0, 4), (said, words))
+                self.assertEqual(world.sim.fired("ledger_null"), 2)
+                self.complete(world)
+
+    def test_streams_read_through_different_providers_have_no_holes(self):
+        world = self.world(("moralis", "etherscan"), sizes={"moralis": 30})
+        world.sim.arm("name=ledger_http&collection=etherscan/normal" + DEAD)
+        self.complete(world)
+
+    def test_a_page_that_was_too_short_is_found_by_counting(self):
+        for provider, platform in (("subscan", "polkadot"), ("blockstream", "bitcoin"),
+                                   ("blockchaincom", "bitcoin")):
+            with self.subTest(provider=provider):
+                world = self.world((provider,), platform, options=QUIET)
+                world.sim.arm(f"name=ledger_partial&collection={provider}")
+                code, said, words = world.run()
+                self.assertIn(code, (0, 4), (said, words))
+                self.assertEqual(world.sim.fired("ledger_partial"), 1)
+                self.add_rows(world)
+                self.complete(world)
+
+    def test_an_exhausted_direction_is_not_begun_again(self):
+        world = self.world(("alchemy",), sizes={"alchemy": 20})
+        self.complete(world)
+        first = collections.Counter()
+        for request in world.requests():
+            body = json.loads(request["body"])
+            if body["method"] == "alchemy_getAssetTransfers" and "pageKey" not in body["params"][0]:
+                side = "from" if "fromAddress" in body["params"][0] else "to"
+                first[side, body["params"][0]["category"][0]] += 1
+        self.assertEqual(len(first), 6)
+        self.assertEqual(set(first.values()), {1}, first)
+
+    def test_a_token_that_expires_costs_nothing(self):
+        for provider in ("moralis", "alchemy"):
+            with self.subTest(provider=provider):
+                world = self.world((provider,), sizes={provider: 20})
+                world.sim.arm(f"name=ledger_expire&collection={provider}&after=2&count=2")
+                self.complete(world)
+                self.assertEqual(world.sim.fired("ledger_expire"), 2)
+
+    def test_a_waiting_transaction_is_confirmed_when_it_was_mined(self):
+        for providers in (("blockchaincom",), ("blockstream",)):
+            with self.subTest(providers=providers):
+                world = self.world(providers, "bitcoin", options=("--chain-mempool", "9"))
+                self.complete(world)
+                waiting = {row["hash"] for row in world.stored() if row["status"] == "pending"}
+                self.assertGreater(len(waiting), 0)
+                world.sim.act("mine", 12)
+                self.complete(world)
+                after = {row["hash"]: row["status"] for row in world.stored()}
+                self.assertEqual({after[name] for name in waiting}, {"confirmed"})
+
+    def test_a_provider_nobody_has_needs_only_its_description(self):
+        # R003-37
+        world = self.world((), "madeup")
+        world.providers = ("madeup",)
+        with open(os.path.join(world.folder, "madeup.yaml"), "w", encoding="utf-8") as file:
+            file.write(MADE_UP.replace("per_second: 5", "per_second: 1000, burst: 100"))
+        world.write_configuration()
+        self.assertGreater(self.complete(world)[0], 100)
+        added = self.add_rows(world)
+        self.assertEqual(self.complete(world)[0], added)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
