@@ -30,7 +30,7 @@ function savedList(reader, refill) {
 
 function muteForm(reader, refill) {
   const input = make('input', { type: 'text', name: 'word', required: true, maxLength: 80,
-    'aria-label': 'A word to mute' });
+    placeholder: 'A word', 'aria-label': 'A word to mute' });
   const form = make('form', { className: 'mute-word' }, input,
     make('button', { type: 'submit', textContent: 'Mute this word' }));
   form.addEventListener('submit', (event) => {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 
+#include <assert.h>
+#include <string.h>
+
 struct bytes utf8_cut(struct bytes text, size_t max)
 {
     if (text.len <= max)
@@ -8,4 +11,13 @@ struct bytes utf8_cut(struct bytes text, size_t max)
     while (max > 0 && ((unsigned char)text.data[max] & 0xc0) == 0x80)
         max--;
     return bytes_make(text.data, max);
+}
+
+void utf8_copy(struct bytes text, char *out, size_t size)
+{
+    assert(size > 0);
+    struct bytes kept = utf8_cut(text, size - 1);
+    if (kept.len > 0)
+        memcpy(out, kept.data, kept.len);
+    out[kept.len] = '\0';
 }

@@ -35,5 +35,7 @@ static inline size_t utf8_sequence(const unsigned char *at, size_t left, size_t 
 
 /* As much of the text as has at most `max` bytes, whole characters only. */
 struct bytes utf8_cut(struct bytes text, size_t max);
+/* Copies as much of it as has room, and a NUL; absent: "". */
+void utf8_copy(struct bytes text, char *out, size_t size);
 
 #endif

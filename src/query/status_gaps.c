@@ -10,20 +10,14 @@
     "SELECT source, stream, reason, from_us, to_us, closed_us FROM gaps "                          \
     "WHERE closed_us IS NULL OR to_us > ?1 ORDER BY from_us DESC, id DESC LIMIT %d"
 
-static void copy(char *out, size_t size, const struct field *column)
-{
-    struct bytes text = utf8_cut(column->null ? bytes_make("", 0) : column->b, size - 1);
-    snprintf(out, size, "%.*s", (int)text.len, text.data);
-}
-
 static bool take_gap(void *arg, const struct field *columns, size_t count)
 {
     struct status_gaps *out = arg;
     assert(count == 6 && out->count < STATUS_GAPS_MAX);
     struct status_gap *gap = &out->gaps[out->count++];
-    copy(gap->source, sizeof gap->source, &columns[0]);
-    copy(gap->stream, sizeof gap->stream, &columns[1]);
-    copy(gap->reason, sizeof gap->reason, &columns[2]);
+    utf8_copy(columns[0].b, gap->source, sizeof gap->source);
+    utf8_copy(columns[1].b, gap->stream, sizeof gap->stream);
+    utf8_copy(columns[2].b, gap->reason, sizeof gap->reason);
     gap->from_us = columns[3].i;
     gap->to_us = columns[4].i;
     gap->closed_us = columns[5].null ? 0 : columns[5].i;

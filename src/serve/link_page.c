@@ -41,7 +41,7 @@ static void put_link(struct markup *page, const struct news_question *question, 
     markup_end(page, "span");
     markup_end(page, "p");
     if (about.len > 0) {
-        markup_begin(page, "p");
+        markup_begin_class(page, "p", "about");
         markup_stranger(page, about, ABOUT_MAX);
         markup_end(page, "p");
     }
@@ -56,7 +56,7 @@ static void print_page(const struct link_call *call, struct json answer, struct 
     struct markup page;
     page_begin(&page, out, &head);
     put_link(&page, &call->question, json_get(answer, "link"));
-    markup_begin_class(&page, "p", "standing good");
+    markup_begin_class(&page, "p", "source");
     markup_textf(&page, "%zu %s", count, page_plural((int64_t)count, "post", "posts"));
     markup_end(&page, "p");
     markup_begin_class(&page, "ul", "posts");

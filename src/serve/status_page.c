@@ -338,6 +338,43 @@ static void put_gaps(struct markup *page, const struct status_page *status)
     markup_end(page, "section");
 }
 
+/* ---- quarantine ---- */
+
+static void put_refused(struct markup *page, const struct status_page *status)
+{
+    static const char *const heads[] = {"#Id",    "Source", "Provider", "When",
+                                        "#Bytes", "#Times", "Reason"};
+    begin_section(page, "quarantine", "Quarantine");
+    if (status->refused->count == 0) {
+        markup_leaf(page, "p", "Nothing that came was refused.");
+        markup_end(page, "section");
+        return;
+    }
+    begin_table(page, "Quarantine", heads, sizeof heads / sizeof heads[0]);
+    for (size_t i = 0; i < status->refused->count; i++) {
+        const struct status_refused *input = &status->refused->inputs[i];
+        char at[TIMESTAMP_TEXT_MAX];
+        markup_begin(page, "tr");
+        put_number(page, input->id, false);
+        put_words(page, bytes_of(input->source));
+        put_words(page, bytes_of(input->provider));
+        put_words(page, timestamp_format(input->at_us, at) ? bytes_of(at) : BYTES_ABSENT);
+        put_number(page, input->size, false);
+        put_number(page, input->times, false);
+        put_words(page, bytes_of(input->reason));
+        markup_end(page, "tr");
+    }
+    end_table(page);
+    markup_begin_class(page, "p", "about");
+    markup_string(page, "Handed in again with ");
+    markup_leaf(page, "code", "tidemark quarantine retry ID");
+    markup_string(page, ", dropped with ");
+    markup_leaf(page, "code", "tidemark quarantine drop ID");
+    markup_string(page, ".");
+    markup_end(page, "p");
+    markup_end(page, "section");
+}
+
 void status_page_print(const struct status_page *status, struct text *out)
 {
     const struct page_head head = {.title = "Tidemark: status",
@@ -353,6 +390,7 @@ void status_page_print(const struct status_page *status, struct text *out)
     put_sources(&page, status);
     put_gaps(&page, status);
     put_providers(&page, status);
+    put_refused(&page, status);
     put_cursors(&page, status);
     put_daemon(&page, status);
     page_end(&page);

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/markup.h"
 #include "query/status_gaps.h"
+#include "query/status_refused.h"
 #include "serve/health.h"
 #include "serve/rate_log.h"
 
@@ -24,6 +25,7 @@ struct status_page {
     const struct rate_line *rates;
     size_t rate_count;
     const struct status_gaps *gaps;
+    const struct status_refusals *refused;
     int64_t now_us;
 };
 

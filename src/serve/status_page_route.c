@@ -14,6 +14,7 @@ struct status_view {
     struct rate_line rates[STATUS_SOURCES_MAX];
     size_t rate_count;
     struct status_gaps gaps;
+    struct status_refusals refused;
     int64_t now_us;
 };
 
@@ -46,12 +47,15 @@ enum rc status_page_work(struct request *request, struct store *store, struct er
                                .rates = view->rates,
                                .rate_count = view->rate_count,
                                .gaps = &view->gaps,
+                               .refused = &view->refused,
                                .now_us = view->now_us};
     struct json_doc *doc = json_doc_new(STATUS_MAX, JSON_DEPTH_MAX);
     text_clear(&request->reply);
     enum rc rc = status_print(store, view->runs ? &view->live : NULL, &status, err);
     if (rc == RC_OK)
         rc = status_read_gaps(store, view->now_us - STATUS_PAGE_HOURS * HOUR_US, &view->gaps, err);
+    if (rc == RC_OK)
+        rc = status_read_refused(store, &view->refused, err);
     if (rc == RC_OK && json_parse_copy(doc, text_bytes(&status), &page.status, err) != RC_OK)
         rc = err_wrap(err, RC_FATAL, "our own answer cannot be read");
     if (rc == RC_OK)

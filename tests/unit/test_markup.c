@@ -99,6 +99,11 @@ static void a_strangers_text_is_isolated_and_cut_between_characters(void **state
                                            "gnp.exe</bdi><bdi>ab\xe2\x80\xa6</bdi>");
     assert_int_equal(utf8_cut(bytes_of("ab\xc3\xa9"), 4).len, 4);
     assert_int_equal(utf8_cut(bytes_of("\xc3\xa9"), 1).len, 0);
+    char room[4] = "xyz";
+    utf8_copy(bytes_of("ab\xc3\xa9"), room, sizeof room);
+    assert_string_equal(room, "ab");
+    utf8_copy(BYTES_ABSENT, room, sizeof room);
+    assert_string_equal(room, "");
 }
 
 static void only_addresses_of_the_web_are_followed(void **state)

@@ -23,7 +23,9 @@ describe('the page at /status', () => {
   before(async () => {
     simulator = await Simulator.start('--rate', '100', '--start-us', 'now');
     daemon = await Daemon.start({ settings: simulator.settings });
-    await fill(daemon, gapSql(nowUs).replace('the connection', '<b>the</b> connection'));
+    await fill(daemon, gapSql(nowUs).replace('the connection', '<b>the</b> connection') +
+      `INSERT INTO quarantine (id, source, provider, digest, raw, size, reason, at_us, times, seq)
+       VALUES (1, 'jetstream', NULL, x'00', NULL, 12, 'not <i>JSON</i>', ${nowUs}, 3, 1);`);
     browser = await Browser.start();
     page = await browser.newPage();
     await page.open(new URL('/status', daemon.url).href);
@@ -57,6 +59,11 @@ describe('the page at /status', () => {
     await page.until('document.querySelector(".spark polyline") !== null');
     assert.match(await page.eval('document.querySelector(".spark").getAttribute("aria-label")'),
       /^Events a second over the last 10 minutes: now [0-9.]+, at most [0-9.]+$/);
+  });
+
+  test('shows what was refused, and what to do with it', async () => {
+    assert.match((await texts('#quarantine tbody tr'))[0], /^1jetstream–.*123not <i>JSON<\/i>$/);
+    assert.match((await texts('#quarantine .about'))[0], /tidemark quarantine retry ID/);
   });
 
   test('is made anew while it is open', async () => {

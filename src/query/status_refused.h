@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * status_refused.h - the input that could not be used lately, and why.
+ *
+ * Owner: the caller.  Thread: any one that owns the store's connection. */
+#ifndef QUERY_STATUS_REFUSED_H
+#define QUERY_STATUS_REFUSED_H
+
+#include "store/store.h"
+
+#define STATUS_REFUSED_MAX 20 /* the latest */
+
+struct status_refused {
+    int64_t id, size, times, at_us;
+    char source[65], provider[65], reason[200]; /* longer ones are cut */
+};
+
+struct status_refusals {
+    struct status_refused inputs[STATUS_REFUSED_MAX];
+    size_t count;
+};
+
+must_check enum rc status_read_refused(struct store *store, struct status_refusals *out,
+                                       struct err *err);
+
+#endif
