@@ -26,6 +26,7 @@ struct entry {
     bool configured;
     bool failed; /* the last time */
     bool over;   /* it has ended and is to be freed */
+    bool again;  /* somebody asked while it was running: it may have read past what they mean */
     struct ledger_account *running;
 };
 
@@ -87,7 +88,7 @@ static void on_ended(void *arg, struct ledger_account *account)
 }
 
 /* The same account may be written in several ways. NULL: it is not running. */
-static struct ledger_account *find_running(const struct ledger_part *self, const char *stored_name)
+static struct entry *find_running(const struct ledger_part *self, const char *stored_name)
 {
     struct ledger_account_view view;
     for (size_t i = 0; i < self->count; i++) {
@@ -95,15 +96,16 @@ static struct ledger_account *find_running(const struct ledger_part *self, const
             continue;
         ledger_account_look(self->entries[i].running, &view);
         if (strcmp(view.name, stored_name) == 0)
-            return self->entries[i].running;
+            return &self->entries[i];
     }
     return NULL;
 }
 
-/* RC_OK also when it is running already. */
-static enum rc start_entry(struct ledger_part *self, struct entry *entry, struct err *err)
+/* RC_OK also when it is running already: `running` is who runs it, else NULL. */
+static enum rc start_entry(struct ledger_part *self, struct entry *entry, struct entry **running,
+                           struct err *err)
 {
-    struct ledger_account *account, *running;
+    struct ledger_account *account;
     struct ledger_account_view view;
     const struct ledger_account_options options = {entry->provider, entry->since_us};
     enum rc rc = ledger_account_new(&self->env->source, self->providers, bytes_of(entry->name),
@@ -112,15 +114,15 @@ static enum rc start_entry(struct ledger_part *self, struct entry *entry, struct
         return rc;
     ledger_account_look(account, &view);
     snprintf(self->stored_name, sizeof self->stored_name, "%s", view.name);
-    running = find_running(self, view.name);
-    if (running == NULL) {
-        entry->running = running = account;
-        self->running++;
-        ledger_account_start(account);
-    } else {
+    *running = find_running(self, view.name);
+    if (*running != NULL) {
         ledger_account_free(account);
+        return RC_OK;
     }
-    ledger_account_look(running, &view);
+    entry->running = account;
+    self->running++;
+    ledger_account_start(account);
+    ledger_account_look(account, &view);
     self->started_us = view.started_us;
     return RC_OK;
 }
@@ -140,15 +142,17 @@ static void end_entry(struct ledger_part *self, struct entry *entry, int64_t now
     ledger_account_free(entry->running);
     entry->running = NULL;
     entry->over = false;
-    entry->due_us = next_due(self, entry, now_us);
+    entry->due_us = entry->again ? now_us : next_due(self, entry, now_us);
+    entry->again = false;
     self->running--;
 }
 
 static void begin_entry(struct ledger_part *self, struct entry *entry, int64_t now_us)
 {
     struct err err;
-    if (start_entry(self, entry, &err) == RC_OK) {
-        if (entry->running == NULL)
+    struct entry *running;
+    if (start_entry(self, entry, &running, &err) == RC_OK) {
+        if (running != NULL)
             entry->due_us = next_due(self, entry, now_us);
         return;
     }
@@ -181,7 +185,8 @@ static void look(struct part *part, int64_t now_us, const struct daemon_view *vi
 static void begin_wanted(void *arg)
 {
     struct ledger_part *self = arg;
-    struct entry *entry = find_entry(self, self->wanted.name);
+    struct entry *entry = find_entry(self, self->wanted.name), *running;
+    struct runtime *runtime = self->env->runtime;
     enum rc rc = RC_OK;
     if (self->stopping)
         rc = err_set(&self->errand.why, RC_RETRY, "the daemon is stopping");
@@ -194,7 +199,11 @@ static void begin_wanted(void *arg)
     if (rc == RC_OK) {
         if (entry->running == NULL)
             entry->since_us = self->wanted.since_us;
-        rc = start_entry(self, entry, &self->errand.why);
+        rc = start_entry(self, entry, &running, &self->errand.why);
+        if (rc == RC_OK && running != NULL) {
+            running->again = true; /* the session that is meant begins after this moment */
+            self->started_us = runtime->ops->wall_us(runtime);
+        }
         if (entry->running == NULL && !entry->configured)
             drop_entry(self, (size_t)(entry - self->entries));
     }

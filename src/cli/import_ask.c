@@ -136,7 +136,7 @@ enum rc import_ask(struct target *target, const struct import_wish *wish, char s
         bool ours = began.len > 0 && timestamp_parse(began, &its_us) && its_us >= started_us;
         if (ours && strcmp(status, "started") != 0)
             break;
-        if (ours && !wish->json && json_i64(json_get(root, "imported"), &rows) && rows != told) {
+        if (!wish->json && json_i64(json_get(root, "imported"), &rows) && rows != told) {
             fprintf(stderr, "%s: %" PRId64 " new rows\n", text_string(&name), rows);
             told = rows;
         }

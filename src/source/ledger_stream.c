@@ -294,6 +294,8 @@ void ledger_stream_free(struct ledger_stream *stream)
     text_free(&stream->parts);
     text_free(&stream->list_token);
     text_free(&stream->side_headers);
+    text_free(&stream->digits);
+    text_free(&stream->side_digits);
     text_free(&stream->token);
     text_free(&stream->words);
     text_free(&stream->headers);

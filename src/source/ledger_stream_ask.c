@@ -113,8 +113,9 @@ static void on_answer(void *arg, const struct http_response *response)
     text_clear(headers);
     text_append(headers, response->headers.data, response->headers.len);
     *answer = (struct connector_answer){.status = response->status, .headers = text_bytes(headers)};
-    if (json_parse(page ? stream->doc : stream->side_doc, response->body, &answer->root, &err) !=
-        RC_OK)
+    if (connector_parse(page ? stream->doc : stream->side_doc, response->body,
+                        page ? &stream->digits : &stream->side_digits, &answer->root,
+                        &err) != RC_OK)
         answer->root = (struct json){0};
     judge(stream, answer, response->retry_after_ms);
 }

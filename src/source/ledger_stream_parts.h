@@ -71,6 +71,7 @@ struct ledger_stream {
     struct connector_page page;
     struct json_doc *doc, *side_doc, *list_doc, *cursor_doc;
     struct text token, words, headers, side_headers;
+    struct text digits, side_digits; /* what the answers point at, beside their bodies */
     struct delivery delivery;
 
     /* partitions that the source lists: names, each with a NUL after it */

@@ -180,8 +180,9 @@ static void answer_question(struct ledger_desk *desk)
 
 static void append_event(struct text *out, const struct desk_event *event, bool first)
 {
-    text_appendf(out, "%s{\"hash\":\"h%u\",\"amount\":\"%u\",\"kind\":\"%s\"", first ? "" : ",",
-                 event->number, event->number, event->other ? "other" : "move");
+    text_appendf(out, "%s{\"hash\":\"h%u\",\"kind\":\"%s\",\"amount\":", first ? "" : ",",
+                 event->number, event->other ? "other" : "move");
+    text_appendf(out, event->wide ? "1%029u" : "\"%u\"", event->number);
     if (event->block >= 0)
         text_appendf(out, ",\"block\":%" PRId64 ",\"time\":%" PRId64, event->block,
                      1700000000 + event->block);

@@ -19,6 +19,7 @@ struct desk_event {
     int64_t block;   /* -1: in none yet */
     unsigned number; /* its hash and amount */
     bool other;      /* it is not of this stream */
+    bool wide;       /* its amount is a number of 30 digits */
 };
 
 struct desk_row {

@@ -163,6 +163,17 @@ static void an_answer_that_cannot_be_read_leads_to_the_next_provider(void **stat
     end(desk);
 }
 
+static void no_number_is_too_long_to_be_read(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("rise", 1, 25);
+    for (size_t i = 0; i < desk->count; i++)
+        desk->chain[i].wide = true;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    end(desk);
+}
+
 static void a_token_that_is_no_longer_known_begins_the_sweep_anew(void **state)
 {
     (void)state;
@@ -330,6 +341,7 @@ int main(void)
         cmocka_unit_test(a_refused_key_is_told_from_other_failures),
         cmocka_unit_test(a_rate_limit_inside_a_good_answer_is_waited_out),
         cmocka_unit_test(an_answer_that_cannot_be_read_leads_to_the_next_provider),
+        cmocka_unit_test(no_number_is_too_long_to_be_read),
         cmocka_unit_test(a_token_that_is_no_longer_known_begins_the_sweep_anew),
         cmocka_unit_test(nothing_at_all_is_believed_when_a_second_provider_agrees),
         cmocka_unit_test(a_lone_provider_that_denies_known_rows_is_not_believed),
