@@ -23,8 +23,10 @@ static const char streams_sql[] =
     "FROM account a JOIN import_sessions s ON s.account_id = a.id "
     "JOIN session_streams x ON x.session_id = s.id WHERE a.name = ?1 AND s.started_us = ?2 "
     "ORDER BY x.stream";
-static const char gaps_sql[] = "SELECT stream, from_us, to_us, reason FROM gaps "
-                               "WHERE source = ?1 AND closed_us IS NULL ORDER BY stream, from_us";
+static const char gaps_sql[] =
+    "SELECT stream, from_us, to_us, reason FROM gaps WHERE closed_us IS NULL AND source IN "
+    "(SELECT a.name FROM account a LEFT JOIN account p ON p.id = a.parent_id "
+    "WHERE a.name = ?1 OR p.name = ?1) ORDER BY stream, from_us";
 
 static void put_text(struct json_writer *json, const char *key, const struct field *field)
 {

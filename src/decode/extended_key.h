@@ -14,8 +14,9 @@
 #include "base/err.h"
 #include "decode/bitcoin_address.h"
 
-#define EXTENDED_KEY_CHAINS  2
-#define EXTENDED_KEY_NUMBERS UINT32_C(0x80000000) /* from there on only a private key derives */
+#define EXTENDED_KEY_PLATFORM "bitcoin"
+#define EXTENDED_KEY_CHAINS   2
+#define EXTENDED_KEY_NUMBERS  UINT32_C(0x80000000) /* from there on only a private key derives */
 
 struct extended_key {
     enum bitcoin_form form;
