@@ -14,7 +14,7 @@
 
 struct child {
     struct ledger_account *account; /* NULL: none */
-    struct ledger_place place;
+    struct scan_place place;
     bool over; /* it has ended and is to be freed */
 };
 
@@ -128,7 +128,7 @@ static void absorb(struct ledger_family *family, struct child *child)
 }
 
 /* false: this number has no address. */
-static bool name_child(const struct ledger_family *family, struct ledger_place place,
+static bool name_child(const struct ledger_family *family, struct scan_place place,
                        struct text *name)
 {
     text_clear(name);
@@ -137,8 +137,7 @@ static bool name_child(const struct ledger_family *family, struct ledger_place p
            extended_key_address(&family->chains[place.chain], place.number, name);
 }
 
-static void start_child(struct ledger_family *family, struct child *child,
-                        struct ledger_place place)
+static void start_child(struct ledger_family *family, struct child *child, struct scan_place place)
 {
     const struct ledger_account_options options = {
         .only = family->run->only, .since_us = -1, .parent = family->run->account};
@@ -172,7 +171,7 @@ static void finish(struct ledger_family *family)
 static void take_turn(void *arg)
 {
     struct ledger_family *family = arg;
-    struct ledger_place place;
+    struct scan_place place;
     size_t running = 0;
     for (size_t i = 0; i < RUNNING_MAX; i++)
         if (family->children[i].over)

@@ -11,7 +11,7 @@ void ledger_scan_init(struct ledger_scan *scan, uint32_t gap)
         scan->chains[i].end = gap;
 }
 
-bool ledger_scan_next(struct ledger_scan *scan, struct ledger_place *place)
+bool ledger_scan_next(struct ledger_scan *scan, struct scan_place *place)
 {
     unsigned best = EXTENDED_KEY_CHAINS;
     for (unsigned i = 0; i < EXTENDED_KEY_CHAINS; i++)
@@ -20,11 +20,11 @@ bool ledger_scan_next(struct ledger_scan *scan, struct ledger_place *place)
             best = i;
     if (best == EXTENDED_KEY_CHAINS)
         return false;
-    *place = (struct ledger_place){best, scan->chains[best].next++};
+    *place = (struct scan_place){best, scan->chains[best].next++};
     return true;
 }
 
-void ledger_scan_used(struct ledger_scan *scan, struct ledger_place place)
+void ledger_scan_used(struct ledger_scan *scan, struct scan_place place)
 {
     assert(place.chain < EXTENDED_KEY_CHAINS && place.number < scan->chains[place.chain].next);
     uint64_t end = (uint64_t)place.number + 1 + scan->gap;

@@ -12,7 +12,7 @@
 
 #include "decode/extended_key.h"
 
-struct ledger_place {
+struct scan_place {
     unsigned chain;
     uint32_t number;
 };
@@ -27,7 +27,7 @@ struct ledger_scan {
 void ledger_scan_init(struct ledger_scan *scan, uint32_t gap);
 /* The chain that is less far goes first. false: nothing is left, unless an address that is still
  * being read turns out to be used. */
-bool ledger_scan_next(struct ledger_scan *scan, struct ledger_place *place);
-void ledger_scan_used(struct ledger_scan *scan, struct ledger_place place);
+bool ledger_scan_next(struct ledger_scan *scan, struct scan_place *place);
+void ledger_scan_used(struct ledger_scan *scan, struct scan_place place);
 
 #endif

@@ -9,6 +9,7 @@ import http.server
 import json
 import os
 import re
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -29,6 +30,7 @@ ZPUB = ("zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSd
 XPRV = ("xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3"
         "TGtRBeJgk33yuGBxrMPHi")
 GAP = 3
+WAIT_S = 120
 PAGE = 25
 WALLET = Wallet(ZPUB)
 
@@ -40,6 +42,8 @@ class Explorer:
         self.histories = collections.defaultdict(list)  # address: hashes, oldest first
         self.asked = collections.Counter()
         self.broken = set()
+        self.held = None  # who asks for it waits until it is let go
+        self.reached, self.let_go = threading.Event(), threading.Event()
         explorer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -51,7 +55,10 @@ class Explorer:
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body)
+                try:
+                    self.wfile.write(body)
+                except OSError:  # who asked is gone
+                    self.close_connection = True
 
             def log_message(self, *_):
                 pass
@@ -76,6 +83,9 @@ class Explorer:
             return 404, {}
         address, token = found[1], found[5]
         self.asked[address] += 1
+        if address == self.held:
+            self.reached.set()
+            self.let_go.wait(WAIT_S)
         if address in self.broken:
             return 410, {}
         rows = self.histories.get(address, [])
@@ -105,13 +115,30 @@ class Case(unittest.TestCase):
         self.settings = (f"ledger.connectors={folder}", f"ledger.gap_limit={GAP}",
                          f"providers.blockstream.base_url={self.explorer.address}")
 
-    def run_import(self, account="bitcoin:" + ZPUB):
-        command = [TIDEMARK, "import", account, "--json"]
+    def begin_import(self, account="bitcoin:" + ZPUB, form="--json"):
+        command = [TIDEMARK, "import", account, *([form] if form else [])]
         for setting in (f"store.url={self.home.url}", f"store.data_dir={self.home.folder}",
                         *self.settings):
             command += ["--set", setting]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-        return done.returncode, done.stdout and json.loads(done.stdout), done.stderr
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def end_import(self, process):
+        said, words = process.communicate(timeout=WAIT_S)
+        return process.returncode, said and json.loads(said), words
+
+    def run_import(self, *account):
+        return self.end_import(self.begin_import(*account))
+
+    def break_off(self, number):
+        """An import that a signal ends while an address is being read; what it said."""
+        self.explorer.held = WALLET.address(0, 5)
+        process = self.begin_import()
+        self.assertTrue(self.explorer.reached.wait(WAIT_S))
+        process.send_signal(number)
+        ended = self.end_import(process)
+        self.explorer.let_go.set()
+        self.explorer.held = None
+        return ended
 
     def rows(self, sql):
         if self.home.kind == "sqlite":
@@ -195,6 +222,24 @@ class Wallets(Case):
         self.assertEqual(set(self.explorer.asked), self.addresses(6, 3))
         self.expect_stored()
 
+    def test_a_wallet_that_was_interrupted_goes_on(self):
+        for number, expected in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)):
+            with self.subTest(signal=number):
+                self.open()
+                for place in ((0, 0, 3), (0, 3, 30), (0, 5, 2), (1, 2, 1)):
+                    self.explorer.use(*place)
+                code, said, words = self.break_off(number)
+                self.assertEqual(code, expected, (said, words))
+                if said:
+                    self.assertEqual(said["status"], "cancelled")
+                    self.assertFalse(self.normal(said)["complete"])
+                code, said, words = self.run_import()
+                self.assertEqual((code, said["status"]), (0, "completed"), (said, words))
+                self.assertEqual(set(self.explorer.asked), self.addresses(9, 6))
+                self.expect_stored()
+                left = self.rows("SELECT count(*) FROM import_sessions WHERE status = 'started'")
+                self.assertEqual(left, [["0"]])
+
     def test_an_address_that_was_imported_before_joins_its_wallet(self):
         self.open()
         self.explorer.use(0, 0, 3)
@@ -205,6 +250,15 @@ class Wallets(Case):
         # It counts as used, although nothing of it is new.
         self.assertEqual(set(self.explorer.asked), self.addresses(4, 3))
         self.assertEqual(len(self.rows("SELECT 1 FROM account WHERE parent_id IS NOT NULL")), 7)
+
+    def test_people_are_told_how_much_of_the_wallet_is_used(self):
+        self.open()
+        self.explorer.use(0, 1, 2)
+        process = self.begin_import(form=None)
+        said, words = process.communicate(timeout=WAIT_S)
+        self.assertEqual(process.returncode, 0, words)
+        self.assertIn(": completed, 2 new, 0 known", said)
+        self.assertIn("1 of 8 addresses used", said)
 
     def test_a_private_key_is_refused_and_never_repeated(self):
         self.open()

@@ -23,7 +23,7 @@ struct wallet {
 static void scan_wallet(struct wallet *wallet, uint32_t gap, struct chance *chance)
 {
     struct ledger_scan scan;
-    struct ledger_place running[RUNNING];
+    struct scan_place running[RUNNING];
     unsigned count = 0;
     ledger_scan_init(&scan, gap);
     do {
@@ -72,7 +72,7 @@ static void each_chain_is_read_until_enough_in_a_row_are_unused(void **state)
 static void a_wallet_that_was_never_used_costs_one_gap_on_each_chain(void **state)
 {
     struct ledger_scan scan;
-    struct ledger_place place;
+    struct scan_place place;
     unsigned given = 0;
     (void)state;
     ledger_scan_init(&scan, 20);
@@ -80,7 +80,7 @@ static void a_wallet_that_was_never_used_costs_one_gap_on_each_chain(void **stat
         given++;
     assert_int_equal(given, 40);
     /* An answer that comes late still counts. */
-    ledger_scan_used(&scan, (struct ledger_place){1, 19});
+    ledger_scan_used(&scan, (struct scan_place){1, 19});
     assert_true(ledger_scan_next(&scan, &place));
     assert_int_equal(place.chain, 1);
     assert_int_equal(place.number, 20);
@@ -89,11 +89,11 @@ static void a_wallet_that_was_never_used_costs_one_gap_on_each_chain(void **stat
 static void numbers_end_where_only_a_private_key_goes_on(void **state)
 {
     struct ledger_scan scan;
-    struct ledger_place place;
+    struct scan_place place;
     (void)state;
     ledger_scan_init(&scan, 20);
     scan.chains[0].next = scan.chains[0].end = EXTENDED_KEY_NUMBERS;
-    ledger_scan_used(&scan, (struct ledger_place){0, EXTENDED_KEY_NUMBERS - 1});
+    ledger_scan_used(&scan, (struct scan_place){0, EXTENDED_KEY_NUMBERS - 1});
     while (ledger_scan_next(&scan, &place))
         assert_int_equal(place.chain, 1);
 }
