@@ -279,24 +279,27 @@ static enum rc add_progress(struct ledger_stream *stream, struct batch *batch, s
     bool unequal = walk->leg_count > 1 && walk->complete < 0;
     /* What did not come again would be forgotten by a run that begins above it. */
     bool behind = ledger_stream_left_behind(stream);
+    /* What lies before the time that was asked for is not there: no position is true. */
+    bool nowhere = unequal || stream->skips;
     size_t fresh;
     complete.inclusive = true;
     if (sweeping && stream->last_count > 0)
         back = stream->last[0];
     const struct ledger_leg *leg = &walk->legs[walk->leg];
-    struct stream_page page = {.provider_name = stream->view.provider,
-                               .ids = stream->ids,
-                               .id_count = stream->id_count,
-                               .next_token = !stream->reading && leg->token[0] != '\0' && !leg->over
-                                                 ? bytes_of(leg->token)
-                                                 : BYTES_ABSENT,
-                               .extracted = stream->last,
-                               .extracted_count = unequal ? 0 : stream->last_count,
-                               .completion = complete_now ? CURSOR_COMPLETE : CURSOR_INCOMPLETE,
-                               .high_water = walk->complete >= 0 && !behind ? &complete : NULL,
-                               .backfill = sweeping && back.kind == CURSOR_NONE ? NULL : &back,
-                               .covered = {stream->covered_from, walk->complete},
-                               .now_us = ledger_stream_wall(stream)};
+    struct stream_page page = {
+        .provider_name = stream->view.provider,
+        .ids = stream->ids,
+        .id_count = stream->id_count,
+        .next_token = !stream->reading && !stream->skips && leg->token[0] != '\0' && !leg->over
+                          ? bytes_of(leg->token)
+                          : BYTES_ABSENT,
+        .extracted = stream->last,
+        .extracted_count = nowhere ? 0 : stream->last_count,
+        .completion = complete_now ? CURSOR_COMPLETE : CURSOR_INCOMPLETE,
+        .high_water = walk->complete >= 0 && !behind && !stream->skips ? &complete : NULL,
+        .backfill = stream->skips || (sweeping && back.kind == CURSOR_NONE) ? NULL : &back,
+        .covered = {stream->covered_from, walk->complete},
+        .now_us = ledger_stream_wall(stream)};
     snprintf(stream->stored.cursor.custom, sizeof stream->stored.cursor.custom, "%s", "");
     if (sweeping && walk->top >= 0)
         snprintf(stream->stored.cursor.custom, sizeof stream->stored.cursor.custom,

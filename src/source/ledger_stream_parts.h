@@ -58,6 +58,7 @@ struct ledger_stream {
     uint32_t denied;      /* a bit for each provider whose end was doubted */
     bool believed;        /* what was doubted is so */
     int64_t doubted_from; /* first position of what did not come; -1: all came */
+    bool skips;           /* it begins at a time that was asked for, above what is complete */
     bool resweeping;      /* everything is read again: less is stored than counted */
     bool unseated[FAILOVER_PROVIDERS_MAX]; /* does not have this stream, or may not be asked */
 

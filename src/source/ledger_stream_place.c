@@ -173,7 +173,8 @@ static void start_walk(struct ledger_stream *stream, int listed)
     enum cursor_kind kind = ledger_stream_kind(stream->shape);
     ledger_walk_init(&stream->walk, stream->shape, listed);
     place.complete = find_start(stream, kind);
-    if (kind == CURSOR_TIMESTAMP && stream->run->since_us > place.complete)
+    stream->skips = kind == CURSOR_TIMESTAMP && stream->run->since_us > place.complete;
+    if (stream->skips)
         place.complete = stream->run->since_us;
     place.token = find_token(stream, &place.top);
     if (stream->doubted_from >= 0 && place.complete > stream->doubted_from)

@@ -39,6 +39,11 @@ static const char fall[] =
     "    order: desc\n"
     "    page: {by: token, size: 10, next: {from: body, at: /next}, stop: [token_absent]}\n"
     "    resume: {kind: none}\n";
+static const char timed[] =
+    "    request: {path: /fall, query: {account: $account, token: $token}}\n"
+    "    order: desc\n"
+    "    page: {by: token, size: 10, next: {from: body, at: /next}, stop: [token_absent]}\n"
+    "    resume: {kind: timestamp, cast: unix_s}\n";
 static const char half[] = "    detail: {request: {path: /one, query: {key: $key}}, at: /detail, "
                            "for_each: /hash, absent: owed}\n";
 static const char counted[] = "    count: {at: /total}\n";
@@ -144,6 +149,11 @@ static int compare_rows(const void *a, const void *b)
                   EVENT_ID_SIZE);
 }
 
+static int64_t place_of(const struct ledger_desk *desk, const struct desk_row *row)
+{
+    return desk->timed ? ledger_desk_time_us(row->block) : row->block;
+}
+
 static void answer_question(struct ledger_desk *desk)
 {
     static struct field fields[LEDGER_DESK_ROWS * 4];
@@ -165,11 +175,12 @@ static void answer_question(struct ledger_desk *desk)
     } else {
         qsort(desk->rows, desk->row_count, sizeof desk->rows[0], compare_rows);
         for (; at < desk->rows + desk->row_count; at++) {
-            if (strcmp(at->status, "orphaned") == 0 || (at->block >= 0 && at->block < from))
+            if (strcmp(at->status, "orphaned") == 0 ||
+                (at->block >= 0 && place_of(desk, at) < from))
                 continue;
             struct field *row = &fields[4 * answer.rows++];
             row[0] = field_blob(bytes_make(at->id, EVENT_ID_SIZE));
-            row[1] = row[2] = at->block < 0 ? field_null(FIELD_INT) : field_int(at->block);
+            row[1] = row[2] = at->block < 0 ? field_null(FIELD_INT) : field_int(place_of(desk, at));
             row[3] = field_text(bytes_of(at->status));
         }
     }
@@ -185,7 +196,7 @@ static void append_event(struct text *out, const struct desk_event *event, bool 
     text_appendf(out, event->wide ? "1%029u" : "\"%u\"", event->number);
     if (event->block >= 0)
         text_appendf(out, ",\"block\":%" PRId64 ",\"time\":%" PRId64, event->block,
-                     1700000000 + event->block);
+                     ledger_desk_time_us(event->block) / 1000000);
     text_append_char(out, '}');
 }
 
@@ -280,7 +291,8 @@ void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned prov
     static const char *const names[] = {"alpha", "beta"};
     struct config config;
     struct err err;
-    *desk = (struct ledger_desk){.unknown_detail = -1};
+    *desk = (struct ledger_desk){
+        .unknown_detail = -1, .since_us = -1, .timed = strcmp(order, "timed") == 0};
     http_desk_init(&desk->http);
     desk->env = (struct source_env){.runtime = &desk->http.clock.runtime,
                                     .pool = batch_pool_new(POOL_BATCHES, 1 << 20),
@@ -293,7 +305,7 @@ void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned prov
     for (unsigned i = 0; i < providers; i++) {
         struct text yaml = {0};
         text_appendf(&yaml, head, names[i], names[i], (int)i * 10);
-        text_append_string(&yaml, strcmp(order, "rise") == 0 ? rise : fall);
+        text_append_string(&yaml, strcmp(order, "rise") == 0 ? rise : desk->timed ? timed : fall);
         text_append_string(&yaml, strcmp(order, "half") == 0      ? half
                                   : strcmp(order, "counted") == 0 ? counted
                                                                   : "");
@@ -364,7 +376,7 @@ static void clear_up(struct ledger_desk *desk)
 
 enum ledger_outcome ledger_desk_run(struct ledger_desk *desk)
 {
-    const struct ledger_account_options options = {.since_us = -1};
+    const struct ledger_account_options options = {.since_us = desk->since_us};
     struct ledger_account_view view;
     struct err err;
     desk->over = false;

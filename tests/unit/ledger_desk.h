@@ -55,6 +55,8 @@ struct ledger_desk {
     size_t answered;          /* of http.sent */
     long long unknown_detail; /* the number of the row of which nobody has a detail; -1: none */
     size_t claimed;           /* rows that are counted and not shown */
+    bool timed;               /* positions are times */
+    int64_t since_us;         /* what the next import is asked for; -1: everything */
     /* the store */
     struct desk_row rows[LEDGER_DESK_ROWS];
     size_t row_count;
@@ -73,10 +75,14 @@ struct ledger_desk {
     unsigned batches;
 };
 
-/* `order` is "rise" or "fall", or like the latter "half" (records need one more request each) or
- * "counted" (pages say how many rows there are); `providers` 1 or 2 of them. */
+/* `order` is "rise" or "fall", or like the latter "half" (records need one more request each),
+ * "counted" (pages say how many rows there are) or "timed" (its rows have times for positions); `providers` 1 or 2 of them. */
 void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned providers);
 void ledger_desk_deinit(struct ledger_desk *desk);
+static inline int64_t ledger_desk_time_us(int64_t block)
+{
+    return (1700000000 + block) * INT64_C(1000000);
+}
 void ledger_desk_mine(struct ledger_desk *desk, int64_t block, unsigned rows);
 /* Runs an import to its end, or until the program dies; returns its outcome. */
 enum ledger_outcome ledger_desk_run(struct ledger_desk *desk);

@@ -174,6 +174,30 @@ static void no_number_is_too_long_to_be_read(void **state)
     end(desk);
 }
 
+/* Also after an import of the rest, and one that was interrupted before. */
+static void what_lies_before_the_time_asked_for_is_not_taken_for_read(void **state)
+{
+    (void)state;
+    for (unsigned killed_after = 0; killed_after < 3; killed_after++) {
+        struct ledger_desk *desk = begin("timed", 1, 60); /* blocks 100 to 119 */
+        desk->batches_max = killed_after;
+        assert_int_equal(ledger_desk_run(desk),
+                         killed_after > 0 ? LEDGER_UNDECIDED : LEDGER_COMPLETE);
+        if (killed_after == 0) {
+            ledger_desk_mine(desk, 125, 30);
+            ledger_desk_mine(desk, 130, 5);
+        }
+        desk->batches_max = 0;
+        desk->since_us = ledger_desk_time_us(killed_after == 0 ? 130 : 115);
+        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+        assert_true(desk->row_count < desk->count);
+        desk->since_us = -1;
+        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+        ledger_desk_expect_truth(desk);
+        end(desk);
+    }
+}
+
 static void a_token_that_is_no_longer_known_begins_the_sweep_anew(void **state)
 {
     (void)state;
@@ -342,6 +366,7 @@ int main(void)
         cmocka_unit_test(a_rate_limit_inside_a_good_answer_is_waited_out),
         cmocka_unit_test(an_answer_that_cannot_be_read_leads_to_the_next_provider),
         cmocka_unit_test(no_number_is_too_long_to_be_read),
+        cmocka_unit_test(what_lies_before_the_time_asked_for_is_not_taken_for_read),
         cmocka_unit_test(a_token_that_is_no_longer_known_begins_the_sweep_anew),
         cmocka_unit_test(nothing_at_all_is_believed_when_a_second_provider_agrees),
         cmocka_unit_test(a_lone_provider_that_denies_known_rows_is_not_believed),
