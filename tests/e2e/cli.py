@@ -157,13 +157,13 @@ class Cli(BothStores):
 
     def test_wrong_usage_is_told_and_help_is_given(self):
         def run(home):
-            for command in (*READS, "migrate", "reset", "backup", "run", "config"):
+            for command in (*READS, "migrate", "reset", "backup", "run", "config", "doctor"):
                 out, _ = self.tell(home, command, "--help")
                 self.assertTrue(out.startswith(f"usage: tidemark {command}"), out)
                 out, words = self.tell(home, command, "--no-such-flag", code=2)
                 self.assertEqual(out, "")
                 self.assertIn("usage: tidemark", words)
-            for command in (*READS, "migrate"):
+            for command in (*READS, "migrate", "doctor"):
                 self.tell(home, command, "a-word-too-many", code=2)
             self.tell(home, "reset", code=2)
             self.tell(home, "reset", "a", "b", "c", code=2)
