@@ -118,6 +118,7 @@ class DeployFiles(BothStores):
         place = find(served, "location", "/")[0][-1]
         self.assertIn(["proxy_pass", f"http://{upstream[1]}", None], place)
         for line in ("proxy_http_version 1.1", "proxy_set_header Host localhost",
+                     "proxy_set_header X-Forwarded-Proto https",
                      "proxy_set_header Upgrade $http_upgrade",
                      f"proxy_set_header Connection {mapped[2]}", "proxy_buffering off"):
             self.assertIn([*line.split(), None], place)
