@@ -77,7 +77,7 @@ struct config {
     struct {
         struct config_list accounts;
         const char *connectors;
-        int64_t interval_minutes;
+        int64_t interval_minutes, gap_limit;
     } ledger;
     struct {
         struct config_list rpc, gateways;

@@ -251,11 +251,16 @@ const struct setting config_settings[] = {
     {.path = "ledger.accounts", .type = SETTING_LIST,
      .offset = offsetof(struct config, ledger.accounts), .min = 0, .max = 10000,
      .check = config_check_account,
-     .sentence = "Accounts to keep complete: ethereum:0x..., bitcoin:bc1..., kraken, csv:PATH."},
+     .sentence = "Accounts to keep complete: ethereum:0x..., bitcoin:bc1..., bitcoin:zpub..., "
+                 "kraken, csv:PATH."},
     {.path = "ledger.connectors", .type = SETTING_TEXT,
      .offset = offsetof(struct config, ledger.connectors), .empty_allowed = true,
      .sentence = "The folder with the descriptions of providers; empty: the one that came with "
                  "the program."},
+    {.path = "ledger.gap_limit", .type = SETTING_INT,
+     .offset = offsetof(struct config, ledger.gap_limit), .initial = "20", .min = 1, .max = 1000,
+     .sentence = "How many addresses of a wallet (bitcoin:xpub..., ypub..., zpub...) in a row have "
+                 "to be unused, on each of its two chains, before no more are looked at."},
     {.path = "ledger.interval_minutes", .type = SETTING_INT,
      .offset = offsetof(struct config, ledger.interval_minutes), .initial = "60", .min = 0,
      .max = 10080, .reloadable = true,

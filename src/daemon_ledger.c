@@ -107,7 +107,10 @@ static enum rc start_entry(struct ledger_part *self, struct entry *entry, struct
 {
     struct ledger_account *account;
     struct ledger_account_view view;
-    const struct ledger_account_options options = {entry->provider, entry->since_us};
+    const struct ledger_account_options options = {
+        .only = entry->provider,
+        .since_us = entry->since_us,
+        .gap_limit = (uint32_t)self->env->config->ledger.gap_limit};
     enum rc rc = ledger_account_new(&self->env->source, self->providers, bytes_of(entry->name),
                                     &options, on_ended, self, &account, err);
     if (rc != RC_OK)
@@ -159,9 +162,9 @@ static void begin_entry(struct ledger_part *self, struct entry *entry, int64_t n
     entry->failed = true;
     entry->due_us = next_due(self, entry, now_us);
     self->failures++;
+    /* The reason names the account, unless it is spelt as a private key. */
     log_event(LOG_ERROR, "ledger", "import_refused",
-              (struct log_field[]){log_string("account", entry->name),
-                                   log_string("reason", err.text), LOG_END});
+              (struct log_field[]){log_string("reason", err.text), LOG_END});
 }
 
 static void look(struct part *part, int64_t now_us, const struct daemon_view *view)

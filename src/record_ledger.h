@@ -26,7 +26,8 @@ enum {
     SESSION_COMPLETE, /* 1: the stream is read to its end */
     SESSION_SKIPPED,  /* rows of this batch that were seen to be known before they got here */
     SESSION_AT_US,
-    SESSION_ERROR, /* null: none */
+    SESSION_ERROR,  /* null: none */
+    SESSION_FAMILY, /* 1: it sums up what the sessions of derived accounts have brought since */
     SESSION_FIELDS
 };
 enum {

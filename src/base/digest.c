@@ -2,13 +2,25 @@
 #include "base/digest.h"
 
 #include <openssl/crypto.h>
+#include <openssl/evp.h>
 #include <openssl/sha.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 
 void digest_sha256(struct bytes input, uint8_t out[DIGEST_SIZE])
 {
     SHA256((const unsigned char *)(input.data == NULL ? "" : input.data), input.len, out);
+}
+
+void digest_hash160(struct bytes input, uint8_t out[DIGEST_160_SIZE])
+{
+    uint8_t inner[DIGEST_SIZE];
+    unsigned size = 0;
+    digest_sha256(input, inner);
+    if (EVP_Digest(inner, sizeof inner, out, &size, EVP_ripemd160(), NULL) != 1 ||
+        size != DIGEST_160_SIZE)
+        abort(); /* the library was built without it */
 }
 
 void digest_hex(const uint8_t digest[DIGEST_SIZE], char out[DIGEST_HEX_SIZE])

@@ -21,10 +21,12 @@ static const char usage[] =
     "                       [--json] ACCOUNT...\n"
     "Reads the whole history of accounts (ethereum:0x..., bitcoin:bc1..., kraken) or exported "
     "files\n"
-    "(csv:PATH) into the store and goes on where it was left when it is run again. --provider asks "
-    "this one only, --since\n"
-    "leaves out what is older where the source can be asked for that, --json prints one object\n"
-    "per account. Ctrl-C stores what is under way and stops.\n"
+    "(csv:PATH) into the store and goes on where it was left when it is run again. "
+    "bitcoin:zpub...\n"
+    "(ypub, xpub) reads every address of that wallet, until ledger.gap_limit in a row are unused.\n"
+    "--provider asks this one only, --since leaves out what is older where the source can be "
+    "asked\n"
+    "for that, --json prints one object per account. Ctrl-C stores what is under way and stops.\n"
     "Exit code: 0 complete, 1 failed, 2 wrong usage, 3 a key is missing or refused, 4 incomplete\n"
     "but can be continued, 130 interrupted.\n";
 
@@ -134,14 +136,16 @@ static int judge(struct import_result *results, size_t count, bool interrupted)
 static int run_alone(const struct config *config, const struct wanted *wanted, char **accounts,
                      int count)
 {
-    struct import_result results[IMPORT_ACCOUNTS_MAX];
+    struct import_result results[IMPORT_ACCOUNTS_MAX] = {0};
     struct import_engine *engine;
+    struct ledger_account_options options = wanted->options;
     struct err err;
+    options.gap_limit = (uint32_t)config->ledger.gap_limit;
     enum rc rc = import_engine_open(config, &engine, &err);
     if (rc != RC_OK)
         return target_fail(&err);
     for (int i = 0; i < count && rc == RC_OK; i++)
-        rc = import_engine_add(engine, accounts[i], &wanted->options, &err);
+        rc = import_engine_add(engine, accounts[i], &options, &err);
     if (rc != RC_OK) {
         import_engine_close(engine);
         target_fail(&err);

@@ -23,8 +23,15 @@ static const char streams_sql[] =
     "FROM account a JOIN import_sessions s ON s.account_id = a.id "
     "JOIN session_streams x ON x.session_id = s.id WHERE a.name = ?1 AND s.started_us = ?2 "
     "ORDER BY x.stream";
-static const char gaps_sql[] = "SELECT stream, from_us, to_us, reason FROM gaps "
-                               "WHERE source = ?1 AND closed_us IS NULL ORDER BY stream, from_us";
+static const char gaps_sql[] =
+    "SELECT stream, from_us, to_us, reason FROM gaps WHERE closed_us IS NULL AND source IN "
+    "(SELECT a.name FROM account a LEFT JOIN account p ON p.id = a.parent_id "
+    "WHERE a.name = ?1 OR p.name = ?1) ORDER BY stream, from_us";
+
+static const char addresses_sql[] =
+    "SELECT count(*), count(CASE WHEN EXISTS (SELECT 1 FROM raw_transactions t "
+    "WHERE t.account_id = k.id) THEN 1 END) "
+    "FROM account a JOIN account k ON k.parent_id = a.id WHERE a.name = ?1";
 
 static void put_text(struct json_writer *json, const char *key, const struct field *field)
 {
@@ -149,6 +156,17 @@ static bool say_session(void *arg, const struct field *columns, size_t count)
     return true;
 }
 
+/* Only a wallet has any. */
+static bool say_addresses(void *arg, const struct field *columns, size_t count)
+{
+    struct printing *printing = arg;
+    (void)count;
+    if (columns[0].i > 0)
+        text_appendf(printing->words, ", %" PRId64 " of %" PRId64 " addresses used", columns[1].i,
+                     columns[0].i);
+    return true;
+}
+
 static bool say_stream(void *arg, const struct field *columns, size_t count)
 {
     struct printing *printing = arg;
@@ -183,6 +201,8 @@ enum rc import_result_words(struct store *store, const struct import_result *res
     text_appendf(out, ", %" PRIu64 " orphaned, %u gaps", result->orphaned, gaps);
     if (result->refused > 0)
         text_appendf(out, ", %" PRIu64 " in quarantine", result->refused);
+    if (rc == RC_OK)
+        rc = store_query(store, addresses_sql, params, 1, say_addresses, &printing, err);
     text_append_char(out, '\n');
     if (rc == RC_OK)
         rc = store_query(store, streams_sql, params, 2, say_stream, &printing, err);

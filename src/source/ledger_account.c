@@ -2,6 +2,7 @@
 #include "source/ledger_account.h"
 
 #include "source/delivery.h"
+#include "source/ledger_family.h"
 #include "sys/log.h"
 
 #include <assert.h>
@@ -12,7 +13,8 @@
 struct ledger_account {
     struct ledger_run run;
     struct text name, identifier;
-    char *only;
+    char *only, *parent;
+    struct ledger_family *family; /* of a wallet: instead of streams */
     const char *status;
     enum ledger_outcome outcome;
     struct ledger_stream *streams[LEDGER_STREAMS_MAX];
@@ -39,11 +41,15 @@ static bool add_account(const struct ledger_account *account, struct batch *batc
     bool fits = row != NULL &&
                 batch_set_text(batch, row, LEDGER_ACCOUNT_NAME, text_bytes(&account->name)) &&
                 batch_set_text(batch, row, LEDGER_ACCOUNT_TYPE,
-                               bytes_of(exchange ? "exchange" : "blockchain")) &&
+                               bytes_of(account->parent != NULL ? "derived"
+                                        : exchange              ? "exchange"
+                                                                : "blockchain")) &&
                 batch_set_text(batch, row, LEDGER_ACCOUNT_PLATFORM,
                                bytes_of(account->run.platform->name)) &&
                 batch_set_text(batch, row, LEDGER_ACCOUNT_IDENTIFIER,
                                bytes_of(text_string(&account->identifier)));
+    if (fits && account->parent != NULL)
+        fits = batch_set_text(batch, row, LEDGER_ACCOUNT_PARENT, bytes_of(account->parent));
     if (fits)
         batch_set_int(row, LEDGER_ACCOUNT_AT_US, account->run.started_us);
     return fits;
@@ -61,6 +67,8 @@ static bool add_session(const struct ledger_account *account, struct batch *batc
         return false;
     batch_set_int(row, SESSION_STARTED_US, account->run.started_us);
     batch_set_int(row, SESSION_AT_US, wall(account));
+    if (account->family != NULL && account->closing)
+        batch_set_int(row, SESSION_FAMILY, 1);
     return true;
 }
 
@@ -104,9 +112,17 @@ static void store_session(void *arg)
 
 /* ---- its end ---- */
 
-static void decide(struct ledger_account *account)
+/* The worst of its streams counts, or of its addresses. */
+static void sum_up(struct ledger_account *account)
 {
     struct ledger_stream_view view;
+    if (account->family != NULL) {
+        struct ledger_family_view family;
+        ledger_family_look(account->family, &family);
+        account->outcome = family.outcome;
+        snprintf(account->trouble, sizeof account->trouble, "%s", family.trouble);
+        return;
+    }
     account->outcome = account->stream_count > 0 ? LEDGER_COMPLETE : LEDGER_FAILED;
     if (account->stream_count == 0)
         snprintf(account->trouble, sizeof account->trouble, "there is no stream to be read");
@@ -114,10 +130,15 @@ static void decide(struct ledger_account *account)
         ledger_stream_look(account->streams[i], &view);
         if (view.outcome <= account->outcome)
             continue;
-        account->outcome = view.outcome; /* the worst one counts */
+        account->outcome = view.outcome;
         snprintf(account->trouble, sizeof account->trouble, "%s%s%s", view.name,
                  view.trouble[0] != '\0' ? ": " : "", view.trouble);
     }
+}
+
+static void decide(struct ledger_account *account)
+{
+    sum_up(account);
     if (account->stopping && account->outcome != LEDGER_COMPLETE)
         account->outcome = LEDGER_STOPPED;
     if (account->outcome == LEDGER_STOPPED)
@@ -146,6 +167,11 @@ static void on_stream_ended(void *arg)
         close_session(account);
 }
 
+static void on_family_ended(void *arg)
+{
+    close_session(arg);
+}
+
 /* What a file says is no word on what the source itself would say: it has a stream of its own. */
 static void make_file_stream(struct ledger_account *account)
 {
@@ -158,6 +184,10 @@ static void make_file_stream(struct ledger_account *account)
 static void start_streams(struct ledger_account *account)
 {
     const struct ledger_platform *platform = account->run.platform;
+    if (account->family != NULL) {
+        ledger_family_start(account->family);
+        return;
+    }
     if (account->run.file != NULL)
         make_file_stream(account);
     for (size_t i = 0; account->run.file == NULL && i < platform->stream_count; i++)
@@ -239,6 +269,27 @@ static enum rc check_only(const struct ledger_platform *platform, const char *on
     return RC_OK;
 }
 
+/* An extended public key has a family. The key appears in no sentence: it may be a private one. */
+static enum rc make_family(struct ledger_account *account, struct ledger_providers *providers,
+                           uint32_t gap, struct err *err)
+{
+    const struct ledger_platform *platform = account->run.platform;
+    struct bytes identifier = bytes_of(text_string(&account->identifier));
+    struct extended_key key;
+    if (platform->members[0]->connector->identifier != IDENTIFIER_BITCOIN_ADDRESS ||
+        !extended_key_is(identifier))
+        return RC_OK;
+    enum rc rc = extended_key_read(identifier, &key, err);
+    if (rc != RC_OK)
+        return err_wrap(err, rc, "%s", platform->name);
+    if (strcmp(platform->name, EXTENDED_KEY_PLATFORM) != 0)
+        return err_set(err, RC_REJECT, "%s: extended public keys are read for %s only",
+                       platform->name, EXTENDED_KEY_PLATFORM);
+    account->family =
+        ledger_family_new(&account->run, providers, &key, gap, on_family_ended, account);
+    return RC_OK;
+}
+
 enum rc ledger_account_new(const struct source_env *env, struct ledger_providers *providers,
                            struct bytes name, const struct ledger_account_options *options,
                            void (*ended)(void *arg, struct ledger_account *account), void *arg,
@@ -249,13 +300,16 @@ enum rc ledger_account_new(const struct source_env *env, struct ledger_providers
     enum rc rc = read_name(account, providers, name, err);
     if (rc == RC_OK && options->only != NULL)
         rc = check_only(account->run.platform, options->only, err);
+    account->only = options->only == NULL ? NULL : memory_copy_string(options->only);
+    account->parent = options->parent == NULL ? NULL : memory_copy_string(options->parent);
+    account->run.only = account->only;
+    account->run.since_us = options->since_us;
+    if (rc == RC_OK && options->parent == NULL)
+        rc = make_family(account, providers, options->gap_limit, err);
     if (rc != RC_OK) {
         ledger_account_free(account);
         return rc;
     }
-    account->only = options->only == NULL ? NULL : memory_copy_string(options->only);
-    account->run.only = account->only;
-    account->run.since_us = options->since_us;
     finish_making(account, ended, arg);
     *out = account;
     return RC_OK;
@@ -294,6 +348,8 @@ void ledger_account_stop(struct ledger_account *account)
     if (account->stopping || account->closing)
         return;
     account->stopping = true;
+    if (account->family != NULL)
+        ledger_family_stop(account->family);
     for (size_t i = 0; i < account->stream_count; i++)
         ledger_stream_stop(account->streams[i]);
 }
@@ -305,18 +361,29 @@ void ledger_account_look(const struct ledger_account *account, struct ledger_acc
                                          .outcome = account->outcome,
                                          .started_us = account->run.started_us,
                                          .stream_count = account->stream_count};
+    if (account->family != NULL) {
+        struct ledger_family_view family;
+        ledger_family_look(account->family, &family);
+        view->stream_count = family.stream_count;
+    }
     snprintf(view->trouble, sizeof view->trouble, "%s", account->trouble);
 }
 
 void ledger_account_look_stream(const struct ledger_account *account, size_t number,
                                 struct ledger_stream_view *view)
 {
+    if (account->family != NULL) {
+        ledger_family_look_stream(account->family, number, view);
+        return;
+    }
     assert(number < account->stream_count);
     ledger_stream_look(account->streams[number], view);
 }
 
 void ledger_account_free(struct ledger_account *account)
 {
+    if (account->family != NULL)
+        ledger_family_free(account->family);
     for (size_t i = 0; i < account->stream_count; i++)
         ledger_stream_free(account->streams[i]);
     if (account->run.env != NULL && account->ended != NULL)
@@ -325,5 +392,6 @@ void ledger_account_free(struct ledger_account *account)
     text_free(&account->name);
     text_free(&account->identifier);
     free(account->only);
+    free(account->parent);
     free(account);
 }

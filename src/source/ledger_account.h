@@ -5,6 +5,9 @@
  *   the account and the session are stored; all streams are read, each on its own; when the last
  *   one has ended, the session is closed with what became of them.
  *
+ * An extended public key is the account of a wallet: in place of streams of its own it has the
+ * accounts of its addresses, and its session sums up theirs.
+ *
  * Always holds: a session is completed only when every stream is. A session that a crash left
  * behind is closed by the next one of the account.
  *
@@ -17,8 +20,10 @@
 struct ledger_account;
 
 struct ledger_account_options {
-    const char *only; /* the one provider that may be asked; NULL: all */
-    int64_t since_us; /* -1: from the beginning */
+    const char *only;   /* the one provider that may be asked; NULL: all */
+    int64_t since_us;   /* -1: from the beginning */
+    uint32_t gap_limit; /* unused addresses in a row that end a wallet */
+    const char *parent; /* the wallet it was derived from; NULL: none */
 };
 
 struct ledger_account_view {

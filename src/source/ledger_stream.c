@@ -270,6 +270,7 @@ void ledger_stream_stop(struct ledger_stream *stream)
 void ledger_stream_look(const struct ledger_stream *stream, struct ledger_stream_view *view)
 {
     *view = stream->view;
+    view->stored = (uint64_t)stream->stored.cursor.total_fetched;
 }
 
 void ledger_stream_free(struct ledger_stream *stream)

@@ -9,6 +9,12 @@
     "r.n "                                                                                         \
     "WHERE a.name = r.account AND s.account_id = a.id AND s.started_us = r.session_us "            \
     "AND r.status <> 'orphaned' "
+/* The sessions of derived accounts since the one that sums them up began. */
+#define OF_FAMILY                                                                                  \
+    "{rows with} account a CROSS JOIN import_sessions s CROSS JOIN account k CROSS JOIN "          \
+    "import_sessions x CROSS JOIN session_streams y WHERE a.name = r.account "                     \
+    "AND s.account_id = a.id AND s.started_us = r.started_us AND k.parent_id = a.id "              \
+    "AND x.account_id = k.id AND x.started_us >= s.started_us AND y.session_id = x.id "
 /* A confirmed row does not become pending again because another provider lags behind; one that was
  * in another block before, or in none, takes what is known now, and belongs to the stream that knew
  * it: what waited is no longer the business of a list of what waits. */
@@ -24,7 +30,8 @@ static const struct statement statements[] = {
      "{rows} WHERE r.parent IS NULL ON CONFLICT (name) DO NOTHING"},
     {.kind = RECORD_LEDGER_ACCOUNT, .has = LEDGER_ACCOUNT_PARENT, .sql =
      ACCOUNT_COLUMNS "SELECT r.n, r.name, r.type, r.platform, r.identifier, p.id, r.at_us, {seq} "
-     "{rows with} account p WHERE p.name = r.parent ON CONFLICT (name) DO NOTHING"},
+     "{rows with} account p WHERE p.name = r.parent ON CONFLICT (name) DO UPDATE SET "
+     "parent_id = excluded.parent_id, seq = excluded.seq WHERE account.parent_id IS NULL"},
     {.kind = RECORD_SESSION, .each = true, .sql =
      "INSERT INTO import_sessions (id, account_id, status, skipped, started_us, completed_us, "
      "error, seq) SELECT r.n, a.id, r.status, coalesce(r.skipped, 0), r.started_us, "
@@ -50,6 +57,17 @@ static const struct statement statements[] = {
      "provider = coalesce(excluded.provider, session_streams.provider), "
      "complete = excluded.complete, skipped = session_streams.skipped + excluded.skipped, "
      "batches = session_streams.batches + 1"},
+    {.kind = RECORD_SESSION, .has = SESSION_FAMILY, .sql =
+     "UPDATE import_sessions SET imported = c.imported, skipped = c.skipped, seq = {seq} "
+     "FROM (SELECT s.id AS id, sum(y.imported) AS imported, sum(y.skipped) AS skipped " OF_FAMILY
+     "GROUP BY s.id) c WHERE import_sessions.id = c.id"},
+    {.kind = RECORD_SESSION, .has = SESSION_FAMILY, .sql =
+     "INSERT INTO session_streams (session_id, stream, provider, complete, imported, skipped, "
+     "batches) SELECT s.id, y.stream, max(y.provider), CASE WHEN s.status = 'completed' "
+     "THEN min(y.complete) ELSE 0 END, sum(y.imported), sum(y.skipped), sum(y.batches) " OF_FAMILY
+     "GROUP BY s.id, s.status, y.stream ON CONFLICT (session_id, stream) DO UPDATE SET "
+     "provider = excluded.provider, complete = excluded.complete, imported = excluded.imported, "
+     "skipped = excluded.skipped, batches = excluded.batches"},
     {.kind = RECORD_TRANSACTION, .sql =
      "INSERT INTO raw_transactions (n, seq, account_id, provider_name, stream, event_id, hash, "
      "block, timestamp_us, status, provider_data, normalized_data) "

@@ -168,6 +168,65 @@ static void an_orphaned_event_is_marked_and_may_come_back_in_another_block(void 
     assert_int_equal(number(bench, "SELECT imported FROM import_sessions"), 2);
 }
 
+static void an_account_that_was_there_before_its_wallet_joins_it(void **state)
+{
+    struct bench *bench = *state;
+    add_account(bench, "child", NULL);
+    assert_ok(write_batch(bench));
+    add_account(bench, ACCOUNT, NULL);
+    add_account(bench, "other", NULL);
+    add_account(bench, "child", ACCOUNT);
+    assert_ok(write_batch(bench));
+    /* ... and stays with the first one that claims it. */
+    add_account(bench, "child", "other");
+    assert_ok(write_batch(bench));
+    assert_string_equal(word(bench, "SELECT p.name FROM account c JOIN account p "
+                                    "ON p.id = c.parent_id WHERE c.name = 'child'"),
+                        ACCOUNT);
+}
+
+static void add_child_session(struct bench *bench, const char *name, int64_t started_us,
+                              int64_t known)
+{
+    struct record *row = add_session(bench, "completed", "normal");
+    set(bench, row, SESSION_ACCOUNT, name);
+    batch_set_int(row, SESSION_STARTED_US, started_us);
+    batch_set_int(row, SESSION_SKIPPED, known);
+    batch_set_int(row, SESSION_COMPLETE, 1);
+}
+
+/* However often it is said: sums are set, not added. */
+static void the_session_of_a_wallet_is_the_sum_of_its_addresses(void **state)
+{
+    struct bench *bench = *state;
+    begin(bench);
+    add_account(bench, "a", ACCOUNT);
+    add_account(bench, "b", ACCOUNT);
+    add_account(bench, "stranger", NULL);
+    add_child_session(bench, "a", 50, 1000); /* before the wallet's */
+    assert_ok(write_batch(bench));
+    add_child_session(bench, "a", 100, 3);
+    add_child_session(bench, "b", 101, 4);
+    add_child_session(bench, "stranger", 102, 1000);
+    set(bench, add_event(bench, 'a', 1, "confirmed"), TRANSACTION_ACCOUNT, "a");
+    assert_ok(write_batch(bench));
+    for (unsigned i = 0; i < 2; i++) {
+        batch_set_int(add_session(bench, i == 0 ? "failed" : "completed", NULL), SESSION_FAMILY, 1);
+        assert_ok(write_batch(bench));
+        assert_int_equal(number(bench, "SELECT imported * 100 + skipped FROM import_sessions s "
+                                       "JOIN account a ON a.id = s.account_id "
+                                       "WHERE a.name = '" ACCOUNT "'"),
+                         107);
+        /* A stream of a wallet is complete when all of it is. */
+        assert_int_equal(number(bench, "SELECT x.imported * 100 + x.skipped * 10 + x.complete "
+                                       "FROM session_streams x "
+                                       "JOIN import_sessions s ON s.id = x.session_id "
+                                       "JOIN account a ON a.id = s.account_id "
+                                       "WHERE a.name = '" ACCOUNT "'"),
+                         170 + i);
+    }
+}
+
 static void a_derived_account_knows_its_parent_of_the_same_commit(void **state)
 {
     struct bench *bench = *state;
@@ -242,6 +301,8 @@ int main(void)
         ON_STORE(a_pending_event_becomes_confirmed_under_its_number),
         ON_STORE(an_orphaned_event_is_marked_and_may_come_back_in_another_block),
         ON_STORE(a_derived_account_knows_its_parent_of_the_same_commit),
+        ON_STORE(an_account_that_was_there_before_its_wallet_joins_it),
+        ON_STORE(the_session_of_a_wallet_is_the_sum_of_its_addresses),
         ON_STORE(rows_totals_and_cursor_are_one_transaction),
         ON_STORE(the_collections_show_what_is_stored),
     };
