@@ -46,7 +46,7 @@ gaps owed quarantine"
     follows) choices="refresh --json -c --set --help" ;;
     quarantine) choices="retry drop --json -c --set --help" ;;
     owed) choices="retry --json -c --set --help" ;;
-    gaps | providers | handles | verify) choices="--json -c --set --help" ;;
+    gaps | providers | handles | verify | doctor) choices="--json -c --set --help" ;;
     migrate) choices="-c --set --help" ;;
     reset)
         choices="-c --set --help"

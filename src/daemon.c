@@ -112,6 +112,9 @@ static void tell_status(void *arg, struct status_live *out)
     struct daemon_view view;
     latest_get(daemon->shown, &view);
     daemon_view_status(&view, clock_wall_us(), out);
+    out->progress.commit_p50 = metric_quantile(daemon->latency, 0.5);
+    out->progress.commit_p95 = metric_quantile(daemon->latency, 0.95);
+    out->progress.commit_p99 = metric_quantile(daemon->latency, 0.99);
     out->pid = getpid();
 }
 

@@ -91,12 +91,35 @@ static const char *state_name(enum source_state state)
     return names[state];
 }
 
+static void show_progress(const struct daemon_view *view, struct status_progress *progress)
+{
+    const struct documents_view *documents = &view->documents;
+    const struct content_view *content = &documents->content;
+    progress->backfill.queued = view->stored.backfill_queue;
+    progress->backfill.running = view->backfill.running;
+    progress->backfill.completed = (int64_t)view->backfill.completed;
+    progress->backfill.failed = (int64_t)view->backfill.failed;
+    progress->imports.accounts = (int64_t)view->ledger.accounts;
+    progress->imports.failing = (int64_t)view->ledger.failing;
+    progress->imports.running = view->ledger.running;
+    progress->imports.completed = (int64_t)view->ledger.completed;
+    progress->imports.failed = (int64_t)view->ledger.failed;
+    progress->documents.followed = documents->on;
+    progress->documents.head = documents->chain.head == 0 ? -1 : (int64_t)documents->chain.head;
+    progress->documents.block = content->committed.known ? (int64_t)content->committed.number : -1;
+    progress->documents.waiting = (int64_t)content->waiting;
+    progress->documents.fetching = (int64_t)content->fetching;
+    progress->documents.stored = (int64_t)content->stored;
+    progress->documents.owed = (int64_t)content->owed;
+}
+
 void daemon_view_status(const struct daemon_view *view, int64_t now_us, struct status_live *out)
 {
     const struct source_view *source = &view->source;
     out->uptime_us = now_us - view->started_us;
     out->queued = view->queued;
     out->writing = !view->writer.in_trouble;
+    show_progress(view, &out->progress);
     if (!view->has_source)
         return;
     struct status_source *shown = &out->sources[out->source_count++];

@@ -25,6 +25,7 @@ static const struct command commands[] = {
     {"import", cmd_import, "read the whole history of accounts"},
     {"compare", cmd_compare, "the posts of two stores, side by side"},
     {"reset", cmd_reset, "forget where a source stands"},
+    {"doctor", cmd_doctor, "look at the whole installation and say what to fix"},
     {"verify", cmd_verify, "compare the store with its own rules"},
     {"backup", cmd_backup, "copy the store while it is in use"},
     {"migrate", cmd_migrate, "bring the schema to this program's version"},

@@ -11,6 +11,7 @@ int cmd_compare(int argc, char **argv);
 int cmd_config(int argc, char **argv);
 int cmd_connector(int argc, char **argv);
 int cmd_digest(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_follows(int argc, char **argv);
 int cmd_gaps(int argc, char **argv);
 int cmd_handles(int argc, char **argv);

@@ -39,6 +39,7 @@ bool target_begin(struct target *target, const struct target_words *words, int a
     }
     config_socket_path(&target->settings.config, &target->socket);
     target->doc = json_doc_new(SOCKET_ANSWER_MAX, JSON_DEPTH_MAX);
+    target->seconds_max = TARGET_SECONDS;
     return true;
 }
 
@@ -188,7 +189,7 @@ enum rc target_status(struct target *target, struct text *out, struct err *err)
 {
     if (target->store != NULL)
         return status_print(target->store, NULL, out, err);
-    return target_ask(target, "GET", "/api/status", NULL, TARGET_SECONDS, NULL, out, err);
+    return target_ask(target, "GET", "/api/status", NULL, target->seconds_max, NULL, out, err);
 }
 
 enum rc target_parse(struct target *target, const struct text *json, struct json *root,

@@ -23,6 +23,7 @@ struct target {
     struct text socket;
     struct store *store; /* NULL while a daemon is asked */
     struct json_doc *doc;
+    unsigned seconds_max; /* for the status; TARGET_SECONDS unless the command is in a hurry */
 };
 
 /* What a command understands beside the flags of all. */

@@ -126,6 +126,86 @@ static void put_daemon(struct json_writer *writer, const struct status_live *liv
     json_end_object(writer);
 }
 
+/* ---- what else is under way ---- */
+
+struct named_number {
+    const char *name;
+    int64_t value;
+};
+
+static void put_numbers(struct json_writer *writer, const char *key,
+                        const struct named_number *numbers, size_t count)
+{
+    json_key(writer, key);
+    json_begin_object(writer);
+    for (size_t i = 0; i < count; i++) {
+        json_key(writer, numbers[i].name);
+        if (numbers[i].value < 0)
+            json_put_null(writer);
+        else
+            json_put_i64(writer, numbers[i].value);
+    }
+    json_end_object(writer);
+}
+
+static void put_latency(struct json_writer *writer, const struct status_progress *progress)
+{
+    const struct {
+        const char *name;
+        double value;
+    } shares[] = {{"p50", progress->commit_p50},
+                  {"p95", progress->commit_p95},
+                  {"p99", progress->commit_p99}};
+    json_key(writer, "commit_seconds");
+    json_begin_object(writer);
+    for (size_t i = 0; i < 3; i++) {
+        json_key(writer, shares[i].name);
+        json_put_real(writer, shares[i].value);
+    }
+    json_end_object(writer);
+}
+
+static void put_documents(struct json_writer *writer, const struct status_progress *progress)
+{
+    const struct named_number numbers[] = {
+        {"head", progress->documents.head},       {"block", progress->documents.block},
+        {"waiting", progress->documents.waiting}, {"fetching", progress->documents.fetching},
+        {"stored", progress->documents.stored},   {"owed", progress->documents.owed},
+    };
+    if (progress->documents.followed)
+        put_numbers(writer, "documents", numbers, sizeof numbers / sizeof numbers[0]);
+    else
+        put_words(writer, "documents", NULL);
+}
+
+static void put_progress(struct json_writer *writer, const struct status_live *live)
+{
+    if (live == NULL) {
+        put_words(writer, "progress", NULL);
+        return;
+    }
+    const struct status_progress *progress = &live->progress;
+    const struct named_number backfill[] = {
+        {"queued", progress->backfill.queued},
+        {"running", progress->backfill.running},
+        {"completed", progress->backfill.completed},
+        {"failed", progress->backfill.failed},
+    };
+    const struct named_number imports[] = {
+        {"accounts", progress->imports.accounts}, {"failing", progress->imports.failing},
+        {"running", progress->imports.running},   {"completed", progress->imports.completed},
+        {"failed", progress->imports.failed},
+    };
+    json_key(writer, "progress");
+    json_begin_object(writer);
+    put_latency(writer, progress);
+    put_numbers(writer, "backfill", backfill, sizeof backfill / sizeof backfill[0]);
+    put_numbers(writer, "imports", imports, sizeof imports / sizeof imports[0]);
+    put_documents(writer, progress);
+    put_number(writer, "handles_open", progress->handles_open);
+    json_end_object(writer);
+}
+
 /* ---- sources and their streams ---- */
 
 static void end_source(struct status_call *call)
@@ -290,16 +370,21 @@ enum rc status_print(struct store *store, const struct status_live *live, struct
     struct status_call call = {.live = live, .doc = json_doc_new(CURSOR_MAX, JSON_DEPTH_MAX)};
     struct json_writer *writer = &call.writer;
     size_t before = out->len;
+    int64_t bytes = 0;
     json_writer_init(writer, out);
     json_begin_object(writer);
     json_key(writer, "success");
     json_put_bool(writer, true);
     put_words(writer, "version", TIDEMARK_VERSION);
     put_daemon(writer, live);
+    put_progress(writer, live);
     json_key(writer, "store");
     json_begin_object(writer);
     put_words(writer, "kind", store->ops->name);
-    enum rc rc = store_query(store, engine_sql, NULL, 0, take_engine, writer, err);
+    enum rc rc = store_query_int(store, store->ops->size_sql, 0, &bytes, err);
+    put_number(writer, "bytes", bytes);
+    if (rc == RC_OK)
+        rc = store_query(store, engine_sql, NULL, 0, take_engine, writer, err);
     if (rc == RC_OK && writer->depth != 1)
         rc = err_set(err, RC_FATAL, "the store's engine row is missing");
     if (rc == RC_OK)

@@ -38,11 +38,28 @@ struct status_source {
     size_t provider_count;
 };
 
+/* What the running process is at beside its sources; below 0: not known. */
+struct status_progress {
+    double commit_p50, commit_p95, commit_p99; /* seconds from the wire to the commit; 0: none */
+    struct {
+        int64_t queued, running, completed, failed;
+    } backfill; /* histories of accounts; all but the first two since the start */
+    struct {
+        int64_t accounts, failing, running, completed, failed;
+    } imports;
+    struct {
+        bool followed;
+        int64_t head, block, waiting, fetching, stored, owed;
+    } documents;
+    int64_t handles_open;
+};
+
 /* What the running process adds. */
 struct status_live {
     int64_t pid, uptime_us;
     int64_t queued; /* batches that wait for the writer */
     bool writing;   /* false: the store cannot be written */
+    struct status_progress progress;
     struct status_source sources[STATUS_SOURCES_MAX];
     size_t source_count;
 };

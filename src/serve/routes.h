@@ -10,6 +10,8 @@
 
 #include "serve/request.h"
 
+struct status_live;
+
 /* Sets the request's route, or answers 404 or 405. */
 void route_choose(struct request *request, const char *method, const char *path);
 
@@ -72,7 +74,8 @@ enum rc feed_work(struct request *request, struct store *store, struct err *err)
 void feed_rss_finish(struct request *request);
 void feed_json_finish(struct request *request);
 
-/* What each source is at. */
+/* What each source is at. `status_ask` has it from whoever runs them, who is there. */
+void status_ask(struct service *service, struct status_live *live);
 void status_begin(struct request *request);
 enum rc status_work(struct request *request, struct store *store, struct err *err);
 void status_finish(struct request *request);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define WORDS_MAX   200
+#define MIB         1048576.0
 #define STREAMS_MAX 20 /* of a source that are listed */
 
 /* ---- pieces ---- */
@@ -145,8 +146,83 @@ static void put_daemon(struct markup *page, const struct status_page *status)
     put_fact(page, "Epoch", "%" PRId64, number_in(store, "epoch"));
     put_fact(page, "Batches waiting", "%" PRId64, number_in(daemon, "queued"));
     put_fact(page, "Accounts followed", "%" PRId64, status->health->follows_count);
-    put_fact(page, "Histories to read", "%" PRId64, status->health->backfill_queue_depth);
     markup_end(page, "dl");
+    markup_end(page, "section");
+}
+
+/* ---- what is under way ---- */
+
+/* A bar says how much of all is done; of nothing there is no bar. */
+static void put_bar(struct markup *page, const char *name, int64_t done, int64_t all)
+{
+    struct text number = {0};
+    if (done < 0 || all <= 0)
+        return;
+    markup_begin(page, "progress");
+    markup_attr_string(page, "aria-label", name);
+    text_append_i64(&number, all);
+    markup_attr_string(page, "max", text_string(&number));
+    text_clear(&number);
+    text_append_i64(&number, done);
+    markup_attr_string(page, "value", text_string(&number));
+    markup_end(page, "progress");
+    text_free(&number);
+}
+
+static double real_in(struct json object, const char *key)
+{
+    double number = 0;
+    (void)json_real(json_get(object, key), &number);
+    return number;
+}
+
+static void put_documents(struct markup *page, struct json documents)
+{
+    int64_t head = number_in(documents, "head"), block = number_in(documents, "block");
+    put_fact(page, "Chain", "block %" PRId64 " of %" PRId64, block, head);
+    put_fact(page, "Documents",
+             "%" PRId64 " waiting, %" PRId64 " being fetched, %" PRId64 " stored, %" PRId64 " owed",
+             number_in(documents, "waiting"), number_in(documents, "fetching"),
+             number_in(documents, "stored"), number_in(documents, "owed"));
+}
+
+static void put_work(struct markup *page, struct json work)
+{
+    struct json latency = json_get(work, "commit_seconds"), backfill = json_get(work, "backfill"),
+                imports = json_get(work, "imports"), documents = json_get(work, "documents");
+    put_fact(page, "Stored after", "%.1f ms half, %.1f ms 95 %%, %.1f ms 99 %% of events",
+             real_in(latency, "p50") * 1000, real_in(latency, "p95") * 1000,
+             real_in(latency, "p99") * 1000);
+    put_fact(page, "Open queries", "%" PRId64, number_in(work, "handles_open"));
+    put_fact(page, "Histories",
+             "%" PRId64 " to read, %" PRId64 " being read, %" PRId64 " read, %" PRId64
+             " to be tried again",
+             number_in(backfill, "queued"), number_in(backfill, "running"),
+             number_in(backfill, "completed"), number_in(backfill, "failed"));
+    put_fact(page, "Imports",
+             "%" PRId64 " accounts, %" PRId64 " running, %" PRId64 " complete, %" PRId64 " failed",
+             number_in(imports, "accounts"), number_in(imports, "running"),
+             number_in(imports, "completed"), number_in(imports, "failed"));
+    if (json_type(documents) == JSON_OBJECT)
+        put_documents(page, documents);
+}
+
+static void put_progress(struct markup *page, const struct status_page *status)
+{
+    struct json work = json_get(status->status, "progress"), backfill = json_get(work, "backfill"),
+                documents = json_get(work, "documents");
+    int64_t read = number_in(backfill, "completed"), queued = number_in(backfill, "queued");
+    begin_section(page, "progress", "Under way");
+    markup_begin_class(page, "dl", "facts");
+    put_fact(page, "Database", "%.1f MiB",
+             (double)number_in(json_get(status->status, "store"), "bytes") / MIB);
+    if (json_type(work) == JSON_OBJECT)
+        put_work(page, work);
+    markup_end(page, "dl");
+    if (queued > 0)
+        put_bar(page, "Histories that were read", read, read + queued);
+    put_bar(page, "Blocks whose documents all have a row", number_in(documents, "block"),
+            number_in(documents, "head"));
     markup_end(page, "section");
 }
 
@@ -388,6 +464,7 @@ void status_page_print(const struct status_page *status, struct text *out)
     markup_end(&page, "div");
     put_health(&page, status->health);
     put_sources(&page, status);
+    put_progress(&page, status);
     put_gaps(&page, status);
     put_providers(&page, status);
     put_refused(&page, status);

@@ -32,7 +32,7 @@ void status_page_begin(struct request *request)
     view->runs = options->status != NULL;
     if (!view->runs)
         return;
-    options->status(options->arg, &view->live);
+    status_ask(request->service, &view->live);
     for (size_t i = 0; i < view->live.source_count; i++)
         if (rate_log_find(request->service->rates, bytes_of(view->live.sources[i].name),
                           &view->rates[view->rate_count]))

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/routes.h"
 
+#include "query/handle.h"
 #include "query/status.h"
 
 #include <stdlib.h>
+
+void status_ask(struct service *service, struct status_live *live)
+{
+    service->options->status(service->options->arg, live);
+    live->progress.handles_open = (int64_t)handles_counts(service->handles).open;
+}
 
 void status_begin(struct request *request)
 {
@@ -14,7 +21,7 @@ void status_begin(struct request *request)
     live = memory_new_zeroed(1, sizeof *live);
     request->data = live;
     request->free_data = free;
-    options->status(options->arg, live);
+    status_ask(request->service, live);
 }
 
 enum rc status_work(struct request *request, struct store *store, struct err *err)

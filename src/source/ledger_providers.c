@@ -110,6 +110,15 @@ void ledger_providers_set_keys(struct ledger_providers *providers, const char *n
     }
 }
 
+const struct ledger_provider *ledger_providers_find(const struct ledger_providers *providers,
+                                                    const char *name)
+{
+    for (size_t i = 0; i < providers->count; i++)
+        if (strcmp(providers->items[i]->connector->provider, name) == 0)
+            return providers->items[i];
+    return NULL;
+}
+
 static void add_streams(struct ledger_platform *platform, const struct connector *connector)
 {
     for (size_t i = 0; i < connector->stream_count; i++) {

@@ -55,6 +55,9 @@ must_check enum rc ledger_providers_add(struct ledger_providers *providers, stru
 /* Keys that lie in files; absent ones change nothing. */
 void ledger_providers_set_keys(struct ledger_providers *providers, const char *name,
                                struct bytes api_key, struct bytes api_secret);
+/* By the connector's name; NULL: there is no such connector. */
+const struct ledger_provider *ledger_providers_find(const struct ledger_providers *providers,
+                                                    const char *name);
 /* Whose files have these columns, and which of its streams that is; NULL: nobody's. */
 struct ledger_provider *ledger_providers_csv(struct ledger_providers *providers,
                                              struct bytes columns,

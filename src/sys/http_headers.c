@@ -68,6 +68,11 @@ static int64_t read_date(struct bytes value)
     return (int64_t)curl_getdate(text, NULL);
 }
 
+int64_t http_headers_date(struct bytes headers)
+{
+    return read_date(http_headers_find(headers, "date"));
+}
+
 int64_t http_headers_retry_after(struct bytes headers, int64_t wall_us)
 {
     uint64_t seconds;
@@ -75,7 +80,7 @@ int64_t http_headers_retry_after(struct bytes headers, int64_t wall_us)
     if (value.len == 0)
         return -1;
     if (!bytes_to_u64(value, &seconds)) {
-        int64_t then = read_date(value), now = read_date(http_headers_find(headers, "date"));
+        int64_t then = read_date(value), now = http_headers_date(headers);
         if (then < 0)
             return -1;
         if (now < 0)

@@ -5,7 +5,6 @@
 
 import json
 import os
-import pty
 import re
 import shutil
 import signal
@@ -14,7 +13,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "crash"), HERE]
@@ -157,20 +155,19 @@ class Cli(BothStores):
 
     def test_wrong_usage_is_told_and_help_is_given(self):
         def run(home):
-            for command in (*READS, "migrate", "reset", "backup", "run", "config"):
+            for command in (*READS, "migrate", "reset", "backup", "run", "config", "doctor"):
                 out, _ = self.tell(home, command, "--help")
                 self.assertTrue(out.startswith(f"usage: tidemark {command}"), out)
                 out, words = self.tell(home, command, "--no-such-flag", code=2)
                 self.assertEqual(out, "")
                 self.assertIn("usage: tidemark", words)
-            for command in (*READS, "migrate"):
+            for command in (*READS, "migrate", "doctor"):
                 self.tell(home, command, "a-word-too-many", code=2)
             self.tell(home, "reset", code=2)
             self.tell(home, "reset", "a", "b", "c", code=2)
             self.tell(home, "backup", code=2)
             self.tell(home, "backup", "a", "b", code=2)
             self.tell(home, "no-such-command", code=2)
-            self.tell(home, "status", "--watch", code=2)  # there is no terminal
             self.tell(home, "status", "--set", "polling.interval_minutes=0", code=1)
             self.assertEqual([name for name in os.listdir(home.folder) if ".db" in name], [])
         self.both_stores(run)
@@ -324,26 +321,6 @@ class Cli(BothStores):
                     self.assertEqual((handle["collection"], handle["state"]), ("posts", "open"))
                     self.assertIn("nothing to do", self.tell(home, "migrate")[1])
                     daemon.stop()
-        self.both_stores(run)
-
-    def test_status_is_drawn_again_until_it_is_interrupted(self):
-        def run(home):
-            self.tell(home, "migrate")
-            pid, terminal = pty.fork()
-            if pid == 0:
-                os.execv(self.program, [self.program, "status", "--watch", "-c", "/dev/null",
-                                        "--set", f"store.url={home.url}",
-                                        "--set", f"store.data_dir={home.folder}"])
-            seen = b""
-            end = time.monotonic() + WAIT_S
-            while seen.count(b"\033[H\033[2J") < 2:
-                self.assertLess(time.monotonic(), end, seen)
-                seen += os.read(terminal, 65536)
-            self.assertIn(b"not running", seen)
-            os.write(terminal, b"\x03")
-            _, how = os.waitpid(pid, 0)
-            os.close(terminal)
-            self.assertEqual(os.WTERMSIG(how), signal.SIGINT)
         self.both_stores(run)
 
     def test_a_store_that_another_daemon_writes_is_left_to_it(self):

@@ -25,7 +25,9 @@ describe('the page at /status', () => {
     daemon = await Daemon.start({ settings: simulator.settings });
     await fill(daemon, gapSql(nowUs).replace('the connection', '<b>the</b> connection') +
       `INSERT INTO quarantine (id, source, provider, digest, raw, size, reason, at_us, times, seq)
-       VALUES (1, 'jetstream', NULL, x'00', NULL, 12, 'not <i>JSON</i>', ${nowUs}, 3, 1);`);
+       VALUES (1, 'jetstream', NULL, x'00', NULL, 12, 'not <i>JSON</i>', ${nowUs}, 3, 1);
+       INSERT INTO backfill_queue (actor_did, priority, since_us, next_us, queued_us, asked_us)
+       VALUES ('did:plc:far', 2, 1, ${nowUs + 86400e6}, ${nowUs}, ${nowUs});`);
     browser = await Browser.start();
     page = await browser.newPage();
     await page.open(new URL('/status', daemon.url).href);
@@ -48,6 +50,34 @@ describe('the page at /status', () => {
         (await texts('#providers tbody tr')).length === status.providers.length &&
         (await texts('#daemon dd')).includes(String(status.daemon.pid));
     }, 'the page to say what the API says');
+  });
+
+  test('shows how far the work is, from the same numbers', async () => {
+    const fact = (name) => page.eval(`[...document.querySelectorAll('#progress dl > div')]
+      .find((e) => e.firstChild.textContent === '${name}')?.lastChild.textContent`);
+    await fetch(new URL('/api/data/query-open', daemon.url), {
+      method: 'POST', body: '{"collection": "posts"}',
+    });
+    await until(async () => {
+      await page.open(new URL('/status', daemon.url).href);
+      const { progress, store } = JSON.parse(await get('/api/status'));
+      // Every event moves these a little: they are the API's in order and kind.
+      const shares = (await fact('Stored after'))
+        ?.match(/^([0-9.]+) ms half, ([0-9.]+) ms 95 %, ([0-9.]+) ms 99 % of events$/)?.slice(1);
+      const { backfill, imports } = progress;
+      return progress.handles_open === 1 && await fact('Open queries') === '1' &&
+        progress.commit_seconds.p99 > 0 && shares[0] > 0 &&
+        Number(shares[0]) <= Number(shares[1]) && Number(shares[1]) <= Number(shares[2]) &&
+        await fact('Database') === `${(store.bytes / 1048576).toFixed(1)} MiB` &&
+        backfill.queued > 0 && // one is not due before tomorrow
+        await page.eval('document.querySelector("#progress progress").max') ===
+          backfill.queued + backfill.completed &&
+        await fact('Histories') === `${backfill.queued} to read, ${backfill.running} being read, ` +
+          `${backfill.completed} read, ${backfill.failed} to be tried again` &&
+        await fact('Imports') === `${imports.accounts} accounts, ${imports.running} running, ` +
+          `${imports.completed} complete, ${imports.failed} failed`;
+    }, 'the page to say how far the work is');
+    assert.equal(await fact('Documents'), undefined); // no chain is followed here
   });
 
   test('has a line of gaps and of rates, in words too', async () => {

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/status_text.h"
+
+#include "base/timestamp.h"
+#include "cli/table.h"
+#include "sys/clock.h"
+
+#include <inttypes.h>
+
+/* ---- words ---- */
+
+static void append_span(struct text *out, int64_t seconds)
+{
+    if (seconds < 0)
+        seconds = 0;
+    if (seconds < 120)
+        text_appendf(out, "%" PRId64 " s", seconds);
+    else if (seconds < 7200)
+        text_appendf(out, "%" PRId64 " min", seconds / 60);
+    else if (seconds < 172800)
+        text_appendf(out, "%" PRId64 " h %" PRId64 " min", seconds / 3600, seconds / 60 % 60);
+    else
+        text_appendf(out, "%" PRId64 " d %" PRId64 " h", seconds / 86400, seconds / 3600 % 24);
+}
+
+static void paint(struct text *out, bool color, const char *code, struct bytes words)
+{
+    text_appendf(out, "%s%.*s%s", color ? code : "", (int)words.len, words.data,
+                 color ? "\033[0m" : "");
+}
+
+static struct bytes string_of(struct json value, const char *otherwise)
+{
+    struct bytes words;
+    return json_string(value, &words) ? words : bytes_of(otherwise);
+}
+
+static int64_t number_of(struct json value)
+{
+    int64_t number;
+    return json_i64(value, &number) ? number : 0;
+}
+
+/* ---- the daemon ---- */
+
+static void append_daemon(struct json root, struct json health, bool color, struct text *out)
+{
+    struct json daemon = json_get(root, "daemon");
+    struct bytes state = string_of(json_get(health, "status"), "not running");
+    bool good = bytes_equal_string(state, "healthy");
+    struct json_walk walk = json_walk(json_get(health, "reasons"));
+    struct bytes key, reason;
+    struct json value;
+    text_appendf(out, "daemon  ");
+    paint(out, color, good ? "\033[32m" : "\033[33m", state);
+    if (json_type(daemon) == JSON_OBJECT) {
+        text_append_string(out, ", up ");
+        append_span(out, number_of(json_get(daemon, "uptime_seconds")));
+        text_appendf(out, ", pid %" PRId64 "\n", number_of(json_get(daemon, "pid")));
+    } else {
+        struct bytes last = string_of(json_pointer(root, "/store/last_writer"), "nobody");
+        text_append_string(out, " (last writer: ");
+        table_tame(out, last, 0);
+        text_append_string(out, ")\n");
+    }
+    while (json_walk_next(&walk, &key, &value)) {
+        if (!json_string(value, &reason))
+            continue;
+        text_append_string(out, "        ! ");
+        table_tame(out, reason, 0);
+        text_append_char(out, '\n');
+    }
+}
+
+static void append_size(struct text *out, int64_t bytes)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+    double size = (double)bytes / 1024;
+    size_t unit = 0;
+    for (; size >= 1024 && unit < 3; unit++)
+        size /= 1024;
+    text_appendf(out, "%.1f %s", size, units[unit]);
+}
+
+static void append_store(struct json root, struct text *out)
+{
+    struct bytes kind = string_of(json_pointer(root, "/store/kind"), "?");
+    text_appendf(out, "store   %.*s, ", (int)kind.len, kind.data);
+    append_size(out, number_of(json_pointer(root, "/store/bytes")));
+    text_appendf(out, ", schema %" PRId64 ", commit %" PRId64 ", epoch %" PRId64 "\n",
+                 number_of(json_pointer(root, "/store/schema")),
+                 number_of(json_get(root, "commit_seq")),
+                 number_of(json_pointer(root, "/store/epoch")));
+}
+
+/* ---- what is under way ---- */
+
+static void append_writer(struct json root, struct text *out)
+{
+    struct json latency = json_pointer(root, "/progress/commit_seconds");
+    double p50 = 0, p99 = 0;
+    bool writing = true;
+    (void)json_bool(json_pointer(root, "/daemon/writing"), &writing);
+    text_appendf(out, "writer  %s, %" PRId64 " batches wait", writing ? "writing" : "CANNOT WRITE",
+                 number_of(json_pointer(root, "/daemon/queued")));
+    if (json_real(json_get(latency, "p50"), &p50) && json_real(json_get(latency, "p99"), &p99) &&
+        p50 > 0)
+        text_appendf(out, "; stored after %.0f ms (half), %.0f ms (99 of 100)", p50 * 1000,
+                     p99 * 1000);
+    text_append_char(out, '\n');
+}
+
+static void append_documents(struct json documents, struct text *out)
+{
+    text_append_string(out, "content block ");
+    json_print(json_get(documents, "block"), out);
+    text_append_string(out, " of ");
+    json_print(json_get(documents, "head"), out);
+    text_appendf(
+        out, "; %" PRId64 " wait, %" PRId64 " fetched now, %" PRId64 " stored, %" PRId64 " owed\n",
+        number_of(json_get(documents, "waiting")), number_of(json_get(documents, "fetching")),
+        number_of(json_get(documents, "stored")), number_of(json_get(documents, "owed")));
+}
+
+/* Only what somebody asked for has a line. */
+static void append_progress(struct json root, struct text *out)
+{
+    struct json backfill = json_pointer(root, "/progress/backfill"),
+                imports = json_pointer(root, "/progress/imports"),
+                documents = json_pointer(root, "/progress/documents");
+    int64_t queued = number_of(json_get(backfill, "queued")),
+            done = number_of(json_get(backfill, "completed")),
+            accounts = number_of(json_get(imports, "accounts")),
+            running = number_of(json_get(imports, "running"));
+    append_writer(root, out);
+    if (queued > 0 || done > 0)
+        text_appendf(out, "history %" PRId64 " to read, %" PRId64 " being read, %" PRId64 " read\n",
+                     queued, number_of(json_get(backfill, "running")), done);
+    if (accounts > 0 || running > 0)
+        text_appendf(out,
+                     "imports %" PRId64 " accounts, %" PRId64 " running, %" PRId64
+                     " complete, %" PRId64 " failing\n",
+                     accounts, running, number_of(json_get(imports, "completed")),
+                     number_of(json_get(imports, "failing")));
+    if (json_type(documents) == JSON_OBJECT)
+        append_documents(documents, out);
+}
+
+/* ---- the sources ---- */
+
+static const struct table_column columns[] = {
+    {"SOURCE", NULL, TABLE_TEXT, 24},      {"STATE", NULL, TABLE_TEXT, 0},
+    {"PROVIDER", NULL, TABLE_TEXT, 40},    {"STREAM", NULL, TABLE_TEXT, 24},
+    {"CURSOR", NULL, TABLE_TEXT, 40},      {"LAG", NULL, TABLE_TEXT, 0},
+    {"RATE", NULL, TABLE_NUMBER, 0},       {"GAPS", NULL, TABLE_NUMBER, 0},
+    {"OWED", NULL, TABLE_NUMBER, 0},       {"DEAD", NULL, TABLE_NUMBER, 0},
+    {"QUARANTINE", NULL, TABLE_NUMBER, 0},
+};
+
+static void add_text(struct table *table, struct text *cell)
+{
+    table_add(table, text_bytes(cell));
+    text_clear(cell);
+}
+
+/* A position in time is shown as one, with its age; any other as it stands. */
+static void add_cursor(struct table *table, struct json stream, int64_t now_us)
+{
+    struct text cell = {0};
+    struct json primary = json_pointer(stream, "/cursor/primary");
+    struct bytes type = string_of(json_get(primary, "type"), "");
+    struct json value = json_get(primary, "value");
+    char time[TIMESTAMP_TEXT_MAX];
+    int64_t at_us;
+    bool in_us = bytes_equal_string(type, "timeUs"), in_ms = bytes_equal_string(type, "timestamp");
+    bool in_time = (in_us || in_ms) && json_i64(value, &at_us);
+    if (in_time && at_us == 0) { /* before the first of anything */
+        table_add(table, bytes_of("nothing yet"));
+        table_add(table, bytes_of("-"));
+    } else if (in_time && at_us < INT64_MAX / 1000 &&
+               timestamp_format(in_us ? at_us : at_us * 1000, time)) {
+        at_us = in_us ? at_us : at_us * 1000;
+        text_appendf(&cell, "%.10s %.8s", time, time + 11);
+        add_text(table, &cell);
+        append_span(&cell, (now_us - at_us) / 1000000);
+        add_text(table, &cell);
+    } else {
+        if (type.len > 0)
+            text_appendf(&cell, "%.*s ", (int)type.len, type.data);
+        if (json_type(value) == JSON_ABSENT)
+            text_append_char(&cell, '-');
+        else
+            json_print(value, &cell);
+        add_text(table, &cell);
+        table_add(table, bytes_of("-"));
+    }
+    text_free(&cell);
+}
+
+static void add_counts(struct table *table, struct json source)
+{
+    static const char *const keys[] = {"gaps", "owed", "dead", "quarantine"};
+    struct text cell = {0};
+    double rate;
+    if (json_real(json_get(source, "rate"), &rate))
+        text_appendf(&cell, "%.1f/s", rate);
+    else
+        text_append_char(&cell, '-');
+    add_text(table, &cell);
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        text_appendf(&cell, "%" PRId64, number_of(json_get(source, keys[i])));
+        add_text(table, &cell);
+    }
+    text_free(&cell);
+}
+
+static void add_source(struct table *table, struct json source, int64_t now_us)
+{
+    struct json streams = json_get(source, "streams");
+    size_t count = json_count(streams);
+    for (size_t i = 0; i == 0 || i < count; i++) {
+        struct json stream = json_at(streams, i);
+        bool first = i == 0;
+        table_add(table, first ? string_of(json_get(source, "source"), "?") : bytes_of(""));
+        table_add(table, first ? string_of(json_get(source, "state"), "-") : bytes_of(""));
+        table_add(table, first ? string_of(json_get(source, "provider"), "-") : bytes_of(""));
+        table_add(table, string_of(json_get(stream, "stream"), "-"));
+        add_cursor(table, stream, now_us);
+        if (first)
+            add_counts(table, source);
+        for (int k = 0; !first && k < 5; k++)
+            table_add(table, bytes_of(""));
+    }
+}
+
+static void append_sources(struct json root, bool color, struct text *out)
+{
+    struct table table;
+    struct json_walk walk = json_walk(json_get(root, "sources"));
+    struct bytes key, trouble;
+    struct json source;
+    struct text words = {0};
+    table_init(&table, columns, sizeof columns / sizeof columns[0]);
+    while (json_walk_next(&walk, &key, &source)) {
+        add_source(&table, source, clock_wall_us());
+        if (!json_string(json_get(source, "trouble"), &trouble))
+            continue;
+        table_tame(&words, string_of(json_get(source, "source"), "?"), 0);
+        text_append_string(&words, ": ");
+        table_tame(&words, trouble, 0);
+        text_append_char(&words, '\n');
+    }
+    if (table.cell_count > 0)
+        table_print(&table, true, color, out);
+    else
+        text_append_string(out, "no source has been followed yet\n");
+    if (words.len > 0)
+        text_appendf(out, "\n%s", text_string(&words));
+    text_free(&words);
+    table_deinit(&table);
+}
+
+void status_text(struct json status, struct json health, bool color, struct text *out)
+{
+    append_daemon(status, health, color, out);
+    append_store(status, out);
+    if (json_type(json_get(status, "progress")) == JSON_OBJECT)
+        append_progress(status, out);
+    text_append_char(out, '\n');
+    append_sources(status, color, out);
+}

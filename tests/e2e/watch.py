@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tidemark status --watch` on a terminal of any size, and where there is none.
+
+  watch.py TIDEMARK TIDEMARK_SIM"""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "crash"), HERE]
+
+from both_stores import BothStores, main  # noqa: E402
+from daemon_client import Daemon, WAIT_S  # noqa: E402
+from sim_client import Simulator  # noqa: E402
+from skeleton import PAST, begin_before_everything, last_wanted_us, settings  # noqa: E402
+
+BEFORE = "what stood here before"
+SEQUENCE = re.compile(rb"\x1b\[(\??)([0-9;]*)([A-Za-z])")
+
+
+class Terminal:
+    """As much of one as is needed; whatever else it is told is an error, and so is a line that
+    does not fit."""
+
+    def __init__(self, rows, columns):
+        self.rows, self.columns = rows, columns
+        self.main, self.other = [BEFORE], None
+        self.cursor_shown = True
+        self.colored = False
+        self.row = self.column = 0
+        self.frames = 0
+        self.rest = b""
+
+    @property
+    def lines(self):
+        return self.main if self.other is None else self.other
+
+    def text(self):
+        return "\n".join(line.rstrip() for line in self.lines)
+
+    def obey(self, private, number, letter):
+        if private:
+            on = letter == b"h"
+            if number == b"1049":
+                self.other = [] if on else None
+            elif number == b"25":
+                self.cursor_shown = on
+            else:
+                raise AssertionError((private, number, letter))
+        elif letter == b"H" and not number:
+            self.row = self.column = 0
+            self.frames += 1
+        elif letter == b"K" and not number:
+            self.put_line(self.line()[:self.column])
+        elif letter == b"J" and not number:
+            self.put_line(self.line()[:self.column])
+            del self.lines[self.row + 1:]
+        elif letter == b"m":
+            self.colored = self.colored or number not in (b"", b"0")
+        else:
+            raise AssertionError((private, number, letter))
+
+    def line(self):
+        while len(self.lines) <= self.row:
+            self.lines.append("")
+        return self.lines[self.row]
+
+    def put_line(self, line):
+        self.line()
+        self.lines[self.row] = line
+
+    def write(self, character):
+        assert self.other is not None or character in "^C", f"{character!r} on the main screen"
+        if character == "\r":
+            self.column = 0
+        elif character == "\n":
+            self.row += 1
+            assert self.row < self.rows, "it scrolls"
+        else:
+            assert character >= " ", repr(character)
+            assert self.column < self.columns, f"too wide: {self.line()!r}"
+            line = self.line().ljust(self.column)
+            self.put_line(line[:self.column] + character + line[self.column + 1:])
+            self.column += 1
+
+    def feed(self, data):
+        data = self.rest + data
+        while data:
+            match = SEQUENCE.match(data)
+            if match:
+                self.obey(*match.groups())
+                data = data[match.end():]
+            elif data[0] == 0x1b:
+                break  # the rest of it is to come
+            else:
+                size = 1 if data[0] < 0x80 else 2 if data[0] < 0xe0 else 3 if data[0] < 0xf0 else 4
+                if len(data) < size:
+                    break
+                self.write(data[:size].decode())
+                data = data[size:]
+        self.rest = data
+
+
+class Watched:
+    """The command on a terminal."""
+
+    def __init__(self, command, rows, columns, environment=()):
+        self.terminal = Terminal(rows, columns)
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+            os.execve(command[0], command, {**os.environ, **dict(environment)})
+
+    def wait_for(self, condition, what):
+        """Until the condition holds of a frame that is whole."""
+        end = time.monotonic() + WAIT_S
+        while not condition(self.terminal):
+            assert time.monotonic() < end, f"waited for {what}:\n{self.terminal.text()}"
+            if select.select([self.fd], [], [], 1)[0]:
+                self.terminal.feed(os.read(self.fd, 65536))
+
+    def resize(self, rows, columns):
+        """What was drawn for the old size and is under way is not judged by the new one."""
+        terminal, frames = self.terminal, self.terminal.frames
+        terminal.rows = max(terminal.rows, rows)
+        terminal.columns = max(terminal.columns, columns)
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.wait_for(lambda now: now.frames > frames + 1, "two frames")
+        terminal.rows, terminal.columns = rows, columns
+        self.wait_for(lambda now: now.frames > frames + 3, "two more frames")
+
+    def end(self, how):
+        """Its exit code, after the last it wrote was read."""
+        if how == "key":
+            os.write(self.fd, b"\x03")
+        else:
+            os.kill(self.pid, how)
+        try:
+            while data := os.read(self.fd, 65536):
+                self.terminal.feed(data)
+        except OSError:  # what a terminal answers when nobody has it open any more
+            pass
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(status)
+
+
+class Watch(BothStores):
+    def command(self, home, *words):
+        return [self.program, "status", "--watch", *words, "-c", "/dev/null",
+                "--set", f"store.url={home.url}", "--set", f"store.data_dir={home.folder}"]
+
+    def following(self, run):
+        """run(home) while a daemon has stored all that a simulator sent."""
+        def begin(home):
+            with Simulator(self.sim_program, "--events", "300", *PAST) as sim:
+                begin_before_everything(home, sim)
+                with Daemon(self.program, home, settings(sim)) as daemon:
+                    end = last_wanted_us(sim)
+                    daemon.wait_for(lambda health: health["cursor_time_us"] == end, "the end")
+                    run(home, sim)
+                    daemon.stop()
+        self.both_stores(begin)
+
+    def test_the_whole_terminal_shows_all_and_is_given_back(self):
+        def run(home, sim):
+            watched = Watched(self.command(home), 30, 200)
+            watched.wait_for(lambda terminal: terminal.frames > 2, "three frames")
+            shown = watched.terminal.text()
+            self.assertTrue(watched.terminal.colored)
+            self.assertFalse(watched.terminal.cursor_shown)
+            self.assertRegex(shown, r"(?m)^daemon  healthy, up \d+ s, pid \d+$")
+            self.assertRegex(shown, rf"(?m)^store   {home.kind}, [\d.]+ [KM]iB, schema \d+, commit")
+            self.assertRegex(shown, r"(?m)^writer  writing, \d+ batches wait; stored after \d+ ms")
+            self.assertRegex(shown, r"(?m)^SOURCE +STATE +PROVIDER +STREAM +CURSOR +LAG +RATE "
+                                    r"+GAPS +OWED +DEAD +QUARANTINE$")
+            self.assertRegex(shown, rf"(?m)^jetstream +live +127\.0\.0\.1:{sim.port} +live "
+                                    r"+\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +\d+ \w+")
+            self.assertEqual(watched.end("key"), 130)
+            self.assertEqual(watched.terminal.main, [BEFORE])
+            self.assertIsNone(watched.terminal.other)
+            self.assertTrue(watched.terminal.cursor_shown)
+        self.following(run)
+
+    def test_it_fits_a_terminal_that_changes_its_size(self):
+        def run(home, _):
+            watched = Watched(self.command(home), 30, 200)
+            watched.wait_for(lambda terminal: "QUARANTINE" in terminal.text(), "the last column")
+            watched.resize(5, 31)  # the terminal fails when more is drawn
+            self.assertEqual(len(watched.terminal.lines), 5)
+            self.assertNotIn("QUARANTINE", watched.terminal.text())
+            watched.resize(40, 160)
+            watched.wait_for(lambda terminal: "QUARANTINE" in terminal.text(), "the last column")
+            self.assertEqual(watched.end(signal.SIGTERM), 130)
+            self.assertIsNone(watched.terminal.other)
+        self.following(run)
+
+    def test_no_color_is_heeded_and_a_missing_store_is_told(self):
+        def run(home):
+            watched = Watched(self.command(home), 24, 300, {"NO_COLOR": "1"}.items())
+            watched.wait_for(lambda terminal: terminal.frames > 2, "three frames")
+            self.assertIn("tidemark migrate", watched.terminal.text())
+            subprocess.run([self.program, "migrate", *self.command(home)[3:]], check=True,
+                           capture_output=True)
+            watched.wait_for(lambda terminal: "not running" in terminal.text(), "the store")
+            self.assertFalse(watched.terminal.colored)
+            self.assertEqual(watched.end("key"), 130)
+        self.both_stores(run)
+
+    def test_without_a_terminal_it_is_written_again_and_again(self):
+        def run(home, _):
+            for words, complete in (((), "QUARANTINE"), (("--json",), '"success":true')):
+                process = subprocess.Popen(self.command(home, *words), stdout=subprocess.PIPE,
+                                           text=True)
+                lines = []
+                while sum(complete in line for line in lines) < 2:
+                    lines.append(process.stdout.readline())
+                    self.assertTrue(lines[-1], lines)
+                process.send_signal(signal.SIGINT)
+                rest = process.stdout.read()
+                self.assertEqual(process.wait(WAIT_S), 130)
+                process.stdout.close()
+                self.assertNotIn("\033", "".join(lines) + rest)
+                if words:
+                    answer = json.loads(lines[1])
+                    self.assertEqual(answer["progress"]["backfill"]["running"], 0)
+                    self.assertIsNone(answer["progress"]["documents"])
+                    self.assertGreater(answer["store"]["bytes"], 0)
+                    self.assertGreater(answer["progress"]["commit_seconds"]["p99"], 0)
+        self.following(run)
+
+    def test_a_place_before_everything_is_no_time(self):
+        def run(home):
+            words = self.command(home)[3:]
+            subprocess.run([self.program, "migrate", *words], check=True, capture_output=True)
+            cursor = ('{"primary":{"type":"timeUs","value":0},"lastTransactionId":"",'
+                      '"totalFetched":0}')
+            home.run_sql(f"INSERT INTO cursors VALUES ('feed', 'did:x', '{cursor}', 0, 6, 0);")
+            out = subprocess.run([self.program, "status", *words], check=True, capture_output=True,
+                                 text=True).stdout
+            self.assertRegex(out, r"did:x +nothing yet +- ")
+            self.assertNotIn("1970", out)
+        self.both_stores(run)
+
+
+if __name__ == "__main__":
+    main()
