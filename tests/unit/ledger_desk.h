@@ -76,7 +76,8 @@ struct ledger_desk {
 };
 
 /* `order` is "rise" or "fall", or like the latter "half" (records need one more request each),
- * "counted" (pages say how many rows there are) or "timed" (its rows have times for positions); `providers` 1 or 2 of them. */
+ * "counted" (pages say how many rows there are) or "timed" (positions are times); `providers` 1 or
+ * 2 of them. */
 void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned providers);
 void ledger_desk_deinit(struct ledger_desk *desk);
 static inline int64_t ledger_desk_time_us(int64_t block)
