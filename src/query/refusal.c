@@ -48,7 +48,7 @@ static const struct {
     [REFUSAL_NOT_KNOWN] = {"NOT_KNOWN",
                            "Ask again when the chain is read further: no block so far names it."},
     [REFUSAL_OWED] = {"OWED", "Wait as long as Retry-After says: it is being looked for."},
-    [REFUSAL_DEAD] = {"DEAD", "Tell the operator: only `tidemark owed retry` tries it again."},
+    [REFUSAL_DEAD] = {"DEAD", "Tell the operator: `tidemark owed retry` has it tried again."},
     [REFUSAL_BAD_RANGE] = {"BAD_RANGE", "Ask for bytes that Content-Range says are there."},
     [REFUSAL_UNAUTHORIZED] = {"UNAUTHORIZED",
                               "Send `Authorization: Bearer TOKEN` with a token of this server."},

@@ -253,6 +253,25 @@ class Content(unittest.TestCase):
         self.assertEqual((status, headers["Content-Range"], json.loads(body)["code"]),
                          (416, f"bytes */{len(document)}", "BAD_RANGE"))
 
+    def retry(self, daemon, home, cid, world):
+        """What is dead is tried again when a person says so, by the daemon that runs."""
+        def command(*words):
+            return subprocess.run([PROGRAM, "owed", *words, "-c", "/dev/null", "--set",
+                                   f"store.url={home.url}", "--set",
+                                   f"store.data_dir={home.folder}"],
+                                  capture_output=True, text=True, check=False)
+        debt, = json.loads(command("--json").stdout)
+        self.assertEqual((debt["item"], debt["state"]), ("ipfs://" + cid, "dead"))
+        self.assertGreater(debt["attempts"], 0)
+        self.assertRegex(debt["reason"], "answers 404|do not fit the address")
+        self.assertEqual(command("retry", "999999").returncode, 1)
+        world.missing.clear()
+        done = command("retry", str(debt["id"]))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        wait_until(lambda: "ipfs://" + cid in stored(home), "the retry")
+        self.assertEqual(get(daemon, "/ipfs/" + cid)[0], 200)
+        self.assertEqual(json.loads(command("--json").stdout), [])
+
     def test_documents_are_given_by_their_address(self):
         """R002-12: what is stored, unknown, owed and dead are four answers."""
         large = bytes(range(256)) * (25 << 12)
@@ -269,6 +288,10 @@ class Content(unittest.TestCase):
                 reach(daemon, home, 5)
                 for document, kind in documents:
                     self.check_document(daemon, address(document), document, kind)
+                respelled = "f01551220" + hashlib.sha256(documents[0][0]).hexdigest()
+                status, headers, body = get(daemon, "/ipfs/" + respelled)
+                self.assertEqual((status, body, headers["ETag"]),
+                                 (200, documents[0][0], f'"{address(documents[0][0])}"'))
                 status, headers, body = get(daemon, "/ipfs/" + owed)
                 self.assertEqual((status, json.loads(body)["code"]), (503, "OWED"))
                 self.assertGreaterEqual(int(headers["Retry-After"]), 1)
@@ -285,6 +308,7 @@ class Content(unittest.TestCase):
                 reach(daemon, home, 5)
                 status, _, body = get(daemon, "/ipfs/" + owed)
                 self.assertEqual((status, json.loads(body)["code"]), (410, "DEAD"))
+                self.retry(daemon, home, owed, world)
         self.both_stores(run)
 
 
