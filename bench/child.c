@@ -13,8 +13,6 @@
 
 #define ARGS_MAX 48
 
-extern char **environ;
-
 static pid_t spawn(const char *const *argv, int out)
 {
     char *args[ARGS_MAX] = {0}; /* posix_spawn() promises to change none */
@@ -23,14 +21,14 @@ static pid_t spawn(const char *const *argv, int out)
     pid_t pid;
     while (argv[count] != NULL)
         count++;
-    assert(count < ARGS_MAX);
+    assert(count > 0 && count < ARGS_MAX);
     memcpy(args, argv, count * sizeof args[0]);
     posix_spawn_file_actions_init(&actions);
     if (out >= 0)
         posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
     else
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    bool running = posix_spawn(&pid, args[0], &actions, NULL, args, environ) == 0;
+    bool running = posix_spawn(&pid, argv[0], &actions, NULL, args, environ) == 0;
     posix_spawn_file_actions_destroy(&actions);
     return running ? pid : -1;
 }

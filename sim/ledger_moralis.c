@@ -88,8 +88,8 @@ static void put_tx(struct ledger_call *call, uint32_t number, uint32_t account)
     ledger_put_amount(call, "value", chain_row(call->chain, tx->first_row));
     text_appendf(&call->out, ",\"gas_price\":\"%llu\",\"receipt_gas_used\":\"%llu\"",
                  (unsigned long long)ledger_gas_price(tx), (unsigned long long)ledger_gas_used(tx));
-    text_appendf(&call->out, ",\"transaction_fee\":\"0.%018llu\"",
-                 (unsigned long long)(ledger_gas_price(tx) * ledger_gas_used(tx)));
+    unsigned long long price = ledger_gas_price(tx);
+    text_appendf(&call->out, ",\"transaction_fee\":\"0.%018llu\"", price * ledger_gas_used(tx));
     ledger_put_text(call, "receipt_status", tx->failed ? "0" : "1");
     ledger_put_text(call, "category", tx->from == account ? "send" : "receive");
     text_append_string(&call->out, ",\"possible_spam\":false,\"method_label\":null");

@@ -97,7 +97,7 @@ int cmd_digest(int argc, char **argv)
     const struct target_words words = {.usage = usage, .flags = flags, .arg = &wanted};
     struct target target;
     struct text answer = {0}, out = {0};
-    struct json root;
+    struct json root = {0};
     struct err err;
     int first, code;
     wanted.request.limit = 20;

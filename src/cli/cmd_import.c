@@ -134,7 +134,7 @@ static int judge(struct import_result *results, size_t count, bool interrupted)
 static int run_alone(const struct config *config, const struct wanted *wanted, char **accounts,
                      int count)
 {
-    struct import_result results[IMPORT_ACCOUNTS_MAX];
+    struct import_result results[IMPORT_ACCOUNTS_MAX] = {0};
     struct import_engine *engine;
     struct err err;
     enum rc rc = import_engine_open(config, &engine, &err);

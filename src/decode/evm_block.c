@@ -44,7 +44,8 @@ bool evm_quantity(struct bytes text, uint64_t *value)
 
 static uint8_t byte_at(struct bytes digits, size_t at)
 {
-    return (uint8_t)(digit_value(digits.data[2 * at]) << 4 | digit_value(digits.data[2 * at + 1]));
+    unsigned high = (unsigned)digit_value(digits.data[2 * at]);
+    return (uint8_t)(high << 4 | (unsigned)digit_value(digits.data[2 * at + 1]));
 }
 
 bool evm_bytes(struct bytes text, uint8_t *out, size_t size)

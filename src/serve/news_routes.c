@@ -27,7 +27,7 @@ void trending_begin(struct request *request)
         request_refuse(request, REFUSAL_NOT_FOUND, "nothing is ranked here");
         return;
     }
-    struct refusal refusal;
+    struct refusal refusal = {.code = REFUSAL_NONE};
     if (news_question_read(request, &call->question, &refusal) != RC_OK)
         request_refuse_with(request, &refusal);
 }

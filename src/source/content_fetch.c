@@ -15,13 +15,14 @@ static void cancel_calls(struct content_fetch *fetch)
 }
 
 /* The owner may begin anew from inside its function: what is ours is put away before. */
-static void finish(struct content_fetch *fetch, struct content_outcome *outcome)
+static void finish(struct content_fetch *fetch, const struct content_outcome *outcome)
 {
     struct unixfs_reading reading = fetch->reading;
+    struct content_outcome told = *outcome;
     cancel_calls(fetch);
     fetch->reading = (struct unixfs_reading){0};
-    outcome->content = &reading.content;
-    fetch->fn(fetch->arg, outcome);
+    told.content = &reading.content;
+    fetch->fn(fetch->arg, &told);
     unixfs_end(&reading);
 }
 

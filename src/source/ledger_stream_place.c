@@ -3,7 +3,6 @@
 #include "sys/log.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 enum cursor_kind ledger_stream_kind(const struct connector_stream *shape)
@@ -157,12 +156,13 @@ static struct bytes find_token(const struct ledger_stream *stream, int64_t *top)
     int64_t age_ms = ledger_stream_wall(stream) / 1000 - state->updated_ms;
     bool own = strcmp(state->provider_name, stream->provider->connector->provider) == 0 &&
                state->primary.kind == CURSOR_PAGE_TOKEN;
-    long long number;
+    struct json custom;
+    struct err err;
     *top = -1;
     if (!own || state->backfill.kind == CURSOR_NONE || (token_ms > 0 && age_ms > token_ms) ||
-        sscanf(state->custom, "{\"top\":%lld}", &number) != 1)
+        json_parse_copy(stream->cursor_doc, bytes_of(state->custom), &custom, &err) != RC_OK ||
+        !json_i64(json_get(custom, "top"), top))
         return BYTES_ABSENT;
-    *top = number;
     return bytes_of(state->primary.text);
 }
 

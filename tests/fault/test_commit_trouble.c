@@ -47,10 +47,8 @@ static int set_up(void **state)
     assert_ok(store_claim(store, "test", NULL, 1, &position, &bench->err));
     assert_ok(store_open(bench->fixture.url, STORE_READ, &bench->reader, &bench->err));
     bench->answers = answers_new(1u << 20);
-    struct writer_options options = {.gather_us = LONG_US,
-                                     .retry_us_min = 2000,
-                                     .fatal = answers_fatal,
-                                     .arg = bench->answers};
+    struct writer_options options = {
+        .gather_us = LONG_US, .retry_us_min = 2000, .fatal = answers_fatal, .arg = bench->answers};
     bench->writer = writer_start(store, position, &options);
     *state = bench;
     executed++;

@@ -137,9 +137,9 @@ static bool answer_all(struct content_bench *b)
         answer_node(b, i);
         content_bench_settle(b);
     }
-    for (char letter = 'A'; letter <= 'Z'; letter++)
-        if (content_bench_asking(b, letter) > 0) {
-            content_bench_give(b, letter);
+    for (int letter = 'A'; letter <= 'Z'; letter++)
+        if (content_bench_asking(b, (char)letter) > 0) {
+            content_bench_give(b, (char)letter);
             moved = true;
         }
     for (size_t i = 0; i < b->desk.sent_count; i++)

@@ -212,8 +212,8 @@ static void a_slow_document_blocks_neither_its_neighbours_nor_later_blocks(void 
     assert_ok(content_bench_block(b, FIRST, "AB", 'a'));
     for (unsigned i = 1; i <= 10; i++)
         assert_ok(content_bench_block(b, FIRST + i, (char[]){(char)('B' + i), 0}, 'a'));
-    for (char letter = 'B'; letter <= 'L'; letter++)
-        content_bench_give(b, letter);
+    for (int letter = 'B'; letter <= 'L'; letter++)
+        content_bench_give(b, (char)letter);
     content_bench_flush(b);
     content_look(b->content, &view);
     assert_int_equal(view.units, 11);

@@ -276,9 +276,10 @@ static unsigned run_once(struct world *world, struct ledger_place *place, struct
 
 static void fill_blocks(struct world *world, size_t rows, size_t per_block)
 {
-    for (size_t i = 0; i < rows; i++)
-        world->chain[world->count++] = (struct entry){(int64_t)(world->count / per_block) + 100,
-                                                      (uint8_t)(world->count % 3), 3};
+    for (size_t i = 0; i < rows; i++) {
+        size_t at = world->count++;
+        world->chain[at] = (struct entry){(int64_t)(at / per_block) + 100, (uint8_t)(at % 3), 3};
+    }
 }
 
 /* rows / page + 1 for a first import, 1 when nothing is new; also when the last page is full. */
