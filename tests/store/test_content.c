@@ -152,6 +152,44 @@ static void whatever_the_order_the_position_is_the_highest_contiguous_block(void
     } while (permute(order, 5));
 }
 
+static void shuffle(char *items, size_t count, uint64_t *seed)
+{
+    for (size_t i = count - 1; i > 0; i--) {
+        *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        size_t j = (size_t)(*seed >> 33) % (i + 1);
+        char held = items[i];
+        items[i] = items[j];
+        items[j] = held;
+    }
+}
+
+/* R002-09, R002-01, R002-11: twelve blocks, four of them empty, in random orders; a crash somewhere
+ * leaves the highest contiguous block, too. */
+static void random_orders_of_many_blocks_end_the_same(void **state)
+{
+    struct content_bench *b = *state;
+    uint64_t seed = 2002;
+    for (unsigned round = 0; round < 25; round++) {
+        char order[] = "ABDEGHJK"; /* the blocks of C, F, I and L are empty */
+        shuffle(order, sizeof order - 1, &seed);
+        content_bench_wipe(b);
+        for (unsigned i = 0; i < 12; i++)
+            assert_ok(content_bench_block(b, FIRST + i,
+                                          i % 3 == 2 ? "" : (char[]){(char)('A' + i), 0}, 'a'));
+        for (size_t done = 1; done < sizeof order; done++) {
+            content_bench_give(b, order[done - 1]);
+            content_bench_flush(b);
+            assert_int_equal(content_bench_position(b), expected_position(order, done, 12));
+            if (done == round % 8)
+                break;
+        }
+        int64_t before = content_bench_position(b);
+        content_bench_crash(b);
+        assert_int_equal(b->place.known ? (int64_t)b->place.number : -1, before);
+        assert_int_equal(content_bench_holes(b), 0);
+    }
+}
+
 /* R002-06, R002-13: ten thousand empty blocks move the position and are not read again; the span
  * bounds what is under way. */
 static void empty_blocks_move_the_position(void **state)
@@ -439,6 +477,7 @@ int main(void)
         ON_STORE(a_crash_after_any_step_of_the_timeline_loses_nothing),
         ON_STORE(verification_finds_a_document_that_is_missing),
         ON_STORE(whatever_the_order_the_position_is_the_highest_contiguous_block),
+        ON_STORE(random_orders_of_many_blocks_end_the_same),
         ON_STORE(empty_blocks_move_the_position),
         ON_STORE(blocks_that_nobody_asks_for_leave_the_store),
         ON_STORE(a_slow_document_blocks_neither_its_neighbours_nor_later_blocks),
