@@ -362,6 +362,7 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
     daemon->admin.backfill = daemon->backfill_ask;
     daemon->admin.follows = &daemon->follows_ask;
     daemon->admin.ledger = parts_ledger(&daemon->parts);
+    daemon->admin.content = parts_follower(&daemon->parts, CONTENT_SOURCE);
     admin_add_routes(&daemon->admin, &options);
     daemon->server_options = options;
     enum rc rc = server_start(&daemon->server_options, &daemon->server, err);
@@ -438,6 +439,8 @@ static void stop_all(struct daemon *daemon)
         backfill_ask_abandon(daemon->backfill_ask);
         follows_ask_abandon(&daemon->follows_ask);
     }
+    if (parts_follower(&daemon->parts, CONTENT_SOURCE) != NULL)
+        content_part_abandon(parts_follower(&daemon->parts, CONTENT_SOURCE));
     if (parts_ledger(&daemon->parts) != NULL)
         ledger_part_abandon(parts_ledger(&daemon->parts));
     if (daemon->server != NULL)

@@ -3,10 +3,13 @@
 
 #include "base/json.h"
 #include "base/timestamp.h"
+#include "base/utf8.h"
 #include "ingest/cursor.h"
+#include "ingest/owed.h"
 #include "ingest/provider.h"
 #include "serve/request.h"
 #include "source/backfill_request.h"
+#include "source/content.h"
 #include "store/verification.h"
 
 #include <assert.h>
@@ -26,6 +29,9 @@ struct admin_call {
     int64_t since_us, started_us;
     int64_t hours;
     int64_t cursors, lists;
+    int64_t owed_id;
+    char owed_source[RESET_NAME_MAX + 1];
+    char item[OWED_ITEM_MAX + 1], unit[OWED_UNIT_MAX + 1];
     struct verification verification;
     /* What came of it; a failure of the store itself is the job's. */
     enum rc outcome;
@@ -257,6 +263,61 @@ static void finish_import(struct request *request)
     request_send_json(request, &writer);
 }
 
+/* ---- what is owed ---- */
+
+static void begin_retry(struct request *request)
+{
+    struct json root;
+    struct admin_call *call = begin_call(request, &root);
+    if (call == NULL)
+        return;
+    if (json_i64(json_get(root, "id"), &call->owed_id))
+        take_turn(request);
+    else
+        request_refuse(request, REFUSAL_BAD_REQUEST, "owed-retry takes an id, a number");
+}
+
+static bool take_owed(void *arg, const struct field *columns, size_t count)
+{
+    struct admin_call *call = arg;
+    assert(count == 3);
+    utf8_copy(columns[0].b, call->owed_source, sizeof call->owed_source);
+    utf8_copy(columns[1].b, call->item, sizeof call->item);
+    utf8_copy(columns[2].null ? BYTES_ABSENT : columns[2].b, call->unit, sizeof call->unit);
+    return false;
+}
+
+static enum rc work_retry(struct request *request, struct store *store, struct err *err)
+{
+    struct admin_call *call = request->data;
+    struct field id = field_int(call->owed_id);
+    enum rc rc = store_query(store, "SELECT source, item, unit FROM owed WHERE id = ?1", &id, 1,
+                             take_owed, call, err);
+    if (rc != RC_OK)
+        return rc;
+    if (call->item[0] == '\0')
+        call->outcome = err_set(&call->why, RC_REJECT, "nothing is owed under this id");
+    else if (strcmp(call->owed_source, CONTENT_SOURCE) != 0 || call->admin->content == NULL)
+        call->outcome = err_set(&call->why, RC_REJECT,
+                                "only documents of a chain that is followed are tried on demand");
+    else
+        call->outcome = content_part_retry(call->admin->content, call->item, call->unit,
+                                           ERRAND_WAIT_US, &call->why);
+    return RC_OK;
+}
+
+static void finish_retry(struct request *request)
+{
+    struct admin_call *call = request->data;
+    struct json_writer writer;
+    if (!end_call(request))
+        return;
+    request_begin_json(request, &writer);
+    json_key(&writer, "item");
+    json_put_cstring(&writer, call->item);
+    request_send_json(request, &writer);
+}
+
 /* ---- backup ---- */
 
 static void begin_backup(struct request *request)
@@ -338,6 +399,13 @@ void admin_add_routes(struct admin *admin, struct server_options *options)
          .begin = begin_import,
          .work = work_import,
          .finish = finish_import},
+        {.method = "POST",
+         .path = "/api/admin/owed-retry",
+         .listeners = ON_MAIN,
+         .scope = SCOPE_ADMIN,
+         .begin = begin_retry,
+         .work = work_retry,
+         .finish = finish_retry},
         {.method = "POST",
          .path = "/api/admin/reset",
          .listeners = ON_MAIN,

@@ -5,6 +5,7 @@
  *   POST /api/admin/reset   {source, stream?}   forgets a position; answered when that is durable
  *   POST /api/admin/backfill {actor, hours?}    has a history read; answered when queued
  *   POST /api/admin/follows {}                  has the lists read anew; answered when begun
+ *   POST /api/admin/owed-retry {id}             has a document tried again; answered when durable
  *   POST /api/admin/backup  {path}              copies the store to a new file of the daemon's host
  *   POST /api/admin/verify  {}                  compares the store with its own rules
  *
@@ -15,6 +16,7 @@
 #define DAEMON_ADMIN_H
 
 #include "daemon_backfill_ask.h"
+#include "daemon_content.h"
 #include "daemon_follows_ask.h"
 #include "daemon_ledger.h"
 #include "daemon_reset.h"
@@ -25,6 +27,7 @@ struct admin {
     struct backfill_ask *backfill;
     struct follows_ask *follows;
     struct part *ledger;
+    struct part *content; /* NULL: no chain is followed */
     bool busy;
 };
 

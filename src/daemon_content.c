@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon_content.h"
 
+#include "daemon_errand.h"
 #include "daemon_view.h"
+#include "ingest/owed.h"
 #include "source/evm_chain.h"
 #include "sys/log.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BATCHES 2
 #define SPAN    4096
+/* So many times the depth stays known, so that a deeper one can be configured when it is needed. */
+#define KEEP_DEPTHS 4
 
 struct content_part {
     struct part part;
@@ -21,7 +26,49 @@ struct content_part {
     struct evm_chain *chain;
     struct content *content;
     bool stuck;
+    struct errand errand;
+    char item[OWED_ITEM_MAX + 1], unit[OWED_UNIT_MAX + 1]; /* the errand's */
 };
+
+/* ---- what a person wants tried again ---- */
+
+static void retried(void *arg, enum rc rc)
+{
+    struct content_part *part = arg;
+    if (rc != RC_OK)
+        err_set(&part->errand.why, rc,
+                rc == RC_REJECT ? "it cannot be tried"
+                                : "the reading of the chain stops: ask again");
+    errand_finish(&part->errand, rc);
+}
+
+static void begin_retry(void *arg)
+{
+    struct content_part *part = arg;
+    if (part->content == NULL)
+        retried(part, RC_RETRY);
+    else
+        content_retry(part->content, part->item, part->unit, retried, part);
+}
+
+enum rc content_part_retry(struct part *of, const char *item, const char *unit, int64_t wait_us,
+                           struct err *err)
+{
+    struct content_part *part = (struct content_part *)of;
+    enum rc rc = errand_take(&part->errand, err);
+    if (rc != RC_OK)
+        return rc;
+    snprintf(part->item, sizeof part->item, "%s", item);
+    snprintf(part->unit, sizeof part->unit, "%s", unit);
+    return errand_run(&part->errand, wait_us, err);
+}
+
+void content_part_abandon(struct part *of)
+{
+    errand_abandon(&((struct content_part *)of)->errand);
+}
+
+/* ---- its life ---- */
 
 static void close_all(struct content_part *part)
 {
@@ -60,7 +107,8 @@ static enum rc open_all(struct part *of, struct err *err)
         .confirmations = (uint64_t)config->content.confirmations,
         .reorg_depth = (uint32_t)config->content.reorg_depth,
     };
-    struct content_settings content = {CONTENT_SOURCE, (uint32_t)config->content.concurrency, SPAN};
+    struct content_settings content = {CONTENT_SOURCE, (uint32_t)config->content.concurrency, SPAN,
+                                       KEEP_DEPTHS * chain.reorg_depth};
     if (part->pool == NULL)
         part->pool = batch_pool_new(BATCHES, CONTENT_BATCH_BYTES);
     part->source = part->env->source;
@@ -137,6 +185,7 @@ static void free_all(struct part *of)
     close_all(part);
     if (part->pool != NULL)
         batch_pool_free(part->pool);
+    errand_deinit(&part->errand);
     free(part);
 }
 
@@ -159,5 +208,6 @@ struct part *content_part_new(const struct part_env *env)
     struct content_part *part = memory_new_zeroed(1, sizeof *part);
     part->part.ops = &content_ops;
     part->env = env;
+    errand_init(&part->errand, env->loop, "retry", begin_retry, part);
     return &part->part;
 }

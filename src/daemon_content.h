@@ -6,9 +6,17 @@
 #ifndef DAEMON_CONTENT_H
 #define DAEMON_CONTENT_H
 
+#include "base/err.h"
 #include "daemon_part.h"
 
 /* NULL: no contract is configured. */
 struct part *content_part_new(const struct part_env *env);
+
+/* Has an item of the table `owed` tried again at once. Any thread but the loop's; RC_OK when that
+ * is durable, RC_AGAIN while another one is under way. */
+must_check enum rc content_part_retry(struct part *part, const char *item, const char *unit,
+                                      int64_t wait_us, struct err *err);
+/* The loop has ended: whoever waits is told so. */
+void content_part_abandon(struct part *part);
 
 #endif

@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon_serve.h"
 
+#include "decode/cid.h"
 #include "sys/log.h"
 
 /* "" is how the configuration says "none". */
 static const char *or_none(const char *value)
 {
     return *value == '\0' ? NULL : value;
+}
+
+static bool spell_address(struct bytes name, struct text *out)
+{
+    struct cid cid;
+    char canonical[CID_TEXT_SIZE];
+    if (cid_parse(name, &cid, NULL) != RC_OK)
+        return false;
+    cid_format(&cid, canonical);
+    text_append_string(out, canonical);
+    return true;
 }
 
 void serve_options_init(struct server_options *options, const struct config *config)
@@ -16,6 +28,7 @@ void serve_options_init(struct server_options *options, const struct config *con
         .health_listen = or_none(config->serve.health_listen),
         .store_url = config->store.url,
         .config = config,
+        .spell_address = spell_address,
         .handles = handle_limits_of(config),
         .connections_max = (unsigned)config->serve.connections_max,
         .address_connections_max = (unsigned)config->serve.connections_per_address,

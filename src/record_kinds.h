@@ -28,6 +28,7 @@ enum record_id {
     RECORD_UNDO,           /* the chain has left its blocks after one */
     RECORD_DOCUMENT,       /* what a content address stands for */
     RECORD_BLOCK,          /* a block of the chain that is followed */
+    RECORD_SETTLED,        /* empty blocks that no reorganisation reaches: nobody asks for them */
     RECORD_REFERENCE,      /* that a block names a document */
     RECORD_ROW,            /* what a person wrote into a collection of their own, or took out */
     RECORD_QUARANTINE,     /* input nobody could use, with its bytes and the reason (I7) */
@@ -50,9 +51,11 @@ enum {
     DOCUMENT_DATA,
     DOCUMENT_WHOLE, /* 1: `data` is the document; 0: it could not be had */
     DOCUMENT_SPACE,
+    DOCUMENT_CANONICAL, /* the one spelling of `uri` */
     DOCUMENT_FIELDS
 };
 enum { BLOCK_NUMBER, BLOCK_HASH, BLOCK_PARENT, BLOCK_DOCUMENTS, BLOCK_FIELDS };
+enum { SETTLED_FROM, SETTLED_BEFORE, SETTLED_FIELDS };
 enum { REFERENCE_BLOCK, REFERENCE_ORDINAL, REFERENCE_URI, REFERENCE_SPACE, REFERENCE_FIELDS };
 /* The columns follow the id, as many as the collection has and of its types. A collection's shape
  * is a number; the act is twice that, and one more for a delete. */

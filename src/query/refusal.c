@@ -45,6 +45,11 @@ static const struct {
     [REFUSAL_QUOTA_EXCEEDED] =
         {"QUOTA_EXCEEDED", "Wait as long as Retry-After says, or close what is no longer needed."},
     [REFUSAL_GAP] = {"GAP", "Open the query again: what changed since is no longer known."},
+    [REFUSAL_NOT_KNOWN] = {"NOT_KNOWN",
+                           "Ask again when the chain is read further: no block so far names it."},
+    [REFUSAL_OWED] = {"OWED", "Wait as long as Retry-After says: it is being looked for."},
+    [REFUSAL_DEAD] = {"DEAD", "Tell the operator: `tidemark owed retry` has it tried again."},
+    [REFUSAL_BAD_RANGE] = {"BAD_RANGE", "Ask for bytes that Content-Range says are there."},
     [REFUSAL_UNAUTHORIZED] = {"UNAUTHORIZED",
                               "Send `Authorization: Bearer TOKEN` with a token of this server."},
     [REFUSAL_NOT_FOUND] = {"NOT_FOUND", "Check the address; /api/openapi.json has all of them."},

@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define STREAM_PIECE 4096
+#define STREAM_PIECE   4096
+#define DOCUMENT_PIECE 32768
 
 static void put(struct MHD_Response *response, const char *name, const char *value)
 {
@@ -54,11 +55,22 @@ bool answer_pack(struct request *request, worker_done_fn *done)
 /* A coded answer is not the same bytes, only the same thing. */
 static void put_tag(struct MHD_Response *response, const struct request *request)
 {
-    char weak[80];
+    char weak[sizeof request->path_part + 8];
     if (request->etag == NULL)
         return;
     snprintf(weak, sizeof weak, "W/%s", request->etag);
     put(response, "ETag", request->coding == CODING_NONE ? request->etag : weak);
+}
+
+static void put_keeping(struct MHD_Response *response, const struct request *request)
+{
+    const char *usual = request->etag == NULL ? "no-store" : "no-cache";
+    put(response, "Cache-Control", request->caching == NULL ? usual : request->caching);
+    put_tag(response, request);
+    if (request->ranges)
+        put(response, "Accept-Ranges", "bytes");
+    if (request->content_range[0] != '\0')
+        put(response, "Content-Range", request->content_range);
 }
 
 static void put_retry(struct MHD_Response *response, const struct request *request)
@@ -129,9 +141,11 @@ static ssize_t give_more(void *arg, uint64_t at, char *to, size_t size)
 static struct MHD_Response *make_response(struct request *request)
 {
     struct text *reply = &request->reply;
+    bool has_end = request->give_bytes > 0;
     if (request->give != NULL)
-        return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_PIECE, give_more, request,
-                                                 NULL);
+        return MHD_create_response_from_callback(
+            has_end ? (uint64_t)request->give_bytes : MHD_SIZE_UNKNOWN,
+            has_end ? DOCUMENT_PIECE : STREAM_PIECE, give_more, request, NULL);
     struct MHD_Response *response =
         MHD_create_response_from_buffer(reply->len, reply->data, MHD_RESPMEM_MUST_FREE);
     if (response != NULL)
@@ -150,8 +164,7 @@ enum MHD_Result answer_send(struct request *request)
     if (response == NULL)
         return MHD_NO;
     put(response, "Content-Type", request->content_type);
-    put(response, "Cache-Control", request->etag == NULL ? "no-store" : "no-cache");
-    put_tag(response, request);
+    put_keeping(response, request);
     if (request->varies)
         put(response, "Vary", "Accept-Encoding");
     if (request->coding != CODING_NONE)

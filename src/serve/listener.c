@@ -173,12 +173,12 @@ static void finish_reading(struct listener *listener, struct request *request)
 /* A stream of events goes on for as long as it is wanted, and so does what is no longer HTTP. */
 static bool has_an_end(const struct request *request)
 {
-    return request->give == NULL && request->upgrade == NULL;
+    return (request->give == NULL || request->give_bytes > 0) && request->upgrade == NULL;
 }
 
 static enum MHD_Result send_in_time(struct listener *listener, struct request *request)
 {
-    int64_t bytes = (int64_t)request->reply.len;
+    int64_t bytes = (int64_t)request->reply.len + request->give_bytes;
     if (has_an_end(request))
         visit_allow(visit_of(request->connection),
                     listener->limits.us_max[VISIT_BODY] +

@@ -22,20 +22,25 @@ int request_status_of(enum refusal_code code)
     case REFUSAL_UNKNOWN_COLLECTION:
     case REFUSAL_HANDLE_NOT_FOUND:
     case REFUSAL_NOT_FOUND:
+    case REFUSAL_NOT_KNOWN:
         return 404;
     case REFUSAL_METHOD_NOT_ALLOWED:
         return 405;
     case REFUSAL_CONFLICT:
         return 409;
     case REFUSAL_GAP:
+    case REFUSAL_DEAD:
         return 410;
     case REFUSAL_TOO_LARGE:
         return 413;
+    case REFUSAL_BAD_RANGE:
+        return 416;
     case REFUSAL_QUOTA_EXCEEDED:
         return 429;
     case REFUSAL_HEADERS_TOO_LARGE:
         return 431;
     case REFUSAL_BEHIND:
+    case REFUSAL_OWED:
     case REFUSAL_BUSY:
     case REFUSAL_DEADLINE:
     case REFUSAL_SHUTTING_DOWN:
@@ -94,12 +99,17 @@ static bool tag_is_among(const char *tags, const char *etag)
     return false;
 }
 
+bool request_has_tag(const struct request *request, const char *etag)
+{
+    const char *known = request_header(request, "If-None-Match");
+    return known != NULL && tag_is_among(known, etag);
+}
+
 void request_send_known(struct request *request, const char *content_type, const char *etag,
                         struct bytes content)
 {
-    const char *known = request_header(request, "If-None-Match");
     request->etag = etag;
-    if (known != NULL && tag_is_among(known, etag)) {
+    if (request_has_tag(request, etag)) {
         request_send(request, 304, NULL);
         return;
     }
@@ -189,6 +199,8 @@ void request_resume(struct request *request)
     assert(request->answered);
     if (request->waiting)
         request->resume(request);
+    else
+        listener_wake(request);
 }
 
 bool request_parse_body(struct request *request, struct json *root)

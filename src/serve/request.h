@@ -64,7 +64,7 @@ struct request {
     unsigned scopes; /* the visitor's */
     struct visitor_id visitor;
     const struct route *route;
-    char path_part[64];                   /* what stood where the route has `{}` */
+    char path_part[160];                  /* what stood where the route has `{}` */
     uint8_t session[HANDLE_SESSION_SIZE]; /* the one named, else the token's, else zero */
     struct text body;
     uint64_t body_announced;
@@ -85,15 +85,19 @@ struct request {
     bool cors;               /* the answer depends on the page that asks */
     const char *cors_origin; /* of a page that may use the answer; NULL: none */
     bool preflight;          /* only asks what that page may ask */
-    const char *etag;   /* of what is there, so that nobody needs to fetch it twice; NULL: none */
-    enum coding coding; /* of the reply */
-    bool varies;        /* with what the client accepts */
+    const char *etag;    /* of what is there, so that nobody needs to fetch it twice; NULL: none */
+    const char *caching; /* what is said of keeping it; NULL: to ask again each time */
+    bool ranges;         /* parts of it can be asked for */
+    char content_range[80]; /* which part this is; "": all of it */
+    enum coding coding;     /* of the reply */
+    bool varies;            /* with what the client accepts */
     struct text reply;
     struct worker_job packing;
     /* The answer is a stream: writes up to `size` bytes of it; 0: there are none now, and
      * listener_wake() says when; -1: it has ended. NULL: the reply is all there is. */
     ssize_t (*give)(struct request *request, char *to, size_t size);
-    bool dry; /* waits for more of the stream */
+    int64_t give_bytes; /* so many are in the stream; 0: nobody knows */
+    bool dry;           /* waits for more of the stream */
     /* With 101: takes the connection over; `early` came behind the request. NULL: stays HTTP. */
     void (*upgrade)(struct request *request, int fd, struct MHD_UpgradeResponseHandle *upgraded,
                     struct bytes early);
@@ -108,6 +112,8 @@ void request_begin_json(struct request *request, struct json_writer *writer);
 void request_send_json(struct request *request, struct json_writer *writer);
 /* Answers with what stands in request->reply. */
 void request_send(struct request *request, int status, const char *content_type);
+/* Whether the client has what this tag (with quotes) stands for. */
+bool request_has_tag(const struct request *request, const char *etag);
 /* Answers with `content`, which never changes without its `etag` (with quotes); who has it already
  * is told so. Both outlive the request. */
 void request_send_known(struct request *request, const char *content_type, const char *etag,
@@ -122,7 +128,7 @@ void request_print_refusal(const struct refusal *refusal, struct text *out);
 void request_fail(struct request *request);
 /* Has `work` and then `finish` done for a request that was parked. */
 void request_read(struct request *request);
-/* One that was parked has been answered. */
+/* One that was parked has been answered, or there is more of its stream; it may be gone then. */
 void request_resume(struct request *request);
 /* Parses the body, which must be a JSON object; false: the request is answered. With a document of
  * the caller's own the values last as long as that. */

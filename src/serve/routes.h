@@ -74,6 +74,11 @@ enum rc feed_work(struct request *request, struct store *store, struct err *err)
 void feed_rss_finish(struct request *request);
 void feed_json_finish(struct request *request);
 
+/* A document by its content address. */
+void document_begin(struct request *request);
+enum rc document_work(struct request *request, struct store *store, struct err *err);
+void document_finish(struct request *request);
+
 /* What each source is at. `status_ask` has it from whoever runs them, who is there. */
 void status_ask(struct service *service, struct status_live *live);
 void status_begin(struct request *request);

@@ -241,6 +241,7 @@ void content_stop(struct content *content)
     content_jobs_stop(content);
     content->env.runtime->ops->timer_disarm(content->env.runtime, &content->move);
     delivery_drop(&content->delivery);
+    content_again_drop(content);
 }
 
 bool content_stopped(const struct content *content)
@@ -256,7 +257,7 @@ void content_look(const struct content *content, struct content_view *view)
         .received = content->begun && content->first + wm->next > 0 ? content->first + wm->next - 1
                                                                     : content->committed.number,
         .units = watermark_lag(wm),
-        .waiting = content->checking.count + content->waiting.count,
+        .waiting = content->checking.count + content->waiting.count + content->aside.count,
         .fetching = content->running,
         .stored = content->stored,
         .failed = content->failed,

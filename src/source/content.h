@@ -35,6 +35,7 @@ struct content_settings {
     const char *stream;   /* must outlive it */
     uint32_t concurrency; /* documents fetched at a time */
     uint32_t span;        /* blocks under way, a power of two: the most a restart repeats */
+    uint32_t keep;        /* empty blocks stay in the store so far below the position; 0: all do */
 };
 
 struct content_ref {
@@ -88,6 +89,11 @@ must_check enum rc content_take(struct content *content, const struct content_bl
                                 struct err *err);
 /* The chain has left what it said after block `after`, whose hash is given. */
 void content_undo(struct content *content, uint64_t after, struct bytes hash);
+
+/* Has something that is owed or dead tried again at once, with a clean record; one at a time.
+ * `done` hears when that is durable. RC_RETRY: it stops, ask the next one. */
+void content_retry(struct content *content, const char *item, const char *unit,
+                   void (*done)(void *arg, enum rc rc), void *arg);
 
 /* Takes nothing more, lets fetches go; a batch under way is still answered. */
 void content_stop(struct content *content);

@@ -77,6 +77,7 @@ static void begin_need(struct content *content, uint32_t index)
     struct job *job = begin_job(content, need->uri, need->block);
     need->place = NEED_FETCHING;
     job->need = index;
+    memcpy(job->canonical, need->canonical, sizeof job->canonical);
     content_fetch_begin(&job->fetch, content->gateways, &need->cid, CONTENT_DOCUMENT_MAX, 0,
                         take_outcome, job);
 }
@@ -95,7 +96,7 @@ static uint32_t refusals_of(const struct content *content, const struct owed_ite
 static void begin_retry(struct content *content, const struct owed_item *item,
                         struct owed_ticket ticket)
 {
-    struct bytes unit = bytes_of(item->unit), name = bytes_of(item->item);
+    struct bytes unit = bytes_of(item->unit);
     uint32_t without = refusals_of(content, item);
     uint64_t block = 0;
     struct cid cid;
@@ -103,11 +104,8 @@ static void begin_retry(struct content *content, const struct owed_item *item,
         block = 0;
     struct job *job = begin_job(content, item->item, block);
     job->retry = ticket;
-    if (bytes_starts_with(name, IPFS_URI_SCHEME))
-        name = bytes_make(name.data + sizeof IPFS_URI_SCHEME - 1,
-                          name.len - (sizeof IPFS_URI_SCHEME - 1));
-    job->rc = cid_parse(name, &cid, &job->err);
-    if (job->rc != RC_OK) { /* people may have it tried again whatever it is */
+    if (!content_spell(job->uri, &cid, job->canonical, &job->err)) {
+        job->rc = RC_REJECT; /* people may have it tried again whatever it is */
         job->place = JOB_HELD;
         return;
     }

@@ -13,10 +13,10 @@
 #define CHECK_AGAIN_US INT64_C(1000000)
 
 static const char check_sql[] =
-    "SELECT uri, 'stored' FROM ipfs_cache WHERE NOT is_errored "
-    "AND uri IN (?2, ?3, ?4, ?5, ?6, ?7, ?8) UNION ALL "
-    "SELECT item, state FROM owed WHERE source = 'content' AND stream = ?1 "
-    "AND item IN (?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    "SELECT c.canonical, c.uri, CASE WHEN c.is_errored THEN coalesce(o.state, '') ELSE 'stored' "
+    "END FROM ipfs_cache c LEFT JOIN owed o ON o.source = 'content' AND o.stream = ?1 "
+    "AND o.item = c.uri WHERE c.canonical IN (?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+#define CHECK_COLUMNS 3
 
 /* ---- lists ---- */
 
@@ -39,6 +39,13 @@ uint32_t content_list_take(struct content *content, struct need_list *list)
     list->first = content->needs[index].next;
     list->count--;
     return index;
+}
+
+static void move_need(struct content *content, uint32_t index, enum need_place place,
+                      struct need_list *list)
+{
+    content->needs[index].place = place;
+    content_list_put(content, list, index);
 }
 
 void content_needs_init(struct content *content)
@@ -70,23 +77,55 @@ bool content_needs_room(const struct content *content, size_t count)
 
 /* ---- the table ---- */
 
-static uint32_t *head_of(struct content *content, const char *uri)
+bool content_spell(const char *uri, struct cid *cid, char canonical[CONTENT_URI_SIZE],
+                   struct err *err)
 {
-    return &content->heads[hash_bytes(bytes_of(uri), content->seed) & (CONTENT_HEADS - 1)];
+    struct bytes name = bytes_of(uri);
+    char text[CID_TEXT_SIZE];
+    size_t scheme = sizeof IPFS_URI_SCHEME - 1;
+    if (bytes_starts_with(name, IPFS_URI_SCHEME))
+        name = bytes_make(name.data + scheme, name.len - scheme);
+    bool is_address = cid_parse(name, cid, err) == RC_OK;
+    if (is_address)
+        cid_format(cid, text);
+    snprintf(canonical, CONTENT_URI_SIZE, "%s%s", is_address ? IPFS_URI_SCHEME : "",
+             is_address ? text : uri);
+    return is_address;
 }
 
-static uint32_t find_need(struct content *content, const char *uri)
+/* All spellings of a document stand in one place. */
+static uint32_t *head_of(struct content *content, const char *canonical)
 {
-    uint32_t at = *head_of(content, uri);
+    return &content->heads[hash_bytes(bytes_of(canonical), content->seed) & (CONTENT_HEADS - 1)];
+}
+
+static uint32_t find_need(struct content *content, const char *canonical, const char *uri)
+{
+    uint32_t at = *head_of(content, canonical);
     while (at != CONTENT_NONE && strcmp(content->needs[at].uri, uri) != 0)
         at = content->needs[at].next_of_hash;
     return at;
 }
 
+/* Whether the document is being fetched or written in another spelling. */
+static bool is_under_way(struct content *content, uint32_t index)
+{
+    const struct need *need = &content->needs[index];
+    uint32_t at = *head_of(content, need->canonical);
+    for (; at != CONTENT_NONE; at = content->needs[at].next_of_hash) {
+        const struct need *other = &content->needs[at];
+        if (at != index && strcmp(other->canonical, need->canonical) == 0 &&
+            (other->place == NEED_WAITING || other->place == NEED_FETCHING ||
+             other->place == NEED_WRITTEN))
+            return true;
+    }
+    return false;
+}
+
 static void free_need(struct content *content, uint32_t index)
 {
     struct need *need = &content->needs[index];
-    uint32_t *link = head_of(content, need->uri);
+    uint32_t *link = head_of(content, need->canonical);
     assert(need->waiters == CONTENT_NONE);
     while (*link != index)
         link = &content->needs[*link].next_of_hash;
@@ -97,18 +136,20 @@ static void free_need(struct content *content, uint32_t index)
     content->free_needs++;
 }
 
-static uint32_t add_need(struct content *content, const char *uri, const struct content_ref *ref,
-                         uint64_t block)
+/* `filled` says which document it is. */
+static uint32_t add_need(struct content *content, const struct need *filled,
+                         const struct content_ref *ref)
 {
-    uint32_t index = content->free_need, *head = head_of(content, uri);
+    uint32_t index = content->free_need, *head = head_of(content, filled->canonical);
     struct need *need = &content->needs[index];
     assert(index != CONTENT_NONE);
     content->free_need = need->next;
     content->free_needs--;
-    *need = (struct need){
-        .place = NEED_CHECKING, .next_of_hash = *head, .waiters = CONTENT_NONE, .block = block};
+    *need = *filled;
+    need->place = NEED_CHECKING;
+    need->next_of_hash = *head;
+    need->waiters = CONTENT_NONE;
     *head = index;
-    snprintf(need->uri, sizeof need->uri, "%s", uri);
     snprintf(need->space, sizeof need->space, "%.*s", (int)ref->space.len,
              ref->space.len > 0 ? ref->space.data : "");
     content_list_put(content, &content->checking, index);
@@ -154,11 +195,14 @@ void content_needs_forget(struct content *content, uint64_t ord)
 void content_need(struct content *content, const struct content_ref *ref, uint64_t block,
                   const struct watermark_ticket *ticket)
 {
-    char uri[CONTENT_URI_SIZE];
-    snprintf(uri, sizeof uri, IPFS_URI_SCHEME "%.*s", (int)ref->name.len, ref->name.data);
-    uint32_t index = find_need(content, uri), waiter = content->free_waiter;
+    struct need filled = {.block = block};
+    snprintf(filled.uri, sizeof filled.uri, IPFS_URI_SCHEME "%.*s", (int)ref->name.len,
+             ref->name.data);
+    filled.is_address = content_spell(filled.uri, &filled.cid, filled.canonical, NULL);
+    uint32_t index = find_need(content, filled.canonical, filled.uri);
+    uint32_t waiter = content->free_waiter;
     if (index == CONTENT_NONE)
-        index = add_need(content, uri, ref, block);
+        index = add_need(content, &filled, ref);
     struct need *need = &content->needs[index];
     assert(waiter != CONTENT_NONE);
     content->free_waiter = content->waiters[waiter].next;
@@ -181,31 +225,51 @@ void content_needs_answered(struct content *content)
 {
     for (uint32_t index; (index = content_list_take(content, &content->done)) != CONTENT_NONE;)
         free_need(content, index);
+    for (uint32_t index; (index = content_list_take(content, &content->aside)) != CONTENT_NONE;)
+        move_need(content, index, NEED_CHECKING, &content->checking);
 }
 
 /* ---- what the store has ---- */
 
-static const struct field *find_row(const struct lookup_answer *answer, const char *uri)
+struct known {
+    bool stored, owed;      /* the document, in any spelling */
+    bool own_row, own_done; /* this one */
+};
+
+static struct known look_up(const struct lookup_answer *answer, const struct need *need)
 {
-    for (size_t i = 0; i < answer->rows; i++)
-        if (bytes_equal_string(answer->fields[2 * i].b, uri))
-            return &answer->fields[2 * i + 1];
-    return NULL;
+    struct known known = {0};
+    for (size_t i = 0; i < answer->rows; i++) {
+        const struct field *row = answer->fields + i * CHECK_COLUMNS;
+        if (!bytes_equal_string(row[0].b, need->canonical))
+            continue;
+        bool own = bytes_equal_string(row[1].b, need->uri);
+        bool stored = bytes_equal_string(row[2].b, "stored");
+        known.stored |= stored;
+        known.owed |= bytes_equal_string(row[2].b, "owed");
+        known.own_row |= own;
+        known.own_done |= own && stored;
+    }
+    return known;
 }
 
 /* A dead one that is named again gets another chance, unless it never was an address. */
-static void sort_need(struct content *content, uint32_t index, const struct field *state)
+static void sort_need(struct content *content, uint32_t index, const struct known *known)
 {
     struct need *need = &content->needs[index];
-    bool is_address =
-        cid_parse(bytes_of(need->uri + sizeof IPFS_URI_SCHEME - 1), &need->cid, NULL) == RC_OK;
-    if (state != NULL && (!is_address || !bytes_equal_string(state->b, "dead"))) {
+    if (known->own_done || (known->own_row && !known->stored && known->owed) ||
+        (known->own_row && !need->is_address)) {
         finish_waiters(content, need);
         free_need(content, index);
-        return;
+    } else if (!need->is_address) {
+        move_need(content, index, NEED_HOPELESS, &content->hopeless);
+    } else if (known->stored || known->owed) {
+        move_need(content, index, NEED_ECHO, &content->echoes);
+    } else if (is_under_way(content, index)) {
+        move_need(content, index, NEED_ASIDE, &content->aside);
+    } else {
+        move_need(content, index, NEED_WAITING, &content->waiting);
     }
-    need->place = is_address ? NEED_WAITING : NEED_HOPELESS;
-    content_list_put(content, is_address ? &content->waiting : &content->hopeless, index);
 }
 
 static void take_answer(void *arg, const struct lookup_answer *answer)
@@ -214,10 +278,12 @@ static void take_answer(void *arg, const struct lookup_answer *answer)
     content->checking_now = false;
     for (size_t i = 0; i < content->checked_count; i++) {
         uint32_t index = content->checked[i];
-        if (answer->rc == RC_OK)
-            sort_need(content, index, find_row(answer, content->needs[index].uri));
-        else
+        if (answer->rc == RC_OK) {
+            struct known known = look_up(answer, &content->needs[index]);
+            sort_need(content, index, &known);
+        } else {
             content_list_put(content, &content->checking, index);
+        }
     }
     content->checked_count = 0;
     if (content->stopping)
@@ -238,8 +304,9 @@ void content_needs_check(struct content *content)
     params[0] = field_text(bytes_of(content->settings.stream));
     for (size_t i = 0; i < NAMES_PER_ASK; i++) {
         uint32_t index = content_list_take(content, &content->checking);
-        params[1 + i] = index == CONTENT_NONE ? field_null(FIELD_TEXT)
-                                              : field_text(bytes_of(content->needs[index].uri));
+        params[1 + i] = index == CONTENT_NONE
+                            ? field_null(FIELD_TEXT)
+                            : field_text(bytes_of(content->needs[index].canonical));
         if (index != CONTENT_NONE)
             content->checked[content->checked_count++] = index;
     }

@@ -36,7 +36,8 @@ struct content {
     struct waiter *waiters;
     uint32_t free_need, free_waiter;
     size_t free_needs, free_waiters;
-    struct need_list checking, waiting, hopeless, done; /* done: their rows are in a batch */
+    struct need_list checking, waiting, aside, echoes, hopeless;
+    struct need_list done; /* their rows are in a batch */
     bool checking_now;
     uint32_t checked[LOOKUP_PARAMS_MAX];
     size_t checked_count;
@@ -46,12 +47,14 @@ struct content {
     uint32_t running;
     struct owed owed;
     bool loading;
+    struct again again;
     struct timer wake, move;
 
     struct cursor_state cursor;
     struct content_place committed, staged;
     bool staging, undoing, undo_sent, starting, started, stopping;
     struct content_place undo_to;
+    uint64_t settled; /* empty blocks before it have left the store */
     int64_t cursor_due_us;
     uint64_t stored, failed;
 };
@@ -82,6 +85,9 @@ void content_pump(struct content *content);
 void content_rewind(struct content *content);
 
 /* ---- needs: what is wanted ---- */
+/* Reads an address and spells it in the one way; false: it is none, and stays as it is. */
+bool content_spell(const char *uri, struct cid *cid, char canonical[CONTENT_URI_SIZE],
+                   struct err *err);
 void content_needs_init(struct content *content);
 void content_needs_deinit(struct content *content);
 /* One block's wish for a document; there is room, see content_needs_room(). */
@@ -102,6 +108,12 @@ void content_list_put(struct content *content, struct need_list *list, uint32_t 
 void content_jobs_pump(struct content *content);
 void content_jobs_stop(struct content *content);
 void content_job_free(struct job *job);
+
+/* ---- what is wanted again ---- */
+bool content_again_waits(const struct content *content);
+void content_again_write(struct content *content, struct batch *batch);
+void content_again_answered(struct content *content, enum rc rc);
+void content_again_drop(struct content *content);
 
 /* ---- what is written ---- */
 void content_write(struct content *content);

@@ -25,6 +25,8 @@ enum need_place {
     NEED_CHECKING, /* whether the store has it */
     NEED_WAITING,  /* for a job */
     NEED_FETCHING,
+    NEED_ASIDE,    /* another spelling of it is under way */
+    NEED_ECHO,     /* another spelling has it, or is owed: its row waits for a batch */
     NEED_HOPELESS, /* no address of anything: its row waits for a batch */
     NEED_WRITTEN,  /* its row lies in the batch under way, or is being filled */
 };
@@ -35,8 +37,10 @@ struct need {
     uint32_t next_of_hash; /* in the table */
     uint32_t waiters;      /* the first */
     uint64_t block;        /* that named it first */
+    bool is_address;
     struct cid cid;
     char uri[CONTENT_URI_SIZE];
+    char canonical[CONTENT_URI_SIZE]; /* the one spelling of it; no address: the same */
     char space[CONTENT_SPACE_SIZE];
 };
 
@@ -58,6 +62,7 @@ struct job {
     uint32_t need;              /* CONTENT_NONE: it is a retry */
     struct owed_ticket retry;   /* of a retry */
     char uri[CONTENT_URI_SIZE]; /* the need's, or the owed item's */
+    char canonical[CONTENT_URI_SIZE];
     uint64_t block;
     struct content_fetch fetch;
     /* The result, while held. */
@@ -66,6 +71,14 @@ struct job {
     struct gateway_failure failures[GATEWAYS_MAX];
     size_t failure_count;
     struct err err;
+};
+
+/* What a person wants tried again. */
+struct again {
+    char item[OWED_ITEM_MAX + 1], unit[OWED_UNIT_MAX + 1];
+    void (*done)(void *arg, enum rc rc); /* NULL: nothing is wanted */
+    void *arg;
+    bool sent; /* its row is in a batch */
 };
 
 /* A block under way. */

@@ -10,16 +10,31 @@
 
 /* ---- documents ---- */
 
-static bool add_document(struct batch *batch, const char *uri, uint64_t block, const char *space,
-                         struct bytes data, bool whole)
+static struct record *add_row(struct batch *batch, const char *uri, const char *canonical,
+                              uint64_t block, const char *space)
 {
     struct record *row = batch_add(batch, RECORD_DOCUMENT);
     if (row == NULL || !batch_set_text(batch, row, DOCUMENT_URI, bytes_of(uri)) ||
-        (whole && !batch_set_text(batch, row, DOCUMENT_DATA, data)) ||
+        !batch_set_text(batch, row, DOCUMENT_CANONICAL, bytes_of(canonical)) ||
         (space[0] != '\0' && !batch_set_text(batch, row, DOCUMENT_SPACE, bytes_of(space))))
-        return false;
+        return NULL;
     batch_set_int(row, DOCUMENT_BLOCK, (int64_t)block);
-    batch_set_int(row, DOCUMENT_WHOLE, whole);
+    batch_set_int(row, DOCUMENT_WHOLE, 0);
+    return row;
+}
+
+static bool add_missing(struct batch *batch, const struct need *need)
+{
+    return add_row(batch, need->uri, need->canonical, need->block, need->space) != NULL;
+}
+
+static bool add_fetched(struct batch *batch, const struct job *job, const char *space)
+{
+    struct bytes document = bytes_make(text_string(&job->document), job->document.len);
+    struct record *row = add_row(batch, job->uri, job->canonical, job->block, space);
+    if (row == NULL || (job->rc == RC_OK && !batch_set_text(batch, row, DOCUMENT_DATA, document)))
+        return false;
+    batch_set_int(row, DOCUMENT_WHOLE, job->rc == RC_OK);
     return true;
 }
 
@@ -74,10 +89,7 @@ static bool write_job(struct content *content, struct batch *batch, struct job *
 {
     struct batch_mark mark = batch_mark(batch);
     const char *space = job->need == CONTENT_NONE ? "" : content->needs[job->need].space;
-    if (!add_document(batch, job->uri, job->block, space,
-                      bytes_make(text_string(&job->document), job->document.len),
-                      job->rc == RC_OK) ||
-        add_verdict(content, batch, job) != RC_OK) {
+    if (!add_fetched(batch, job, space) || add_verdict(content, batch, job) != RC_OK) {
         batch_undo(batch, mark);
         return false;
     }
@@ -93,14 +105,14 @@ static bool write_hopeless(struct content *content, struct batch *batch, uint32_
     struct need *need = &content->needs[index];
     struct batch_mark mark = batch_mark(batch);
     char unit[DECIMAL_MAX];
+    char canonical[CONTENT_URI_SIZE];
     struct err err;
     struct cid cid;
-    enum rc rc = cid_parse(bytes_of(need->uri + sizeof IPFS_URI_SCHEME - 1), &cid, &err);
-    assert(rc != RC_OK);
-    if (!add_document(batch, need->uri, need->block, need->space, BYTES_ABSENT, false) ||
-        owed_dead(&content->owed, batch, bytes_of(need->uri),
-                  decimal_of((int64_t)need->block, unit), err.text,
-                  content_wall(content)) != RC_OK) {
+    bool is_address = content_spell(need->uri, &cid, canonical, &err);
+    assert(!is_address);
+    if (!add_missing(batch, need) || owed_dead(&content->owed, batch, bytes_of(need->uri),
+                                               decimal_of((int64_t)need->block, unit), err.text,
+                                               content_wall(content)) != RC_OK) {
         batch_undo(batch, mark);
         return false;
     }
@@ -109,18 +121,36 @@ static bool write_hopeless(struct content *content, struct batch *batch, uint32_
     return true;
 }
 
+/* The store gives it the bytes that another spelling has, now or later. */
+static bool write_echo(struct content *content, struct batch *batch, uint32_t index)
+{
+    struct batch_mark mark = batch_mark(batch);
+    if (!add_missing(batch, &content->needs[index])) {
+        batch_undo(batch, mark);
+        return false;
+    }
+    content_need_written(content, index);
+    return true;
+}
+
+static void write_needs(struct content *content, struct batch *batch, struct need_list *list,
+                        bool (*write)(struct content *content, struct batch *batch, uint32_t index))
+{
+    for (uint32_t index; (index = content_list_take(content, list)) != CONTENT_NONE;) {
+        if (write(content, batch, index))
+            continue;
+        content_list_put(content, list, index);
+        return;
+    }
+}
+
 static void write_documents(struct content *content, struct batch *batch)
 {
     for (uint32_t i = 0; i < content->settings.concurrency; i++)
         if (content->jobs[i].place == JOB_HELD && !write_job(content, batch, &content->jobs[i]))
             return;
-    while (content->hopeless.count > 0) {
-        uint32_t index = content_list_take(content, &content->hopeless);
-        if (write_hopeless(content, batch, index))
-            continue;
-        content_list_put(content, &content->hopeless, index);
-        return;
-    }
+    write_needs(content, batch, &content->echoes, write_echo);
+    write_needs(content, batch, &content->hopeless, write_hopeless);
 }
 
 /* ---- blocks ---- */
@@ -205,6 +235,20 @@ static enum rc add_cursor(struct content *content, struct batch *batch,
     return RC_OK;
 }
 
+/* A batch that has no room leaves it to the next. */
+static void add_settled(struct content *content, struct batch *batch, uint64_t number)
+{
+    uint32_t keep = content->settings.keep;
+    if (keep == 0 || number < keep || number - keep <= content->settled)
+        return;
+    struct record *row = batch_add(batch, RECORD_SETTLED);
+    if (row == NULL)
+        return;
+    batch_set_int(row, SETTLED_FROM, (int64_t)content->settled);
+    batch_set_int(row, SETTLED_BEFORE, (int64_t)(number - keep));
+    content->settled = number - keep;
+}
+
 /* Brings the position up to the first unfinished unit, if all before it fits into the batch. */
 static void write_position(struct content *content, struct batch *batch)
 {
@@ -222,6 +266,7 @@ static void write_position(struct content *content, struct batch *batch)
     memcpy(place.hash, last->hash, sizeof place.hash);
     if (add_cursor(content, batch, &place) != RC_OK)
         return;
+    add_settled(content, batch, place.number);
     bool moved = watermark_stage(wm);
     assert(moved && wm->staged == end);
     content->staging = true;
@@ -260,7 +305,8 @@ static bool position_is_due(struct content *content, const struct batch *batch)
 static bool has_work(const struct content *content)
 {
     const struct watermark *wm = &content->watermark;
-    bool held = content->hopeless.count > 0 || content->undoing;
+    bool held = content->hopeless.count + content->echoes.count > 0 || content->undoing ||
+                content_again_waits(content);
     for (uint32_t i = 0; !held && i < content->settings.concurrency; i++)
         held = content->jobs[i].place == JOB_HELD;
     return held || (wm->staged < wm->next && watermark_pending(wm, wm->staged) == 0);
@@ -277,6 +323,7 @@ void content_write(struct content *content)
         write_undo(content, batch);
         return;
     }
+    content_again_write(content, batch);
     write_documents(content, batch);
     if (position_is_due(content, batch))
         write_position(content, batch);
@@ -299,6 +346,7 @@ void content_written(void *arg, enum rc rc)
 {
     struct content *content = arg;
     owed_answered(&content->owed, content->sent, rc);
+    content_again_answered(content, rc);
     if (rc != RC_OK)
         return; /* the program is about to end */
     content_needs_answered(content);

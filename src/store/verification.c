@@ -60,9 +60,10 @@ static const struct rule rules[] = {
     {"content", OF_BOTH,
      "SELECT d.uri || ' of block ' || d.block_number || ' is neither stored nor owed nor dead' "
      "FROM meta m JOIN document_refs d ON d.block_number <= m.block_number "
-     "LEFT JOIN ipfs_cache c ON c.uri = d.uri LEFT JOIN owed o ON o.source = 'content' "
-     "AND o.stream = m.id AND o.item = d.uri WHERE m.id = 'content' "
-     "AND (c.uri IS NULL OR (c.is_errored AND o.item IS NULL))"},
+     "LEFT JOIN ipfs_cache c ON c.uri = d.uri WHERE m.id = 'content' "
+     "AND (c.uri IS NULL OR (c.is_errored AND NOT EXISTS (SELECT 1 FROM ipfs_cache s "
+     "JOIN owed o ON o.source = 'content' AND o.stream = m.id AND o.item = s.uri "
+     "WHERE s.uri = c.uri OR s.canonical = c.canonical)))"},
     {"coverage", OF_BOTH,
      "SELECT c.source || '/' || c.stream || ': [' || c.lo || ', ' || c.hi || ') is empty' "
      "FROM coverage c WHERE c.lo >= c.hi UNION ALL "

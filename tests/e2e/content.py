@@ -17,7 +17,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), HERE]
 
-from daemon_client import Daemon, Home, wait_until  # noqa: E402
+from daemon_client import Daemon, Home, SocketConnection, wait_until  # noqa: E402
 
 EXECUTED = {"sqlite": 0, "postgres": 0}
 CONTRACT = "0xb01683b2f0d38d43fcd4d9aab980166988924132"
@@ -143,6 +143,18 @@ def stored(home):
         home, "SELECT uri FROM ipfs_cache WHERE data IS NOT NULL AND NOT is_errored"))
 
 
+def get(daemon, path, method="GET", **headers):
+    """Status, headers and bytes of an answer."""
+    connection = SocketConnection(daemon.socket)
+    try:
+        connection.request(method, path, headers={name.replace("_", "-"): value
+                                                  for name, value in headers.items()})
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read()
+    finally:
+        connection.close()
+
+
 class Content(unittest.TestCase):
     def both_stores(self, run):
         for kind in ("sqlite", "postgres"):
@@ -213,6 +225,90 @@ class Content(unittest.TestCase):
                 wait_until(lambda: set(told) <= set(
                     daemon.ask_raw("GET", "/metrics")[1].decode().splitlines()), "these metrics")
                 daemon.stop()
+        self.both_stores(run)
+
+    def check_document(self, daemon, cid, document, kind):
+        path = "/ipfs/" + cid
+        status, headers, body = get(daemon, path)
+        self.assertEqual((status, len(body), body == document), (200, len(document), True))
+        tag = headers["ETag"]
+        self.assertEqual((tag, headers["Content-Type"]), (f'"{cid}"', kind))
+        self.assertIn("immutable", headers["Cache-Control"])
+        self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
+        self.assertIn("sandbox", headers["Content-Security-Policy"])
+        status, headers, body = get(daemon, path, "HEAD")
+        self.assertEqual((status, headers["Content-Length"], body), (200, str(len(document)), b""))
+        status, headers, body = get(daemon, path, If_None_Match=f'"other", {tag}')
+        self.assertEqual((status, headers["ETag"], body), (304, tag, b""))
+        middle = len(document) // 2
+        parts = {f"bytes=0-{middle}": slice(0, middle + 1), "bytes=-3": slice(-3, None),
+                 f"bytes={middle}-": slice(middle, None)}
+        for ask, part in parts.items():
+            status, headers, body = get(daemon, path, Range=ask)
+            first, last, _ = part.indices(len(document))
+            self.assertEqual((status, headers["Content-Range"], body == document[part]),
+                             (206, f"bytes {first}-{last - 1}/{len(document)}", True), ask)
+        self.assertEqual(get(daemon, path, Range="bytes=0-1", If_Range='"other"')[0], 200)
+        status, headers, body = get(daemon, path, Range=f"bytes={len(document)}-")
+        self.assertEqual((status, headers["Content-Range"], json.loads(body)["code"]),
+                         (416, f"bytes */{len(document)}", "BAD_RANGE"))
+
+    def retry(self, daemon, home, cid, world):
+        """What is dead is tried again when a person says so, by the daemon that runs."""
+        def command(*words):
+            return subprocess.run([PROGRAM, "owed", *words, "-c", "/dev/null", "--set",
+                                   f"store.url={home.url}", "--set",
+                                   f"store.data_dir={home.folder}"],
+                                  capture_output=True, text=True, check=False)
+        debt, = json.loads(command("--json").stdout)
+        self.assertEqual((debt["item"], debt["state"]), ("ipfs://" + cid, "dead"))
+        self.assertGreater(debt["attempts"], 0)
+        self.assertRegex(debt["reason"], "answers 404|do not fit the address")
+        self.assertEqual(command("retry", "999999").returncode, 1)
+        world.missing.clear()
+        done = command("retry", str(debt["id"]))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        wait_until(lambda: "ipfs://" + cid in stored(home), "the retry")
+        self.assertEqual(get(daemon, "/ipfs/" + cid)[0], 200)
+        self.assertEqual(json.loads(command("--json").stdout), [])
+
+    def test_documents_are_given_by_their_address(self):
+        """R002-12: what is stored, unknown, owed and dead are four answers."""
+        large = bytes(range(256)) * (25 << 12)
+        documents = [(b'{"name": "one"}', "application/json"), (large, "application/octet-stream"),
+                     (b"<script>alert(1)</script>", "text/plain; charset=utf-8"),
+                     (b"\x89PNG\r\n\x1a\n" + bytes(9), "image/png")]
+
+        def run(home, world):
+            for document, _ in documents:
+                world.add(document)
+            owed = world.add(b"missing")[0]
+            world.missing.add(owed)
+            with Daemon(PROGRAM, home, world.settings()) as daemon:
+                reach(daemon, home, 5)
+                for document, kind in documents:
+                    self.check_document(daemon, address(document), document, kind)
+                respelled = "f01551220" + hashlib.sha256(documents[0][0]).hexdigest()
+                status, headers, body = get(daemon, "/ipfs/" + respelled)
+                self.assertEqual((status, body, headers["ETag"]),
+                                 (200, documents[0][0], f'"{address(documents[0][0])}"'))
+                status, headers, body = get(daemon, "/ipfs/" + owed)
+                self.assertEqual((status, json.loads(body)["code"]), (503, "OWED"))
+                self.assertGreaterEqual(int(headers["Retry-After"]), 1)
+                self.assertNotIn("ETag", headers)
+                for unknown in (address(b"nobody named it"), "nonsense"):
+                    status, headers, body = get(daemon, "/ipfs/" + unknown)
+                    self.assertEqual((status, json.loads(body)["code"]), (404, "NOT_KNOWN"))
+                    self.assertEqual(headers["Cache-Control"], "no-store")
+                self.assertIn("up to 5", json.loads(body)["error"])
+                self.assertEqual(get(daemon, "/ipfs/" + owed, "POST")[0], 405)
+                daemon.stop()
+            home.run_sql("UPDATE owed SET state = 'dead'")
+            with Daemon(PROGRAM, home, world.settings()) as daemon:
+                reach(daemon, home, 5)
+                status, _, body = get(daemon, "/ipfs/" + owed)
+                self.assertEqual((status, json.loads(body)["code"]), (410, "DEAD"))
+                self.retry(daemon, home, owed, world)
         self.both_stores(run)
 
 

@@ -149,7 +149,7 @@ static void start_process(struct content_bench *b)
 {
     static const char *const roots[] = {"http://gate-a", "http://gate-b"};
     struct gateways_settings gateways = {roots, 2, 64};
-    struct content_settings settings = {"content", b->concurrency, b->span};
+    struct content_settings settings = {"content", b->concurrency, b->span, b->keep};
     assert_ok(gateways_new(&b->desk.clock.runtime, &gateways, &b->gateways, &b->err));
     b->place = (struct content_place){.known = false};
     b->reader_arg = b->reader == NULL ? NULL : b->reader->open(b);
@@ -269,6 +269,11 @@ void content_bench_pass(struct content_bench *b, int64_t us)
 }
 
 /* ---- what happens to it ---- */
+
+const char *content_bench_cid(struct content_bench *b, char letter)
+{
+    return block_of(b, letter)->cid;
+}
 
 enum rc content_bench_block(struct content_bench *b, uint64_t number, const char *letters,
                             char fork)

@@ -42,7 +42,7 @@ struct content_bench {
     size_t question_count;
     struct content_place place; /* as told at the start */
     unsigned rooms, undos;
-    uint32_t concurrency, span;
+    uint32_t concurrency, span, keep;
     /* Who reads blocks and feeds them, if not the test itself; it takes the events then. */
     const struct bench_reader {
         const struct content_events *events;
@@ -79,6 +79,8 @@ void content_bench_flush(struct content_bench *b);
 /* A block that names these letters; its hash is "h<number><fork>". */
 enum rc content_bench_block(struct content_bench *b, uint64_t number, const char *letters,
                             char fork);
+/* The address of the document of that letter, in its canonical spelling. */
+const char *content_bench_cid(struct content_bench *b, char letter);
 void content_bench_undo(struct content_bench *b, uint64_t after, char fork);
 /* How many gateways are asked for the document now. */
 unsigned content_bench_asking(struct content_bench *b, char letter);

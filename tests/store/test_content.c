@@ -5,6 +5,7 @@
  * What must be stored is computed here from the orders alone. */
 #include "content_bench.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define FIRST 100
@@ -151,6 +152,44 @@ static void whatever_the_order_the_position_is_the_highest_contiguous_block(void
     } while (permute(order, 5));
 }
 
+static void shuffle(char *items, size_t count, uint64_t *seed)
+{
+    for (size_t i = count - 1; i > 0; i--) {
+        *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        size_t j = (size_t)(*seed >> 33) % (i + 1);
+        char held = items[i];
+        items[i] = items[j];
+        items[j] = held;
+    }
+}
+
+/* R002-09, R002-01, R002-11: twelve blocks, four of them empty, in random orders; a crash somewhere
+ * leaves the highest contiguous block, too. */
+static void random_orders_of_many_blocks_end_the_same(void **state)
+{
+    struct content_bench *b = *state;
+    uint64_t seed = 2002;
+    for (unsigned round = 0; round < 25; round++) {
+        char order[] = "ABDEGHJK"; /* the blocks of C, F, I and L are empty */
+        shuffle(order, sizeof order - 1, &seed);
+        content_bench_wipe(b);
+        for (unsigned i = 0; i < 12; i++)
+            assert_ok(content_bench_block(b, FIRST + i,
+                                          i % 3 == 2 ? "" : (char[]){(char)('A' + i), 0}, 'a'));
+        for (size_t done = 1; done < sizeof order; done++) {
+            content_bench_give(b, order[done - 1]);
+            content_bench_flush(b);
+            assert_int_equal(content_bench_position(b), expected_position(order, done, 12));
+            if (done == round % 8)
+                break;
+        }
+        int64_t before = content_bench_position(b);
+        content_bench_crash(b);
+        assert_int_equal(b->place.known ? (int64_t)b->place.number : -1, before);
+        assert_int_equal(content_bench_holes(b), 0);
+    }
+}
+
 /* R002-06, R002-13: ten thousand empty blocks move the position and are not read again; the span
  * bounds what is under way. */
 static void empty_blocks_move_the_position(void **state)
@@ -175,6 +214,32 @@ static void empty_blocks_move_the_position(void **state)
     content_bench_crash(b);
     assert_int_equal(b->place.number, FIRST + 9999);
     assert_string_equal(b->place.hash, "h10099a");
+}
+
+/* R002-06, R002-13: blocks that name nothing leave the store in the commits that move the position
+ * on; those that name documents stay. After a crash it goes on. */
+static void blocks_that_nobody_asks_for_leave_the_store(void **state)
+{
+    struct content_bench *b = *state;
+    b->keep = 8;
+    content_bench_wipe(b);
+    for (uint64_t number = FIRST; number < FIRST + 100; number++) {
+        assert_ok(content_bench_block(b, number, number == FIRST + 3 ? "A" : "", 'a'));
+        if (number == FIRST + 3)
+            content_bench_give(b, 'A');
+        content_bench_flush(b);
+        int64_t rows = content_bench_number(b, "SELECT count(*) FROM chain_blocks");
+        assert_true(rows <= 8 + 2);
+        if (number == FIRST + 50)
+            content_bench_crash(b);
+    }
+    assert_int_equal(content_bench_position(b), FIRST + 99);
+    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM chain_blocks "
+                                             "WHERE number >= 100 + 99 - 8"),
+                     9);
+    assert_int_equal(content_bench_number(b, "SELECT max(number) FROM chain_blocks "
+                                             "WHERE number < 100 + 99 - 8"),
+                     FIRST + 3);
 }
 
 /* R002-03, R002-13: a block that hangs holds nobody up but the position. */
@@ -214,6 +279,71 @@ static void a_document_that_many_name_is_fetched_once(void **state)
     assert_int_equal(b->desk.sent_count, 2);
     expect_all_stored(b, "AB");
     assert_int_equal(content_bench_number(b, "SELECT count(*) FROM document_refs"), 8);
+}
+
+/* A block that names the document of a letter in hexadecimal, small or capital digits. */
+static void deliver_respelled(struct content_bench *b, uint64_t number, char letter, bool capital)
+{
+    char name[CID_BYTES * 2 + 2] = {capital ? 'F' : 'f'};
+    uint8_t binary[CID_BYTES] = {1, CID_RAW, 0x12, DIGEST_SIZE};
+    struct cid cid;
+    assert_ok(cid_parse(bytes_of(content_bench_cid(b, letter)), &cid, &b->err));
+    memcpy(binary + 4, cid.digest, DIGEST_SIZE);
+    for (size_t i = 0; i < sizeof binary; i++)
+        snprintf(name + 1 + 2 * i, 3, capital ? "%02X" : "%02x", binary[i]);
+    struct content_ref ref = {.name = bytes_of(name), .space = bytes_of("s")};
+    struct content_block block = {number, bytes_of("h"), BYTES_ABSENT, &ref, 1};
+    assert_ok(content_take(b->content, &block, &b->err));
+    content_bench_settle(b);
+}
+
+/* R002-12, R002-14: one document in three spellings is fetched once, and each spelling has its row
+ * with the bytes and with who named it. */
+static void spellings_of_one_document_are_one_fetch_and_a_row_each(void **state)
+{
+    struct content_bench *b = *state;
+    assert_ok(content_bench_block(b, FIRST, "A", 'a'));
+    deliver_respelled(b, FIRST + 1, 'A', false);
+    assert_int_equal(b->desk.sent_count, 1);
+    content_bench_give(b, 'A');
+    content_bench_flush(b);
+    assert_int_equal(content_bench_position(b), FIRST + 1);
+    deliver_respelled(b, FIRST + 2, 'A', true);
+    content_bench_flush(b);
+    assert_int_equal(content_bench_position(b), FIRST + 2);
+    assert_int_equal(b->desk.sent_count, 1);
+    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM ipfs_cache WHERE NOT is_errored "
+                                             "AND data IS NOT NULL"),
+                     3);
+    assert_int_equal(content_bench_number(b, "SELECT count(DISTINCT data) FROM ipfs_cache"), 1);
+    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM ipfs_cache WHERE space = 's' "
+                                             "AND block IN (101, 102)"),
+                     2);
+    assert_int_equal(content_bench_holes(b), 0);
+}
+
+/* R002-17, R002-12: a debt is one debt however it is spelled, and paid for all. */
+static void a_debt_is_paid_for_every_spelling(void **state)
+{
+    struct content_bench *b = *state;
+    assert_ok(content_bench_block(b, FIRST, "A", 'a'));
+    deliver_respelled(b, FIRST + 1, 'A', false); /* while it is asked for */
+    content_bench_refuse(b, 'A', 404);
+    content_bench_flush(b);
+    deliver_respelled(b, FIRST + 2, 'A', true); /* while it is owed */
+    content_bench_flush(b);
+    assert_int_equal(content_bench_position(b), FIRST + 2);
+    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM owed"), 1);
+    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM ipfs_cache WHERE is_errored"),
+                     3);
+    assert_int_equal(content_bench_holes(b), 0);
+    content_bench_pass(b, 15 * 1000 * DESK_MS);
+    content_bench_give(b, 'A');
+    content_bench_flush(b);
+    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM ipfs_cache WHERE NOT is_errored "
+                                             "AND data IS NOT NULL"),
+                     3);
+    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM owed"), 0);
 }
 
 /* R002-17, R002-12: what no gateway has is owed and holds nothing up; later it is there. */
@@ -347,9 +477,13 @@ int main(void)
         ON_STORE(a_crash_after_any_step_of_the_timeline_loses_nothing),
         ON_STORE(verification_finds_a_document_that_is_missing),
         ON_STORE(whatever_the_order_the_position_is_the_highest_contiguous_block),
+        ON_STORE(random_orders_of_many_blocks_end_the_same),
         ON_STORE(empty_blocks_move_the_position),
+        ON_STORE(blocks_that_nobody_asks_for_leave_the_store),
         ON_STORE(a_slow_document_blocks_neither_its_neighbours_nor_later_blocks),
         ON_STORE(a_document_that_many_name_is_fetched_once),
+        ON_STORE(spellings_of_one_document_are_one_fetch_and_a_row_each),
+        ON_STORE(a_debt_is_paid_for_every_spelling),
         ON_STORE(a_failing_document_is_owed_and_later_stored),
         ON_STORE(a_document_that_two_gateways_refuse_is_dead_until_named_again),
         ON_STORE(a_name_that_means_nothing_is_dead),
