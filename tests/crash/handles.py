@@ -134,7 +134,8 @@ class Walks(BothStores):
         """The reply is lost, rows are inserted, and the page is asked for again."""
         def run(home):
             chance = random.Random(SEED)
-            rows, page, handle, inserted, more = [], 0, None, ROWS, True
+            # Above every number that the daemon takes for what it notes itself.
+            rows, page, handle, inserted, more = [], 0, None, 100000, True
             while more:
                 with self.start(home) as daemon:
                     if handle is None:

@@ -141,4 +141,4 @@ class Traffic(FeedBench):
 
 
 if __name__ == "__main__":
-    main(Traffic)
+    main(Traffic, stores=False)
