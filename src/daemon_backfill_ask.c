@@ -103,7 +103,7 @@ enum rc backfill_ask_run(struct backfill_ask *ask, const char *actor, int64_t ho
         return rc;
     snprintf(ask->actor, sizeof ask->actor, "%s", actor);
     ask->hours = hours;
-    rc = errand_run(&ask->errand, wait_us, err);
+    rc = errand_run(&ask->errand, wait_us, NULL, err);
     if (rc == RC_OK)
         memcpy(did, ask->actor, sizeof ask->actor);
     return rc;

@@ -60,7 +60,7 @@ enum rc content_part_retry(struct part *of, const char *item, const char *unit, 
         return rc;
     snprintf(part->item, sizeof part->item, "%s", item);
     snprintf(part->unit, sizeof part->unit, "%s", unit);
-    return errand_run(&part->errand, wait_us, err);
+    return errand_run(&part->errand, wait_us, NULL, err);
 }
 
 void content_part_abandon(struct part *of)

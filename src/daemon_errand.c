@@ -50,7 +50,8 @@ enum rc errand_take(struct errand *errand, struct err *err)
     return err_set(err, RC_AGAIN, "another %s is under way", errand->name);
 }
 
-enum rc errand_run(struct errand *errand, int64_t wait_us, struct err *err)
+enum rc errand_run(struct errand *errand, int64_t wait_us, struct errand_answer *answer,
+                   struct err *err)
 {
     enum rc rc = loop_post(errand->loop, errand->begin, errand->arg);
     if (rc != RC_OK) {
@@ -67,6 +68,8 @@ enum rc errand_run(struct errand *errand, int64_t wait_us, struct err *err)
     rc = errand->outcome;
     if (rc != RC_OK)
         *err = errand->why;
+    if (answer != NULL)
+        *answer = errand->answer;
     enum rc pushed = queue_push(errand->idle, errand);
     if (pushed != RC_OK)
         assert(queue_is_closed(errand->idle));

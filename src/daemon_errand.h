@@ -12,6 +12,14 @@
 #include "base/err.h"
 #include "sys/loop.h"
 
+#define ERRAND_WORDS_MAX 512
+
+/* What an errand may answer beside its outcome; filled in before it is finished. */
+struct errand_answer {
+    char words[ERRAND_WORDS_MAX];
+    int64_t number;
+};
+
 struct errand {
     struct loop *loop;
     const char *name; /* "reset" */
@@ -21,6 +29,7 @@ struct errand {
     struct queue *outcomes;
     enum rc outcome;
     struct err why; /* of an outcome that is not RC_OK */
+    struct errand_answer answer;
     bool abandoned;
 };
 
@@ -35,7 +44,9 @@ void errand_finish(struct errand *errand, enum rc rc);
 /* Any thread but the loop's. RC_OK: it is the caller's, who fills in what is to be done and runs
  * it. RC_AGAIN: another one is under way. */
 must_check enum rc errand_take(struct errand *errand, struct err *err);
-/* Of a taken one. RC_RETRY: not done within the time, it may still be; else its outcome. */
-must_check enum rc errand_run(struct errand *errand, int64_t wait_us, struct err *err);
+/* Of a taken one. RC_RETRY: not done within the time, it may still be; else its outcome, and
+ * `answer`, unless it is NULL, is what it answered. */
+must_check enum rc errand_run(struct errand *errand, int64_t wait_us, struct errand_answer *answer,
+                              struct err *err);
 
 #endif

@@ -31,5 +31,5 @@ enum rc follows_ask_run(struct follows_ask *ask, int64_t wait_us, int64_t *lists
         return err_set(err, RC_REJECT,
                        "no account is configured whose follows could be read: set bluesky.actors");
     enum rc rc = errand_take(&ask->errand, err);
-    return rc == RC_OK ? errand_run(&ask->errand, wait_us, err) : rc;
+    return rc == RC_OK ? errand_run(&ask->errand, wait_us, NULL, err) : rc;
 }

@@ -42,9 +42,7 @@ struct ledger_part {
     int64_t interval_us; /* 0: only when asked */
     bool stopping, opened;
     struct errand errand;
-    struct entry wanted;               /* by the errand */
-    char stored_name[LEDGER_NAME_MAX]; /* of the account that was started last, ... */
-    int64_t started_us;                /* ... and its session */
+    struct entry wanted; /* by the errand */
 };
 
 /* ---- the list ---- */
@@ -101,12 +99,11 @@ static struct entry *find_running(const struct ledger_part *self, const char *st
     return NULL;
 }
 
-/* RC_OK also when it is running already: `running` is who runs it, else NULL. */
+/* RC_OK also when it is running already: `running` is who runs it, else NULL. `view` shows it. */
 static enum rc start_entry(struct ledger_part *self, struct entry *entry, struct entry **running,
-                           struct err *err)
+                           struct ledger_account_view *view, struct err *err)
 {
     struct ledger_account *account;
-    struct ledger_account_view view;
     const struct ledger_account_options options = {
         .only = entry->provider,
         .since_us = entry->since_us,
@@ -115,18 +112,17 @@ static enum rc start_entry(struct ledger_part *self, struct entry *entry, struct
                                     &options, on_ended, self, &account, err);
     if (rc != RC_OK)
         return rc;
-    ledger_account_look(account, &view);
-    snprintf(self->stored_name, sizeof self->stored_name, "%s", view.name);
-    *running = find_running(self, view.name);
+    ledger_account_look(account, view);
+    *running = find_running(self, view->name);
     if (*running != NULL) {
+        ledger_account_look((*running)->running, view);
         ledger_account_free(account);
         return RC_OK;
     }
     entry->running = account;
     self->running++;
     ledger_account_start(account);
-    ledger_account_look(account, &view);
-    self->started_us = view.started_us;
+    ledger_account_look(account, view);
     return RC_OK;
 }
 
@@ -154,7 +150,8 @@ static void begin_entry(struct ledger_part *self, struct entry *entry, int64_t n
 {
     struct err err;
     struct entry *running;
-    if (start_entry(self, entry, &running, &err) == RC_OK) {
+    struct ledger_account_view view;
+    if (start_entry(self, entry, &running, &view, &err) == RC_OK) {
         if (running != NULL)
             entry->due_us = next_due(self, entry, now_us);
         return;
@@ -185,11 +182,23 @@ static void look(struct part *part, int64_t now_us, const struct daemon_view *vi
 
 /* ---- asked for ---- */
 
+/* Where one runs already, the session that is meant begins after this moment. */
+static void answer_wanted(struct ledger_part *self, struct entry *running,
+                          const struct ledger_account_view *view)
+{
+    struct errand_answer *answer = &self->errand.answer;
+    struct runtime *runtime = self->env->runtime;
+    snprintf(answer->words, sizeof answer->words, "%s", view->name);
+    answer->number = running == NULL ? view->started_us : runtime->ops->wall_us(runtime);
+    if (running != NULL)
+        running->again = true;
+}
+
 static void begin_wanted(void *arg)
 {
     struct ledger_part *self = arg;
     struct entry *entry = find_entry(self, self->wanted.name), *running;
-    struct runtime *runtime = self->env->runtime;
+    struct ledger_account_view view;
     enum rc rc = RC_OK;
     if (self->stopping)
         rc = err_set(&self->errand.why, RC_RETRY, "the daemon is stopping");
@@ -202,11 +211,9 @@ static void begin_wanted(void *arg)
     if (rc == RC_OK) {
         if (entry->running == NULL)
             entry->since_us = self->wanted.since_us;
-        rc = start_entry(self, entry, &running, &self->errand.why);
-        if (rc == RC_OK && running != NULL) {
-            running->again = true; /* the session that is meant begins after this moment */
-            self->started_us = runtime->ops->wall_us(runtime);
-        }
+        rc = start_entry(self, entry, &running, &view, &self->errand.why);
+        if (rc == RC_OK)
+            answer_wanted(self, running, &view);
         if (entry->running == NULL && !entry->configured)
             drop_entry(self, (size_t)(entry - self->entries));
     }
@@ -225,10 +232,11 @@ enum rc ledger_part_import(struct part *part, char account[LEDGER_NAME_MAX], con
     self->wanted.name = memory_copy_string(account);
     self->wanted.provider = provider == NULL ? NULL : memory_copy_string(provider);
     self->wanted.since_us = since_us;
-    rc = errand_run(&self->errand, wait_us, err);
+    struct errand_answer answer = {"", 0};
+    rc = errand_run(&self->errand, wait_us, &answer, err);
     if (rc == RC_OK)
-        snprintf(account, LEDGER_NAME_MAX, "%s", self->stored_name);
-    *started_us = self->started_us;
+        snprintf(account, LEDGER_NAME_MAX, "%s", answer.words);
+    *started_us = answer.number;
     return rc;
 }
 

@@ -109,5 +109,5 @@ enum rc reset_ask(struct reset *reset, const char *source, const char *stream, i
         return rc;
     snprintf(reset->source, sizeof reset->source, "%s", source);
     snprintf(reset->stream, sizeof reset->stream, "%s", stream == NULL ? "" : stream);
-    return errand_run(&reset->errand, wait_us, err);
+    return errand_run(&reset->errand, wait_us, NULL, err);
 }

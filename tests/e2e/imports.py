@@ -50,7 +50,7 @@ class Imports(unittest.TestCase):
                     self.assertEqual(world.difference(), {})
                     world.sim.act("mine", 5)
                     code, said, words = world.run()
-                    self.assertEqual((code, said["status"]), (0, "completed"), words)
+                    self.assertEqual((code, said and said["status"]), (0, "completed"), words)
                     self.assertEqual(world.difference(), {})
                     self.assertTrue(all(part["complete"] for part in said["streams"]), said)
                     done = self.command(world, "import", "nowhere:1")
