@@ -116,7 +116,7 @@ static int judge(struct import_result *results, size_t count, bool interrupted)
     int code = EXIT_DONE;
     for (size_t i = 0; i < count; i++) {
         int its = code_of(results[i].outcome);
-        if (results[i].trouble[0] != '\0')
+        if (results[i].trouble != NULL && results[i].trouble[0] != '\0')
             fprintf(stderr, "tidemark: %s: %s\n", results[i].account, results[i].trouble);
         if (its == EXIT_FAILED || code == EXIT_DONE || (its == EXIT_KEY && code == EXIT_RESUMABLE))
             code = its != EXIT_DONE ? its : code;
