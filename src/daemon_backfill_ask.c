@@ -23,6 +23,7 @@ static void stored(void *arg, enum rc rc)
 {
     struct backfill_ask *ask = arg;
     ask->errand.why = (struct err){"the store did not take the request"};
+    memcpy(ask->errand.answer.words, ask->actor, sizeof ask->actor);
     errand_finish(&ask->errand, rc == RC_OK ? RC_OK : RC_RETRY);
     if (rc == RC_OK)
         ask->env->tell(ask->env->tell_arg, PART_NEWS_BACKFILL);
@@ -74,6 +75,8 @@ static void begin(void *arg)
         refuse(ask, RC_RETRY, "too much is being asked of the AppView: try again");
 }
 
+_Static_assert(ERRAND_WORDS_MAX > AT_DID_MAX, "what is answered is a DID");
+
 struct backfill_ask *backfill_ask_new(const struct part_env *env)
 {
     struct backfill_ask *ask = memory_new_zeroed(1, sizeof *ask);
@@ -103,8 +106,9 @@ enum rc backfill_ask_run(struct backfill_ask *ask, const char *actor, int64_t ho
         return rc;
     snprintf(ask->actor, sizeof ask->actor, "%s", actor);
     ask->hours = hours;
-    rc = errand_run(&ask->errand, wait_us, NULL, err);
+    struct errand_answer answer;
+    rc = errand_run(&ask->errand, wait_us, &answer, err);
     if (rc == RC_OK)
-        memcpy(did, ask->actor, sizeof ask->actor);
+        memcpy(did, answer.words, sizeof ask->actor);
     return rc;
 }

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "sys/loop.h"
 
-#define ERRAND_WORDS_MAX 512
+#define ERRAND_WORDS_MAX 2049 /* a DID fits, with its NUL */
 
 /* What an errand may answer beside its outcome; filled in before it is finished. */
 struct errand_answer {
