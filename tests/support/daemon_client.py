@@ -14,6 +14,7 @@ import time
 import uuid
 
 WAIT_S = 60
+TRY_AGAIN = (b'"code":"BUSY"', b'"code":"DEADLINE"')
 
 
 def wait_until(condition, what, seconds=WAIT_S):
@@ -123,7 +124,7 @@ class Daemon:
         """What an operator does to have configuration and follows read again."""
         self.process.send_signal(signal.SIGHUP)
 
-    def ask_raw(self, method, path, body=None):
+    def ask_once(self, method, path, body=None):
         connection = SocketConnection(self.socket)
         try:
             connection.request(method, path, None if body is None else json.dumps(body))
@@ -131,6 +132,14 @@ class Daemon:
             return answer.status, answer.read()
         finally:
             connection.close()
+
+    def ask_raw(self, method, path, body=None):
+        """The answer of a daemon that may have too much to do for a moment, as docs/API.md says."""
+        def settled():
+            status, answer = self.ask_once(method, path, body)
+            later = status == 503 and any(code in answer for code in TRY_AGAIN)
+            return None if later else (status, answer)
+        return wait_until(settled, f"an answer to {path}")
 
     def ask(self, method, path, body=None):
         status, answer = self.ask_raw(method, path, body)
