@@ -33,8 +33,9 @@ static const struct connector_word request_words[] = {
 const struct connector_block connector_request_block = {
     "request",
     "Texts may name variables: `$account`, `$platform`, `$from`, `$to`, `$page`, `$offset`, "
-    "`$size`, `$token`, `$now_ms`, `$nonce`, `$key`, `$part`, and constants; `$$` is a dollar "
-    "sign. A key, list item or path segment whose variable is absent is left out.",
+    "`$size`, `$token`, `$now_ms`, `$nonce`, `$key`, `$part`, `$account_word` (an EVM address as "
+    "the 32 bytes of a topic), and constants; `$$` is a dollar sign. A key, list item or path "
+    "segment whose variable is absent is left out.",
     request_words};
 
 static const struct connector_word condition_words[] = {
@@ -73,15 +74,16 @@ const struct connector_block connector_where_block = {"where", "A condition by i
                                                       where_words};
 
 static const struct connector_word sum_words[] = {
-    {WORD_POINTER, "each", true, offsetof(struct connector_sum, each),
-     .about = "a list in the record; without it nothing is added"},
+    {WORD_POINTER, "each", false, offsetof(struct connector_sum, each),
+     .about = "a list in the record, of which nothing is added when it is not there; without this "
+              "key the record is the one item"},
     {WORD_POINTER, "at", true, offsetof(struct connector_sum, at),
      .about = "the amount, in an item"},
     {WORD_READ, "where", false, .read = connector_read_sum_where, .block = &connector_where_block,
      .about = "which items count; `^/x` points into the record"},
     {0}};
-const struct connector_block connector_sum_block = {"a sum", "What the items of a list come to.",
-                                                    sum_words};
+const struct connector_block connector_sum_block = {
+    "a sum", "What the items of a list come to, or one place of the record.", sum_words};
 
 static const struct connector_word field_words[] = {
     {WORD_READ, "at", false, .read = connector_read_at, .takes = "pointer",

@@ -127,6 +127,11 @@ static const struct {
      "demo.yaml:13:11: page needs the key next: where the token is read"},
     {HEAD STREAM "    page: {by: keyset, size: 10, stop: [short_page]}\n",
      "demo.yaml:13:11: going on from the last position needs the key resume"},
+    {HEAD STREAM "    page: {by: range, size: 10}\n",
+     "demo.yaml:8:5: pages by range need the key head: where they end"},
+    {HEAD STREAM "    page: {by: range, size: 10}\n    head: {request: {path: /h}, at: /h}\n",
+     "demo.yaml:13:11: pages by range go up from a block that is included: order asc, resume by "
+     "blockNumber or slot"},
     {HEAD STREAM "    page: {by: number, stop: [full]}\n",
      "demo.yaml:13:31: expected short_page, empty or token_absent"},
     {HEAD STREAM "    responses: [{when: {at: /e}, do: retry}]\n",
