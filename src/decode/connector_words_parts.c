@@ -121,7 +121,8 @@ static const struct connector_word response_words[] = {
     {WORD_READ, "when", true, .read = connector_read_when, .block = &connector_condition_block,
      .about = "a condition"},
     {WORD_CHOICE, "do", true, offsetof(struct connector_response, verdict), .choices = verdicts,
-     .about = "what the answer is"},
+     .about = "what the answer is; `next_provider` without a status of its own gives way "
+              "to what 401, 403, 408, 425, 429 and 5xx say"},
     {WORD_COUNT, "wait_seconds", false, offsetof(struct connector_response, wait_ms), 1, 86400,
      .times = 1000, .about = "how long to leave the source alone"},
     {0}};

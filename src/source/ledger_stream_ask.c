@@ -31,7 +31,9 @@ static void take_answer(struct ledger_stream *stream, bool empty)
 {
     int64_t now_us = ledger_stream_mono(stream);
     failover_succeeded(&stream->failover, &stream->pick, now_us - stream->asked_us, now_us);
-    stream->failures = stream->auth_failures = stream->restarts = 0;
+    stream->failures = stream->restarts = 0;
+    stream->refused &= ~(1U << stream->pick.provider);
+    stream->locked &= ~(1U << stream->pick.provider);
     if (stream->purpose == ASK_LIST)
         ledger_stream_take_list(stream);
     else if (stream->purpose == ASK_DETAIL)

@@ -46,8 +46,7 @@ bool ledger_stream_left_behind(const struct ledger_stream *stream)
     return false;
 }
 
-/* Those who could be asked at all: enabled, with this stream. */
-static uint32_t find_able(const struct ledger_stream *stream)
+uint32_t ledger_stream_able(const struct ledger_stream *stream)
 {
     uint32_t able = 0;
     for (int i = 0; i < stream->failover.group->count; i++)
@@ -150,7 +149,7 @@ void ledger_stream_settle(struct ledger_stream *stream)
     }
     if (doubt != NULL) {
         stream->denied |= 1U << stream->pick.provider;
-        uint32_t others = find_able(stream) & ~stream->denied;
+        uint32_t others = ledger_stream_able(stream) & ~stream->denied;
         bool alone = (stream->denied & (stream->denied - 1)) == 0;
         if (alone && others != 0) {
             note_doubted(stream);

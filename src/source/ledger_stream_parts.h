@@ -47,7 +47,8 @@ struct ledger_stream {
     struct failover_pick pick;
     bool picked;
     unsigned failures; /* in a row, whoever failed */
-    unsigned auth_failures;
+    uint32_t refused;  /* a bit for each provider that would refuse again what is asked for ... */
+    uint32_t locked;   /* ... because of its key */
     unsigned restarts; /* of the walk, in a row */
     int64_t asked_us;
     const struct ledger_provider *provider; /* whose walk it is; NULL: none yet */

@@ -46,6 +46,8 @@ void ledger_stream_send(struct ledger_stream *stream, struct batch *batch);
 
 /* Why the end of the walk is not believed; NULL: it is. */
 const char *ledger_stream_doubt(const struct ledger_stream *stream);
+/* A bit for each provider that could be asked at all: enabled, with this stream. */
+uint32_t ledger_stream_able(const struct ledger_stream *stream);
 /* The walk has passed known rows that did not come again, and nobody has confirmed that yet. */
 bool ledger_stream_left_behind(const struct ledger_stream *stream);
 /* The walk is over and stored, and the stream is not complete: somebody else is asked, or what was

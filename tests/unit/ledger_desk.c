@@ -264,7 +264,8 @@ static void answer_request(struct ledger_desk *desk)
                   [FAULT_LIMITED] = {200, "{\"error\":\"rate limit reached\"}"},
                   [FAULT_KEY] = {401, "{}"},
                   [FAULT_TOKEN] = {200, "{\"error\":\"token unknown\"}"},
-                  [FAULT_GARBLED] = {200, "{\"rows\":[{\"hash\":"}};
+                  [FAULT_GARBLED] = {200, "{\"rows\":[{\"hash\":"},
+                  [FAULT_SHAPE] = {200, "{\"rows\":7}"}};
     size_t number = desk->answered++;
     const struct desk_request *sent = &desk->http.sent[number];
     struct text body = {0};

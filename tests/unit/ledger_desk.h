@@ -38,6 +38,7 @@ enum desk_fault {
     FAULT_KEY,     /* refuses the key */
     FAULT_TOKEN,   /* does not know the token any more, once */
     FAULT_GARBLED,
+    FAULT_SHAPE, /* JSON, but not what the connector says */
 };
 
 struct ledger_desk {

@@ -130,12 +130,40 @@ static void when_all_fail_the_session_says_why_and_can_be_continued(void **state
     end(desk);
 }
 
-static void a_refused_key_is_told_from_other_failures(void **state)
+/* R003-43: each is asked once, for a key does not become good by waiting. */
+static void a_key_that_all_refuse_ends_the_import_at_once(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("rise", 2, 5);
+    desk->faults[0] = desk->faults[1] = FAULT_KEY;
+    int64_t begun_us = desk->http.clock.mono_us;
+    assert_int_equal(requests_of(desk, LEDGER_UNAUTHORIZED), 2);
+    assert_in_range(desk->http.clock.mono_us - begun_us, 0, 5000 * DESK_MS);
+    assert_non_null(strstr(desk->error, "alpha: HTTP 401; beta: HTTP 401"));
+    assert_non_null(strstr(desk->error, "providers.alpha.api_key or providers.beta.api_key"));
+    end(desk);
+}
+
+static void who_is_only_ill_is_waited_for_though_another_refuses_the_key(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("rise", 2, 25);
+    desk->faults[0] = FAULT_KEY;
+    desk->faults[1] = FAULT_DEAD;
+    desk->fault_end[1] = 2;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    assert_int_equal(desk->asked[0], 1);
+    end(desk);
+}
+
+static void answers_of_another_make_are_not_asked_for_again(void **state)
 {
     (void)state;
     struct ledger_desk *desk = begin("rise", 1, 5);
-    desk->faults[0] = FAULT_KEY;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_UNAUTHORIZED);
+    desk->faults[0] = FAULT_SHAPE;
+    assert_int_equal(requests_of(desk, LEDGER_INCOMPLETE), 1);
+    assert_non_null(strstr(desk->error, "every provider refuses: alpha: "));
     end(desk);
 }
 
@@ -362,7 +390,9 @@ int main(void)
         cmocka_unit_test(a_killed_import_goes_on_where_it_was),
         cmocka_unit_test(another_provider_goes_on_a_window_before_the_position_once),
         cmocka_unit_test(when_all_fail_the_session_says_why_and_can_be_continued),
-        cmocka_unit_test(a_refused_key_is_told_from_other_failures),
+        cmocka_unit_test(a_key_that_all_refuse_ends_the_import_at_once),
+        cmocka_unit_test(who_is_only_ill_is_waited_for_though_another_refuses_the_key),
+        cmocka_unit_test(answers_of_another_make_are_not_asked_for_again),
         cmocka_unit_test(a_rate_limit_inside_a_good_answer_is_waited_out),
         cmocka_unit_test(an_answer_that_cannot_be_read_leads_to_the_next_provider),
         cmocka_unit_test(no_number_is_too_long_to_be_read),
