@@ -156,6 +156,8 @@ static bool append_piece(const struct connector_scope *scope, const struct conne
         return append_bytes(vars->part, out);
     case VARIABLE_ACCOUNT_WORD:
         return append_word(vars->account, out);
+    case VARIABLE_SINCE_S:
+        return append_number(vars->since_s, out);
     case VARIABLE_CONSTANT:
         return append_constant(scope, piece->text, out);
     }
@@ -258,6 +260,7 @@ static bool is_bare(const struct connector_scope *scope, const struct connector_
     case VARIABLE_SIZE:
     case VARIABLE_NOW_MS:
     case VARIABLE_NONCE:
+    case VARIABLE_SINCE_S:
         return true;
     case VARIABLE_FROM:
     case VARIABLE_TO:

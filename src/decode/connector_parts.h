@@ -33,6 +33,7 @@ enum connector_variable {
     VARIABLE_KEY,          /* of the record whose detail is asked for */
     VARIABLE_PART,         /* the value of a listed partition */
     VARIABLE_ACCOUNT_WORD, /* an EVM address as a word of 32 bytes */
+    VARIABLE_SINCE_S,      /* the time whose block is asked for, in seconds */
     VARIABLE_CONSTANT,     /* of the platform or the partition, by name */
 };
 
@@ -89,7 +90,15 @@ enum connector_cast {
     CAST_ADDRESS, /* of an EVM account, in a word of 32 bytes */
 };
 
-enum connector_test { TEST_NONE, TEST_EXISTS, TEST_ABSENT, TEST_IN, TEST_NOT_IN, TEST_CONTAINS };
+enum connector_test {
+    TEST_NONE,
+    TEST_EXISTS,
+    TEST_ABSENT,
+    TEST_IN,
+    TEST_NOT_IN,
+    TEST_CONTAINS,
+    TEST_LACKS
+};
 
 struct connector_condition {
     const char *pointer;      /* NULL: nothing in the body is looked at */

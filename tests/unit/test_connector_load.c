@@ -135,7 +135,7 @@ static const struct {
     {HEAD STREAM "    page: {by: number, stop: [full]}\n",
      "demo.yaml:13:31: expected short_page, empty or token_absent"},
     {HEAD STREAM "    responses: [{when: {at: /e}, do: retry}]\n",
-     "demo.yaml:13:24: a condition needs one of is, in, not_in, contains and exists"},
+     "demo.yaml:13:24: a condition needs one of is, in, not_in, contains, lacks and exists"},
     {HEAD STREAM "    responses: [{when: {status: 99}, do: retry}]\n",
      "demo.yaml:13:33: status must be an HTTP status (100 to 599) or a list of them"},
     {HEAD STREAM "    where: {status: 200}\n",
