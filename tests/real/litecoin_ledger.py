@@ -20,6 +20,7 @@ from litecoin_node import Litecoin  # noqa: E402
 from node_case import NodeCase, on_both_stores  # noqa: E402
 
 PROGRAM = sys.argv[1]
+NODES = os.path.join(HERE, "..", "..", "examples", "nodes")
 
 
 class Account(ImportRun):
@@ -31,7 +32,7 @@ class Account(ImportRun):
         self.account = "litecoin:" + self.address
         folder = os.path.join(home.folder, "connectors")
         os.makedirs(folder)
-        shutil.copy(os.path.join(HERE, "connectors", "bitcoin_node.yaml"), folder)
+        shutil.copy(os.path.join(NODES, "bitcoin_node.yaml"), folder)
         self.configure(["store:", f"  url: {home.url}", f"  data_dir: {home.folder}", "ledger:",
                         f"  connectors: {folder}", "providers:", "  bitcoin_node:",
                         f"    base_url: {node.root}", f"    api_key: {node.key}"])
