@@ -85,7 +85,7 @@ class Account(ImportRun):
 
     def connectors(self, rate=None):
         with open(os.path.join(NODES, "evm_node.yaml"), encoding="utf-8") as file:
-            text = file.read().replace("size: 500}", "size: 9}")  # short chains have many pages, too
+            text = file.read().replace("size: 500}", "size: 9}")  # many pages of few blocks
         assert "size: 9}" in text
         os.makedirs(os.path.join(self.home.folder, "connectors"), exist_ok=True)
         with open(os.path.join(self.home.folder, "connectors", "evm_node.yaml"), "w",
