@@ -33,7 +33,8 @@ static const struct connector_word request_words[] = {
 const struct connector_block connector_request_block = {
     "request",
     "Texts may name variables: `$account`, `$platform`, `$from`, `$to`, `$page`, `$offset`, "
-    "`$size`, `$token`, `$now_ms`, `$nonce`, `$key`, `$part`, and constants; `$$` is a dollar "
+    "`$size`, `$token`, `$now_ms`, `$nonce`, `$key`, `$part`, `$since_s`, and constants; `$$` is a "
+    "dollar "
     "sign. A key, list item or path segment whose variable is absent is left out.",
     request_words};
 

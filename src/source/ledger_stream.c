@@ -264,6 +264,7 @@ struct ledger_stream *ledger_stream_new(const struct ledger_run *run, const char
     stream->ended = ended;
     stream->arg = arg;
     stream->doubted_from = -1;
+    stream->since_at = -1;
     snprintf(stream->name, sizeof stream->name, "%s", name);
     stream->view = (struct ledger_stream_view){
         .name = stream->name, .provider = "", .position = -1, .total = -1};

@@ -14,7 +14,10 @@ static bool is_countable(const struct ledger_stream *stream)
 {
     const struct connector_figure *count = &stream->shape->count;
     bool changed = !stream->was_complete || stream->view.rows + stream->id_count > 0;
-    return count->given && changed && (count->request != NULL || stream->view.total >= 0);
+    /* A total is of everything, but where it is told of what was asked for. */
+    bool all = stream->view.older == 0 &&
+               (!stream->skips || ledger_stream_kind(stream->shape) == CURSOR_TIMESTAMP);
+    return count->given && changed && all && (count->request != NULL || stream->view.total >= 0);
 }
 
 const char *ledger_stream_doubt(const struct ledger_stream *stream)

@@ -203,27 +203,57 @@ static void no_number_is_too_long_to_be_read(void **state)
 }
 
 /* Also after an import of the rest, and one that was interrupted before. */
-static void what_lies_before_the_time_asked_for_is_not_taken_for_read(void **state)
+static void expect_nothing_taken_for_read(const char *order, unsigned killed_after)
 {
-    (void)state;
-    for (unsigned killed_after = 0; killed_after < 3; killed_after++) {
-        struct ledger_desk *desk = begin("timed", 1, 60); /* blocks 100 to 119 */
-        desk->batches_max = killed_after;
-        assert_int_equal(ledger_desk_run(desk),
-                         killed_after > 0 ? LEDGER_UNDECIDED : LEDGER_COMPLETE);
-        if (killed_after == 0) {
-            ledger_desk_mine(desk, 125, 30);
-            ledger_desk_mine(desk, 130, 5);
-        }
-        desk->batches_max = 0;
-        desk->since_us = ledger_desk_time_us(killed_after == 0 ? 130 : 115);
+    struct ledger_desk *desk = begin(order, 1, 60); /* blocks 100 to 119 */
+    int64_t since = killed_after == 0 ? 130 : 115;
+    desk->batches_max = killed_after;
+    assert_int_equal(ledger_desk_run(desk), killed_after > 0 ? LEDGER_UNDECIDED : LEDGER_COMPLETE);
+    if (killed_after == 0) {
+        ledger_desk_mine(desk, 125, 15);
+        ledger_desk_mine(desk, 130, 5);
+    }
+    size_t older = ledger_desk_older(desk, since);
+    desk->batches_max = 0;
+    desk->since_us = ledger_desk_time_us(since);
+    for (int i = 0; i < 2; i++) { /* the second time there is nothing new */
         assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
         assert_true(desk->row_count < desk->count);
-        desk->since_us = -1;
-        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-        ledger_desk_expect_truth(desk);
-        end(desk);
+        assert_int_equal(ledger_desk_older(desk, since), older);
+        assert_int_equal(desk->row_count - older, killed_after == 0 ? 5 : 15);
     }
+    desk->since_us = -1;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    end(desk);
+}
+
+static void what_lies_before_the_time_asked_for_is_not_taken_for_read(void **state)
+{
+    static const char *const orders[] = {"timed", "rise", "dated", "fall", "half", "counted"};
+    (void)state;
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++)
+        for (unsigned killed_after = 0; killed_after < 3; killed_after++)
+            expect_nothing_taken_for_read(orders[i], killed_after);
+}
+
+static void an_import_since_a_time_reads_little_else(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("dated", 1, 300); /* blocks 100 to 199 */
+    desk->since_us = ledger_desk_time_us(198);
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 2);
+    assert_non_null(strstr(ledger_desk_url(desk, 0), "from=198"));
+    assert_int_equal(desk->row_count, 6);
+    desk->since_us = ledger_desk_time_us(50); /* nobody has a block of that time */
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    end(desk);
+    desk = begin("half", 1, 300); /* newest first, and one more request for each that is wanted */
+    desk->since_us = ledger_desk_time_us(198);
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1 + 6);
+    assert_int_equal(desk->row_count, 6);
+    end(desk);
 }
 
 static void a_token_that_is_no_longer_known_begins_the_sweep_anew(void **state)
@@ -397,6 +427,7 @@ int main(void)
         cmocka_unit_test(an_answer_that_cannot_be_read_leads_to_the_next_provider),
         cmocka_unit_test(no_number_is_too_long_to_be_read),
         cmocka_unit_test(what_lies_before_the_time_asked_for_is_not_taken_for_read),
+        cmocka_unit_test(an_import_since_a_time_reads_little_else),
         cmocka_unit_test(a_token_that_is_no_longer_known_begins_the_sweep_anew),
         cmocka_unit_test(nothing_at_all_is_believed_when_a_second_provider_agrees),
         cmocka_unit_test(a_lone_provider_that_denies_known_rows_is_not_believed),
