@@ -104,6 +104,22 @@ class LitecoinLedger(NodeCase):
         self.expect_truth(account, lost)
         self.assertEqual(account.rows()[0][late][0], node.call("getblockcount") - 3)
 
+    @on_both_stores
+    def test_what_lost_against_another_transaction_is_marked_and_stays_so(self, _, account):
+        node = account.node
+        self.fill(account, node)
+        node.mine()
+        lost = node.pay("owner", node.of("bank", "getnewaddress"), 1.45)
+        node.mine()
+        self.assertIn(lost, node.history(account.address))
+        self.complete(account)
+        self.expect_truth(account)
+        node.give_up(1)
+        node.mine_instead(lost, "owner", node.of("bank", "getnewaddress"))
+        for _ in range(2):
+            self.complete(account)
+            self.expect_truth(account, {lost})
+
     def waiting(self, node, account):
         return {txid for txid, (height, _) in node.history(account.address).items()
                 if height is None}
