@@ -40,6 +40,8 @@ static void take_answer(struct ledger_stream *stream, bool empty)
         ledger_stream_take_detail(stream);
     else if (stream->purpose == ASK_COUNT)
         ledger_stream_take_count(stream);
+    else if (stream->purpose == ASK_HEAD)
+        ledger_stream_take_head(stream);
     else if (stream->purpose == ASK_SINCE)
         ledger_stream_take_since(stream);
     else
@@ -75,8 +77,8 @@ static void judge(struct ledger_stream *stream, const struct connector_answer *a
     int64_t wait_ms = judgement.wait_ms > 0 ? judgement.wait_ms : retry_after_ms;
     bool refused = judgement.verdict == VERDICT_NEXT_PROVIDER ||
                    judgement.verdict == VERDICT_FATAL || judgement.verdict == VERDICT_RESTART;
-    if (stream->purpose == ASK_SINCE && refused) {
-        stream->side.root = (struct json){0}; /* it has no block for that time */
+    if ((stream->purpose == ASK_SINCE || stream->purpose == ASK_HEAD) && refused) {
+        stream->side.root = (struct json){0}; /* it has no such block */
         judgement.verdict = VERDICT_OK;
     }
     switch (judgement.verdict) {
@@ -184,6 +186,9 @@ static const struct connector_request *prepare(struct ledger_stream *stream)
     case ASK_COUNT:
         stream->vars.token = BYTES_ABSENT;
         return shape->count.request;
+    case ASK_HEAD:
+        stream->vars.token = BYTES_ABSENT;
+        return shape->head.request;
     case ASK_SINCE:
         return ledger_stream_ask_since(stream);
     case ASK_PAGE:

@@ -137,8 +137,10 @@ static void note_last(struct ledger_stream *stream)
     enum cursor_kind block =
         stream->shape->resume.kind == RESUME_SLOT ? CURSOR_SLOT : CURSOR_BLOCK_NUMBER;
     unsigned count = 0;
-    if (ledger_walk_position(stream->shape, row) < 0)
+    int64_t at = ledger_walk_position(stream->shape, row);
+    if (at < 0)
         return;
+    stream->shown = at > stream->shown ? at : stream->shown;
     if (row->block >= 0)
         stream->last[count++] = cursor_make_number(block, row->block, NULL);
     if (row->time_us >= 0)

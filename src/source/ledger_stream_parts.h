@@ -24,7 +24,7 @@
 #define LEDGER_ROW_ROOM   ((size_t)3 * LEDGER_RAW_MAX)
 
 /* What the request that is made next, or is under way, asks for. */
-enum ledger_purpose { ASK_PAGE, ASK_LIST, ASK_DETAIL, ASK_COUNT, ASK_SINCE };
+enum ledger_purpose { ASK_PAGE, ASK_LIST, ASK_DETAIL, ASK_COUNT, ASK_HEAD, ASK_SINCE };
 
 struct ledger_detail {
     struct json record;
@@ -87,6 +87,10 @@ struct ledger_stream {
     struct text owed; /* keys of records whose details are not to be had, each with a NUL */
     /* how many rows there should be, and how many there are */
     bool was_complete, counted;
+    /* how far the provider looks: its newest block, and the newest row it has shown; -1: unknown */
+    bool headed;
+    int64_t head, shown;
+    bool counted_out; /* what does not come is not counted either */
     int64_t stored_count;
 
     /* of the page that is being stored */
