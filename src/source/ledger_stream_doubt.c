@@ -35,6 +35,8 @@ const char *ledger_stream_doubt(const struct ledger_stream *stream)
         return "was not counted yet";
     if (stream->counted && stream->stored_count < stream->view.total)
         return "has given less than it counts";
+    if (stream->walk.abrupt && !(stream->counted && stream->view.total >= 0))
+        return "ends with an empty page";
     return NULL;
 }
 
@@ -212,6 +214,7 @@ void ledger_stream_settle(struct ledger_stream *stream)
         bool alone = is_alone(stream);
         if (alone && others != 0) {
             note_doubted(stream);
+            stream->resweeping = stream->resweeping || stream->walk.abrupt;
             ledger_stream_failed(stream, RETRY_PERMANENT, -1, doubt);
             return;
         }

@@ -105,9 +105,10 @@ struct ledger_stream {
     struct window_id ids[BATCH_RECORDS_MAX];
     bool fresh[BATCH_RECORDS_MAX];
     size_t id_count;
-    uint64_t known_here; /* rows of this batch that were known */
-    bool marking;        /* rows are being marked as orphaned ... */
-    size_t marked;       /* ... as far as this one */
+    uint64_t known_here;   /* rows of this batch that were known */
+    uint64_t pending_here; /* ... that are new and wait for a block */
+    bool marking;          /* rows are being marked as orphaned ... */
+    size_t marked;         /* ... as far as this one */
 };
 
 #endif

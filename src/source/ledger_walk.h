@@ -60,6 +60,7 @@ struct ledger_walk {
     int64_t complete;        /* see above; -1: nothing is */
     int64_t top;             /* newest position met, or what was complete; -1: none */
     bool continued;          /* the sweep is an interrupted one, a fresh one follows */
+    bool abrupt;             /* a sweep ended with an empty page: what is older may be missing */
     uint64_t rows;           /* handed over so far, all pages */
 };
 

@@ -302,6 +302,31 @@ static void a_lone_provider_that_denies_known_rows_is_not_believed(void **state)
     end(desk);
 }
 
+/* A sweep that ends with an empty page may have been cut off: another provider says whether. */
+static void an_empty_page_after_a_full_one_is_checked_with_another(void **state)
+{
+    (void)state;
+    for (unsigned kill = 0; kill < 9; kill++) {
+        struct ledger_desk *desk = begin("fall", 2, 45);
+        desk->faults[0] = FAULT_EMPTY;
+        desk->fault_at[0] = 2;
+        desk->fault_end[0] = 3;
+        desk->batches_max = kill;
+        ledger_desk_run(desk);
+        desk->batches_max = 0;
+        ledger_desk_mine(desk, 300, 4);
+        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+        ledger_desk_expect_truth(desk);
+        end(desk);
+    }
+    struct ledger_desk *desk = begin("fall", 1, 45); /* there is nobody else */
+    desk->faults[0] = FAULT_EMPTY;
+    desk->fault_at[0] = 2;
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 3);
+    assert_int_equal(desk->row_count, 20);
+    end(desk);
+}
+
 static size_t orphans_of(const struct ledger_desk *desk)
 {
     size_t orphaned = 0;
@@ -493,6 +518,7 @@ int main(void)
         cmocka_unit_test(a_token_that_is_no_longer_known_begins_the_sweep_anew),
         cmocka_unit_test(nothing_at_all_is_believed_when_a_second_provider_agrees),
         cmocka_unit_test(a_lone_provider_that_denies_known_rows_is_not_believed),
+        cmocka_unit_test(an_empty_page_after_a_full_one_is_checked_with_another),
         cmocka_unit_test(a_lone_provider_that_lags_takes_nothing_away),
         cmocka_unit_test(what_a_lone_provider_looks_beyond_and_does_not_show_is_gone),
         cmocka_unit_test(what_is_neither_shown_nor_counted_is_gone),
