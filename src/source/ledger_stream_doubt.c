@@ -95,9 +95,9 @@ static bool is_behind(const struct ledger_stream *stream)
     const struct ledger_known_row *row;
     size_t at = 0;
     while ((row = ledger_known_absent(&stream->known, stream->reread_from, &at)) != NULL)
-        if (row->position <= stream->head)
+        if (row->position <= stream->reach)
             return false;
-    return stream->head >= 0;
+    return stream->reach >= 0;
 }
 
 /* Gone is what two deny, or what the only one to be asked denies and looks beyond: a provider that
@@ -106,7 +106,7 @@ static bool is_gone(const struct ledger_stream *stream, const struct ledger_know
 {
     if (!is_alone(stream))
         return row->doubted;
-    int64_t reach = stream->head > stream->shown ? stream->head : stream->shown;
+    int64_t reach = stream->reach > stream->shown ? stream->reach : stream->shown;
     return row->position <= reach || stream->counted_out;
 }
 
@@ -162,12 +162,12 @@ void ledger_stream_take_count(struct ledger_stream *stream)
     ledger_stream_settle(stream);
 }
 
-void ledger_stream_take_head(struct ledger_stream *stream)
+void ledger_stream_take_reach(struct ledger_stream *stream)
 {
     stream->purpose = ASK_PAGE;
-    stream->headed = true;
-    if (!connector_figure_read(&stream->shape->head, stream->side.root, &stream->head))
-        stream->head = -1;
+    stream->reached = true;
+    if (!connector_figure_read(&stream->shape->head, stream->side.root, &stream->reach))
+        stream->reach = -1;
     ledger_stream_settle(stream);
 }
 
@@ -191,9 +191,9 @@ static bool ask_further(struct ledger_stream *stream)
         count(stream);
         return true;
     }
-    if (stream->headed || !stream->shape->head.given)
+    if (stream->reached || !stream->shape->head.given)
         return false;
-    stream->purpose = ASK_HEAD;
+    stream->purpose = ASK_REACH;
     ledger_stream_choose(stream);
     return true;
 }
