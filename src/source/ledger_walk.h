@@ -64,6 +64,7 @@ struct ledger_walk {
     int64_t top;             /* newest position met, or what was complete; -1: none */
     int64_t head;            /* a walk by ranges ends there */
     bool continued;          /* the sweep is an interrupted one, a fresh one follows */
+    bool abrupt;             /* a sweep ended with an empty page: what is older may be missing */
     uint64_t rows;           /* handed over so far, all pages */
 };
 
