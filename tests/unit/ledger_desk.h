@@ -56,6 +56,7 @@ struct ledger_desk {
     size_t answered;          /* of http.sent */
     long long unknown_detail; /* the number of the row of which nobody has a detail; -1: none */
     size_t claimed;           /* rows that are counted and not shown */
+    unsigned rows_max;        /* of a range; 0: any */
     int64_t behind[2];        /* blocks, of each provider by ranges */
     bool timed;               /* positions are times */
     int64_t since_us;         /* what the next import is asked for; -1: everything */
