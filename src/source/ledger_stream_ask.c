@@ -42,6 +42,8 @@ static void take_answer(struct ledger_stream *stream, bool empty)
         ledger_stream_take_detail(stream);
     else if (stream->purpose == ASK_COUNT)
         ledger_stream_take_count(stream);
+    else if (stream->purpose == ASK_REACH)
+        ledger_stream_take_reach(stream);
     else if (stream->purpose == ASK_SINCE)
         ledger_stream_take_since(stream);
     else
@@ -87,8 +89,8 @@ static void judge(struct ledger_stream *stream, const struct connector_answer *a
     int64_t wait_ms = judgement.wait_ms > 0 ? judgement.wait_ms : retry_after_ms;
     bool refused = judgement.verdict == VERDICT_NEXT_PROVIDER ||
                    judgement.verdict == VERDICT_FATAL || judgement.verdict == VERDICT_RESTART;
-    if (stream->purpose == ASK_SINCE && refused) {
-        stream->side.root = (struct json){0}; /* it has no block for that time */
+    if ((stream->purpose == ASK_SINCE || stream->purpose == ASK_REACH) && refused) {
+        stream->side.root = (struct json){0}; /* it has no such block */
         judgement.verdict = VERDICT_OK;
     }
     switch (judgement.verdict) {
@@ -194,6 +196,7 @@ static const struct connector_request *prepare(struct ledger_stream *stream)
             stream->vars.token = BYTES_ABSENT;
         return shape->listed.request;
     case ASK_HEAD:
+    case ASK_REACH:
         stream->vars.token = BYTES_ABSENT;
         return shape->head.request;
     case ASK_DETAIL:

@@ -214,7 +214,8 @@ void ledger_stream_begin_walk(struct ledger_stream *stream)
     stream->vars.api_key = secret_reveal(&stream->provider->api_key);
     stream->vars.api_secret = secret_reveal(&stream->provider->api_secret);
     ledger_known_forget_seen(&stream->known);
-    stream->counted = false;
+    stream->counted = stream->reached = false;
+    stream->reach = stream->shown = -1;
     stream->purpose = ASK_SINCE;
     stream->part_count = 0;
     text_clear(&stream->parts);

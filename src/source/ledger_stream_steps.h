@@ -70,6 +70,7 @@ bool ledger_stream_left_behind(const struct ledger_stream *stream);
 void ledger_stream_settle(struct ledger_stream *stream);
 void ledger_stream_mark(struct ledger_stream *stream);
 void ledger_stream_take_count(struct ledger_stream *stream);
+void ledger_stream_take_reach(struct ledger_stream *stream);
 
 /* ---- requests (ledger_stream_ask.c) ---- */
 

@@ -74,6 +74,7 @@ void ledger_walk_begin(struct ledger_walk *walk, const struct ledger_place *plac
     walk->complete = walk->top = place->complete;
     walk->head = place->head;
     walk->rows = 0;
+    walk->abrupt = false;
     key_all(walk);
     walk->continued = place->token.len > 0 && walk->leg_count == 1 &&
                       place->token.len <= LEDGER_TOKEN_MAX && !is_ascending(walk);
@@ -260,11 +261,15 @@ static enum rc take_token(struct ledger_walk *walk, struct ledger_leg *leg, stru
     return RC_OK;
 }
 
-/* What was there when it was asked, it has: on the way up at its last page, else at its first. */
-static void claim(struct ledger_walk *walk, struct ledger_leg *leg)
+/* What was there when it was asked, it has: on the way up at its last page, else at its first. Of
+ * several partitions, one that ends with nothing has for now what it has shown: it is asked again
+ * when all have ended. */
+static void claim(struct ledger_walk *walk, struct ledger_leg *leg, size_t records)
 {
+    bool again = records == 0 && walk->leg_count > 1 && !leg->reopened && is_ascending(walk) &&
+                 walk->shape->resume.kind != RESUME_NONE;
     if (is_ascending(walk) ? leg->over : !leg->started)
-        leg->claim = walk->top;
+        leg->claim = again ? leg->last : walk->top;
     leg->started = true;
 }
 
@@ -286,9 +291,17 @@ static void reopen(struct ledger_walk *walk)
 /* The interrupted sweep is done; what came since it began is above its top. */
 static void sweep_again(struct ledger_walk *walk)
 {
-    walk->complete = walk->top > walk->complete ? walk->top : walk->complete;
-    walk->continued = false;
+    if (!walk->abrupt)
+        walk->complete = walk->top > walk->complete ? walk->top : walk->complete;
+    walk->continued = walk->abrupt = false;
     key_all(walk);
+}
+
+/* It was in the midst of a sweep. */
+static bool is_cut_off(const struct ledger_walk *walk, const struct ledger_leg *leg)
+{
+    return !is_ascending(walk) && walk->shape->page.by != PAGE_NONE &&
+           (leg->last >= 0 || walk->continued);
 }
 
 enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last, struct bytes token,
@@ -300,7 +313,7 @@ enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last, st
     assert(!leg->over);
     if (by == PAGE_RANGE) {
         pass_range(walk, leg);
-        claim(walk, leg);
+        claim(walk, leg, 1); /* the range was shown, with or without rows */
         raise_complete(walk);
         return RC_OK;
     }
@@ -313,7 +326,9 @@ enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last, st
                                                  : turn_page(walk, leg, records, err);
     if (rc != RC_OK)
         return rc;
-    claim(walk, leg);
+    claim(walk, leg, records);
+    if (leg->over && records == 0 && is_cut_off(walk, leg))
+        walk->abrupt = true;
     if (ledger_walk_over(walk) && walk->continued)
         sweep_again(walk);
     else if (ledger_walk_over(walk))

@@ -65,6 +65,7 @@ struct ledger_walk {
     int64_t head;            /* a walk by ranges ends there */
     int64_t span;            /* and asks for so many blocks at a time, at most the page's size */
     bool continued;          /* the sweep is an interrupted one, a fresh one follows */
+    bool abrupt;             /* a sweep ended with an empty page: what is older may be missing */
     uint64_t rows;           /* handed over so far, all pages */
 };
 

@@ -351,6 +351,96 @@ static void a_lone_provider_that_denies_known_rows_is_not_believed(void **state)
     end(desk);
 }
 
+/* A sweep that ends with an empty page may have been cut off: another provider says whether. */
+static void an_empty_page_after_a_full_one_is_checked_with_another(void **state)
+{
+    (void)state;
+    for (unsigned kill = 0; kill < 9; kill++) {
+        struct ledger_desk *desk = begin("fall", 2, 45);
+        desk->faults[0] = FAULT_EMPTY;
+        desk->fault_at[0] = 2;
+        desk->fault_end[0] = 3;
+        desk->batches_max = kill;
+        ledger_desk_run(desk);
+        desk->batches_max = 0;
+        ledger_desk_mine(desk, 300, 4);
+        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+        ledger_desk_expect_truth(desk);
+        end(desk);
+    }
+    struct ledger_desk *desk = begin("fall", 1, 45); /* there is nobody else */
+    desk->faults[0] = FAULT_EMPTY;
+    desk->fault_at[0] = 2;
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 3);
+    assert_int_equal(desk->row_count, 20);
+    end(desk);
+}
+
+static size_t orphans_of(const struct ledger_desk *desk)
+{
+    size_t orphaned = 0;
+    for (size_t i = 0; i < desk->row_count; i++)
+        orphaned += strcmp(desk->rows[i].status, "orphaned") == 0;
+    return orphaned;
+}
+
+/* The only one to be asked is some blocks behind: what lies above is not gone. */
+static void a_lone_provider_that_lags_takes_nothing_away(void **state)
+{
+    (void)state;
+    for (int64_t head = -1; head <= 106; head += 107) {
+        struct ledger_desk *desk = begin("headed", 1, 24);
+        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+        desk->count = 20; /* block 106 is shown in part, 107 not at all */
+        desk->head = head;
+        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+        assert_int_equal(orphans_of(desk), 1); /* of the block that is shown */
+        desk->count = 24;
+        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+        ledger_desk_expect_truth(desk);
+        end(desk);
+    }
+}
+
+/* A head above a row that does not come says that it is gone. */
+static void what_a_lone_provider_looks_beyond_and_does_not_show_is_gone(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("headed", 1, 24);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    desk->count = 21;
+    desk->head = 107;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    assert_int_equal(orphans_of(desk), 3);
+    ledger_desk_expect_truth(desk);
+    end(desk);
+}
+
+/* ... and so does a total: here of nothing, where one row was. */
+static void what_is_neither_shown_nor_counted_is_gone(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("counted", 1, 1);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    desk->count = 0;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    assert_int_equal(orphans_of(desk), 1);
+    end(desk);
+}
+
+/* Each of two does not show something else: nothing was said by two. */
+static void what_only_one_of_two_denies_is_not_gone(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("rise", 2, 24);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    desk->hidden[0] = 22;
+    desk->hidden[1] = 23;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    assert_int_equal(orphans_of(desk), 0);
+    end(desk);
+}
+
 static void an_empty_answer_where_rows_are_known_is_checked_with_another(void **state)
 {
     (void)state;
@@ -375,10 +465,7 @@ static void rows_that_a_reorg_took_are_marked_when_two_agree(void **state)
     desk->count = 11;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
-    size_t orphaned = 0;
-    for (size_t i = 0; i < desk->row_count; i++)
-        orphaned += strcmp(desk->rows[i].status, "orphaned") == 0;
-    assert_int_equal(orphaned, 3);
+    assert_int_equal(orphans_of(desk), 3);
     end(desk);
 }
 
@@ -501,6 +588,11 @@ int main(void)
         cmocka_unit_test(a_token_that_is_no_longer_known_begins_the_sweep_anew),
         cmocka_unit_test(nothing_at_all_is_believed_when_a_second_provider_agrees),
         cmocka_unit_test(a_lone_provider_that_denies_known_rows_is_not_believed),
+        cmocka_unit_test(an_empty_page_after_a_full_one_is_checked_with_another),
+        cmocka_unit_test(a_lone_provider_that_lags_takes_nothing_away),
+        cmocka_unit_test(what_a_lone_provider_looks_beyond_and_does_not_show_is_gone),
+        cmocka_unit_test(what_is_neither_shown_nor_counted_is_gone),
+        cmocka_unit_test(what_only_one_of_two_denies_is_not_gone),
         cmocka_unit_test(an_empty_answer_where_rows_are_known_is_checked_with_another),
         cmocka_unit_test(rows_that_a_reorg_took_are_marked_when_two_agree),
         cmocka_unit_test(a_pending_row_is_confirmed_by_a_later_run),
