@@ -27,6 +27,7 @@ static const char head[] =
     "- {when: {at: /error, contains: rate limit}, do: rate_limited}\n"
     "- {when: {at: /error, contains: token}, do: restart}\n"
     "- {when: {at: /error, contains: nothing}, do: empty}\n"
+    "- {when: {at: /error, contains: too many}, do: smaller}\n"
     "streams:\n"
     "  moves:\n";
 static const char rise[] =
@@ -242,15 +243,17 @@ static int64_t head_of(const struct ledger_desk *desk, const char *url)
 static void append_span(const struct ledger_desk *desk, const char *url, struct text *out)
 {
     long long from = param_of(url, "from=", -1), to = param_of(url, "to=", -1);
-    bool first = true;
     assert_true(from >= 0 && from <= to && to - from < 10 && to <= head_of(desk, url));
+    unsigned rows = 0;
     text_append_string(out, "{\"rows\":[");
     for (size_t i = 0; i < desk->count; i++)
-        if (desk->chain[i].block >= from && desk->chain[i].block <= to) {
-            append_event(out, &desk->chain[i], first);
-            first = false;
-        }
+        if (desk->chain[i].block >= from && desk->chain[i].block <= to)
+            append_event(out, &desk->chain[i], rows++ == 0);
     text_append_string(out, "]}");
+    if (desk->rows_max == 0 || rows <= desk->rows_max)
+        return;
+    text_clear(out);
+    text_append_string(out, "{\"error\":\"too many rows\"}");
 }
 
 /* Newest first; the token is the number of the last row of the page before. */

@@ -103,6 +103,21 @@ static void ranges_go_up_to_the_head(void **state)
     end(desk);
 }
 
+/* Nodes limit the rows of an answer: the range is halved until it fits. */
+static void a_range_that_is_too_large_is_halved(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("span", 1, 95); /* three rows in each block */
+    desk->rows_max = 4;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    desk->rows_max = 2; /* not even one block is shown */
+    ledger_desk_mine(desk, 300, 3);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_INCOMPLETE);
+    assert_non_null(strstr(desk->error, "too many rows"));
+    end(desk);
+}
+
 /* A node whose head lies below what is stored has nothing to say about it. */
 static void a_node_that_is_behind_is_not_asked_for_ranges(void **state)
 {
@@ -558,6 +573,7 @@ int main(void)
         cmocka_unit_test(new_rows_of_a_newest_first_source_are_found),
         cmocka_unit_test(a_killed_import_goes_on_where_it_was),
         cmocka_unit_test(ranges_go_up_to_the_head),
+        cmocka_unit_test(a_range_that_is_too_large_is_halved),
         cmocka_unit_test(a_node_that_is_behind_is_not_asked_for_ranges),
         cmocka_unit_test(another_provider_goes_on_a_window_before_the_position_once),
         cmocka_unit_test(when_all_fail_the_session_says_why_and_can_be_continued),
