@@ -6,20 +6,21 @@ what the chain and the mempool say, through reorganisations, on both stores.
 
 litecoind itself is a Debian package: apt-get install litecoind."""
 
+import contextlib
 import os
 import shutil
 import sys
-import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "support"))
 
-from daemon_client import Home  # noqa: E402
+from both_stores import main  # noqa: E402
 from import_run import ImportRun  # noqa: E402
 from litecoin_node import Litecoin  # noqa: E402
+from node_case import NodeCase, on_both_stores  # noqa: E402
 
 PROGRAM = sys.argv[1]
-EXECUTED = {"sqlite": 0, "postgres": 0}
+NODES = os.path.join(HERE, "..", "..", "examples", "nodes")
 
 
 class Account(ImportRun):
@@ -31,7 +32,7 @@ class Account(ImportRun):
         self.account = "litecoin:" + self.address
         folder = os.path.join(home.folder, "connectors")
         os.makedirs(folder)
-        shutil.copy(os.path.join(HERE, "connectors", "bitcoin_node.yaml"), folder)
+        shutil.copy(os.path.join(NODES, "bitcoin_node.yaml"), folder)
         self.configure(["store:", f"  url: {home.url}", f"  data_dir: {home.folder}", "ledger:",
                         f"  connectors: {folder}", "providers:", "  bitcoin_node:",
                         f"    base_url: {node.root}", f"    api_key: {node.key}"])
@@ -44,18 +45,11 @@ class Account(ImportRun):
         return alive, {row["hash"] for row in rows if row["status"] == "orphaned"}
 
 
-def on_both_stores(test):
-    def run(self):
-        for kind in ("sqlite", "postgres"):
-            with self.subTest(store=kind), Home(kind) as home, Litecoin() as node:
-                test(self, Account(home, node), node)
-                EXECUTED[kind] += 1
-    run.__name__, run.__doc__ = test.__name__, test.__doc__
-    return run
-
-
-class LitecoinLedger(unittest.TestCase):
-    maxDiff = 4000
+class LitecoinLedger(NodeCase):
+    @contextlib.contextmanager
+    def world(self, home):
+        with Litecoin() as node:
+            yield Account(home, node)
 
     def complete(self, account):
         """An import that has to end well; how many rows it brought."""
@@ -79,8 +73,9 @@ class LitecoinLedger(unittest.TestCase):
         node.pay("bank", account.address, 3)
 
     @on_both_stores
-    def test_what_is_stored_is_what_the_chain_and_the_mempool_say(self, account, node):
+    def test_what_is_stored_is_what_the_chain_and_the_mempool_say(self, _, account):
         # R003-31; a waiting transaction is the same one once it is mined
+        node = account.node
         self.fill(account, node)
         self.assertEqual(self.complete(account), 7)
         self.expect_truth(account)
@@ -92,7 +87,8 @@ class LitecoinLedger(unittest.TestCase):
         self.assertEqual(self.complete(account), 0)
 
     @on_both_stores
-    def test_what_a_reorganisation_took_is_marked_and_what_came_back_is_not(self, account, node):
+    def test_what_a_reorganisation_took_is_marked_and_what_came_back_is_not(self, _, account):
+        node = account.node
         self.fill(account, node)
         late = node.pay("bank", account.address, 7)
         lost = {node.call("getblock", block)["tx"][0] for block in node.mine(3, account.address)}
@@ -108,13 +104,30 @@ class LitecoinLedger(unittest.TestCase):
         self.expect_truth(account, lost)
         self.assertEqual(account.rows()[0][late][0], node.call("getblockcount") - 3)
 
+    @on_both_stores
+    def test_what_lost_against_another_transaction_is_marked_and_stays_so(self, _, account):
+        node = account.node
+        self.fill(account, node)
+        node.mine()
+        lost = node.pay("owner", node.of("bank", "getnewaddress"), 1.45)
+        node.mine()
+        self.assertIn(lost, node.history(account.address))
+        self.complete(account)
+        self.expect_truth(account)
+        node.give_up(1)
+        node.mine_instead(lost, "owner", node.of("bank", "getnewaddress"))
+        for _ in range(2):
+            self.complete(account)
+            self.expect_truth(account, {lost})
+
     def waiting(self, node, account):
         return {txid for txid, (height, _) in node.history(account.address).items()
                 if height is None}
 
     @on_both_stores
-    def test_what_another_chain_says_is_believed_and_the_old_one_when_it_is_back(self, account,
-                                                                                 node):
+    def test_what_another_chain_says_is_believed_and_the_old_one_when_it_is_back(self, _,
+                                                                                 account):
+        node = account.node
         self.fill(account, node)
         node.mine()
         first = node.mine(1, account.address)[0]
@@ -133,7 +146,4 @@ class LitecoinLedger(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    result = unittest.main(argv=[sys.argv[0], *sys.argv[3:]], exit=False, verbosity=2).result
-    for name, count in EXECUTED.items():
-        print(f"store={name} tests={count}")
-    sys.exit(0 if result.wasSuccessful() and min(EXECUTED.values()) > 0 else 1)
+    main()

@@ -59,6 +59,17 @@ class Litecoin(NodeProcess):
         height = self.call("getblockcount") - blocks + 1
         self.call("invalidateblock", self.call("getblockhash", height))
 
+    def mine_instead(self, txid, wallet, to):
+        """A block with a transaction that spends what another one, which waits, wanted to."""
+        coins = [{"txid": coin["txid"], "vout": coin["vout"]}
+                 for coin in self.call("getrawtransaction", txid, True)["vin"]]
+        worth = sum(decimal.Decimal(str(self.call("getrawtransaction", coin["txid"], True)[
+            "vout"][coin["vout"]]["value"])) for coin in coins)
+        plain = self.call("createrawtransaction", coins, {to: str(worth - decimal.Decimal("0.01"))})
+        signed = self.of(wallet, "signrawtransactionwithwallet", plain)
+        assert signed["complete"], signed
+        self.call("generateblock", to, [signed["hex"]])
+
     def transactions(self):
         """All of the chain, then all that wait: (height or None, transaction)."""
         for height in range(self.call("getblockcount") + 1):
