@@ -66,13 +66,15 @@ struct ledger_desk {
     struct desk_row rows[LEDGER_DESK_ROWS];
     size_t row_count;
     char *cursor; /* NULL: none */
-    char session[16], error[512], owed[32];
+    char session[16], error[512];
+    char owed[32], owed_unit[24], owed_state[8];
+    int64_t owed_attempts;
     struct batch *handed[8];
     size_t handed_count;
     struct {
         lookup_fn *fn;
         void *arg;
-        bool cursor, count;
+        bool cursor, count, owed;
         int64_t from;
     } questions[8];
     size_t question_count;

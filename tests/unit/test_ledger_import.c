@@ -519,8 +519,18 @@ static void details_are_fetched_for_new_rows_and_missing_ones_are_owed(void **st
     for (size_t i = 0; i < desk->row_count; i++)
         assert_int_equal(desk->rows[i].whole, strcmp(desk->rows[i].hash, "h5") != 0);
     ledger_desk_mine(desk, 200, 1);
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1 + 1);
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 2 + 2); /* down to it: in vain */
     ledger_desk_expect_truth(desk);
+    assert_string_equal(desk->owed_state, "owed");
+    assert_int_equal(desk->owed_attempts, 2);
+    desk->unknown_detail = -1;
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 2 + 1);
+    ledger_desk_expect_truth(desk);
+    for (size_t i = 0; i < desk->row_count; i++)
+        assert_true(desk->rows[i].whole);
+    assert_string_equal(desk->owed_state, "done");
+    assert_non_null(strstr(desk->cursor, "\"totalFetched\":13"));
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1);
     end(desk);
 }
 
