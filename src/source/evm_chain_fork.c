@@ -27,7 +27,10 @@ static void take_block(void *arg, enum rc rc, struct json result, const struct e
         return;
     }
     evm_hash_format(&block.hash, hash);
-    if (strcmp(hash, chain->links[chain->fork].hash) == 0)
+    bool same = strcmp(hash, chain->links[chain->fork].hash) == 0;
+    if (same && chain->fork + 1 == chain->link_count)
+        evm_chain_poll_later(chain); /* it is as it was: nodes differ about it, or change back */
+    else if (same)
         undo_to(chain, chain->fork);
     else
         compare(chain);
@@ -36,7 +39,7 @@ static void take_block(void *arg, enum rc rc, struct json result, const struct e
 /* The next older block that is remembered, if it lies within the depth. */
 static void compare(struct evm_chain *chain)
 {
-    char params[48];
+    char params[EVM_CHAIN_NUMBER_PARAMS];
     uint64_t last = chain->next - 1, depth = chain->settings.reorg_depth;
     if (chain->fork == 0 || last - chain->links[chain->fork - 1].number > depth) {
         snprintf(chain->trouble.text, sizeof chain->trouble.text,
@@ -48,7 +51,7 @@ static void compare(struct evm_chain *chain)
         return;
     }
     chain->fork--;
-    snprintf(params, sizeof params, "[\"0x%" PRIx64 "\",false]", chain->links[chain->fork].number);
+    evm_chain_number_params(chain->links[chain->fork].number, params);
     rpc_ask(chain->rpc, "eth_getBlockByNumber", params, take_block, chain);
 }
 
