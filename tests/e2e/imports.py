@@ -60,7 +60,7 @@ class Imports(unittest.TestCase):
                     self.assertIn("no connector serves nowhere", done.stderr)
 
     def test_a_daemon_shows_and_tells_what_the_command_alone_does(self):
-        # R003-55 R003-56: lines while it runs, a summary, the same result and exit codes.
+        # Lines while it runs, a summary, the same result and exit codes.
         told = []
         for kind in ("alone", "daemon"):
             world = self.world()
@@ -88,7 +88,7 @@ class Imports(unittest.TestCase):
         self.assertRegex(told[0][0], r"completed, \d+ new, 0 known, 0 orphaned, 0 gaps\n")
 
     def test_a_daemon_tells_how_providers_and_accounts_fare(self):
-        # R003-57: latency, error rate, state and last reason of each.
+        # Latency, error rate, state and last reason of each.
         world = self.world(providers=("etherscan", "routescan"))
         self.configure(world, "ledger:\n", f"ledger:\n  accounts: ['{world.account}']\n")
         world.sim.arm("name=ledger_http&status=503&count=1")
@@ -148,7 +148,7 @@ class Imports(unittest.TestCase):
             self.assertIn("providers.etherscan.api_key", done.stderr)
 
     def test_since_leaves_out_what_is_older_and_nothing_for_good(self):
-        # R003-51: the first tells the block of a time, the others leave rows out.
+        # The first two tell the block of a time, the others leave rows out.
         for providers, platform in ((("etherscan",), "ethereum"), (("blockscout",), "ethereum"),
                                     (("alchemy",), "ethereum"), (("blockstream",), "bitcoin"),
                                     (("solana",), "solana")):

@@ -211,7 +211,6 @@ static void metrics_say_what_health_says(void **state)
     assert_true(metric_of(&view, "tidemark_backfill_urgent_age_seconds") == 60);
 }
 
-/* R003-57 */
 static void health_and_metrics_tell_of_accounts_and_their_providers(void **state)
 {
     (void)state;
