@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import unittest
+import urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), HERE]
@@ -49,6 +50,7 @@ class World:
         self.lock = threading.Lock()
         self.blocks = [("a", [])]
         self.documents, self.missing, self.fetched = {}, set(), []
+        self.feed = None  # what answers for an indexer, if there is one
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler_of(self))
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -122,7 +124,12 @@ def handler_of(world):
                                         "result": world.answer(question)}).encode())
 
         def do_GET(self):
-            _, gateway, _, cid = self.path.split("?")[0].split("/")
+            path = urllib.parse.urlsplit(self.path)
+            if path.path == "/feed":
+                query = urllib.parse.parse_qs(path.query)
+                self.reply(200, world.feed(query.get("cursor", [None])[0]))
+                return
+            _, gateway, _, cid = path.path.split("/")
             found = world.fetch(gateway, cid)
             self.reply(404 if found is None else 200, found or b"no")
 
