@@ -24,7 +24,7 @@
 #define LEDGER_ROW_ROOM   ((size_t)3 * LEDGER_RAW_MAX)
 
 /* What the request that is made next, or is under way, asks for. */
-enum ledger_purpose { ASK_PAGE, ASK_LIST, ASK_DETAIL, ASK_COUNT };
+enum ledger_purpose { ASK_PAGE, ASK_LIST, ASK_HEAD, ASK_DETAIL, ASK_COUNT, ASK_REACH, ASK_SINCE };
 
 struct ledger_detail {
     struct json record;
@@ -47,18 +47,21 @@ struct ledger_stream {
     struct failover_pick pick;
     bool picked;
     unsigned failures; /* in a row, whoever failed */
-    unsigned auth_failures;
+    uint32_t refused;  /* a bit for each provider that would refuse again what is asked for ... */
+    uint32_t locked;   /* ... because of its key */
     unsigned restarts; /* of the walk, in a row */
     int64_t asked_us;
     const struct ledger_provider *provider; /* whose walk it is; NULL: none yet */
     const struct connector_stream *shape;
     struct ledger_walk walk;
     int64_t reread_from; /* the walk reads known rows from there on again; -1: from the beginning */
+    int64_t head;        /* the newest block of its provider, of a walk by ranges */
     int64_t covered_from; /* the walk covers from there to what is complete */
     uint32_t denied;      /* a bit for each provider whose end was doubted */
     bool believed;        /* what was doubted is so */
     int64_t doubted_from; /* first position of what did not come; -1: all came */
-    bool skips;           /* it begins at a time that was asked for, above what is complete */
+    bool skips;           /* rows above what is complete are left out: they are too old */
+    int64_t since_at;     /* the position of the time that was asked for; -1: not known */
     bool resweeping;      /* everything is read again: less is stored than counted */
     bool unseated[FAILOVER_PROVIDERS_MAX]; /* does not have this stream, or may not be asked */
 
@@ -85,6 +88,10 @@ struct ledger_stream {
     struct text owed; /* keys of records whose details are not to be had, each with a NUL */
     /* how many rows there should be, and how many there are */
     bool was_complete, counted;
+    /* how far the provider looks: its newest block, and the newest row it has shown; -1: unknown */
+    bool reached;
+    int64_t reach, shown;
+    bool counted_out; /* what does not come is not counted either */
     int64_t stored_count;
 
     /* of the page that is being stored */
@@ -99,9 +106,10 @@ struct ledger_stream {
     struct window_id ids[BATCH_RECORDS_MAX];
     bool fresh[BATCH_RECORDS_MAX];
     size_t id_count;
-    uint64_t known_here; /* rows of this batch that were known */
-    bool marking;        /* rows are being marked as orphaned ... */
-    size_t marked;       /* ... as far as this one */
+    uint64_t known_here;   /* rows of this batch that were known */
+    uint64_t pending_here; /* ... that are new and wait for a block */
+    bool marking;          /* rows are being marked as orphaned ... */
+    size_t marked;         /* ... as far as this one */
 };
 
 #endif

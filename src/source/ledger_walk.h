@@ -10,6 +10,8 @@
  *                  the block in which it stood is read whole. `complete` rises at the end, to the
  *                  newest row this sweep has met. A sweep that was interrupted goes on where it
  *                  was, if its token still holds, and then a sweep for what is newer follows.
+ *   by ranges      oldest first, so many blocks at a time up to the head that the provider names
+ *                  before the first of them; blocks without a row are passed, too.
  *   no order       everything, each time; `complete` rises at the end.
  * A stream in several partitions is one such walk for each; the one furthest behind is asked next,
  * and what all have passed is complete. The chain grows meanwhile: a partition that came to its end
@@ -35,6 +37,7 @@ struct ledger_place {
     int64_t complete;   /* everything strictly below it is known; -1: nothing is */
     struct bytes token; /* of an interrupted sweep at this very provider; absent: none */
     int64_t top;        /* and the newest position it had met; -1: none */
+    int64_t head;       /* of a walk by ranges: the newest block there is */
 };
 
 /* One partition of the walk. */
@@ -59,7 +62,9 @@ struct ledger_walk {
     unsigned leg_count, leg; /* `leg` is the one whose page is under way */
     int64_t complete;        /* see above; -1: nothing is */
     int64_t top;             /* newest position met, or what was complete; -1: none */
+    int64_t head;            /* a walk by ranges ends there */
     bool continued;          /* the sweep is an interrupted one, a fresh one follows */
+    bool abrupt;             /* a sweep ended with an empty page: what is older may be missing */
     uint64_t rows;           /* handed over so far, all pages */
 };
 
@@ -77,6 +82,8 @@ bool ledger_walk_over(const struct ledger_walk *walk);
  * its number among its equals. RC_REJECT: the block has too many rows. */
 must_check enum rc ledger_walk_row(struct ledger_walk *walk, const struct ledger_row *row,
                                    uint32_t *ordinal, struct err *err);
+/* The page under way is the last of its partition. */
+void ledger_walk_end_leg(struct ledger_walk *walk);
 /* A row at this position lies below the floor of a sweep: it was stored by one before. */
 bool ledger_walk_below(const struct ledger_walk *walk, int64_t position);
 /* The page was read to its end: it had this many records, `last` by the stop rules, and led to

@@ -127,10 +127,11 @@ class NextImport(Case):
     def test_what_was_not_shown_for_a_while_is_there_again(self):
         world = self.world(("etherscan",))
         self.complete(world)
-        world.sim.arm("name=ledger_lag&collection=etherscan&bytes=8")
+        world.sim.arm("name=ledger_lag&collection=etherscan&bytes=8&count=1000")
         code, said, words = world.run()
         self.assertEqual(code, 0, (said, words))
         self.assertGreater(world.sim.fired("ledger_lag"), 0)
+        self.assertEqual([row for row in world.stored() if row["status"] == "orphaned"], [])
         world.sim.ask("DELETE", "/_sim/fault")
         self.complete(world)
 
@@ -191,6 +192,20 @@ class Switching(Case):
                 code, said, words = world.run()
                 self.assertEqual(code, 0, (said, words))
                 self.assertGreater(world.sim.fired("ledger_" + plan.split("&")[0]), 0)
+                self.complete(world)
+
+    def test_a_key_that_all_refuse_ends_the_import_with_what_to_do(self):
+        # R003-43
+        for status in (401, 403):
+            with self.subTest(status=status):
+                world = self.world(("etherscan", "moralis"))
+                world.sim.arm(f"name=ledger_http&status={status}" + DEAD)
+                code, said, words = world.run()
+                self.assertEqual((code, said["status"]), (3, "failed"), (said, words))
+                self.assertIn(f"etherscan: HTTP {status}; moralis: HTTP {status} (auth)", words)
+                self.assertIn("providers.etherscan.api_key or providers.moralis.api_key", words)
+                self.assertLessEqual(len(world.requests()), 2 * len(EVM_STREAMS))
+                world.sim.ask("DELETE", "/_sim/fault")
                 self.complete(world)
 
     def test_who_waits_for_the_dead_can_stop_and_go_on_later(self):
