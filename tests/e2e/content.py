@@ -136,6 +136,32 @@ def handler_of(world):
     return Handler
 
 
+class NoInserts:
+    """While it stands, nobody can insert a document."""
+
+    def __init__(self, home):
+        self.home = home
+
+    def __enter__(self):
+        if self.home.kind == "sqlite":
+            self.store = sqlite3.connect(self.home.url[len("sqlite:"):], timeout=60,
+                                         isolation_level=None)
+            self.store.execute("BEGIN IMMEDIATE")
+            return
+        self.session = subprocess.Popen(["psql", "-qXAt", self.home.url], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.session.stdin.write("BEGIN; LOCK TABLE ipfs_cache IN SHARE MODE; SELECT 'locked';\n")
+        self.session.stdin.flush()
+        assert self.session.stdout.readline() == "locked\n"
+
+    def __exit__(self, *_):
+        if self.home.kind == "sqlite":
+            self.store.execute("ROLLBACK")
+            self.store.close()
+            return
+        self.session.communicate("ROLLBACK;\n", timeout=60)
+
+
 def position(home):
     found = rows(home, "SELECT block_number FROM meta WHERE id = 'content'")
     return int(found[0][0]) if found else None
@@ -234,6 +260,30 @@ class Content(unittest.TestCase):
                         "tidemark_content_stopped 0")
                 wait_until(lambda: set(told) <= set(
                     daemon.ask_raw("GET", "/metrics")[1].decode().splitlines()), "these metrics")
+                daemon.stop()
+        self.both_stores(run)
+
+    def test_a_store_that_fails_for_a_while_is_waited_for(self):
+        """R002-12, R002-13: as long as rows cannot be stored the position stays, whatever came from
+        the gateways; afterwards, with or without a kill in between, all of it is there."""
+        def run(home, world):
+            first = [world.add(b"before %d" % n)[0] for n in range(4)]
+            with Daemon(PROGRAM, home, world.settings()) as daemon:
+                reach(daemon, home, 4)
+                with NoInserts(home):
+                    second = [world.add(b"meanwhile %d" % n)[0] for n in range(4)]
+                    wait_until(lambda: set(second) <= set(world.fetched), "the documents")
+                    self.assertEqual(position(home), 4)
+                reach(daemon, home, 8)
+                with NoInserts(home):
+                    third = [world.add(b"at the end %d" % n)[0] for n in range(4)]
+                    wait_until(lambda: set(third) <= set(world.fetched), "the documents")
+                    daemon.kill()
+                    self.assertEqual(position(home), 8)
+            with Daemon(PROGRAM, home, world.settings()) as daemon:
+                reach(daemon, home, 12)
+                self.assertEqual(stored(home),
+                                 sorted("ipfs://" + cid for cid in first + second + third))
                 daemon.stop()
         self.both_stores(run)
 
