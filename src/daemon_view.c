@@ -229,6 +229,8 @@ static void show_documents(const struct documents_view *documents, struct metric
         return;
     set(metrics, "tidemark_chain_head_block", "The newest block a node has told of.",
         (double)documents->chain.head);
+    count(metrics, "tidemark_chain_heads_total", "New blocks that a node told of by itself.",
+          documents->heads.heads);
     set(metrics, "tidemark_content_block", "The block up to which every document has a row.",
         content->committed.known ? (double)content->committed.number : 0);
     set(metrics, "tidemark_content_lag_blocks", "Blocks taken whose documents are not all there.",

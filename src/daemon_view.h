@@ -13,6 +13,7 @@
 #include "serve/health.h"
 #include "source/appview.h"
 #include "source/backfill.h"
+#include "source/chain_heads.h"
 #include "source/circle.h"
 #include "source/due.h"
 #include "source/evm_chain.h"
@@ -47,6 +48,7 @@ struct ledger_view {
 struct documents_view {
     bool on;
     struct evm_chain_view chain;
+    struct chain_heads_view heads;
     struct content_view content;
 };
 

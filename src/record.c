@@ -113,8 +113,8 @@ const struct record_kind record_kinds[RECORD_ID_COUNT] = {
                       TYPES(I, I, I, I, I, I, I, I, I), PRUNE_FIELDS, 0, -1, -1, -1, false, 0, 0},
     [RECORD_RESET] = {"reset", NAMES("source", "stream"), TYPES(T, T), RESET_FIELDS, 2, -1, -1, -1,
                       false, 0, 0},
-    [RECORD_CURSOR] = {"cursor", NAMES("source", "stream", "state", "position", "at_us"),
-                       TYPES(T, T, T, I, I), CURSOR_ROW_FIELDS, 2, -1, -1, -1, false, 0, 0},
+    [RECORD_CURSOR] = {"cursor", NAMES("source", "stream", "state", "position", "at_us", "opaque"),
+                       TYPES(T, T, T, I, I, T), CURSOR_ROW_FIELDS, 2, -1, -1, -1, false, 0, 0},
 };
 
 static void put_hex(struct json_writer *json, struct bytes blob)
