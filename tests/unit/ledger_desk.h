@@ -82,8 +82,8 @@ struct ledger_desk {
 /* `order` is "rise" or "fall"; like the latter "half" (records need one more request each),
  * "counted" (pages say how many rows there are) or "timed" (positions are times); like the former
  * "dated" (it can be asked for the block of a time), "span" (ranges of blocks up to the head) or
- * "headed" (it can be asked for the newest block, and the last ones are read again); `providers` 1 or
- * 2 of them. */
+ * "headed" (it can be asked for the newest block, and the last ones are read again); `providers` 1
+ * or 2 of them. */
 void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned providers);
 void ledger_desk_deinit(struct ledger_desk *desk);
 static inline int64_t ledger_desk_time_us(int64_t block)
