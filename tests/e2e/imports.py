@@ -195,6 +195,20 @@ class Imports(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("no connector knows a file with these columns", done.stderr)
 
+    def test_a_key_of_several_lines_is_read_as_exchanges_hand_it_out(self):
+        world = self.world(providers=("coinbase",), platform="coinbase")
+        secret = world.sim.keys()["coinbase"]["secret"]
+        folded = secret.replace("\n", "\\n")
+        self.assertGreater(secret.count("\n"), 2)
+        path = os.path.join(world.home.folder, "coinbase.pem")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(secret)
+        os.chmod(path, 0o600)
+        self.configure(world, f"    api_secret: '{folded}'\n", f"    api_secret_file: {path}\n")
+        code, said, words = world.run()
+        self.assertEqual((code, said and said["status"]), (0, "completed"), words)
+        self.assertEqual(world.difference(), {})
+
     def test_a_key_is_in_no_file_and_in_no_word(self):
         world = self.world()
         self.configure(world, "api_key: k\n", f"api_key: {CANARY}\n")
