@@ -26,6 +26,7 @@ struct ledger_known_row {
     int64_t block;    /* the same */
     char status[12];
     bool seen;
+    bool doubted; /* somebody did not show it */
 };
 
 struct ledger_known {
@@ -45,6 +46,8 @@ struct ledger_known_row *ledger_known_find(struct ledger_known *known,
                                            const uint8_t id[EVENT_ID_SIZE]);
 /* Begins to look for them anew. */
 void ledger_known_forget_seen(struct ledger_known *known);
+/* All that has not come again at or after `from` is doubted; the first position of it, -1: none. */
+int64_t ledger_known_doubt(struct ledger_known *known, int64_t from);
 /* The next row at or after `from` that was in a block and has not come again; NULL: all have. */
 const struct ledger_known_row *ledger_known_absent(const struct ledger_known *known, int64_t from,
                                                    size_t *at);

@@ -36,10 +36,14 @@ static void take_answer(struct ledger_stream *stream, bool empty)
     stream->locked &= ~(1U << stream->pick.provider);
     if (stream->purpose == ASK_LIST)
         ledger_stream_take_list(stream);
+    else if (stream->purpose == ASK_HEAD)
+        ledger_stream_take_head(stream);
     else if (stream->purpose == ASK_DETAIL)
         ledger_stream_take_detail(stream);
     else if (stream->purpose == ASK_COUNT)
         ledger_stream_take_count(stream);
+    else if (stream->purpose == ASK_REACH)
+        ledger_stream_take_reach(stream);
     else if (stream->purpose == ASK_SINCE)
         ledger_stream_take_since(stream);
     else
@@ -75,8 +79,8 @@ static void judge(struct ledger_stream *stream, const struct connector_answer *a
     int64_t wait_ms = judgement.wait_ms > 0 ? judgement.wait_ms : retry_after_ms;
     bool refused = judgement.verdict == VERDICT_NEXT_PROVIDER ||
                    judgement.verdict == VERDICT_FATAL || judgement.verdict == VERDICT_RESTART;
-    if (stream->purpose == ASK_SINCE && refused) {
-        stream->side.root = (struct json){0}; /* it has no block for that time */
+    if ((stream->purpose == ASK_SINCE || stream->purpose == ASK_REACH) && refused) {
+        stream->side.root = (struct json){0}; /* it has no such block */
         judgement.verdict = VERDICT_OK;
     }
     switch (judgement.verdict) {
@@ -178,6 +182,10 @@ static const struct connector_request *prepare(struct ledger_stream *stream)
         if (stream->list_token.len == 0)
             stream->vars.token = BYTES_ABSENT;
         return shape->listed.request;
+    case ASK_HEAD:
+    case ASK_REACH:
+        stream->vars.token = BYTES_ABSENT;
+        return shape->head.request;
     case ASK_DETAIL:
         stream->vars.key = connector_detail_key(shape, stream->details[stream->detail_at].record);
         return shape->detail.request;

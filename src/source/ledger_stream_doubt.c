@@ -35,6 +35,8 @@ const char *ledger_stream_doubt(const struct ledger_stream *stream)
         return "was not counted yet";
     if (stream->counted && stream->stored_count < stream->view.total)
         return "has given less than it counts";
+    if (stream->walk.abrupt && !(stream->counted && stream->view.total >= 0))
+        return "ends with an empty page";
     return NULL;
 }
 
@@ -69,11 +71,43 @@ static size_t count_absent(const struct ledger_stream *stream)
 /* Where the next to be asked has to begin, to say something about what did not come. */
 static void note_doubted(struct ledger_stream *stream)
 {
+    int64_t first = ledger_known_doubt(&stream->known, stream->reread_from);
+    if (first >= 0 && (stream->doubted_from < 0 || first < stream->doubted_from))
+        stream->doubted_from = first;
+}
+
+static bool is_alone(const struct ledger_stream *stream)
+{
+    return (stream->denied & (stream->denied - 1)) == 0;
+}
+
+/* The source counts, of everything, no more than what it shows. */
+static bool is_counted_out(const struct ledger_stream *stream)
+{
+    bool all = stream->shape->count.request != NULL || stream->shape->resume.kind == RESUME_NONE;
+    return all && stream->counted && stream->view.total >= 0 &&
+           stream->view.total + (int64_t)count_absent(stream) <= stream->stored_count;
+}
+
+/* It says itself that it has not come to what it does not show. */
+static bool is_behind(const struct ledger_stream *stream)
+{
     const struct ledger_known_row *row;
     size_t at = 0;
     while ((row = ledger_known_absent(&stream->known, stream->reread_from, &at)) != NULL)
-        if (stream->doubted_from < 0 || row->position < stream->doubted_from)
-            stream->doubted_from = row->position;
+        if (row->position <= stream->reach)
+            return false;
+    return stream->reach >= 0;
+}
+
+/* Gone is what two deny, or what the only one to be asked denies and looks beyond: a provider that
+ * lags takes nothing away. */
+static bool is_gone(const struct ledger_stream *stream, const struct ledger_known_row *row)
+{
+    if (!is_alone(stream))
+        return row->doubted;
+    int64_t reach = stream->reach > stream->shown ? stream->reach : stream->shown;
+    return row->position <= reach || stream->counted_out;
 }
 
 /* Less was stored than is counted: what is missing lies where nobody looked again. */
@@ -128,6 +162,15 @@ void ledger_stream_take_count(struct ledger_stream *stream)
     ledger_stream_settle(stream);
 }
 
+void ledger_stream_take_reach(struct ledger_stream *stream)
+{
+    stream->purpose = ASK_PAGE;
+    stream->reached = true;
+    if (!connector_figure_read(&stream->shape->head, stream->side.root, &stream->reach))
+        stream->reach = -1;
+    ledger_stream_settle(stream);
+}
+
 static void count(struct ledger_stream *stream)
 {
     if (stream->shape->count.request == NULL) {
@@ -139,6 +182,21 @@ static void count(struct ledger_stream *stream)
 }
 
 /* ---- the end ---- */
+
+/* The only one to be asked denies what is known: what else it says may tell why. */
+static bool ask_further(struct ledger_stream *stream)
+{
+    const struct connector_figure *total = &stream->shape->count;
+    if (!stream->counted && total->given && (total->request != NULL || stream->view.total >= 0)) {
+        count(stream);
+        return true;
+    }
+    if (stream->reached || !stream->shape->head.given)
+        return false;
+    stream->purpose = ASK_REACH;
+    ledger_stream_choose(stream);
+    return true;
+}
 
 void ledger_stream_settle(struct ledger_stream *stream)
 {
@@ -157,14 +215,19 @@ void ledger_stream_settle(struct ledger_stream *stream)
     if (doubt != NULL) {
         stream->denied |= 1U << stream->pick.provider;
         uint32_t others = ledger_stream_able(stream) & ~stream->denied;
-        bool alone = (stream->denied & (stream->denied - 1)) == 0;
+        bool alone = is_alone(stream);
         if (alone && others != 0) {
             note_doubted(stream);
+            stream->resweeping = stream->resweeping || stream->walk.abrupt;
             ledger_stream_failed(stream, RETRY_PERMANENT, -1, doubt);
             return;
         }
         size_t absent = count_absent(stream);
-        if (alone && absent > 0 && stream->walk.rows == 0) {
+        if (alone && absent > 0 && ask_further(stream))
+            return;
+        stream->counted_out = is_counted_out(stream);
+        if (alone && absent > 0 && stream->walk.rows == 0 && !stream->counted_out &&
+            !is_behind(stream)) {
             snprintf(words, sizeof words,
                      "%s says that there is nothing, but %zu rows are known: not believed",
                      stream->view.provider, absent);
@@ -202,11 +265,21 @@ static void add_mark(struct ledger_stream *stream, struct batch *batch,
     batch_set_int(record, TRANSACTION_SESSION_US, stream->run->started_us);
 }
 
+static void tell(const struct ledger_stream *stream, const char *event, unsigned rows)
+{
+    if (rows > 0)
+        log_event(LOG_WARN, LEDGER_COMPONENT, event,
+                  (struct log_field[]){log_string("account", stream->run->account),
+                                       log_string("stream", stream->name),
+                                       log_string("provider", stream->view.provider),
+                                       log_int("rows", rows), LOG_END});
+}
+
 void ledger_stream_mark(struct ledger_stream *stream)
 {
     const struct ledger_known_row *row = NULL;
     struct batch *batch = delivery_take(ledger_stream_filling(stream));
-    unsigned marks = 0;
+    unsigned marks = 0, kept = 0;
     stream->view.state = LEDGER_STORING;
     stream->marking = true;
     if (batch == NULL)
@@ -214,14 +287,15 @@ void ledger_stream_mark(struct ledger_stream *stream)
     while (ledger_stream_has_room(stream, batch) &&
            (row = ledger_known_absent(&stream->known, stream->reread_from, &stream->marked)) !=
                NULL) {
+        if (!is_gone(stream, row)) {
+            kept++;
+            continue;
+        }
         add_mark(stream, batch, row);
         marks++;
     }
-    if (marks > 0)
-        log_event(LOG_WARN, LEDGER_COMPONENT, "orphaned",
-                  (struct log_field[]){log_string("account", stream->run->account),
-                                       log_string("stream", stream->name), log_int("rows", marks),
-                                       LOG_END});
+    tell(stream, "orphaned", marks);
+    tell(stream, "provider_lags", kept);
     stream->view.orphaned += marks;
     stream->marking = row != NULL; /* there may be more */
     ledger_stream_send(stream);

@@ -112,7 +112,10 @@ static void add_row(struct ledger_stream *stream, struct batch *batch)
         batch_set_int(record, TRANSACTION_BLOCK, row->block);
     if (row->time_us >= 0)
         batch_set_int(record, TRANSACTION_AT_US, row->time_us);
-    memcpy(stream->ids[stream->id_count++].byte, stream->row_id, EVENT_ID_SIZE);
+    if (strcmp(row->status, "pending") == 0)
+        stream->pending_here++; /* it comes again and is news then: no window may hold it */
+    else
+        memcpy(stream->ids[stream->id_count++].byte, stream->row_id, EVENT_ID_SIZE);
 }
 
 /* A row in no block yet is judged by the store: it may have got into one since. */
@@ -126,6 +129,9 @@ bool ledger_stream_row_known(struct ledger_stream *stream, bool seen)
     if (known == NULL)
         return stream->row.block >= 0 && (window_contains(&stream->stored.stream_window, &id) ||
                                           window_contains(&stream->here, &id));
+    /* It has left its block: what is stored of that is given up like a row that does not come. */
+    if (known->block >= 0 && stream->row.block < 0 && strcmp(known->status, "orphaned") != 0)
+        return true;
     bool same = known->block == stream->row.block && strcmp(known->status, stream->row.status) == 0;
     if (seen) {
         known->seen = true;
@@ -141,8 +147,10 @@ static void note_last(struct ledger_stream *stream)
     enum cursor_kind block =
         stream->shape->resume.kind == RESUME_SLOT ? CURSOR_SLOT : CURSOR_BLOCK_NUMBER;
     unsigned count = 0;
-    if (ledger_walk_position(stream->shape, row) < 0)
+    int64_t at = ledger_walk_position(stream->shape, row);
+    if (at < 0)
         return;
+    stream->shown = at > stream->shown ? at : stream->shown;
     if (row->block >= 0)
         stream->last[count++] = cursor_make_number(block, row->block, NULL);
     if (row->time_us >= 0)
@@ -276,14 +284,16 @@ static enum rc add_progress(struct ledger_stream *stream, struct batch *batch, s
 {
     const struct ledger_walk *walk = &stream->walk;
     bool over = !stream->reading && ledger_walk_over(walk);
-    bool complete_now = over && !stream->marking && ledger_stream_doubt(stream) == NULL;
-    bool sweeping = stream->shape->order != ORDER_ASC && !over;
+    bool doubted = over && ledger_stream_doubt(stream) != NULL;
+    bool complete_now = over && !stream->marking && !doubted;
+    /* A sweep whose end is not believed is one that was interrupted there. */
+    bool sweeping = stream->shape->order != ORDER_ASC && (!over || (walk->abrupt && doubted));
     struct cursor complete = cursor_make_number(stream->view.kind, walk->complete, NULL);
     struct cursor back = {0};
     /* One part has come to somewhere, another one nowhere yet: no position is true of both. */
     bool unequal = walk->leg_count > 1 && walk->complete < 0;
     /* What did not come again would be forgotten by a run that begins above it. */
-    bool behind = ledger_stream_left_behind(stream);
+    bool behind = ledger_stream_left_behind(stream) || (walk->abrupt && doubted);
     /* What lies before the time that was asked for is not there: no position is true. */
     bool nowhere = unequal || stream->skips;
     size_t fresh;
@@ -321,7 +331,7 @@ static void begin_batch(struct ledger_stream *stream)
 {
     stream->due = false;
     stream->id_count = 0;
-    stream->known_here = 0;
+    stream->known_here = stream->pending_here = 0;
     if (stream->here_count > 0)
         window_clear(&stream->here);
     stream->here_count = 0;
@@ -340,7 +350,7 @@ void ledger_stream_send(struct ledger_stream *stream)
         ledger_stream_failed(stream, RETRY_PERMANENT, -1, err.text);
         return;
     }
-    stream->view.rows += stream->id_count;
+    stream->view.rows += stream->id_count + stream->pending_here;
     stream->view.known += stream->known_here;
     stream->view.position = stream->walk.complete;
     delivery->batch->urgent = true; /* the next one has to wait for it */

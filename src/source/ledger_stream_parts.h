@@ -24,7 +24,7 @@
 #define LEDGER_ROW_ROOM   ((size_t)3 * LEDGER_RAW_MAX)
 
 /* What the request that is made next, or is under way, asks for. */
-enum ledger_purpose { ASK_PAGE, ASK_LIST, ASK_DETAIL, ASK_COUNT, ASK_SINCE };
+enum ledger_purpose { ASK_PAGE, ASK_LIST, ASK_HEAD, ASK_DETAIL, ASK_COUNT, ASK_REACH, ASK_SINCE };
 
 struct ledger_detail {
     struct json record;
@@ -55,6 +55,7 @@ struct ledger_stream {
     const struct connector_stream *shape;
     struct ledger_walk walk;
     int64_t reread_from; /* the walk reads known rows from there on again; -1: from the beginning */
+    int64_t head;        /* the newest block of its provider, of a walk by ranges */
     int64_t covered_from; /* the walk covers from there to what is complete */
     uint32_t denied;      /* a bit for each provider whose end was doubted */
     bool believed;        /* what was doubted is so */
@@ -92,6 +93,10 @@ struct ledger_stream {
     struct text owed; /* keys of records whose details are not to be had, each with a NUL */
     /* how many rows there should be, and how many there are */
     bool was_complete, counted;
+    /* how far the provider looks: its newest block, and the newest row it has shown; -1: unknown */
+    bool reached;
+    int64_t reach, shown;
+    bool counted_out; /* what does not come is not counted either */
     int64_t stored_count;
 
     /* of the page that is being stored */
@@ -108,9 +113,10 @@ struct ledger_stream {
     size_t id_count;
     struct window here; /* those of them that came with pages before this one */
     size_t here_count;
-    uint64_t known_here; /* rows of this batch that were known */
-    bool marking;        /* rows are being marked as orphaned ... */
-    size_t marked;       /* ... as far as this one */
+    uint64_t known_here;   /* rows of this batch that were known */
+    uint64_t pending_here; /* ... that are new and wait for a block */
+    bool marking;          /* rows are being marked as orphaned ... */
+    size_t marked;         /* ... as far as this one */
 };
 
 #endif

@@ -56,6 +56,7 @@ static void key_leg(const struct ledger_walk *walk, struct ledger_leg *leg, int6
 static void key_all(struct ledger_walk *walk)
 {
     bool from = is_ascending(walk) && walk->shape->resume.kind != RESUME_NONE;
+    bool ranged = walk->shape->page.by == PAGE_RANGE;
     for (unsigned i = 0; i < walk->leg_count; i++) {
         struct ledger_leg *leg = &walk->legs[i];
         key_leg(walk, leg, from ? walk->complete : -1);
@@ -63,13 +64,16 @@ static void key_all(struct ledger_walk *walk)
         leg->floor = walk->complete;
         leg->claim = -1;
         leg->reopened = false;
+        leg->over = ranged && walk->complete > walk->head;
     }
 }
 
 void ledger_walk_begin(struct ledger_walk *walk, const struct ledger_place *place)
 {
     walk->complete = walk->top = place->complete;
+    walk->head = place->head;
     walk->rows = 0;
+    walk->abrupt = false;
     key_all(walk);
     walk->continued = place->token.len > 0 && walk->leg_count == 1 &&
                       place->token.len <= LEDGER_TOKEN_MAX && !is_ascending(walk);
@@ -112,6 +116,13 @@ static unsigned find_hindmost(const struct ledger_walk *walk)
     return hindmost;
 }
 
+/* The last block of the range that is asked for. */
+static int64_t range_end(const struct ledger_walk *walk, const struct ledger_leg *leg)
+{
+    int64_t end = (leg->from < 0 ? 0 : leg->from) + walk->shape->page.size - 1;
+    return end < walk->head ? end : walk->head;
+}
+
 bool ledger_walk_next(struct ledger_walk *walk, struct connector_vars *vars)
 {
     enum connector_paging by = walk->shape->page.by;
@@ -123,6 +134,10 @@ bool ledger_walk_next(struct ledger_walk *walk, struct connector_vars *vars)
     leg->traces = 0;
     vars->partition = walk->leg;
     vars->from = leg->from;
+    if (by == PAGE_RANGE) {
+        vars->from = leg->from < 0 ? 0 : leg->from;
+        vars->to = range_end(walk, leg);
+    }
     vars->page = by == PAGE_NUMBER || by == PAGE_KEYSET ? leg->page : -1;
     vars->offset = by == PAGE_OFFSET ? leg->offset : -1;
     vars->size = walk->shape->page.size > 0 ? walk->shape->page.size : -1;
@@ -208,6 +223,16 @@ static enum rc turn_page(struct ledger_walk *walk, struct ledger_leg *leg, size_
                    leg->last, window);
 }
 
+/* All of the range was shown, whether it had rows or not. */
+static void pass_range(struct ledger_walk *walk, struct ledger_leg *leg)
+{
+    int64_t end = range_end(walk, leg);
+    key_leg(walk, leg, end + 1);
+    leg->last = end + 1;
+    leg->over = end >= walk->head;
+    walk->top = leg->last > walk->top ? leg->last : walk->top;
+}
+
 static enum rc take_token(struct ledger_walk *walk, struct ledger_leg *leg, struct bytes token,
                           struct err *err)
 {
@@ -226,11 +251,15 @@ static enum rc take_token(struct ledger_walk *walk, struct ledger_leg *leg, stru
     return RC_OK;
 }
 
-/* What was there when it was asked, it has: on the way up at its last page, else at its first. */
-static void claim(struct ledger_walk *walk, struct ledger_leg *leg)
+/* What was there when it was asked, it has: on the way up at its last page, else at its first. Of
+ * several partitions, one that ends with nothing has for now what it has shown: it is asked again
+ * when all have ended. */
+static void claim(struct ledger_walk *walk, struct ledger_leg *leg, size_t records)
 {
+    bool again = records == 0 && walk->leg_count > 1 && !leg->reopened && is_ascending(walk) &&
+                 walk->shape->resume.kind != RESUME_NONE;
     if (is_ascending(walk) ? leg->over : !leg->started)
-        leg->claim = walk->top;
+        leg->claim = again ? leg->last : walk->top;
     leg->started = true;
 }
 
@@ -252,9 +281,17 @@ static void reopen(struct ledger_walk *walk)
 /* The interrupted sweep is done; what came since it began is above its top. */
 static void sweep_again(struct ledger_walk *walk)
 {
-    walk->complete = walk->top > walk->complete ? walk->top : walk->complete;
-    walk->continued = false;
+    if (!walk->abrupt)
+        walk->complete = walk->top > walk->complete ? walk->top : walk->complete;
+    walk->continued = walk->abrupt = false;
     key_all(walk);
+}
+
+/* It was in the midst of a sweep. */
+static bool is_cut_off(const struct ledger_walk *walk, const struct ledger_leg *leg)
+{
+    return !is_ascending(walk) && walk->shape->page.by != PAGE_NONE &&
+           (leg->last >= 0 || walk->continued);
 }
 
 enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last, struct bytes token,
@@ -264,6 +301,12 @@ enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last, st
     enum connector_paging by = walk->shape->page.by;
     enum rc rc = RC_OK;
     assert(!leg->over);
+    if (by == PAGE_RANGE) {
+        pass_range(walk, leg);
+        claim(walk, leg, 1); /* the range was shown, with or without rows */
+        raise_complete(walk);
+        return RC_OK;
+    }
     leg->over = last || leg->below || by == PAGE_NONE;
     if (!leg->over && leg->rows > 0 && leg->traces == leg->traces_before)
         return err_set(err, RC_REJECT, "the provider gave the same page twice");
@@ -273,7 +316,9 @@ enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last, st
                                                  : turn_page(walk, leg, records, err);
     if (rc != RC_OK)
         return rc;
-    claim(walk, leg);
+    claim(walk, leg, records);
+    if (leg->over && records == 0 && is_cut_off(walk, leg))
+        walk->abrupt = true;
     if (ledger_walk_over(walk) && walk->continued)
         sweep_again(walk);
     else if (ledger_walk_over(walk))

@@ -35,9 +35,9 @@ PLATFORMS = {
 FAULTS = ("http&status=500", "http&status=429&retry_after=1", "http&status=0", "http&status=200",
           "error", "empty", "partial", "truncate", "expire", "insert", "insert&bytes=7",
           "lag&bytes=4&count=3", "trace")
-# Newest first and without a count: that they leave something out cannot be known.
+# Newest first and without a count: that they leave something out cannot be known, but of an empty
+# page where another one can be asked.
 BELIEVED = ("tatum", "solana", "helius", "cosmos")
-LIES = ("empty", "partial")
 REORGS = ("reorg&bytes=1", "reorg&bytes=3")  # where there are any
 MINE_MAX = 40
 PATIENCE_S = 3  # with misfortunes; who waits for a provider then is killed like any other
@@ -85,7 +85,9 @@ class Trial:
         for fault in chance.sample(faults, chance.randint(0, 3)):
             provider = chance.choice(world.providers)
             often = "" if "count=" in fault else f"&count={chance.randint(1, 3)}"
-            if fault not in LIES or provider not in BELIEVED:
+            believed = provider in BELIEVED and (
+                fault == "partial" or (fault == "empty" and len(world.providers) == 1))
+            if not believed:
                 world.sim.arm(f"name=ledger_{fault}&collection={provider}"
                               f"&after={chance.randint(0, 8)}{often}")
         if len(world.providers) > 1 and chance.random() < 0.4:

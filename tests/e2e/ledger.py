@@ -127,10 +127,11 @@ class NextImport(Case):
     def test_what_was_not_shown_for_a_while_is_there_again(self):
         world = self.world(("etherscan",))
         self.complete(world)
-        world.sim.arm("name=ledger_lag&collection=etherscan&bytes=8")
+        world.sim.arm("name=ledger_lag&collection=etherscan&bytes=8&count=1000")
         code, said, words = world.run()
         self.assertEqual(code, 0, (said, words))
         self.assertGreater(world.sim.fired("ledger_lag"), 0)
+        self.assertEqual([row for row in world.stored() if row["status"] == "orphaned"], [])
         world.sim.ask("DELETE", "/_sim/fault")
         self.complete(world)
 

@@ -176,6 +176,25 @@ class Defects(unittest.TestCase):
         self.assertEqual(len(first), 6)
         self.assertEqual(set(first.values()), {1}, first)
 
+    def test_an_empty_page_after_a_full_one_is_checked_with_another_provider(self):
+        for providers, platform in ((("tatum", "blockchaincom"), "bitcoin"),
+                                    (("solana", "helius"), "solana")):
+            with self.subTest(providers=providers):
+                world = self.world(providers, platform, options=QUIET,
+                                   sizes={name: 20 for name in providers})
+                world.sim.arm(f"name=ledger_empty&collection={providers[0]}/normal&after=1")
+                self.complete(world)
+                self.assertEqual(world.sim.fired("ledger_empty"), 1)
+
+    def test_an_empty_list_beside_a_full_one_is_asked_for_again(self):
+        for after in range(6):  # the first pages of two directions of three lists
+            with self.subTest(after=after):
+                world = self.world(("alchemy", "etherscan"), sizes={"alchemy": 20})
+                world.sim.arm(f"name=ledger_empty&collection=alchemy&after={after}")
+                world.run(crash_at="after_commit:9")
+                self.complete(world)
+                self.assertEqual(world.sim.fired("ledger_empty"), 1)
+
     def test_a_token_that_expires_costs_nothing(self):
         for provider in ("moralis", "alchemy"):
             with self.subTest(provider=provider):
@@ -185,10 +204,12 @@ class Defects(unittest.TestCase):
                 self.assertEqual(world.sim.fired("ledger_expire"), 2)
 
     def test_a_waiting_transaction_is_confirmed_when_it_was_mined(self):
-        for providers in (("blockchaincom",), ("blockstream",)):
+        for providers in (("blockchaincom",), ("blockstream",), ("tatum", "blockcypher")):
             with self.subTest(providers=providers):
                 world = self.world(providers, "bitcoin", options=("--chain-mempool", "9"))
                 self.complete(world)
+                world.sim.act("mempool", 9)
+                self.complete(world)  # nothing else is new: the last row that came waits
                 waiting = {row["hash"] for row in world.stored() if row["status"] == "pending"}
                 self.assertGreater(len(waiting), 0)
                 world.sim.act("mine", 12)

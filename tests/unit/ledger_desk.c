@@ -22,7 +22,7 @@ static const char head[] =
     "timeout_seconds: 10\n"
     "priority: %d\n"
     "replay: {blocks: 2}\n"
-    "settle_blocks: 0\n"
+    "settle_blocks: %d\n"
     "responses:\n"
     "- {when: {at: /error, contains: rate limit}, do: rate_limited}\n"
     "- {when: {at: /error, contains: token}, do: restart}\n"
@@ -44,10 +44,17 @@ static const char timed[] =
     "    order: desc\n"
     "    page: {by: token, size: 10, next: {from: body, at: /next}, stop: [token_absent]}\n"
     "    resume: {kind: timestamp, cast: unix_s}\n";
+static const char span[] =
+    "    request: {path: /span, query: {account: $account, from: $from, to: $to}}\n"
+    "    order: asc\n"
+    "    page: {by: range, size: 10}\n"
+    "    resume: {kind: blockNumber, cast: dec}\n"
+    "    head: {request: {path: /head}, at: /head}\n";
 static const char half[] = "    detail: {request: {path: /one, query: {key: $key}}, at: /detail, "
                            "for_each: /hash, absent: owed}\n";
 static const char dated[] =
     "    since: {request: {path: /when, query: {time: $since_s}}, at: /block}\n";
+static const char headed[] = "    head: {request: {path: /tip}, at: /tip}\n";
 static const char counted[] = "    count: {at: /total}\n";
 static const char tail[] =
     "    records: {at: /rows}\n"
@@ -215,11 +222,34 @@ static void append_rise(const struct ledger_desk *desk, const char *url, struct 
     long long skip = (page - 1) * LEDGER_DESK_SIZE, taken = 0;
     assert_true(page * LEDGER_DESK_SIZE <= 30);
     text_append_string(out, "{\"rows\":[");
+    size_t hidden = desk->hidden[strstr(url, "//alpha.") == NULL];
     for (size_t i = 0; i < desk->count; i++) {
-        if (desk->chain[i].block < from || skip-- > 0 || taken == LEDGER_DESK_SIZE)
+        if (desk->chain[i].block < from || (hidden > 0 && i == hidden) || skip-- > 0 ||
+            taken == LEDGER_DESK_SIZE)
             continue;
         append_event(out, &desk->chain[i], taken++ == 0);
     }
+    text_append_string(out, "]}");
+}
+
+static int64_t head_of(const struct ledger_desk *desk, const char *url)
+{
+    int64_t newest = desk->count > 0 ? desk->chain[desk->count - 1].block : 0;
+    return newest - desk->behind[strstr(url, "//alpha.") == NULL];
+}
+
+/* The blocks of a range, which may not lie beyond the head. */
+static void append_span(const struct ledger_desk *desk, const char *url, struct text *out)
+{
+    long long from = param_of(url, "from=", -1), to = param_of(url, "to=", -1);
+    bool first = true;
+    assert_true(from >= 0 && from <= to && to - from < 10 && to <= head_of(desk, url));
+    text_append_string(out, "{\"rows\":[");
+    for (size_t i = 0; i < desk->count; i++)
+        if (desk->chain[i].block >= from && desk->chain[i].block <= to) {
+            append_event(out, &desk->chain[i], first);
+            first = false;
+        }
     text_append_string(out, "]}");
 }
 
@@ -289,8 +319,14 @@ static void answer_request(struct ledger_desk *desk)
     enum desk_fault fault = fault_of(desk, strstr(sent->url, "//alpha.") == NULL);
     if (fault != FAULT_NONE)
         text_append_string(&body, faults[fault].body);
+    else if (strstr(sent->url, "/tip") != NULL)
+        text_appendf(&body, "{\"tip\":%" PRId64 "}", desk->head);
     else if (strstr(sent->url, "/rise") != NULL)
         append_rise(desk, sent->url, &body);
+    else if (strstr(sent->url, "/span") != NULL)
+        append_span(desk, sent->url, &body);
+    else if (strstr(sent->url, "/head") != NULL)
+        text_appendf(&body, "{\"head\":%" PRId64 "}", head_of(desk, sent->url));
     else if (strstr(sent->url, "/when") != NULL)
         append_block(desk, sent->url, &body);
     else if (strstr(sent->url, "/one") != NULL)
@@ -322,12 +358,18 @@ void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned prov
     config_init(&config);
     for (unsigned i = 0; i < providers; i++) {
         struct text yaml = {0};
-        text_appendf(&yaml, head, names[i], names[i], (int)i * 10);
-        bool rises = strcmp(order, "rise") == 0 || strcmp(order, "dated") == 0;
-        text_append_string(&yaml, rises ? rise : desk->timed ? timed : fall);
+        text_appendf(&yaml, head, names[i], names[i], (int)i * 10,
+                     strcmp(order, "headed") == 0 ? 3 : 0);
+        bool rises = strcmp(order, "rise") == 0 || strcmp(order, "dated") == 0 ||
+                     strcmp(order, "headed") == 0;
+        text_append_string(&yaml, rises                        ? rise
+                                  : strcmp(order, "span") == 0 ? span
+                                  : desk->timed                ? timed
+                                                               : fall);
         text_append_string(&yaml, strcmp(order, "half") == 0      ? half
                                   : strcmp(order, "counted") == 0 ? counted
                                   : strcmp(order, "dated") == 0   ? dated
+                                  : strcmp(order, "headed") == 0  ? headed
                                                                   : "");
         text_append_string(&yaml, tail);
         if (ledger_providers_add(desk->providers, text_bytes(&yaml), names[i], &config, 0, &err) !=

@@ -56,6 +56,9 @@ struct ledger_desk {
     size_t answered;          /* of http.sent */
     long long unknown_detail; /* the number of the row of which nobody has a detail; -1: none */
     size_t claimed;           /* rows that are counted and not shown */
+    size_t hidden[2];         /* the row that a provider does not show; 0: all are */
+    int64_t head;             /* the newest block, where that is told; -1: it is not */
+    int64_t behind[2];        /* blocks, of each provider by ranges */
     bool timed;               /* positions are times */
     int64_t since_us;         /* what the next import is asked for; -1: everything */
     /* the store */
@@ -79,9 +82,11 @@ struct ledger_desk {
     unsigned batches;
 };
 
-/* `order` is "rise" or "fall", or like the latter "half" (records need one more request each),
- * "counted" (pages say how many rows there are) or "timed" (positions are times), or "dated", which
- * rises and can be asked for the block of a time; `providers` 1 or 2 of them. */
+/* `order` is "rise" or "fall"; like the latter "half" (records need one more request each),
+ * "counted" (pages say how many rows there are) or "timed" (positions are times); like the former
+ * "dated" (it can be asked for the block of a time), "span" (ranges of blocks up to the head) or
+ * "headed" (it can be asked for the newest block, and the last ones are read again); `providers` 1
+ * or 2 of them. */
 void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned providers);
 void ledger_desk_deinit(struct ledger_desk *desk);
 static inline int64_t ledger_desk_time_us(int64_t block)

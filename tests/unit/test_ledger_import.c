@@ -73,9 +73,9 @@ static void new_rows_of_a_newest_first_source_are_found(void **state)
 static void a_killed_import_goes_on_where_it_was(void **state)
 {
     (void)state;
-    static const char *const orders[] = {"rise", "fall"};
-    for (unsigned kill = 1; kill < 14; kill++) {
-        struct ledger_desk *desk = begin(orders[kill % 2], 1, 95);
+    static const char *const orders[] = {"rise", "fall", "span"};
+    for (unsigned kill = 1; kill < 21; kill++) {
+        struct ledger_desk *desk = begin(orders[kill % 3], 1, 95);
         desk->batches_max = kill;
         ledger_desk_run(desk);
         desk->batches_max = 0;
@@ -84,6 +84,40 @@ static void a_killed_import_goes_on_where_it_was(void **state)
         ledger_desk_expect_truth(desk);
         end(desk);
     }
+}
+
+/* What a node gives by ranges of blocks: up to its head and not beyond, empty ranges too, and the
+ * next import asks for the head and what came since. */
+static void ranges_go_up_to_the_head(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("span", 1, 20);          /* blocks 100 to 106 */
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 12); /* the head, and 0 to 106 in tens */
+    ledger_desk_expect_truth(desk);
+    assert_non_null(strstr(desk->cursor, "\"value\":107"));
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1); /* there is no new block */
+    ledger_desk_mine(desk, 130, 1);
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 4);
+    assert_non_null(strstr(ledger_desk_url(desk, 2), "from=107&to=116"));
+    assert_non_null(strstr(ledger_desk_url(desk, 0), "from=127&to=130"));
+    ledger_desk_expect_truth(desk);
+    for (size_t k = 0; k < desk->row_count; k++)
+        assert_int_equal(desk->rows[k].times, 1);
+    end(desk);
+}
+
+/* A node whose head lies below what is stored has nothing to say about it. */
+static void a_node_that_is_behind_is_not_asked_for_ranges(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("span", 2, 20);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_mine(desk, 108, 2);
+    desk->behind[0] = 6;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    assert_non_null(strstr(desk->cursor, "\"providerName\":\"beta\""));
+    end(desk);
 }
 
 /* Exitbook 1.8.3: a provider that dies in mid-stream ended the import although others were well.
@@ -305,6 +339,96 @@ static void a_lone_provider_that_denies_known_rows_is_not_believed(void **state)
     end(desk);
 }
 
+/* A sweep that ends with an empty page may have been cut off: another provider says whether. */
+static void an_empty_page_after_a_full_one_is_checked_with_another(void **state)
+{
+    (void)state;
+    for (unsigned kill = 0; kill < 9; kill++) {
+        struct ledger_desk *desk = begin("fall", 2, 45);
+        desk->faults[0] = FAULT_EMPTY;
+        desk->fault_at[0] = 2;
+        desk->fault_end[0] = 3;
+        desk->batches_max = kill;
+        ledger_desk_run(desk);
+        desk->batches_max = 0;
+        ledger_desk_mine(desk, 300, 4);
+        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+        ledger_desk_expect_truth(desk);
+        end(desk);
+    }
+    struct ledger_desk *desk = begin("fall", 1, 45); /* there is nobody else */
+    desk->faults[0] = FAULT_EMPTY;
+    desk->fault_at[0] = 2;
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 3);
+    assert_int_equal(desk->row_count, 20);
+    end(desk);
+}
+
+static size_t orphans_of(const struct ledger_desk *desk)
+{
+    size_t orphaned = 0;
+    for (size_t i = 0; i < desk->row_count; i++)
+        orphaned += strcmp(desk->rows[i].status, "orphaned") == 0;
+    return orphaned;
+}
+
+/* The only one to be asked is some blocks behind: what lies above is not gone. */
+static void a_lone_provider_that_lags_takes_nothing_away(void **state)
+{
+    (void)state;
+    for (int64_t head = -1; head <= 106; head += 107) {
+        struct ledger_desk *desk = begin("headed", 1, 24);
+        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+        desk->count = 20; /* block 106 is shown in part, 107 not at all */
+        desk->head = head;
+        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+        assert_int_equal(orphans_of(desk), 1); /* of the block that is shown */
+        desk->count = 24;
+        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+        ledger_desk_expect_truth(desk);
+        end(desk);
+    }
+}
+
+/* A head above a row that does not come says that it is gone. */
+static void what_a_lone_provider_looks_beyond_and_does_not_show_is_gone(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("headed", 1, 24);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    desk->count = 21;
+    desk->head = 107;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    assert_int_equal(orphans_of(desk), 3);
+    ledger_desk_expect_truth(desk);
+    end(desk);
+}
+
+/* ... and so does a total: here of nothing, where one row was. */
+static void what_is_neither_shown_nor_counted_is_gone(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("counted", 1, 1);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    desk->count = 0;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    assert_int_equal(orphans_of(desk), 1);
+    end(desk);
+}
+
+/* Each of two does not show something else: nothing was said by two. */
+static void what_only_one_of_two_denies_is_not_gone(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("rise", 2, 24);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    desk->hidden[0] = 22;
+    desk->hidden[1] = 23;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    assert_int_equal(orphans_of(desk), 0);
+    end(desk);
+}
+
 static void an_empty_answer_where_rows_are_known_is_checked_with_another(void **state)
 {
     (void)state;
@@ -329,10 +453,7 @@ static void rows_that_a_reorg_took_are_marked_when_two_agree(void **state)
     desk->count = 11;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
-    size_t orphaned = 0;
-    for (size_t i = 0; i < desk->row_count; i++)
-        orphaned += strcmp(desk->rows[i].status, "orphaned") == 0;
-    assert_int_equal(orphaned, 3);
+    assert_int_equal(orphans_of(desk), 3);
     end(desk);
 }
 
@@ -357,6 +478,24 @@ static void a_pending_row_is_confirmed_by_a_later_run(void **state)
 /* ---- details and counts ---- */
 
 /* Exitbook 1.8.11: a record whose detail was not to be had disappeared. */
+/* A reorg puts a transaction back among those that wait: its block is given up, and then it waits
+ * again. */
+static void a_row_that_left_its_block_is_pending_again(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("fall", 1, 8);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    desk->chain[7].block = -1;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    size_t orphaned = 0;
+    for (size_t i = 0; i < desk->row_count; i++)
+        orphaned += strcmp(desk->rows[i].status, "orphaned") == 0;
+    assert_int_equal(orphaned, 1);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    end(desk);
+}
+
 static void details_are_fetched_for_new_rows_and_missing_ones_are_owed(void **state)
 {
     (void)state;
@@ -428,6 +567,8 @@ int main(void)
         cmocka_unit_test(an_import_is_complete_and_the_next_one_asks_once),
         cmocka_unit_test(new_rows_of_a_newest_first_source_are_found),
         cmocka_unit_test(a_killed_import_goes_on_where_it_was),
+        cmocka_unit_test(ranges_go_up_to_the_head),
+        cmocka_unit_test(a_node_that_is_behind_is_not_asked_for_ranges),
         cmocka_unit_test(another_provider_goes_on_a_window_before_the_position_once),
         cmocka_unit_test(when_all_fail_the_session_says_why_and_can_be_continued),
         cmocka_unit_test(a_key_that_all_refuse_ends_the_import_at_once),
@@ -441,9 +582,15 @@ int main(void)
         cmocka_unit_test(a_token_that_is_no_longer_known_begins_the_sweep_anew),
         cmocka_unit_test(nothing_at_all_is_believed_when_a_second_provider_agrees),
         cmocka_unit_test(a_lone_provider_that_denies_known_rows_is_not_believed),
+        cmocka_unit_test(an_empty_page_after_a_full_one_is_checked_with_another),
+        cmocka_unit_test(a_lone_provider_that_lags_takes_nothing_away),
+        cmocka_unit_test(what_a_lone_provider_looks_beyond_and_does_not_show_is_gone),
+        cmocka_unit_test(what_is_neither_shown_nor_counted_is_gone),
+        cmocka_unit_test(what_only_one_of_two_denies_is_not_gone),
         cmocka_unit_test(an_empty_answer_where_rows_are_known_is_checked_with_another),
         cmocka_unit_test(rows_that_a_reorg_took_are_marked_when_two_agree),
         cmocka_unit_test(a_pending_row_is_confirmed_by_a_later_run),
+        cmocka_unit_test(a_row_that_left_its_block_is_pending_again),
         cmocka_unit_test(details_are_fetched_for_new_rows_and_missing_ones_are_owed),
         cmocka_unit_test(a_detail_that_fails_has_the_page_asked_for_again),
         cmocka_unit_test(fewer_rows_than_the_source_counts_are_not_all),
