@@ -80,8 +80,8 @@ struct config {
         int64_t interval_minutes, gap_limit;
     } ledger;
     struct {
-        struct config_list rpc, gateways;
-        const char *contract, *event;
+        struct config_list rpc, heads, gateways;
+        const char *contract, *event, *feed;
         int64_t start_block, confirmations, reorg_depth, concurrency;
     } content;
     struct {

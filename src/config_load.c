@@ -323,6 +323,10 @@ void config_finish(struct config *config, struct config_problems *problems)
         config_problem(problems, origin_of(config, contract ? "content.contract" : "content.rpc"),
                        "content.%s is given and content.%s is not; this pipeline needs both",
                        contract ? "contract" : "rpc", contract ? "rpc" : "contract");
+    if (config->content.feed[0] != 0 && (contract || rpc))
+        config_problem(problems, origin_of(config, "content.feed"),
+                       "content.feed is given and so is content.%s; blocks come from one of them",
+                       contract ? "contract" : "rpc");
 }
 
 enum rc config_load(struct config *config, const struct config_sources *sources,

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/timestamp.h"
 #include "base/utf8.h"
+#include "daemon_import_route.h"
 #include "ingest/cursor.h"
 #include "ingest/owed.h"
 #include "ingest/provider.h"
@@ -27,6 +28,7 @@ struct admin_call {
     char actor[AT_DID_MAX + 1], did[AT_DID_MAX + 1];
     char account[LEDGER_NAME_MAX], provider[PROVIDER_NAME_MAX];
     int64_t since_us, started_us;
+    bool keyless; /* whoever could be asked needs a key that is not there */
     int64_t hours;
     int64_t cursors, lists;
     int64_t owed_id;
@@ -78,6 +80,7 @@ static bool end_call(struct request *request)
         return true;
     enum refusal_code code = call->outcome == RC_AGAIN    ? REFUSAL_CONFLICT
                              : call->outcome == RC_REJECT ? REFUSAL_BAD_REQUEST
+                             : call->keyless              ? REFUSAL_FORBIDDEN
                                                           : REFUSAL_UNAVAILABLE;
     request_refuse(request, code, "%s", call->why.text);
     return false;
@@ -237,6 +240,12 @@ static void begin_import(struct request *request)
                        "import takes an account, and perhaps a provider and since, a time");
 }
 
+static void begin_import_progress(struct request *request)
+{
+    const struct admin *admin = request->service->options->routes_arg;
+    import_progress_begin(request, ledger_part_board(admin->ledger));
+}
+
 static enum rc work_import(struct request *request, struct store *store, struct err *err)
 {
     struct admin_call *call = request->data;
@@ -245,6 +254,7 @@ static enum rc work_import(struct request *request, struct store *store, struct 
     const char *provider = call->provider[0] == '\0' ? NULL : call->provider;
     call->outcome = ledger_part_import(call->admin->ledger, call->account, provider, call->since_us,
                                        ERRAND_WAIT_US, &call->started_us, &call->why);
+    call->keyless = call->outcome == RC_FATAL;
     return RC_OK;
 }
 
@@ -399,6 +409,13 @@ void admin_add_routes(struct admin *admin, struct server_options *options)
          .begin = begin_import,
          .work = work_import,
          .finish = finish_import},
+        {.method = "POST",
+         .path = "/api/admin/import-progress",
+         .listeners = ON_MAIN,
+         .scope = SCOPE_ADMIN,
+         .begin = begin_import_progress,
+         .work = import_progress_work,
+         .finish = import_progress_finish},
         {.method = "POST",
          .path = "/api/admin/owed-retry",
          .listeners = ON_MAIN,

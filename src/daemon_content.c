@@ -5,6 +5,8 @@
 #include "daemon_providers.h"
 #include "daemon_view.h"
 #include "ingest/owed.h"
+#include "source/block_feed.h"
+#include "source/chain_heads.h"
 #include "source/evm_chain.h"
 #include "source/source_view.h"
 #include "sys/clock.h"
@@ -29,9 +31,12 @@ struct content_part {
     struct batch_pool *pool; /* of its own: documents are large */
     struct source_env source;
     struct gateways *gateways;
+    struct content *content;
+    /* Who reads blocks: the one or the other. */
     struct rpc *rpc;
     struct evm_chain *chain;
-    struct content *content;
+    struct chain_heads *heads; /* NULL: no node tells them */
+    struct block_feed *feed;
     bool stuck, stopping;
     struct daemon_providers nodes_known, gateways_known;
     struct errand errand;
@@ -80,18 +85,22 @@ void content_part_abandon(struct part *of)
 
 static void close_all(struct content_part *part)
 {
+    chain_heads_free(part->heads);
     evm_chain_free(part->chain);
+    block_feed_free(part->feed);
     content_free(part->content);
     rpc_free(part->rpc);
     gateways_free(part->gateways);
+    part->heads = NULL;
     part->chain = NULL;
+    part->feed = NULL;
     part->content = NULL;
     part->rpc = NULL;
     part->gateways = NULL;
     part->stuck = part->stopping = false;
 }
 
-static enum rc open_nodes(struct content_part *part, struct err *err)
+static enum rc open_gateways(struct content_part *part, struct err *err)
 {
     const struct config *config = part->env->config;
     struct gateways_settings gateways = {config->content.gateways.items,
@@ -99,44 +108,90 @@ static enum rc open_nodes(struct content_part *part, struct err *err)
                                          (uint32_t)config->content.concurrency};
     if (gateways.root_count == 0)
         return err_set(err, RC_REJECT, "content.gateways: name at least one gateway");
-    enum rc rc = gateways_new(part->env->runtime, &gateways, &part->gateways, err);
-    if (rc == RC_OK)
-        rc = rpc_new(part->env->runtime, config->content.rpc.items, config->content.rpc.count,
-                     &part->rpc, err);
-    return rc;
+    return gateways_new(part->env->runtime, &gateways, &part->gateways, err);
 }
 
-static enum rc open_all(struct part *of, struct err *err)
+static void hear_head(void *arg, uint64_t number)
 {
-    struct content_part *part = (struct content_part *)of;
+    evm_chain_wake(((struct content_part *)arg)->chain, number);
+}
+
+static enum rc open_chain(struct content_part *part, struct err *err)
+{
     const struct config *config = part->env->config;
     struct evm_chain_settings chain = {
         .start_block = (uint64_t)config->content.start_block,
         .confirmations = (uint64_t)config->content.confirmations,
         .reorg_depth = (uint32_t)config->content.reorg_depth,
     };
-    struct content_settings content = {CONTENT_SOURCE, (uint32_t)config->content.concurrency, SPAN,
-                                       KEEP_DEPTHS * chain.reorg_depth};
+    enum rc rc = evm_event_parse(bytes_of(config->content.event),
+                                 bytes_of(config->content.contract), &chain.event, err);
+    if (rc == RC_OK)
+        rc = rpc_new(part->env->runtime, config->content.rpc.items, config->content.rpc.count,
+                     &part->rpc, err);
+    if (rc != RC_OK)
+        return rc;
+    part->chain = evm_chain_new(&part->source, part->rpc, &chain);
+    struct chain_heads_settings heads = {config->content.heads.items, config->content.heads.count,
+                                         hear_head, part};
+    if (heads.url_count > 0)
+        part->heads = chain_heads_new(part->env->runtime, &heads);
+    return RC_OK;
+}
+
+static enum rc open_feed(struct content_part *part, struct err *err)
+{
+    const struct config *config = part->env->config;
+    struct bytes feed = bytes_of(config->content.feed);
+    struct block_feed_settings settings = {.start_block = (uint64_t)config->content.start_block};
+    bool server = bytes_starts_with(feed, "http://") || bytes_starts_with(feed, "https://");
+    if (server)
+        settings.url = config->content.feed;
+    else if (byte_stream_open(config->content.feed, &settings.stream, err) != RC_OK)
+        return err_wrap(err, RC_REJECT, "content.feed");
+    part->feed = block_feed_new(&part->source, &settings);
+    return RC_OK;
+}
+
+static void join_reader(struct content_part *part)
+{
+    const struct config *config = part->env->config;
+    struct content_settings settings = {CONTENT_SOURCE, (uint32_t)config->content.concurrency, SPAN,
+                                        KEEP_DEPTHS * (uint32_t)config->content.reorg_depth};
+    if (part->feed != NULL) {
+        part->content =
+            content_new(&part->source, part->gateways, &settings, &block_feed_events, part->feed);
+        block_feed_feed(part->feed, part->content);
+    } else {
+        part->content =
+            content_new(&part->source, part->gateways, &settings, &evm_chain_events, part->chain);
+        evm_chain_feed(part->chain, part->content);
+    }
+}
+
+static enum rc open_all(struct part *of, struct err *err)
+{
+    struct content_part *part = (struct content_part *)of;
     if (part->pool == NULL)
         part->pool = batch_pool_new(BATCHES, CONTENT_BATCH_BYTES);
     part->source = part->env->source;
     part->source.pool = part->pool;
-    enum rc rc = evm_event_parse(bytes_of(config->content.event),
-                                 bytes_of(config->content.contract), &chain.event, err);
+    enum rc rc = open_gateways(part, err);
+    if (rc == RC_OK && part->env->config->content.feed[0] != '\0')
+        rc = open_feed(part, err);
+    else if (rc == RC_OK)
+        rc = open_chain(part, err);
     if (rc == RC_OK)
-        rc = open_nodes(part, err);
-    if (rc != RC_OK)
-        return rc;
-    part->chain = evm_chain_new(&part->source, part->rpc, &chain);
-    part->content =
-        content_new(&part->source, part->gateways, &content, &evm_chain_events, part->chain);
-    evm_chain_feed(part->chain, part->content);
-    return RC_OK;
+        join_reader(part);
+    return rc;
 }
 
 static void start(struct part *of)
 {
-    content_start(((struct content_part *)of)->content);
+    struct content_part *part = (struct content_part *)of;
+    content_start(part->content);
+    if (part->heads != NULL)
+        chain_heads_start(part->heads);
 }
 
 static void keep_providers(struct content_part *part, struct daemon_providers *known,
@@ -147,6 +202,18 @@ static void keep_providers(struct content_part *part, struct daemon_providers *k
     daemon_providers_look(known, name, &shown, clock_wall_us(), &part->env->source);
 }
 
+static void look_at_reader(const struct content_part *part, struct evm_chain_view *out)
+{
+    struct block_feed_view feed;
+    if (part->chain != NULL) {
+        evm_chain_look(part->chain, out);
+        return;
+    }
+    block_feed_look(part->feed, &feed);
+    *out = (struct evm_chain_view){.head = feed.last, .given = feed.last, .stuck = feed.stuck};
+    snprintf(out->trouble, sizeof out->trouble, "%s", feed.trouble);
+}
+
 /* A chain that cannot be followed any further is said once, and how to go on. */
 static void look(struct part *of, int64_t now_us, const struct daemon_view *view)
 {
@@ -154,7 +221,7 @@ static void look(struct part *of, int64_t now_us, const struct daemon_view *view
     struct evm_chain_view chain;
     (void)now_us;
     (void)view;
-    evm_chain_look(part->chain, &chain);
+    look_at_reader(part, &chain);
     if (chain.stuck && !part->stuck)
         log_event(LOG_ERROR, CONTENT_SOURCE, "stopped",
                   (struct log_field[]){log_string("reason", chain.trouble), LOG_END});
@@ -162,8 +229,9 @@ static void look(struct part *of, int64_t now_us, const struct daemon_view *view
     if (part->stopping)
         return;
     int current;
-    const struct failover *nodes = rpc_group(part->rpc, &current);
-    keep_providers(part, &part->nodes_known, NODES_NAME, nodes, current);
+    const struct failover *nodes = part->rpc == NULL ? NULL : rpc_group(part->rpc, &current);
+    if (nodes != NULL)
+        keep_providers(part, &part->nodes_known, NODES_NAME, nodes, current);
     keep_providers(part, &part->gateways_known, GATEWAYS_NAME, gateways_group(part->gateways),
                    PROVIDER_NONE);
 }
@@ -172,7 +240,9 @@ static void show(struct part *of, struct daemon_view *view)
 {
     struct content_part *part = (struct content_part *)of;
     view->documents.on = true;
-    evm_chain_look(part->chain, &view->documents.chain);
+    look_at_reader(part, &view->documents.chain);
+    if (part->heads != NULL)
+        chain_heads_look(part->heads, &view->documents.heads);
     content_look(part->content, &view->documents.content);
 }
 
@@ -180,17 +250,25 @@ static void stop(struct part *of)
 {
     struct content_part *part = (struct content_part *)of;
     part->stopping = true;
-    if (part->chain == NULL)
+    if (part->content == NULL)
         return;
-    evm_chain_stop(part->chain);
+    if (part->heads != NULL)
+        chain_heads_stop(part->heads);
+    if (part->chain != NULL)
+        evm_chain_stop(part->chain);
+    else
+        block_feed_stop(part->feed);
     content_stop(part->content);
 }
 
 static bool stopped(const struct part *of)
 {
     const struct content_part *part = (const struct content_part *)of;
-    return part->chain == NULL ||
-           (evm_chain_stopped(part->chain) && content_stopped(part->content));
+    if (part->content == NULL)
+        return true;
+    bool heads = part->heads == NULL || chain_heads_stopped(part->heads);
+    bool chain = part->chain == NULL || evm_chain_stopped(part->chain);
+    return heads && chain && content_stopped(part->content);
 }
 
 static enum rc restart(struct part *of, struct err *err)
@@ -227,7 +305,7 @@ static const struct part_ops content_ops = {
 
 struct part *content_part_new(const struct part_env *env)
 {
-    if (env->config->content.contract[0] == '\0')
+    if (env->config->content.contract[0] == '\0' && env->config->content.feed[0] == '\0')
         return NULL;
     struct content_part *part = memory_new_zeroed(1, sizeof *part);
     part->part.ops = &content_ops;

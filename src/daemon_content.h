@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * daemon_content.h - the part that follows a contract's events and keeps the documents they name.
+ * daemon_content.h - the part that follows a contract's events, or another indexer's feed, and
+ * keeps the documents they name.
  *
  * Owner: the daemon.  Thread: the ingest loop. */
 #ifndef DAEMON_CONTENT_H
@@ -9,7 +10,7 @@
 #include "base/err.h"
 #include "daemon_part.h"
 
-/* NULL: no contract is configured. */
+/* NULL: neither is configured. */
 struct part *content_part_new(const struct part_env *env);
 
 /* Has an item of the table `owed` tried again at once. Any thread but the loop's; RC_OK when that

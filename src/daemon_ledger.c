@@ -5,6 +5,7 @@
 #include "daemon_errand.h"
 #include "daemon_view.h"
 #include "source/ledger_account.h"
+#include "source/source_view.h"
 #include "sys/clock.h"
 #include "sys/log.h"
 
@@ -24,9 +25,10 @@ struct entry {
     int64_t since_us;
     int64_t due_us; /* monotonic */
     bool configured;
-    bool failed; /* the last time */
-    bool over;   /* it has ended and is to be freed */
-    bool again;  /* somebody asked while it was running: it may have read past what they mean */
+    bool failed;          /* the last time */
+    int64_t succeeded_us; /* wall time; 0: never since the start */
+    bool over;            /* it has ended and is to be freed */
+    bool again; /* somebody asked while it was running: it may have read past what they mean */
     struct ledger_account *running;
 };
 
@@ -41,6 +43,7 @@ struct ledger_part {
     uint64_t completed, failures;
     int64_t interval_us; /* 0: only when asked */
     bool stopping, opened;
+    struct import_board *board;
     struct errand errand;
     struct entry wanted; /* by the errand */
 };
@@ -126,6 +129,16 @@ static enum rc start_entry(struct ledger_part *self, struct entry *entry, struct
     return RC_OK;
 }
 
+/* What whoever follows it sees. */
+static void show_entry(struct ledger_part *self, const struct entry *entry, int64_t now_us)
+{
+    struct import_progress progress;
+    import_progress_take(&progress, entry->running, now_us);
+    if (!entry->over)
+        progress.outcome = LEDGER_UNDECIDED; /* what is decided is not stored yet */
+    import_board_put(self->board, &progress);
+}
+
 static int64_t next_due(const struct ledger_part *self, const struct entry *entry, int64_t now_us)
 {
     return entry->configured && self->interval_us > 0 ? now_us + self->interval_us : NEVER;
@@ -137,13 +150,26 @@ static void end_entry(struct ledger_part *self, struct entry *entry, int64_t now
     ledger_account_look(entry->running, &view);
     entry->failed = view.outcome != LEDGER_COMPLETE && view.outcome != LEDGER_STOPPED;
     self->completed += view.outcome == LEDGER_COMPLETE;
+    if (view.outcome == LEDGER_COMPLETE)
+        entry->succeeded_us = self->env->runtime->ops->wall_us(self->env->runtime);
     self->failures += entry->failed;
+    show_entry(self, entry, now_us);
     ledger_account_free(entry->running);
     entry->running = NULL;
     entry->over = false;
     entry->due_us = entry->again ? now_us : next_due(self, entry, now_us);
     entry->again = false;
     self->running--;
+}
+
+static void show_refused(struct ledger_part *self, const struct entry *entry, const struct err *err)
+{
+    struct runtime *runtime = self->env->runtime;
+    struct import_progress progress = {.started_us = runtime->ops->wall_us(runtime),
+                                       .outcome = LEDGER_FAILED};
+    snprintf(progress.account, sizeof progress.account, "%s", entry->name);
+    snprintf(progress.trouble, sizeof progress.trouble, "%s", err->text);
+    import_board_put(self->board, &progress);
 }
 
 static void begin_entry(struct ledger_part *self, struct entry *entry, int64_t now_us)
@@ -156,6 +182,7 @@ static void begin_entry(struct ledger_part *self, struct entry *entry, int64_t n
             entry->due_us = next_due(self, entry, now_us);
         return;
     }
+    show_refused(self, entry, &err);
     entry->failed = true;
     entry->due_us = next_due(self, entry, now_us);
     self->failures++;
@@ -172,6 +199,8 @@ static void look(struct part *part, int64_t now_us, const struct daemon_view *vi
         struct entry *entry = &self->entries[i];
         if (entry->over)
             end_entry(self, entry, now_us);
+        else if (entry->running != NULL)
+            show_entry(self, entry, now_us);
         if (entry->running == NULL && !entry->configured && entry->due_us == NEVER)
             drop_entry(self, i);
     }
@@ -214,6 +243,8 @@ static void begin_wanted(void *arg)
         rc = start_entry(self, entry, &running, &view, &self->errand.why);
         if (rc == RC_OK)
             answer_wanted(self, running, &view);
+        if (entry->running != NULL)
+            show_entry(self, entry, clock_mono_us());
         if (entry->running == NULL && !entry->configured)
             drop_entry(self, (size_t)(entry - self->entries));
     }
@@ -238,6 +269,11 @@ enum rc ledger_part_import(struct part *part, char account[LEDGER_NAME_MAX], con
         snprintf(account, LEDGER_NAME_MAX, "%s", answer.words);
     *started_us = answer.number;
     return rc;
+}
+
+struct import_board *ledger_part_board(struct part *part)
+{
+    return ((struct ledger_part *)part)->board;
 }
 
 void ledger_part_abandon(struct part *part)
@@ -281,15 +317,51 @@ static void reload(struct part *part, const struct config *fresh)
     self->interval_us = fresh->ledger.interval_minutes * MINUTE_US;
 }
 
-static void show(struct part *part, struct daemon_view *view)
+/* Whoever answered last is the one in use. */
+static void show_platform(const struct ledger_platform *platform, int64_t now_us,
+                          struct ledger_view *view)
+{
+    const struct failover *group = &platform->group;
+    int last = 0;
+    for (int i = 1; i < group->count; i++)
+        if (group->providers[i].succeeded_us > group->providers[last].succeeded_us)
+            last = i;
+    for (int i = 0; i < group->count && view->provider_count < STATUS_LEDGER_MAX; i++) {
+        struct source_provider *shown = &view->providers[view->provider_count].provider;
+        snprintf(view->providers[view->provider_count].platform,
+                 sizeof view->providers[view->provider_count].platform, "%s", platform->name);
+        source_show_provider(group, i, now_us, shown);
+        shown->current = i == last && shown->successes > 0;
+        if (platform->members[i]->keyless || group->providers[i].disabled)
+            snprintf(shown->state, sizeof shown->state, "%s",
+                     platform->members[i]->keyless ? "needs a key" : "disabled");
+        view->provider_count++;
+    }
+}
+
+static void show(struct part *part, struct daemon_view *out)
 {
     const struct ledger_part *self = (const struct ledger_part *)part;
-    view->ledger = (struct ledger_view){
+    struct ledger_view *view = &out->ledger;
+    *view = (struct ledger_view){
         .running = self->running, .completed = self->completed, .failed = self->failures};
     for (size_t i = 0; i < self->count; i++) {
-        view->ledger.accounts += self->entries[i].configured;
-        view->ledger.failing += self->entries[i].configured && self->entries[i].failed;
+        const struct entry *entry = &self->entries[i];
+        bool complete = entry->succeeded_us > 0 && !entry->failed;
+        if (!entry->configured)
+            continue;
+        view->accounts++;
+        view->failing += entry->failed;
+        view->complete += complete;
+        if (entry->succeeded_us > 0 &&
+            (view->oldest_success_us == 0 || entry->succeeded_us < view->oldest_success_us))
+            view->oldest_success_us = entry->succeeded_us;
     }
+    if (self->providers == NULL)
+        return;
+    for (const struct ledger_platform *at = ledger_providers_first(self->providers); at != NULL;
+         at = at->next)
+        show_platform(at, clock_mono_us(), view);
 }
 
 static void stop(struct part *part)
@@ -323,6 +395,7 @@ static void free_part(struct part *part)
         errand_deinit(&self->errand);
     free(self->wanted.name);
     free(self->wanted.provider);
+    import_board_free(self->board);
     free(self->entries);
     free(self);
 }
@@ -340,6 +413,7 @@ struct part *ledger_part_new(const struct part_env *env)
     struct ledger_part *self = memory_new_zeroed(1, sizeof *self);
     self->part.ops = &ops;
     self->env = env;
+    self->board = import_board_new();
     return &self->part;
 }
 

@@ -59,6 +59,13 @@ void daemon_view_health(const struct daemon_view *view, int64_t now_us, struct h
     out->follows_count = view->stored.follows;
     out->backfill_queue_depth = view->stored.backfill_queue;
     out->gaps_open = view->stored.gaps_open;
+    out->accounts = (struct health_accounts){
+        .count = (int64_t)view->ledger.accounts,
+        .complete = (int64_t)view->ledger.complete,
+        .running = view->ledger.running,
+        .failed = (int64_t)view->ledger.failing,
+        .oldest_success_us_ago =
+            view->ledger.oldest_success_us == 0 ? -1 : now_us - view->ledger.oldest_success_us};
     out->websocket_connected = live;
     out->last_event_us_ago = source->last_event_us == 0 ? -1 : now_us - source->last_event_us;
     out->cursor_time_us = source->committed_us == 0 ? -1 : source->committed_us;
@@ -100,7 +107,9 @@ static void show_progress(const struct daemon_view *view, struct status_progress
     progress->backfill.completed = (int64_t)view->backfill.completed;
     progress->backfill.failed = (int64_t)view->backfill.failed;
     progress->imports.accounts = (int64_t)view->ledger.accounts;
+    progress->imports.complete = (int64_t)view->ledger.complete;
     progress->imports.failing = (int64_t)view->ledger.failing;
+    progress->imports.oldest_success_us = view->ledger.oldest_success_us;
     progress->imports.running = view->ledger.running;
     progress->imports.completed = (int64_t)view->ledger.completed;
     progress->imports.failed = (int64_t)view->ledger.failed;
@@ -113,16 +122,21 @@ static void show_progress(const struct daemon_view *view, struct status_progress
     progress->documents.owed = (int64_t)content->owed;
 }
 
-void daemon_view_status(const struct daemon_view *view, int64_t now_us, struct status_live *out)
+static void show_provider(const struct source_provider *from, struct status_provider *to)
+{
+    snprintf(to->name, sizeof to->name, "%s", from->name);
+    snprintf(to->state, sizeof to->state, "%s", from->state);
+    snprintf(to->reason, sizeof to->reason, "%s", from->reason);
+    snprintf(to->chosen, sizeof to->chosen, "%s", from->chosen);
+    to->current = from->current;
+    to->successes = (int64_t)from->successes;
+    to->failures = (int64_t)from->failures;
+    to->latency_us = from->latency_us;
+}
+
+static void show_source(const struct daemon_view *view, struct status_source *shown)
 {
     const struct source_view *source = &view->source;
-    out->uptime_us = now_us - view->started_us;
-    out->queued = view->queued;
-    out->writing = !view->writer.in_trouble;
-    show_progress(view, &out->progress);
-    if (!view->has_source)
-        return;
-    struct status_source *shown = &out->sources[out->source_count++];
     shown->name = view->source_name;
     shown->state = state_name(source->state);
     shown->rate = view->rate;
@@ -132,17 +146,23 @@ void daemon_view_status(const struct daemon_view *view, int64_t now_us, struct s
     shown->reconnects = (int64_t)source->reconnects;
     snprintf(shown->provider, sizeof shown->provider, "%s", source->provider);
     snprintf(shown->trouble, sizeof shown->trouble, "%s", source->trouble);
-    for (size_t i = 0; i < source->provider_count && i < STATUS_PROVIDERS_MAX; i++) {
-        const struct source_provider *from = &source->providers[i];
-        struct status_provider *to = &shown->providers[shown->provider_count++];
-        snprintf(to->name, sizeof to->name, "%s", from->name);
-        snprintf(to->state, sizeof to->state, "%s", from->state);
-        snprintf(to->reason, sizeof to->reason, "%s", from->reason);
-        snprintf(to->chosen, sizeof to->chosen, "%s", from->chosen);
-        to->current = from->current;
-        to->successes = (int64_t)from->successes;
-        to->failures = (int64_t)from->failures;
+    for (size_t i = 0; i < source->provider_count && i < STATUS_PROVIDERS_MAX; i++)
+        show_provider(&source->providers[i], &shown->providers[shown->provider_count++]);
+}
+
+void daemon_view_status(const struct daemon_view *view, int64_t now_us, struct status_live *out)
+{
+    out->uptime_us = now_us - view->started_us;
+    out->queued = view->queued;
+    out->writing = !view->writer.in_trouble;
+    show_progress(view, &out->progress);
+    for (size_t i = 0; i < view->ledger.provider_count; i++) {
+        struct status_ledger *shown = &out->ledger[out->ledger_count++];
+        memcpy(shown->platform, view->ledger.providers[i].platform, sizeof shown->platform);
+        show_provider(&view->ledger.providers[i].provider, &shown->provider);
     }
+    if (view->has_source)
+        show_source(view, &out->sources[out->source_count++]);
 }
 
 static void set(struct metrics *metrics, const char *name, const char *help, double value)
@@ -209,6 +229,8 @@ static void show_documents(const struct documents_view *documents, struct metric
         return;
     set(metrics, "tidemark_chain_head_block", "The newest block a node has told of.",
         (double)documents->chain.head);
+    count(metrics, "tidemark_chain_heads_total", "New blocks that a node told of by itself.",
+          documents->heads.heads);
     set(metrics, "tidemark_content_block", "The block up to which every document has a row.",
         content->committed.known ? (double)content->committed.number : 0);
     set(metrics, "tidemark_content_lag_blocks", "Blocks taken whose documents are not all there.",
@@ -260,16 +282,43 @@ static void show_feeds(const struct daemon_view *view, struct metrics *metrics)
         (double)cycle->took_us / SECOND_US);
 }
 
-static void show_ledger(const struct ledger_view *ledger, struct metrics *metrics)
+static void show_fare(const char *platform, const struct source_provider *provider,
+                      struct metrics *metrics)
+{
+    const struct metric_label labels[] = {{"platform", platform}, {"provider", provider->name}};
+    metric_set(metrics_gauge(metrics, "tidemark_ledger_provider_usable",
+                             "1 while the provider may be asked.", labels, 2),
+               strcmp(provider->state, "closed") == 0 || strcmp(provider->state, "half-open") == 0);
+    metric_set(metrics_gauge(metrics, "tidemark_ledger_provider_successes",
+                             "Requests it answered since the start.", labels, 2),
+               (double)provider->successes);
+    metric_set(metrics_gauge(metrics, "tidemark_ledger_provider_failures",
+                             "Requests it failed since the start.", labels, 2),
+               (double)provider->failures);
+    if (provider->latency_us >= 0)
+        metric_set(metrics_gauge(metrics, "tidemark_ledger_provider_latency_seconds",
+                                 "Mean time of its last answers.", labels, 2),
+                   (double)provider->latency_us / SECOND_US);
+}
+
+static void show_ledger(const struct ledger_view *ledger, int64_t now_us, struct metrics *metrics)
 {
     set(metrics, "tidemark_ledger_accounts", "Accounts whose histories are kept.",
         (double)ledger->accounts);
+    set(metrics, "tidemark_ledger_accounts_complete", "Of these, whose last import was complete.",
+        (double)ledger->complete);
     set(metrics, "tidemark_ledger_accounts_failing", "Of these, whose last import failed.",
         (double)ledger->failing);
+    if (ledger->oldest_success_us > 0)
+        set(metrics, "tidemark_ledger_oldest_success_seconds",
+            "Since the complete import of an account that is longest ago.",
+            (double)(now_us - ledger->oldest_success_us) / SECOND_US);
     set(metrics, "tidemark_ledger_imports_running", "Imports under way.", ledger->running);
     count(metrics, "tidemark_ledger_imports_completed_total", "Imports that are complete.",
           ledger->completed);
     count(metrics, "tidemark_ledger_imports_failed_total", "Imports that failed.", ledger->failed);
+    for (size_t i = 0; i < ledger->provider_count; i++)
+        show_fare(ledger->providers[i].platform, &ledger->providers[i].provider, metrics);
 }
 
 static void show_providers(const struct source_view *source, struct metrics *metrics)
@@ -326,7 +375,7 @@ void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct 
     show_connection(view, metrics);
     show_stored(view, now_us, metrics);
     show_feeds(view, metrics);
-    show_ledger(&view->ledger, metrics);
+    show_ledger(&view->ledger, now_us, metrics);
     show_providers(source, metrics);
     show_cards(&view->cards, metrics);
     show_documents(&view->documents, metrics);

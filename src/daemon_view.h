@@ -13,6 +13,7 @@
 #include "serve/health.h"
 #include "source/appview.h"
 #include "source/backfill.h"
+#include "source/chain_heads.h"
 #include "source/circle.h"
 #include "source/due.h"
 #include "source/evm_chain.h"
@@ -31,15 +32,23 @@ struct stored_view {
 
 /* Accounts whose histories are kept. */
 struct ledger_view {
-    size_t accounts, failing; /* configured ones; of these, those whose last import failed */
+    /* configured ones; of these, those whose last import was complete, and whose failed */
+    size_t accounts, complete, failing;
     unsigned running;
     uint64_t completed, failed; /* imports */
+    int64_t oldest_success_us;  /* wall time; of the accounts, the one longest ago; 0: none */
+    struct {
+        char platform[64];
+        struct source_provider provider;
+    } providers[STATUS_LEDGER_MAX]; /* of platforms that were asked for */
+    size_t provider_count;
 };
 
 /* The chain that is followed for its documents. */
 struct documents_view {
     bool on;
     struct evm_chain_view chain;
+    struct chain_heads_view heads;
     struct content_view content;
 };
 

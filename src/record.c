@@ -67,8 +67,9 @@ const struct record_kind record_kinds[RECORD_ID_COUNT] = {
                         0, 0},
     [RECORD_TRANSACTION] = {"transaction",
                             NAMES("account", "event_id", "stream", "provider", "session_us", "hash",
-                                  "block", "at_us", "status", "provider_data", "normalized_data"),
-                            TYPES(T, B, T, T, I, T, I, I, T, T, T), TRANSACTION_FIELDS, 2,
+                                  "block", "at_us", "status", "provider_data", "normalized_data",
+                                  "replaces"),
+                            TYPES(T, B, T, T, I, T, I, I, T, T, T, I), TRANSACTION_FIELDS, 2,
                             TRANSACTION_BLOCK, -1, -1, true, 0, 0},
     [RECORD_DOCUMENT] = {"document", NAMES("uri", "block", "data", "whole", "space", "canonical"),
                          TYPES(T, I, B, I, T, T), DOCUMENT_FIELDS, 1, DOCUMENT_WHOLE, -1, -1, false,
@@ -112,8 +113,8 @@ const struct record_kind record_kinds[RECORD_ID_COUNT] = {
                       TYPES(I, I, I, I, I, I, I, I, I), PRUNE_FIELDS, 0, -1, -1, -1, false, 0, 0},
     [RECORD_RESET] = {"reset", NAMES("source", "stream"), TYPES(T, T), RESET_FIELDS, 2, -1, -1, -1,
                       false, 0, 0},
-    [RECORD_CURSOR] = {"cursor", NAMES("source", "stream", "state", "position", "at_us"),
-                       TYPES(T, T, T, I, I), CURSOR_ROW_FIELDS, 2, -1, -1, -1, false, 0, 0},
+    [RECORD_CURSOR] = {"cursor", NAMES("source", "stream", "state", "position", "at_us", "opaque"),
+                       TYPES(T, T, T, I, I, T), CURSOR_ROW_FIELDS, 2, -1, -1, -1, false, 0, 0},
 };
 
 static void put_hex(struct json_writer *json, struct bytes blob)

@@ -134,6 +134,7 @@ enum {
     CURSOR_ROW_STATE,
     CURSOR_ROW_POSITION,
     CURSOR_ROW_AT_US,
+    CURSOR_ROW_OPAQUE, /* what the upstream calls the position; null: it has no word of its own */
     CURSOR_ROW_FIELDS
 };
 

@@ -42,6 +42,7 @@ enum {
     TRANSACTION_STATUS, /* "pending", "confirmed", "failed"; "orphaned": a mark on a stored row */
     TRANSACTION_PROVIDER_DATA,
     TRANSACTION_NORMALIZED_DATA,
+    TRANSACTION_REPLACES, /* not null: what was stored of it is less */
     TRANSACTION_FIELDS
 };
 

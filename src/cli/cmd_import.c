@@ -5,7 +5,6 @@
 #include "cli/import_ask.h"
 #include "cli/import_engine.h"
 #include "cli/import_result.h"
-#include "cli/import_view.h"
 #include "cli/target.h"
 #include "sys/log.h"
 
@@ -13,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { EXIT_KEY = 3, EXIT_RESUMABLE = 4, EXIT_INTERRUPTED = 130 };
 
 static const char usage[] =
     "usage: tidemark import [-c FILE] [--set PATH=VALUE]... [--provider NAME] [--since TIME]\n"
@@ -63,33 +60,19 @@ static bool read_since(struct wanted *wanted)
     return timestamp_parse(bytes_of(whole), &wanted->options.since_us);
 }
 
-/* ---- results ---- */
+/* ---- without a daemon ---- */
 
-static void take_results(const struct import_engine *engine, struct import_result *results)
+static void look(void *arg, struct import_engine *engine)
 {
+    struct import_view *view = arg;
+    struct import_progress progress;
+    int64_t now_us = import_engine_mono(engine);
+    import_view_begin(view);
     for (size_t i = 0; i < import_engine_count(engine); i++) {
-        struct ledger_account_view view;
-        ledger_account_look(import_engine_account(engine, i), &view);
-        results[i] = (struct import_result){.account = memory_copy_string(view.name),
-                                            .started_us = view.started_us,
-                                            .outcome = view.outcome,
-                                            .trouble = memory_copy_string(view.trouble)};
-        for (size_t k = 0; k < view.stream_count; k++) {
-            struct ledger_stream_view stream;
-            ledger_account_look_stream(import_engine_account(engine, i), k, &stream);
-            results[i].orphaned += stream.orphaned;
-            results[i].refused += stream.refused;
-        }
+        import_progress_take(&progress, import_engine_account(engine, i), now_us);
+        import_view_show(view, i, &progress, now_us);
     }
-}
-
-static int code_of(enum ledger_outcome outcome)
-{
-    static const int codes[] = {
-        [LEDGER_UNDECIDED] = EXIT_RESUMABLE,  [LEDGER_COMPLETE] = EXIT_DONE,
-        [LEDGER_INCOMPLETE] = EXIT_RESUMABLE, [LEDGER_UNAUTHORIZED] = EXIT_KEY,
-        [LEDGER_FAILED] = EXIT_FAILED,        [LEDGER_STOPPED] = EXIT_RESUMABLE};
-    return codes[outcome];
+    import_view_end(view);
 }
 
 static enum rc print_results(const struct config *config, const struct wanted *wanted,
@@ -109,28 +92,20 @@ static enum rc print_results(const struct config *config, const struct wanted *w
     return rc;
 }
 
-/* The worst of them; the first reason of each is said. */
-static int judge(struct import_result *results, size_t count, bool interrupted)
+static enum rc run_engine(struct import_engine *engine, const struct wanted *wanted,
+                          struct import_result *results, struct err *err)
 {
-    int code = EXIT_DONE;
-    for (size_t i = 0; i < count; i++) {
-        int its = code_of(results[i].outcome);
-        if (results[i].trouble != NULL && results[i].trouble[0] != '\0')
-            fprintf(stderr, "tidemark: %s: %s\n", results[i].account, results[i].trouble);
-        if (its == EXIT_FAILED || code == EXIT_DONE || (its == EXIT_KEY && code == EXIT_RESUMABLE))
-            code = its != EXIT_DONE ? its : code;
-        free(results[i].account);
-        free(results[i].trouble);
+    struct import_view *view = import_view_new(isatty(STDERR_FILENO), wanted->json);
+    const struct import_watch watch = {look, view};
+    struct import_progress progress;
+    enum rc rc = import_engine_run(engine, &watch, err);
+    for (size_t i = 0; i < import_engine_count(engine); i++) {
+        import_progress_take(&progress, import_engine_account(engine, i), 0);
+        results[i] = import_result_take(&progress);
     }
-    if (interrupted)
-        code = EXIT_INTERRUPTED;
-    if (code == EXIT_RESUMABLE || code == EXIT_INTERRUPTED)
-        fputs("tidemark: what came is stored; run the same command again to go on from there\n",
-              stderr);
-    return code;
+    import_view_free(view);
+    return rc;
 }
-
-/* ---- without a daemon ---- */
 
 static int run_alone(const struct config *config, const struct wanted *wanted, char **accounts,
                      int count)
@@ -148,21 +123,23 @@ static int run_alone(const struct config *config, const struct wanted *wanted, c
     if (rc != RC_OK) {
         import_engine_close(engine);
         target_fail(&err);
-        return rc == RC_FATAL ? EXIT_KEY : EXIT_USAGE;
+        return rc == RC_FATAL ? IMPORT_NO_KEY : EXIT_USAGE;
     }
-    struct import_view *view = import_view_new(isatty(STDERR_FILENO), wanted->json);
-    const struct import_watch watch = {import_view_look, view};
-    rc = import_engine_run(engine, &watch, &err);
+    rc = run_engine(engine, wanted, results, &err);
     size_t done = import_engine_count(engine);
     bool interrupted = import_engine_interrupted(engine);
-    take_results(engine, results);
     import_engine_close(engine);
-    import_view_free(view);
     if (rc != RC_OK)
         target_fail(&err);
     else if (print_results(config, wanted, results, done, &err) != RC_OK)
         target_fail(&err);
-    int code = judge(results, done, interrupted);
+    int code = import_results_judge(results, done);
+    import_results_free(results, done);
+    if (interrupted)
+        code = IMPORT_INTERRUPTED;
+    if (code == IMPORT_RESUMABLE || code == IMPORT_INTERRUPTED)
+        fputs("tidemark: what came is stored; run the same command again to go on from there\n",
+              stderr);
     return rc != RC_OK ? EXIT_FAILED : code;
 }
 
@@ -171,22 +148,18 @@ static int run_alone(const struct config *config, const struct wanted *wanted, c
 static int run_with_daemon(struct target *target, const struct wanted *wanted, char **accounts,
                            int count)
 {
-    int code = EXIT_DONE;
-    for (int i = 0; i < count; i++) {
-        const struct import_wish wish = {accounts[i], wanted->options.only, wanted->since,
-                                         wanted->json};
-        char status[16] = "";
-        struct err err;
-        enum rc rc = strncmp(accounts[i], "csv:", 4) == 0
-                         ? err_set(&err, RC_REJECT,
-                                   "%s: a daemon runs; files are read when none does", accounts[i])
-                         : import_ask(target, &wish, status, &err);
-        if (rc != RC_OK)
-            code = target_fail(&err);
-        else if (strcmp(status, "completed") != 0 && code == EXIT_DONE)
-            code = EXIT_RESUMABLE;
-    }
-    return code;
+    struct import_result results[IMPORT_ACCOUNTS_MAX] = {0};
+    const struct import_wish wish = {wanted->options.only, wanted->options.since_us, wanted->json};
+    bool interrupted;
+    import_ask(target, &wish, accounts, count, results, &interrupted);
+    int code = import_results_judge(results, (size_t)count);
+    import_results_free(results, (size_t)count);
+    if (interrupted)
+        fputs("tidemark: the daemon goes on with it; the same command follows it again\n", stderr);
+    else if (code == IMPORT_RESUMABLE)
+        fputs("tidemark: what came is stored; run the same command again to go on from there\n",
+              stderr);
+    return interrupted ? IMPORT_INTERRUPTED : code;
 }
 
 int cmd_import(int argc, char **argv)

@@ -15,10 +15,11 @@ static const char usage[] =
 int cmd_providers(int argc, char **argv)
 {
     static const struct table_column columns[] = {
-        {"SOURCE", "source", TABLE_TEXT, 24},       {"PROVIDER", "name", TABLE_TEXT, 48},
-        {"CIRCUIT", "state", TABLE_TEXT, 16},       {"IN USE", "current", TABLE_TEXT, 0},
-        {"GOOD", "successes", TABLE_NUMBER, 0},     {"FAILED", "failures", TABLE_NUMBER, 0},
-        {"LAST FAILURE", "reason", TABLE_TEXT, 60}, {"LAST CHOSEN", "chosen", TABLE_TEXT, 72},
+        {"SOURCE", "source", TABLE_TEXT, 24},           {"PROVIDER", "name", TABLE_TEXT, 48},
+        {"CIRCUIT", "state", TABLE_TEXT, 16},           {"IN USE", "current", TABLE_TEXT, 0},
+        {"GOOD", "successes", TABLE_NUMBER, 0},         {"FAILED", "failures", TABLE_NUMBER, 0},
+        {"ERRORS %", "error_percent", TABLE_NUMBER, 0}, {"MS", "latency_ms", TABLE_NUMBER, 0},
+        {"LAST FAILURE", "reason", TABLE_TEXT, 60},     {"LAST CHOSEN", "chosen", TABLE_TEXT, 72},
     };
     return listing_member_command(argc, argv, usage, "/api/status", "providers", columns,
                                   sizeof columns / sizeof columns[0]);

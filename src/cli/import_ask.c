@@ -3,155 +3,221 @@
 
 #include "base/json_write.h"
 #include "base/timestamp.h"
+#include "cli/import_view.h"
+#include "sys/loop.h"
 
-#include <inttypes.h>
-#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define LOOK_MS 500
+#define LOOK_US     INT64_C(200000)
+#define RUNNING_MAX 4
+#define FORBIDDEN   403
+#define BAD_REQUEST 400
+#define GOOD        200
 
-/* Appends the session that began last: {} when there is none. */
-static enum rc ask_session(struct target *target, const char *account, struct text *out,
-                           struct err *err)
+enum job_state { JOB_WAITING, JOB_RUNNING, JOB_OVER };
+
+struct job {
+    enum job_state state;
+    const char *account;
+    struct text name; /* under which the daemon keeps it */
+    int64_t started_us;
+    struct import_progress progress;
+    struct import_result *result;
+};
+
+struct asking {
+    struct target *target;
+    const struct import_wish *wish;
+    struct import_view *view;
+    struct job *jobs;
+    int count;
+    struct loop *loop;
+    struct timer again;
+    struct text out; /* results; printed below the last picture */
+};
+
+/* ---- one account ---- */
+
+static void end_job(struct job *job, int refusal, const char *trouble)
 {
-    struct text body = {0}, reply = {0};
-    struct json root;
-    struct json_writer json;
-    json_writer_init(&json, &body);
-    json_begin_object(&json);
-    json_key(&json, "collection");
-    json_put_cstring(&json, "import_sessions");
-    json_key(&json, "filter");
-    json_begin_object(&json);
-    json_key(&json, "account");
-    json_put_cstring(&json, account);
-    json_end_object(&json);
-    json_key(&json, "limit");
-    json_put_i64(&json, 1);
-    json_end_object(&json);
-    enum rc rc = target_ask(target, "POST", "/api/data/list", text_string(&body), TARGET_SECONDS,
-                            NULL, &reply, err);
-    if (rc == RC_OK)
-        rc = target_parse(target, &reply, &root, err);
-    text_clear(out);
-    if (rc == RC_OK)
-        json_print(json_at(json_get(root, "items"), 0), out);
-    if (rc == RC_OK && out->len == 0)
-        text_append_string(out, "{}");
-    text_free(&body);
-    text_free(&reply);
-    return rc;
+    job->state = JOB_OVER;
+    *job->result = (struct import_result){.account = memory_copy_string(job->account),
+                                          .refusal = refusal,
+                                          .trouble = memory_copy_string(trouble)};
 }
 
-/* The name under which the daemon keeps the account. */
-static enum rc begin(struct target *target, const struct import_wish *wish, struct text *name,
-                     int64_t *started_us, struct err *err)
+/* RC_OK: answered with `root`. RC_REJECT: the job is over, and why is noted. */
+static enum rc question(const struct asking *asking, struct job *job, const char *path,
+                        const struct text *body, struct text *reply, struct json *root)
 {
-    struct text body = {0}, reply = {0};
-    struct json root;
-    struct json_writer json;
-    json_writer_init(&json, &body);
-    json_begin_object(&json);
-    json_key(&json, "account");
-    json_put_cstring(&json, wish->account);
-    if (wish->provider != NULL) {
-        json_key(&json, "provider");
-        json_put_cstring(&json, wish->provider);
-    }
-    if (wish->since != NULL) {
-        json_key(&json, "since");
-        json_put_cstring(&json, wish->since);
-    }
-    json_end_object(&json);
-    enum rc rc = target_ask(target, "POST", "/api/admin/import", text_string(&body), TARGET_SECONDS,
-                            NULL, &reply, err);
+    struct err err;
+    int status = 0;
+    struct bytes words;
+    enum rc rc = target_ask(asking->target, "POST", path, text_string(body), TARGET_SECONDS,
+                            &status, reply, &err);
     if (rc == RC_OK)
-        rc = target_parse(target, &reply, &root, err);
-    if (rc == RC_OK) {
-        struct bytes stored = json_string_or_absent(json_get(root, "account"));
-        text_append(name, stored.data, stored.len);
-        if (!timestamp_parse(json_string_or_absent(json_get(root, "startedAt")), started_us))
-            rc = err_set(err, RC_RETRY, "the daemon does not say which session it is");
+        rc = target_parse(asking->target, reply, root, &err);
+    if (rc != RC_OK) {
+        end_job(job, EXIT_FAILED, err.text);
+        return RC_REJECT;
     }
-    text_free(&body);
-    text_free(&reply);
-    return rc;
+    if (status == GOOD)
+        return RC_OK;
+    if (json_string(json_get(*root, "error"), &words))
+        err_set(&err, RC_REJECT, "%.*s", (int)words.len, words.data);
+    else
+        err_set(&err, RC_REJECT, "the daemon answered with status %d", status);
+    end_job(job,
+            status == BAD_REQUEST ? EXIT_USAGE
+            : status == FORBIDDEN ? IMPORT_NO_KEY
+                                  : EXIT_FAILED,
+            err.text);
+    return RC_REJECT;
 }
 
-static void print_session(const struct import_wish *wish, struct json session, struct text *out)
+static void put_word(struct json_writer *json, const char *key, const char *value)
 {
-    struct bytes account = json_string_or_absent(json_get(session, "account"));
-    struct bytes status = json_string_or_absent(json_get(session, "status"));
-    int64_t imported = 0, skipped = 0;
-    json_i64(json_get(session, "imported"), &imported);
-    json_i64(json_get(session, "skipped"), &skipped);
-    if (!wish->json) {
-        text_appendf(out, "%.*s: %.*s, %" PRId64 " new, %" PRId64 " known\n", (int)account.len,
-                     account.data, (int)status.len, status.data, imported, skipped);
+    json_key(json, key);
+    json_put_cstring(json, value);
+}
+
+static void begin_job(const struct asking *asking, struct job *job)
+{
+    struct text body = {0}, reply = {0};
+    char date[TIMESTAMP_TEXT_MAX];
+    struct json root;
+    struct json_writer json;
+    struct err err;
+    if (strncmp(job->account, "csv:", 4) == 0) {
+        err_set(&err, RC_REJECT, "%s: a daemon runs; files are read when none does", job->account);
+        end_job(job, EXIT_FAILED, err.text);
         return;
     }
-    struct json_writer json;
-    json_writer_init(&json, out);
+    json_writer_init(&json, &body);
     json_begin_object(&json);
-    json_key(&json, "account");
-    json_put_string(&json, account);
-    json_key(&json, "status");
-    json_put_string(&json, status);
-    json_key(&json, "sessions");
-    json_begin_array(&json);
-    struct text words = {0};
-    json_print(session, &words);
-    json_put_raw(&json, text_bytes(&words));
-    json_end_array(&json);
-    text_clear(&words);
-    json_print(json_get(session, "streams"), &words);
-    json_key(&json, "streams");
-    json_put_raw(&json, words.len > 0 ? text_bytes(&words) : bytes_of("[]"));
-    json_key(&json, "gaps");
-    json_begin_array(&json);
-    json_end_array(&json);
+    put_word(&json, "account", job->account);
+    if (asking->wish->provider != NULL)
+        put_word(&json, "provider", asking->wish->provider);
+    if (asking->wish->since_us >= 0 && timestamp_format(asking->wish->since_us, date))
+        put_word(&json, "since", date);
     json_end_object(&json);
-    text_append_char(out, '\n');
-    text_free(&words);
+    if (question(asking, job, "/api/admin/import", &body, &reply, &root) == RC_OK) {
+        struct bytes name = json_string_or_absent(json_get(root, "account"));
+        text_append(&job->name, name.data, name.len);
+        job->state = JOB_RUNNING;
+        if (!timestamp_parse(json_string_or_absent(json_get(root, "startedAt")), &job->started_us))
+            end_job(job, EXIT_FAILED, "the daemon does not say which session it is");
+    }
+    text_free(&body);
+    text_free(&reply);
 }
 
-enum rc import_ask(struct target *target, const struct import_wish *wish, char status[16],
-                   struct err *err)
+/* Over is what began after we asked: the daemon may still be at an earlier one. */
+static void take_progress(struct asking *asking, struct job *job, struct json root)
 {
-    struct text name = {0}, session = {0}, out = {0};
+    struct bytes words = json_string_or_absent(json_get(root, "words"));
+    if (!import_progress_read(root, &job->progress)) {
+        end_job(job, EXIT_FAILED, "the daemon tells of it in an unknown way");
+        return;
+    }
+    if (json_type(json_get(root, "result")) != JSON_OBJECT)
+        return;
+    job->state = JOB_OVER;
+    *job->result = import_result_take(&job->progress);
+    if (asking->wish->json) {
+        json_print(json_get(root, "result"), &asking->out);
+        text_append_char(&asking->out, '\n');
+    } else {
+        text_append(&asking->out, words.data, words.len);
+    }
+}
+
+static void look_at_job(struct asking *asking, struct job *job)
+{
+    struct text body = {0}, reply = {0};
+    char date[TIMESTAMP_TEXT_MAX];
     struct json root;
-    int64_t told = -1, rows, started_us = 0, its_us;
-    enum rc rc = begin(target, wish, &name, &started_us, err);
-    status[0] = '\0';
-    while (rc == RC_OK) {
-        rc = ask_session(target, text_string(&name), &session, err);
-        if (rc == RC_OK)
-            rc = target_parse(target, &session, &root, err);
-        if (rc != RC_OK)
-            break;
-        struct bytes word = json_string_or_absent(json_get(root, "status"));
-        snprintf(status, 16, "%.*s", (int)word.len, word.len > 0 ? word.data : "");
-        struct bytes began = json_string_or_absent(json_get(root, "startedAt"));
-        bool ours = began.len > 0 && timestamp_parse(began, &its_us) && its_us >= started_us;
-        if (ours && strcmp(status, "started") != 0)
-            break;
-        if (!wish->json && json_i64(json_get(root, "imported"), &rows) && rows != told) {
-            fprintf(stderr, "%s: %" PRId64 " new rows\n", text_string(&name), rows);
-            told = rows;
-        }
-        poll(NULL, 0, LOOK_MS);
+    struct json_writer json;
+    json_writer_init(&json, &body);
+    json_begin_object(&json);
+    put_word(&json, "account", text_string(&job->name));
+    put_word(&json, "startedAt", timestamp_format(job->started_us, date) ? date : NULL);
+    json_end_object(&json);
+    if (question(asking, job, "/api/admin/import-progress", &body, &reply, &root) == RC_OK)
+        take_progress(asking, job, root);
+    text_free(&body);
+    text_free(&reply);
+}
+
+/* ---- all of them ---- */
+
+static int count_jobs(const struct asking *asking, enum job_state state)
+{
+    int count = 0;
+    for (int i = 0; i < asking->count; i++)
+        count += asking->jobs[i].state == state;
+    return count;
+}
+
+static void look(void *arg)
+{
+    struct asking *asking = arg;
+    struct runtime *runtime = loop_runtime(asking->loop);
+    int64_t now_us = runtime->ops->mono_us(runtime);
+    for (int i = 0; i < asking->count; i++) {
+        struct job *job = &asking->jobs[i];
+        if (job->state == JOB_WAITING && count_jobs(asking, JOB_RUNNING) < RUNNING_MAX)
+            begin_job(asking, job);
+        if (job->state == JOB_RUNNING)
+            look_at_job(asking, job);
     }
-    if (rc == RC_OK) {
-        print_session(wish, root, &out);
-        struct bytes why = json_string_or_absent(json_get(root, "error"));
-        if (why.len > 0)
-            fprintf(stderr, "tidemark: %s: %.*s\n", text_string(&name), (int)why.len, why.data);
-        if (target_put(&out) != EXIT_DONE)
-            rc = err_set(err, RC_RETRY, "the result could not be printed");
+    import_view_begin(asking->view);
+    for (int i = 0; i < asking->count; i++)
+        import_view_show(asking->view, (size_t)i, &asking->jobs[i].progress, now_us);
+    import_view_end(asking->view);
+    if (count_jobs(asking, JOB_OVER) == asking->count)
+        loop_stop(asking->loop);
+    else
+        runtime->ops->timer_arm(runtime, &asking->again, LOOK_US);
+}
+
+static void interrupt(void *arg)
+{
+    struct asking *asking = arg;
+    loop_stop(asking->loop);
+}
+
+void import_ask(struct target *target, const struct import_wish *wish, char **accounts, int count,
+                struct import_result *results, bool *interrupted)
+{
+    struct asking asking = {.target = target,
+                            .wish = wish,
+                            .view = import_view_new(isatty(STDERR_FILENO), wish->json),
+                            .jobs = memory_new_zeroed((size_t)count, sizeof *asking.jobs),
+                            .count = count,
+                            .loop = loop_new()};
+    struct runtime *runtime = loop_runtime(asking.loop);
+    asking.again = (struct timer){.fn = look, .arg = &asking};
+    loop_on_signal(asking.loop, SIGINT, interrupt, &asking);
+    loop_on_signal(asking.loop, SIGTERM, interrupt, &asking);
+    for (int i = 0; i < count; i++) {
+        asking.jobs[i].account = accounts[i];
+        asking.jobs[i].result = &results[i];
     }
-    text_free(&name);
-    text_free(&session);
-    text_free(&out);
-    return rc;
+    runtime->ops->timer_arm(runtime, &asking.again, 0);
+    loop_run(asking.loop);
+    runtime->ops->timer_disarm(runtime, &asking.again);
+    *interrupted = count_jobs(&asking, JOB_OVER) < count;
+    if (target_put(&asking.out) != EXIT_DONE)
+        results[0].refusal = EXIT_FAILED;
+    for (int i = 0; i < count; i++)
+        text_free(&asking.jobs[i].name);
+    text_free(&asking.out);
+    import_view_free(asking.view);
+    loop_free(asking.loop);
+    free(asking.jobs);
 }

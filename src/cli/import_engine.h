@@ -9,10 +9,8 @@
 #ifndef CLI_IMPORT_ENGINE_H
 #define CLI_IMPORT_ENGINE_H
 
+#include "cli/import_view.h"
 #include "config.h"
-#include "source/ledger_account.h"
-
-#define IMPORT_ACCOUNTS_MAX 64
 
 struct import_engine;
 

@@ -3,8 +3,11 @@
 
 #include "base/json_write.h"
 #include "base/timestamp.h"
+#include "cli/settings.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define OF_SESSION                                                                                 \
@@ -199,6 +202,8 @@ enum rc import_result_words(struct store *store, const struct import_result *res
     if (rc == RC_OK)
         rc = store_query(store, gaps_sql, params, 1, count_gap, &gaps, err);
     text_appendf(out, ", %" PRIu64 " orphaned, %u gaps", result->orphaned, gaps);
+    if (result->older > 0)
+        text_appendf(out, ", %" PRIu64 " older left out", result->older);
     if (result->refused > 0)
         text_appendf(out, ", %" PRIu64 " in quarantine", result->refused);
     if (rc == RC_OK)
@@ -207,4 +212,61 @@ enum rc import_result_words(struct store *store, const struct import_result *res
     if (rc == RC_OK)
         rc = store_query(store, streams_sql, params, 2, say_stream, &printing, err);
     return rc;
+}
+
+/* ---- what became of it ---- */
+
+struct import_result import_result_take(const struct import_progress *progress)
+{
+    struct import_result result = {.account = memory_copy_string(progress->account),
+                                   .started_us = progress->started_us,
+                                   .outcome = progress->outcome,
+                                   .trouble = memory_copy_string(progress->trouble)};
+    for (size_t i = 0; i < progress->stream_count; i++) {
+        result.orphaned += progress->streams[i].view.orphaned;
+        result.refused += progress->streams[i].view.refused;
+        result.older += progress->streams[i].view.older;
+    }
+    return result;
+}
+
+void import_results_free(struct import_result *results, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(results[i].account);
+        free(results[i].trouble);
+    }
+}
+
+static int code_of(const struct import_result *result)
+{
+    static const int codes[] = {
+        [LEDGER_UNDECIDED] = IMPORT_RESUMABLE,  [LEDGER_COMPLETE] = EXIT_DONE,
+        [LEDGER_INCOMPLETE] = IMPORT_RESUMABLE, [LEDGER_UNAUTHORIZED] = IMPORT_NO_KEY,
+        [LEDGER_FAILED] = EXIT_FAILED,          [LEDGER_STOPPED] = IMPORT_RESUMABLE};
+    return result->refusal != 0 ? result->refusal : codes[result->outcome];
+}
+
+/* Whatever needs a person comes before what the next run mends. */
+static int weight_of(int code)
+{
+    static const int order[] = {EXIT_DONE, IMPORT_RESUMABLE, EXIT_USAGE, IMPORT_NO_KEY};
+    for (int i = 0; i < (int)(sizeof order / sizeof order[0]); i++)
+        if (order[i] == code)
+            return i;
+    return (int)(sizeof order / sizeof order[0]);
+}
+
+int import_results_judge(const struct import_result *results, size_t count)
+{
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < count; i++) {
+        int its = code_of(&results[i]);
+        if (results[i].trouble != NULL && results[i].trouble[0] != '\0')
+            fprintf(stderr, "tidemark: %s%s%s\n", results[i].refusal != 0 ? "" : results[i].account,
+                    results[i].refusal != 0 ? "" : ": ", results[i].trouble);
+        if (weight_of(its) > weight_of(code))
+            code = its;
+    }
+    return code;
 }

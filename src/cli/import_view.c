@@ -3,6 +3,7 @@
 
 #include "base/timestamp.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +16,12 @@
 #define PLAIN_US        (5 * SECOND_US) /* between two lines of one stream */
 #define MOVED_US        (3 * SECOND_US) /* a switch is shown for so long */
 #define NAME_MAX_SHOWN  24
+#define NAME_WIDTH      10 /* of a stream */
 #define COLUMNS_UNKNOWN 100
 
 /* What was shown of one stream. */
 struct line {
+    int64_t session_us; /* of the import it was of */
     uint64_t rows, requests, switches;
     int64_t since_us, told_us, moved_us;
     double rows_rate, request_rate;
@@ -28,6 +31,8 @@ struct line {
 struct import_view {
     bool terminal, quiet;
     unsigned drawn; /* lines to go back over */
+    size_t columns;
+    struct text out;
     struct line lines[LINES_MAX];
 };
 
@@ -41,10 +46,11 @@ struct import_view *import_view_new(bool terminal, bool quiet)
 
 void import_view_free(struct import_view *view)
 {
+    text_free(&view->out);
     free(view);
 }
 
-void import_view_position(enum cursor_kind kind, int64_t position, char *out, size_t size)
+static void write_position(enum cursor_kind kind, int64_t position, char *out, size_t size)
 {
     char date[TIMESTAMP_TEXT_MAX];
     if (position < 0)
@@ -59,7 +65,8 @@ void import_view_position(enum cursor_kind kind, int64_t position, char *out, si
 static void measure(struct line *line, const struct ledger_stream_view *stream, int64_t now_us)
 {
     if (!line->begun) {
-        *line = (struct line){.begun = true, .since_us = now_us, .told_us = now_us};
+        line->begun = true;
+        line->since_us = line->told_us = now_us;
         return;
     }
     double seconds = (double)(now_us - line->since_us) / 1e6;
@@ -74,9 +81,10 @@ static void measure(struct line *line, const struct ledger_stream_view *stream, 
     line->since_us = now_us;
 }
 
-static void append_state(struct text *out, struct line *line,
-                         const struct ledger_stream_view *stream, int64_t now_us)
+static void append_state(struct text *out, struct line *line, const struct import_stream *shown,
+                         int64_t now_us)
 {
+    const struct ledger_stream_view *stream = &shown->view;
     static const char *const ends[] = {[LEDGER_UNDECIDED] = "",
                                        [LEDGER_COMPLETE] = "complete",
                                        [LEDGER_INCOMPLETE] = "to be continued",
@@ -92,8 +100,8 @@ static void append_state(struct text *out, struct line *line,
                      stream->trouble[0] != '\0' ? ": " : "", stream->trouble);
     else if (line->moved_us > 0 && now_us - line->moved_us < MOVED_US)
         text_appendf(out, " · %s", stream->moved);
-    else if (stream->until_us > now_us + SECOND_US / 20)
-        text_appendf(out, " · waiting %.1f s%s", (double)(stream->until_us - now_us) / 1e6,
+    else if (shown->wait_us > SECOND_US / 20)
+        text_appendf(out, " · waiting %.1f s%s", (double)shown->wait_us / 1e6,
                      stream->limited ? " (rate limit)" : "");
 }
 
@@ -119,19 +127,22 @@ static void append_account(struct text *out, const char *name)
 }
 
 static void append_line(struct text *out, struct line *line, const char *account,
-                        const struct ledger_stream_view *stream, int64_t now_us)
+                        const struct import_stream *shown, int64_t now_us)
 {
+    const struct ledger_stream_view *stream = &shown->view;
     char position[64];
-    import_view_position(stream->kind, stream->position, position, sizeof position);
+    write_position(stream->kind, stream->position, position, sizeof position);
     append_account(out, account);
-    text_appendf(out, " %s: batch %" PRIu64 " · %" PRIu64 " new, %" PRIu64 " known · %.0f rows/s",
-                 stream->name, stream->batches, stream->rows, stream->known, line->rows_rate);
+    text_appendf(out, " %s:%*s%" PRIu64 " new, %" PRIu64 " known · %.0f rows/s", shown->name,
+                 strlen(shown->name) < NAME_WIDTH ? (int)(NAME_WIDTH - strlen(shown->name)) : 1, "",
+                 stream->rows, stream->known, line->rows_rate);
     text_appendf(out, " · %s · %s %.1f req/s", position,
-                 stream->provider[0] != '\0' ? stream->provider : "-", line->request_rate);
+                 shown->provider[0] != '\0' ? shown->provider : "-", line->request_rate);
     if (stream->older > 0)
         text_appendf(out, " · %" PRIu64 " older left out", stream->older);
     append_eta(out, line, stream);
-    append_state(out, line, stream, now_us);
+    append_state(out, line, shown, now_us);
+    text_appendf(out, " · %" PRIu64 " batch%s", stream->batches, stream->batches == 1 ? "" : "es");
 }
 
 /* Whether a line is due where nothing can be drawn over. */
@@ -167,43 +178,47 @@ static size_t cut(const struct text *words, size_t columns)
 }
 
 static void show(struct import_view *view, struct line *line, const char *account,
-                 const struct ledger_stream_view *stream, int64_t now_us, struct text *out)
+                 const struct import_stream *stream, int64_t now_us)
 {
     struct text words = {0};
-    measure(line, stream, now_us);
-    if (!view->terminal && (view->quiet || !is_due(line, stream, now_us)))
+    measure(line, &stream->view, now_us);
+    if (!view->terminal && (view->quiet || !is_due(line, &stream->view, now_us)))
         return;
     append_line(&words, line, account, stream, now_us);
     if (view->terminal)
-        text_append_string(out, "\x1b[2K");
-    text_append(out, words.data, view->terminal ? cut(&words, terminal_columns()) : words.len);
-    text_append_char(out, '\n');
+        text_append_string(&view->out, "\x1b[2K");
+    text_append(&view->out, words.data, view->terminal ? cut(&words, view->columns) : words.len);
+    text_append_char(&view->out, '\n');
     text_free(&words);
     view->drawn++;
 }
 
-void import_view_look(void *arg, struct import_engine *engine)
+void import_view_begin(struct import_view *view)
 {
-    struct import_view *view = arg;
-    int64_t now_us = import_engine_mono(engine);
-    struct text out = {0};
+    text_clear(&view->out);
+    if (view->terminal && view->drawn > 0)
+        text_appendf(&view->out, "\x1b[%uA", view->drawn);
+    view->drawn = 0;
+    view->columns = view->terminal ? terminal_columns() : 0;
+}
+
+void import_view_show(struct import_view *view, size_t number,
+                      const struct import_progress *progress, int64_t now_us)
+{
+    assert(number < IMPORT_ACCOUNTS_MAX);
     if (view->terminal && view->quiet)
         return;
-    if (view->terminal && view->drawn > 0)
-        text_appendf(&out, "\x1b[%uA", view->drawn);
-    view->drawn = 0;
-    for (size_t i = 0; i < import_engine_count(engine); i++) {
-        struct ledger_account_view account;
-        ledger_account_look(import_engine_account(engine, i), &account);
-        for (size_t k = 0; k < account.stream_count; k++) {
-            struct ledger_stream_view stream;
-            ledger_account_look_stream(import_engine_account(engine, i), k, &stream);
-            show(view, &view->lines[i * LEDGER_STREAMS_MAX + k], account.name, &stream, now_us,
-                 &out);
-        }
+    for (size_t i = 0; i < progress->stream_count; i++) {
+        struct line *line = &view->lines[number * LEDGER_STREAMS_MAX + i];
+        if (line->session_us != progress->started_us)
+            *line = (struct line){.session_us = progress->started_us};
+        show(view, line, progress->account, &progress->streams[i], now_us);
     }
-    if (out.len > 0)
-        fwrite(out.data, 1, out.len, stderr);
+}
+
+void import_view_end(struct import_view *view)
+{
+    if (view->out.len > 0)
+        fwrite(view->out.data, 1, view->out.len, stderr);
     fflush(stderr);
-    text_free(&out);
 }

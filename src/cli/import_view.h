@@ -9,15 +9,20 @@
 #ifndef CLI_IMPORT_VIEW_H
 #define CLI_IMPORT_VIEW_H
 
-#include "cli/import_engine.h"
+#include "cli/import_progress.h"
+
+#define IMPORT_ACCOUNTS_MAX 64
 
 struct import_view;
 
 /* `terminal`: stderr is one. `quiet`: nothing but what went wrong. */
 struct import_view *import_view_new(bool terminal, bool quiet);
-void import_view_look(void *view, struct import_engine *engine);
 void import_view_free(struct import_view *view);
-/* A position as people read it: a block's number or a date. */
-void import_view_position(enum cursor_kind kind, int64_t position, char *out, size_t size);
+/* One look at all accounts: begin, show each under a number of its own, below IMPORT_ACCOUNTS_MAX,
+ * end. `now_us` is monotonic. */
+void import_view_begin(struct import_view *view);
+void import_view_show(struct import_view *view, size_t number,
+                      const struct import_progress *progress, int64_t now_us);
+void import_view_end(struct import_view *view);
 
 #endif

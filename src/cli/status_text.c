@@ -124,6 +124,21 @@ static void append_documents(struct json documents, struct text *out)
         number_of(json_get(documents, "stored")), number_of(json_get(documents, "owed")));
 }
 
+static void append_imports(struct json imports, struct text *out)
+{
+    char date[TIMESTAMP_TEXT_MAX];
+    int64_t oldest_us;
+    text_appendf(out,
+                 "imports %" PRId64 " accounts, %" PRId64 " complete, %" PRId64 " running, %" PRId64
+                 " failing",
+                 number_of(json_get(imports, "accounts")), number_of(json_get(imports, "complete")),
+                 number_of(json_get(imports, "running")), number_of(json_get(imports, "failing")));
+    if (json_i64(json_get(imports, "oldest_success_us"), &oldest_us) &&
+        timestamp_format(oldest_us, date))
+        text_appendf(out, "; the oldest success is of %.16sZ", date);
+    text_append_char(out, '\n');
+}
+
 /* Only what somebody asked for has a line. */
 static void append_progress(struct json root, struct text *out)
 {
@@ -139,11 +154,7 @@ static void append_progress(struct json root, struct text *out)
         text_appendf(out, "history %" PRId64 " to read, %" PRId64 " being read, %" PRId64 " read\n",
                      queued, number_of(json_get(backfill, "running")), done);
     if (accounts > 0 || running > 0)
-        text_appendf(out,
-                     "imports %" PRId64 " accounts, %" PRId64 " running, %" PRId64
-                     " complete, %" PRId64 " failing\n",
-                     accounts, running, number_of(json_get(imports, "completed")),
-                     number_of(json_get(imports, "failing")));
+        append_imports(imports, out);
     if (json_type(documents) == JSON_OBJECT)
         append_documents(documents, out);
 }

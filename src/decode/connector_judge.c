@@ -12,6 +12,7 @@ static const char *const names[] = {
     [VERDICT_RESTART] = "restart",
     [VERDICT_NEXT_PROVIDER] = "next_provider",
     [VERDICT_FATAL] = "fatal",
+    [VERDICT_SMALLER] = "smaller",
 };
 
 const char *connector_verdict_name(enum connector_verdict verdict)

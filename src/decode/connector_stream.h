@@ -43,6 +43,7 @@ enum connector_verdict {
     VERDICT_RESTART, /* the token is no longer known: walk again from the position */
     VERDICT_NEXT_PROVIDER,
     VERDICT_FATAL,
+    VERDICT_SMALLER, /* a range was too large: half of it is asked for */
 };
 
 enum ledger_field {

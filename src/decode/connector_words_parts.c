@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-static const char *const verdicts[] = {
-    "ok", "empty", "retry", "rate_limited", "auth", "restart", "next_provider", "fatal", NULL};
+static const char *const verdicts[] = {"ok",      "empty",         "retry", "rate_limited", "auth",
+                                       "restart", "next_provider", "fatal", "smaller",      NULL};
 
 static const struct connector_word rpc_words[] = {
     {WORD_NAME, "method", true, offsetof(struct connector_request, rpc_method),
@@ -127,7 +127,8 @@ static const struct connector_word response_words[] = {
      .about = "a condition"},
     {WORD_CHOICE, "do", true, offsetof(struct connector_response, verdict), .choices = verdicts,
      .about = "what the answer is; `next_provider` without a status of its own gives way "
-              "to what 401, 403, 408, 425, 429 and 5xx say"},
+              "to what 401, 403, 408, 425, 429 and 5xx say; `smaller`: a range was too large, "
+              "and half of it is asked for"},
     {WORD_COUNT, "wait_seconds", false, offsetof(struct connector_response, wait_ms), 1, 86400,
      .times = 1000, .about = "how long to leave the source alone"},
     {0}};

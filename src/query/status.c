@@ -194,10 +194,15 @@ static void put_progress(struct json_writer *writer, const struct status_live *l
         {"completed", progress->backfill.completed},
         {"failed", progress->backfill.failed},
     };
+    int64_t oldest_us = progress->imports.oldest_success_us;
     const struct named_number imports[] = {
-        {"accounts", progress->imports.accounts}, {"failing", progress->imports.failing},
-        {"running", progress->imports.running},   {"completed", progress->imports.completed},
+        {"accounts", progress->imports.accounts},
+        {"complete", progress->imports.complete},
+        {"failing", progress->imports.failing},
+        {"running", progress->imports.running},
+        {"completed", progress->imports.completed},
         {"failed", progress->imports.failed},
+        {"oldest_success_us", oldest_us == 0 ? -1 : oldest_us},
     };
     json_key(writer, "progress");
     json_begin_object(writer);
@@ -292,50 +297,77 @@ static enum rc put_sources(struct status_call *call, struct store *store, struct
 
 /* ---- providers ---- */
 
-static void put_live_providers(struct status_call *call)
+/* Of its last answers; null: there was none. */
+static void put_fare(struct json_writer *writer, const struct status_provider *provider)
 {
-    struct json_writer *writer = &call->writer;
-    for (size_t i = 0; call->live != NULL && i < call->live->source_count; i++) {
-        const struct status_source *source = &call->live->sources[i];
-        for (size_t k = 0; k < source->provider_count; k++) {
-            const struct status_provider *provider = &source->providers[k];
-            json_begin_object(writer);
-            put_words(writer, "source", source->name);
-            put_words(writer, "name", provider->name);
-            put_words(writer, "state", provider->state);
-            json_key(writer, "current");
-            json_put_bool(writer, provider->current);
-            put_number(writer, "successes", provider->successes);
-            put_number(writer, "failures", provider->failures);
-            put_words(writer, "reason", provider->reason);
-            put_words(writer, "chosen", provider->chosen);
-            json_end_object(writer);
-        }
-    }
+    int64_t asked = provider->successes + provider->failures;
+    json_key(writer, "latency_ms");
+    if (provider->latency_us < 0)
+        json_put_null(writer);
+    else
+        json_put_i64(writer, provider->latency_us / 1000);
+    json_key(writer, "error_percent");
+    if (asked == 0)
+        json_put_null(writer);
+    else
+        json_put_real(writer, (double)(provider->failures * 1000 / asked) / 10);
 }
 
-static bool is_live(const struct status_call *call, struct bytes name)
+static void put_live_provider(struct json_writer *writer, const char *source,
+                              const struct status_provider *provider)
 {
-    for (size_t i = 0; call->live != NULL && i < call->live->source_count; i++)
-        if (bytes_equal_string(name, call->live->sources[i].name))
+    json_begin_object(writer);
+    put_words(writer, "source", source);
+    put_words(writer, "name", provider->name);
+    put_words(writer, "state", provider->state);
+    json_key(writer, "current");
+    json_put_bool(writer, provider->current);
+    put_number(writer, "successes", provider->successes);
+    put_number(writer, "failures", provider->failures);
+    put_fare(writer, provider);
+    put_words(writer, "reason", provider->reason);
+    put_words(writer, "chosen", provider->chosen);
+    json_end_object(writer);
+}
+
+static void put_live_providers(struct status_call *call)
+{
+    const struct status_live *live = call->live;
+    for (size_t i = 0; live != NULL && i < live->source_count; i++)
+        for (size_t k = 0; k < live->sources[i].provider_count; k++)
+            put_live_provider(&call->writer, live->sources[i].name, &live->sources[i].providers[k]);
+    for (size_t i = 0; live != NULL && i < live->ledger_count; i++)
+        put_live_provider(&call->writer, live->ledger[i].platform, &live->ledger[i].provider);
+}
+
+static bool is_live(const struct status_call *call, struct bytes source, struct bytes name)
+{
+    const struct status_live *live = call->live;
+    for (size_t i = 0; live != NULL && i < live->source_count; i++)
+        if (bytes_equal_string(source, live->sources[i].name))
+            return true;
+    for (size_t i = 0; live != NULL && i < live->ledger_count; i++)
+        if (bytes_equal_string(source, live->ledger[i].platform) &&
+            bytes_equal_string(name, live->ledger[i].provider.name))
             return true;
     return false;
 }
 
 static bool take_provider(void *arg, const struct field *columns, size_t count)
 {
+    static const char *const unknown[] = {"current", "successes", "failures", "latency_ms",
+                                          "error_percent"};
     struct status_call *call = arg;
     struct json_writer *writer = &call->writer;
     assert(count == 5);
-    if (is_live(call, columns[0].b)) /* who runs it knows better */
+    if (is_live(call, columns[0].b, columns[1].b)) /* who runs it knows better */
         return true;
     json_begin_object(writer);
     put_column(writer, "source", &columns[0]);
     put_column(writer, "name", &columns[1]);
     put_column(writer, "state", &columns[2]);
-    put_words(writer, "current", NULL);
-    put_words(writer, "successes", NULL);
-    put_words(writer, "failures", NULL);
+    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
+        put_words(writer, unknown[i], NULL);
     put_column(writer, "reason", &columns[3]);
     put_column(writer, "chosen", &columns[4]);
     json_end_object(writer);

@@ -14,6 +14,7 @@
 
 #define STATUS_SOURCES_MAX   8
 #define STATUS_PROVIDERS_MAX 4
+#define STATUS_LEDGER_MAX    48 /* providers of account histories that are shown */
 #define STATUS_WORDS_MAX     160
 
 /* One upstream of a source, as the running process sees it. */
@@ -22,6 +23,7 @@ struct status_provider {
     char state[16];
     bool current;
     int64_t successes, failures;
+    int64_t latency_us;            /* mean of its last answers; below 0: it never answered */
     char reason[STATUS_WORDS_MAX]; /* of its last failure, or "" */
     char chosen[STATUS_WORDS_MAX]; /* why the source last moved to it, or "" */
 };
@@ -38,6 +40,12 @@ struct status_source {
     size_t provider_count;
 };
 
+/* One that is asked for account histories. */
+struct status_ledger {
+    char platform[64];
+    struct status_provider provider;
+};
+
 /* What the running process is at beside its sources; below 0: not known. */
 struct status_progress {
     double commit_p50, commit_p95, commit_p99; /* seconds from the wire to the commit; 0: none */
@@ -45,7 +53,8 @@ struct status_progress {
         int64_t queued, running, completed, failed;
     } backfill; /* histories of accounts; all but the first two since the start */
     struct {
-        int64_t accounts, failing, running, completed, failed;
+        int64_t accounts, complete, failing, running, completed, failed;
+        int64_t oldest_success_us; /* wall time: of the accounts, the one longest ago; 0: none */
     } imports;
     struct {
         bool followed;
@@ -62,6 +71,8 @@ struct status_live {
     struct status_progress progress;
     struct status_source sources[STATUS_SOURCES_MAX];
     size_t source_count;
+    struct status_ledger ledger[STATUS_LEDGER_MAX];
+    size_t ledger_count;
 };
 
 /* Appends the object and a line's end; `live` NULL: nothing runs. */

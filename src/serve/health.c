@@ -30,6 +30,19 @@ static void put_known(struct json_writer *writer, const char *key, int64_t value
         json_put_i64(writer, value);
 }
 
+static void put_accounts(struct json_writer *writer, const struct health_accounts *accounts)
+{
+    int64_t ago = accounts->oldest_success_us_ago;
+    json_key(writer, "accounts");
+    json_begin_object(writer);
+    put_known(writer, "count", accounts->count);
+    put_known(writer, "complete", accounts->complete);
+    put_known(writer, "running", accounts->running);
+    put_known(writer, "failed", accounts->failed);
+    put_known(writer, "oldest_success_seconds_ago", ago < 0 ? -1 : ago / 1000000);
+    json_end_object(writer);
+}
+
 void health_print(const struct health_view *view, struct text *out)
 {
     struct json_writer writer;
@@ -49,6 +62,7 @@ void health_print(const struct health_view *view, struct text *out)
     put_known(&writer, "follows_count", view->follows_count);
     put_known(&writer, "backfill_queue_depth", view->backfill_queue_depth);
     put_known(&writer, "gaps_open", view->gaps_open);
+    put_accounts(&writer, &view->accounts);
     put_known(&writer, "commit_seq", view->commit_seq);
     put_known(&writer, "uptime_seconds", view->uptime_us / 1000000);
     json_key(&writer, "version");

@@ -15,6 +15,12 @@
 #define HEALTH_REASONS_MAX     8
 #define HEALTH_REASON_TEXT_MAX 256
 
+/* Whose histories are kept complete. */
+struct health_accounts {
+    int64_t count, complete, running, failed; /* complete, failed: their last import was */
+    int64_t oldest_success_us_ago;            /* the longest of all; below 0: none yet */
+};
+
 struct health_view {
     bool websocket_connected;
     int64_t last_event_us_ago; /* below 0: no event yet */
@@ -23,6 +29,7 @@ struct health_view {
     int64_t backfill_queue_depth;
     int64_t commit_seq; /* the last commit this process knows of */
     int64_t gaps_open;
+    struct health_accounts accounts;
     int64_t uptime_us;
     char writer_trouble[ERR_TEXT_MAX]; /* "" when it writes */
     char reasons[HEALTH_REASONS_MAX][HEALTH_REASON_TEXT_MAX];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/appview_parts.h"
 #include "source/source_view.h"
+#include "source/url_query.h"
 #include "sys/log.h"
 
 #include <assert.h>
@@ -167,19 +168,6 @@ static void on_wake(void *arg)
 
 /* ---- asking ---- */
 
-static void append_escaped(struct text *out, struct bytes value)
-{
-    static const char plain[] = "-._~:"; /* beside letters and digits; DIDs stay readable */
-    for (size_t i = 0; i < value.len; i++) {
-        unsigned char c = (unsigned char)value.data[i];
-        bool alnum = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (alnum || (c != '\0' && strchr(plain, c) != NULL))
-            text_append_char(out, (char)c);
-        else
-            text_appendf(out, "%%%02X", c);
-    }
-}
-
 struct appview_call *appview_ask(struct appview *appview, const struct appview_request *request,
                                  appview_fn *fn, void *arg)
 {
@@ -196,7 +184,7 @@ struct appview_call *appview_ask(struct appview *appview, const struct appview_r
     text_append_string(&call->path, request->method);
     for (size_t i = 0; i < request->param_count; i++) {
         text_appendf(&call->path, "%c%s=", i == 0 ? '?' : '&', request->params[i].name);
-        append_escaped(&call->path, request->params[i].value);
+        url_query_append(&call->path, request->params[i].value);
     }
     call->method = call->path.data + strlen("/xrpc/");
     call->method_len = strlen(request->method);

@@ -21,7 +21,15 @@ void content_pump(struct content *content)
     content_write(content);
 }
 
+static void copy_words(struct bytes words, char *out, size_t size)
+{
+    assert(words.len < size);
+    snprintf(out, size, "%.*s", (int)words.len, words.len > 0 ? words.data : "");
+}
+
 /* ---- where the store stands ---- */
+
+static void read_cursor(struct content *content);
 
 static void read_place(struct content *content, struct bytes state)
 {
@@ -32,11 +40,21 @@ static void read_place(struct content *content, struct bytes state)
         return; /* as after a reset: the documents are there still */
     content->committed =
         (struct content_place){.known = true, .number = (uint64_t)content->cursor.primary.number};
+    read_cursor(content);
     if (json_parse_copy(content->doc, bytes_of(content->cursor.custom), &root, &err) != RC_OK)
         return;
     struct bytes hash = json_string_or_absent(json_get(root, "hash"));
-    snprintf(content->committed.hash, sizeof content->committed.hash, "%.*s", (int)hash.len,
-             hash.len > 0 ? hash.data : "");
+    copy_words(hash, content->committed.hash, sizeof content->committed.hash);
+}
+
+static void read_cursor(struct content *content)
+{
+    for (unsigned i = 0; i < content->cursor.alternative_count; i++) {
+        const struct cursor *other = &content->cursor.alternatives[i];
+        if (other->kind == CURSOR_PAGE_TOKEN && strcmp(other->provider, CONTENT_FEED) == 0)
+            copy_words(bytes_of(other->text), content->committed.cursor,
+                       sizeof content->committed.cursor);
+    }
 }
 
 static void take_place(void *arg, const struct lookup_answer *answer)
@@ -75,17 +93,14 @@ static bool names_before(const struct content_block *block, size_t at)
     return false;
 }
 
-static void copy_hash(struct bytes hash, char out[CONTENT_HASH_MAX + 1])
-{
-    assert(hash.len <= CONTENT_HASH_MAX);
-    snprintf(out, CONTENT_HASH_MAX + 1, "%.*s", (int)hash.len, hash.len > 0 ? hash.data : "");
-}
-
 static void fill_unit(struct unit *unit, const struct content_block *block)
 {
+    text_free(&unit->cursor);
     *unit = (struct unit){.number = block->number, .ref_count = (uint32_t)block->ref_count};
-    copy_hash(block->hash, unit->hash);
-    copy_hash(block->parent, unit->parent);
+    copy_words(block->hash, unit->hash, sizeof unit->hash);
+    copy_words(block->parent, unit->parent, sizeof unit->parent);
+    if (block->cursor.len > 0)
+        text_append(&unit->cursor, block->cursor.data, block->cursor.len);
     for (size_t i = 0; i < block->ref_count; i++) {
         const struct content_ref *ref = &block->refs[i];
         text_append_string(&unit->refs, IPFS_URI_SCHEME);
@@ -160,13 +175,30 @@ void content_rewind(struct content *content)
         content->first = after + 1;
 }
 
-void content_undo(struct content *content, uint64_t after, struct bytes hash)
+void content_undo(struct content *content, uint64_t after, struct bytes hash, struct bytes cursor)
 {
     assert(content->started && !content->undoing);
     content->undoing = true;
     content->undo_to = (struct content_place){.known = true, .number = after};
-    copy_hash(hash, content->undo_to.hash);
+    copy_words(hash, content->undo_to.hash, sizeof content->undo_to.hash);
+    copy_words(cursor, content->undo_to.cursor, sizeof content->undo_to.cursor);
     content_write(content);
+}
+
+enum rc content_quarantine(struct content *content, struct bytes raw, uint64_t size,
+                           const char *reason)
+{
+    struct unusable *unusable = &content->unusable;
+    assert(content->started && !content->stopping);
+    if (unusable->waits)
+        return refuse(content);
+    unusable->waits = true;
+    unusable->size = size;
+    text_clear(&unusable->raw);
+    text_append(&unusable->raw, raw.data, raw.len);
+    snprintf(unusable->reason, sizeof unusable->reason, "%s", reason);
+    content_write(content);
+    return RC_OK;
 }
 
 /* ---- its life ---- */
@@ -203,6 +235,7 @@ struct content *content_new(const struct source_env *env, struct gateways *gatew
     content->units = memory_new_zeroed(settings->span, sizeof *content->units);
     content->jobs = memory_new_zeroed(settings->concurrency, sizeof *content->jobs);
     watermark_init(&content->watermark, settings->span);
+    quarantine_init(&content->quarantine, CONTENT_SOURCE);
     owed_init(&content->owed, &(struct owed_settings){.source = CONTENT_SOURCE,
                                                       .stream = settings->stream,
                                                       .concurrency = settings->concurrency,
@@ -223,8 +256,11 @@ void content_free(struct content *content)
     if (content == NULL)
         return;
     assert(is_idle(content));
-    for (uint32_t i = 0; i < content->settings.span; i++)
+    for (uint32_t i = 0; i < content->settings.span; i++) {
         text_free(&content->units[i].refs);
+        text_free(&content->units[i].cursor);
+    }
+    text_free(&content->unusable.raw);
     content_needs_deinit(content);
     owed_deinit(&content->owed);
     watermark_deinit(&content->watermark);

@@ -30,6 +30,8 @@
 #define CONTENT_BLOCK_NAMES_MAX 4096
 #define CONTENT_SPACE_SIZE      37
 #define CONTENT_HASH_MAX        80
+#define CONTENT_CURSOR_MAX      1024
+#define CONTENT_FEED            "feed" /* whose cursors those are that we do not understand */
 
 struct content_settings {
     const char *stream;   /* must outlive it */
@@ -47,6 +49,7 @@ struct content_ref {
 struct content_block {
     uint64_t number;
     struct bytes hash, parent; /* absent: not known, so deep that nobody asks */
+    struct bytes cursor;       /* what its reader goes on from; absent: the number says it */
     const struct content_ref *refs;
     size_t ref_count; /* at most CONTENT_BLOCK_NAMES_MAX */
 };
@@ -54,7 +57,8 @@ struct content_block {
 struct content_place {
     bool known; /* false: nothing is stored yet */
     uint64_t number;
-    char hash[CONTENT_HASH_MAX + 1]; /* "": not known */
+    char hash[CONTENT_HASH_MAX + 1];     /* "": not known */
+    char cursor[CONTENT_CURSOR_MAX + 1]; /* as it was given; "": none was */
 };
 
 struct content_events {
@@ -87,8 +91,12 @@ void content_start(struct content *content);
  * `undone` is called. RC_REJECT: it names more than one block may. */
 must_check enum rc content_take(struct content *content, const struct content_block *block,
                                 struct err *err);
-/* The chain has left what it said after block `after`, whose hash is given. */
-void content_undo(struct content *content, uint64_t after, struct bytes hash);
+/* The chain has left what it said after block `after`, whose hash and cursor are given. */
+void content_undo(struct content *content, uint64_t after, struct bytes hash, struct bytes cursor);
+/* Keeps input that is no block, with the reason, before the position passes it (I7). RC_AGAIN: one
+ * waits already; `room` is called. */
+must_check enum rc content_quarantine(struct content *content, struct bytes raw, uint64_t size,
+                                      const char *reason);
 
 /* Has something that is owed or dead tried again at once, with a clean record; one at a time.
  * `done` hears when that is durable. RC_RETRY: it stops, ask the next one. */

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "ingest/cursor.h"
+#include "ingest/quarantine.h"
 #include "source/content_work.h"
 #include "source/delivery.h"
 
@@ -49,6 +50,9 @@ struct content {
     bool loading;
     struct again again;
     struct timer wake, move;
+
+    struct quarantine quarantine;
+    struct unusable unusable;
 
     struct cursor_state cursor;
     struct content_place committed, staged;

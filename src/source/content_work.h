@@ -81,9 +81,18 @@ struct again {
     bool sent; /* its row is in a batch */
 };
 
+/* Input that is no block, until it is in a batch. */
+struct unusable {
+    bool waits;
+    struct text raw;
+    uint64_t size;
+    char reason[ERR_TEXT_MAX];
+};
+
 /* A block under way. */
 struct unit {
     uint64_t number;
+    struct text cursor;
     char hash[CONTENT_HASH_MAX + 1], parent[CONTENT_HASH_MAX + 1];
     struct text refs; /* "uri\0space\0" of each reference, until they are in a batch */
     uint32_t ref_count, refs_written;

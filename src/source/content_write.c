@@ -153,6 +153,15 @@ static void write_documents(struct content *content, struct batch *batch)
     write_needs(content, batch, &content->hopeless, write_hopeless);
 }
 
+static void write_unusable(struct content *content, struct batch *batch)
+{
+    struct unusable *unusable = &content->unusable;
+    if (unusable->waits &&
+        quarantine_add(&content->quarantine, batch, CONTENT_FEED, text_bytes(&unusable->raw),
+                       unusable->size, unusable->reason, content_wall(content)) == RC_OK)
+        unusable->waits = false;
+}
+
 /* ---- blocks ---- */
 
 static bool add_reference(struct batch *batch, const struct unit *unit)
@@ -219,6 +228,10 @@ static enum rc add_cursor(struct content *content, struct batch *batch,
     state->custom[0] = '\0';
     if (place->hash[0] != '\0')
         snprintf(state->custom, sizeof state->custom, "{\"hash\":\"%s\"}", place->hash);
+    state->alternative_count = place->cursor[0] != '\0';
+    if (place->cursor[0] != '\0')
+        state->alternatives[0] =
+            cursor_make_text(CURSOR_PAGE_TOKEN, bytes_of(place->cursor), CONTENT_FEED);
     text_clear(&content->scratch);
     enum rc rc = cursor_state_to_json(state, content->doc, &content->scratch, &err);
     assert(rc == RC_OK);
@@ -226,7 +239,9 @@ static enum rc add_cursor(struct content *content, struct batch *batch,
     struct record *row = batch_add(batch, RECORD_CURSOR);
     if (row == NULL || !batch_set_text(batch, row, CURSOR_ROW_SOURCE, bytes_of(CONTENT_SOURCE)) ||
         !batch_set_text(batch, row, CURSOR_ROW_STREAM, bytes_of(content->settings.stream)) ||
-        !batch_set_text(batch, row, CURSOR_ROW_STATE, text_bytes(&content->scratch))) {
+        !batch_set_text(batch, row, CURSOR_ROW_STATE, text_bytes(&content->scratch)) ||
+        (place->cursor[0] != '\0' &&
+         !batch_set_text(batch, row, CURSOR_ROW_OPAQUE, bytes_of(place->cursor)))) {
         batch_undo(batch, mark);
         return RC_AGAIN;
     }
@@ -264,6 +279,8 @@ static void write_position(struct content *content, struct batch *batch)
     const struct unit *last = content_unit(content, end - 1);
     struct content_place place = {.known = true, .number = last->number};
     memcpy(place.hash, last->hash, sizeof place.hash);
+    snprintf(place.cursor, sizeof place.cursor, "%.*s", (int)last->cursor.len,
+             last->cursor.len > 0 ? last->cursor.data : "");
     if (add_cursor(content, batch, &place) != RC_OK)
         return;
     add_settled(content, batch, place.number);
@@ -305,8 +322,8 @@ static bool position_is_due(struct content *content, const struct batch *batch)
 static bool has_work(const struct content *content)
 {
     const struct watermark *wm = &content->watermark;
-    bool held = content->hopeless.count + content->echoes.count > 0 || content->undoing ||
-                content_again_waits(content);
+    bool held = content->unusable.waits || content->hopeless.count + content->echoes.count > 0 ||
+                content->undoing || content_again_waits(content);
     for (uint32_t i = 0; !held && i < content->settings.concurrency; i++)
         held = content->jobs[i].place == JOB_HELD;
     return held || (wm->staged < wm->next && watermark_pending(wm, wm->staged) == 0);
@@ -324,8 +341,10 @@ void content_write(struct content *content)
         return;
     }
     content_again_write(content, batch);
+    write_unusable(content, batch);
     write_documents(content, batch);
-    if (position_is_due(content, batch))
+    /* What could not be used is durable before the position passes it. */
+    if (!content->unusable.waits && position_is_due(content, batch))
         write_position(content, batch);
     if (batch->record_count == 0)
         return;

@@ -21,7 +21,20 @@ void evm_chain_number_params(uint64_t number, char out[EVM_CHAIN_NUMBER_PARAMS])
 void evm_chain_poll_later(struct evm_chain *chain)
 {
     struct runtime *runtime = chain->env.runtime;
-    runtime->ops->timer_arm(runtime, &chain->poll, EVM_CHAIN_POLL_US);
+    chain->polling = true;
+    runtime->ops->timer_arm(runtime, &chain->poll, chain->woken ? 0 : EVM_CHAIN_POLL_US);
+    chain->woken = false;
+}
+
+void evm_chain_wake(struct evm_chain *chain, uint64_t head)
+{
+    struct runtime *runtime = chain->env.runtime;
+    if (chain->stopping || chain->stuck || head < chain->next)
+        return;
+    if (chain->polling)
+        runtime->ops->timer_arm(runtime, &chain->poll, 0);
+    else
+        chain->woken = true;
 }
 
 void evm_chain_stick(struct evm_chain *chain, const char *why)
@@ -258,6 +271,7 @@ void evm_chain_settle_head(struct evm_chain *chain)
 
 void evm_chain_step(struct evm_chain *chain)
 {
+    chain->polling = false;
     if (chain->stopping || chain->stuck)
         return;
     /* While far below the head as it was last seen, it need not be asked for again. */

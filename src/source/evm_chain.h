@@ -52,6 +52,8 @@ struct evm_chain *evm_chain_new(const struct source_env *env, struct rpc *rpc,
 void evm_chain_free(struct evm_chain *chain);
 /* Whom it feeds; before that is started. */
 void evm_chain_feed(struct evm_chain *chain, struct content *content);
+/* Somebody says that there is a new block: the nodes are asked at once. It is a hint only. */
+void evm_chain_wake(struct evm_chain *chain, uint64_t head);
 void evm_chain_stop(struct evm_chain *chain);
 bool evm_chain_stopped(const struct evm_chain *chain);
 void evm_chain_look(const struct evm_chain *chain, struct evm_chain_view *view);

@@ -12,7 +12,8 @@ static void undo_to(struct evm_chain *chain, size_t link)
 {
     chain->link_count = link + 1;
     chain->next = chain->links[link].number + 1;
-    content_undo(chain->content, chain->links[link].number, bytes_of(chain->links[link].hash));
+    content_undo(chain->content, chain->links[link].number, bytes_of(chain->links[link].hash),
+                 BYTES_ABSENT);
 }
 
 static void take_block(void *arg, enum rc rc, struct json result, const struct err *err)

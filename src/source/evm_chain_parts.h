@@ -53,6 +53,8 @@ struct evm_chain {
     size_t ref_count, ref_cap;
     size_t ref_at; /* references before it were given */
     struct text words, scratch, params;
+    bool polling; /* nothing is done but to wait for the next look */
+    bool woken;   /* there was a hint meanwhile */
     bool giving, waiting, loading, stuck, stopping;
     struct err trouble;
 };

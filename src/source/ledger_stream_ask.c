@@ -61,6 +61,16 @@ static void restart(struct ledger_stream *stream, const char *why)
     ledger_stream_choose(stream);
 }
 
+static void ask_for_less(struct ledger_stream *stream, const char *why)
+{
+    if (stream->purpose != ASK_PAGE || !ledger_walk_shrink(&stream->walk)) {
+        ledger_stream_failed(stream, RETRY_PERMANENT, -1, why);
+        return;
+    }
+    failover_abandoned(&stream->failover, &stream->pick);
+    ledger_stream_choose(stream);
+}
+
 static void judge(struct ledger_stream *stream, const struct connector_answer *answer,
                   int64_t retry_after_ms)
 {
@@ -90,6 +100,9 @@ static void judge(struct ledger_stream *stream, const struct connector_answer *a
         break;
     case VERDICT_RESTART:
         restart(stream, why.text);
+        break;
+    case VERDICT_SMALLER:
+        ask_for_less(stream, why.text);
         break;
     case VERDICT_FATAL:
         failover_abandoned(&stream->failover, &stream->pick);

@@ -35,12 +35,16 @@ static void choose_wanted(struct ledger_stream *stream)
     while ((rc = connector_page_next(&stream->page, &stream->row, &ignored)) != RC_AGAIN) {
         size_t number = stream->page.record_count - 1;
         bool known = false;
+        if (number >= stream->detail_count)
+            continue;
+        struct ledger_detail *detail = &stream->details[number];
+        struct bytes key = connector_detail_key(stream->shape, detail->record);
         if (rc == RC_OK) {
             ledger_row_identity(&stream->row, 0, stream->row_id);
+            detail->position = ledger_walk_position(stream->shape, &stream->row);
             known = ledger_stream_row_known(stream, false) || ledger_stream_is_older(stream);
         }
-        if (!known && number < stream->detail_count)
-            stream->details[number].wanted = true;
+        detail->wanted = !known || ledger_stream_debt(stream, key) != NULL;
     }
 }
 
@@ -117,10 +121,12 @@ void ledger_stream_take_detail(struct ledger_stream *stream)
         }
         assert(stream->group.len == before + 1);
         json_print(record, &stream->group);
+        ledger_stream_owe(stream, &stream->details[stream->detail_at]);
+    } else {
         struct bytes key = connector_detail_key(stream->shape, record);
-        text_append(&stream->owed, key.data, key.len);
-        text_append_char(&stream->owed, '\0');
-        stream->view.owed++;
+        struct ledger_debt *debt = ledger_stream_debt(stream, key);
+        if (debt != NULL)
+            debt->paid = true;
     }
     stream->detail_at++;
     ledger_stream_next_detail(stream);

@@ -89,7 +89,7 @@ static struct bytes raw_of(struct ledger_stream *stream, char note[64])
     return bytes_of(note);
 }
 
-static void add_row(struct ledger_stream *stream, struct batch *batch)
+static void add_row(struct ledger_stream *stream, struct batch *batch, bool replaces)
 {
     const struct ledger_row *row = &stream->row;
     struct record *record = batch_add(batch, RECORD_TRANSACTION);
@@ -112,7 +112,9 @@ static void add_row(struct ledger_stream *stream, struct batch *batch)
         batch_set_int(record, TRANSACTION_BLOCK, row->block);
     if (row->time_us >= 0)
         batch_set_int(record, TRANSACTION_AT_US, row->time_us);
-    if (strcmp(row->status, "pending") == 0)
+    if (replaces)
+        batch_set_int(record, TRANSACTION_REPLACES, 1);
+    else if (strcmp(row->status, "pending") == 0)
         stream->pending_here++; /* it comes again and is news then: no window may hold it */
     else
         memcpy(stream->ids[stream->id_count++].byte, stream->row_id, EVENT_ID_SIZE);
@@ -164,10 +166,15 @@ static void note_last(struct ledger_stream *stream)
 
 static void take_row(struct ledger_stream *stream, struct batch *batch)
 {
-    if (ledger_stream_row_known(stream, true))
+    bool known = ledger_stream_row_known(stream, true);
+    struct ledger_debt *debt = ledger_stream_debt(stream, stream->row.hash);
+    bool replaces = known && debt != NULL && debt->paid;
+    if (known && !replaces)
         stream->known_here++;
     else
-        add_row(stream, batch);
+        add_row(stream, batch, replaces);
+    if (debt != NULL)
+        debt->stored = debt->paid;
     note_last(stream);
 }
 
@@ -257,28 +264,6 @@ static bool add_session(struct ledger_stream *stream, struct batch *batch, bool 
     return true;
 }
 
-/* Rows that are stored without what their provider could not tell. */
-static bool add_owed(struct ledger_stream *stream, struct batch *batch)
-{
-    int64_t now_us = ledger_stream_wall(stream);
-    const char *end = stream->owed.data + stream->owed.len;
-    for (const char *key = stream->owed.data; key < end; key += strlen(key) + 1) {
-        struct record *row = batch_add(batch, RECORD_OWED);
-        if (row == NULL ||
-            !batch_set_text(batch, row, OWED_SOURCE, bytes_of(stream->run->account)) ||
-            !batch_set_text(batch, row, OWED_STREAM, bytes_of(stream->name)) ||
-            !batch_set_text(batch, row, OWED_ITEM, bytes_of(key)) ||
-            !batch_set_text(batch, row, OWED_STATE, bytes_of("new")) ||
-            !batch_set_text(batch, row, OWED_REASON, bytes_of("its details were not to be had")))
-            return false;
-        batch_set_int(row, OWED_ATTEMPTS, 1);
-        batch_set_int(row, OWED_NEXT_US, now_us);
-        batch_set_int(row, OWED_AT_US, now_us);
-    }
-    text_clear(&stream->owed);
-    return true;
-}
-
 /* Cursor, coverage and totals, beside the rows. */
 static enum rc add_progress(struct ledger_stream *stream, struct batch *batch, struct err *err)
 {
@@ -321,7 +306,8 @@ static enum rc add_progress(struct ledger_stream *stream, struct batch *batch, s
                  "{\"top\":%" PRId64 "}", walk->top);
     enum rc rc =
         stream_take(&stream->stored, &page, stream->cursor_doc, batch, stream->fresh, &fresh, err);
-    if (rc == RC_OK && (!add_owed(stream, batch) || !add_session(stream, batch, complete_now)))
+    if (rc == RC_OK &&
+        (!ledger_stream_add_owed(stream, batch) || !add_session(stream, batch, complete_now)))
         rc = RC_AGAIN;
     assert(rc != RC_AGAIN); /* room was left for it */
     return rc;
@@ -360,9 +346,12 @@ void ledger_stream_send(struct ledger_stream *stream)
     delivery_send(delivery);
 }
 
-/* What follows can be asked for before this is stored: nothing hangs on what the store will say. */
+/* What follows can be asked for before this is stored: nothing hangs on what the store will say. A
+ * batch has room for what one group of details owes, not for another's. */
 static bool may_go_ahead(const struct ledger_stream *stream)
 {
+    if (stream->due && stream->shape->detail.given)
+        return false;
     return !stream->reading && stream->storing && stream->run->file == NULL &&
            stream->detail_at == stream->detail_count && !ledger_walk_over(&stream->walk);
 }
@@ -379,6 +368,7 @@ void ledger_stream_store(struct ledger_stream *stream)
     if (fill(stream, batch, &err) == RC_REJECT) {
         /* What came of the page is asked for again. */
         begin_batch(stream);
+        ledger_stream_drop_payments(stream);
         stream->provider = NULL;
         ledger_walk_deinit(&stream->walk);
         delivery_drop(ledger_stream_filling(stream));

@@ -28,7 +28,21 @@ enum ledger_purpose { ASK_PAGE, ASK_LIST, ASK_HEAD, ASK_DETAIL, ASK_COUNT, ASK_R
 
 struct ledger_detail {
     struct json record;
+    int64_t position;
     bool wanted; /* one more request is made for it */
+};
+
+#define LEDGER_DEBTS_MAX    32 /* tried again in one run */
+#define LEDGER_DEBT_KEY_MAX 256
+
+/* A record that an earlier run has stored without its detail. */
+struct ledger_debt {
+    char key[LEDGER_DEBT_KEY_MAX];
+    int64_t position, attempts;
+    bool failed; /* it is not to be had this time either */
+    bool paid;   /* the detail came ... */
+    bool stored; /* ... and is in a batch ... */
+    bool told;   /* ... with which the debt ends */
 };
 
 struct ledger_stream {
@@ -90,7 +104,9 @@ struct ledger_stream {
     struct ledger_detail *details;
     size_t detail_count, detail_at, detail_capacity;
     struct text group;
-    struct text owed; /* keys of records whose details are not to be had, each with a NUL */
+    struct text owed; /* positions and keys of those that are not to be had, each with a NUL */
+    struct ledger_debt debts[LEDGER_DEBTS_MAX];
+    size_t debt_count;
     /* how many rows there should be, and how many there are */
     bool was_complete, counted;
     /* how far the provider looks: its newest block, and the newest row it has shown; -1: unknown */

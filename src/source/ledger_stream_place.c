@@ -61,12 +61,23 @@ static enum rc ask_known(struct ledger_stream *stream)
     bool blocks = ledger_stream_kind(any_shape(stream)) != CURSOR_TIMESTAMP;
     int64_t from =
         complete->kind == CURSOR_NONE ? 0 : complete->number - find_reach(stream, blocks);
+    from = ledger_stream_debts_from(stream, from);
     const struct field params[LEDGER_KNOWN_PARAMS] = {
         field_text(bytes_of(stream->run->account)), field_text(bytes_of(stream->name)),
         field_int(from > 0 ? from : 0), field_int(LEDGER_KNOWN_MAX + 1)};
     return stream->run->env->ask(stream->run->env->ask_arg,
                                  blocks ? ledger_known_by_block_sql : ledger_known_by_time_sql,
                                  params, LEDGER_KNOWN_PARAMS, on_known, stream);
+}
+
+static void on_debts(void *arg, const struct lookup_answer *answer)
+{
+    struct ledger_stream *stream = arg;
+    if (answer->rc == RC_OK)
+        ledger_stream_take_debts(stream, answer);
+    if (stream->stopping || answer->rc != RC_OK || ask_known(stream) != RC_OK)
+        ledger_stream_end(stream, stream->stopping ? LEDGER_STOPPED : LEDGER_INCOMPLETE,
+                          answer->rc == RC_OK ? "" : answer->err.text);
 }
 
 static void on_cursor(void *arg, const struct lookup_answer *answer)
@@ -80,7 +91,7 @@ static void on_cursor(void *arg, const struct lookup_answer *answer)
         rc = stream_resume(&stream->stored, stream->cursor_doc, answer->fields[0].b, &err);
     stream->was_complete = rc == RC_OK && stream_is_complete(&stream->stored);
     if (rc == RC_OK && !stream->stopping)
-        rc = ask_known(stream);
+        rc = ledger_stream_ask_debts(stream, on_debts);
     if (rc == RC_REJECT)
         ledger_stream_end(stream, LEDGER_FAILED, err.text);
     else if (rc != RC_OK || stream->stopping)
@@ -180,6 +191,8 @@ static void start_walk(struct ledger_stream *stream, int listed)
     if (stream->skips)
         place.complete = since;
     place.token = find_token(stream, &place.top);
+    if (stream->known.whole && !stream->skips)
+        place.complete = ledger_stream_debts_from(stream, place.complete);
     if (stream->doubted_from >= 0 && place.complete > stream->doubted_from)
         place.complete = stream->doubted_from;
     if (stream->resweeping)

@@ -48,6 +48,23 @@ void ledger_stream_store(struct ledger_stream *stream);
 must_check enum rc ledger_stream_open_details(struct ledger_stream *stream, struct err *err);
 void ledger_stream_next_detail(struct ledger_stream *stream);
 void ledger_stream_take_detail(struct ledger_stream *stream);
+
+/* ---- what earlier runs owe (ledger_stream_debt.c) ---- */
+
+/* Asks the store for it; `loaded` goes on. */
+must_check enum rc ledger_stream_ask_debts(struct ledger_stream *stream, lookup_fn *loaded);
+void ledger_stream_take_debts(struct ledger_stream *stream, const struct lookup_answer *answer);
+/* Where a walk has to begin to meet all of them; `otherwise`, if that is lower. */
+int64_t ledger_stream_debts_from(const struct ledger_stream *stream, int64_t otherwise);
+/* NULL: nothing is owed for this key. */
+struct ledger_debt *ledger_stream_debt(struct ledger_stream *stream, struct bytes key);
+/* The detail of a record is not to be had. */
+void ledger_stream_owe(struct ledger_stream *stream, const struct ledger_detail *detail);
+/* Adds what is owed since the last batch, and what no longer is; false: there is no room. */
+bool ledger_stream_add_owed(struct ledger_stream *stream, struct batch *batch);
+/* What was to be stored was not. */
+void ledger_stream_drop_payments(struct ledger_stream *stream);
+
 /* After the page was read to its end: what it leads to. */
 void ledger_stream_note_end(struct ledger_stream *stream);
 /* The row stands in the store as it came, or was handed over already; `seen` notes that it came. */

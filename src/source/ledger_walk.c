@@ -10,7 +10,8 @@
 
 void ledger_walk_init(struct ledger_walk *walk, const struct connector_stream *shape, int listed)
 {
-    *walk = (struct ledger_walk){.shape = shape, .complete = -1, .top = -1};
+    *walk =
+        (struct ledger_walk){.shape = shape, .complete = -1, .top = -1, .span = shape->page.size};
     walk->leg_count = shape->partition_count > 0 ? (unsigned)shape->partition_count : 1;
     if (listed >= 0)
         walk->leg_count = (unsigned)listed;
@@ -90,6 +91,14 @@ void ledger_walk_restart(struct ledger_walk *walk)
     key_all(walk);
 }
 
+bool ledger_walk_shrink(struct ledger_walk *walk)
+{
+    if (walk->shape->page.by != PAGE_RANGE || walk->span == 1)
+        return false;
+    walk->span /= 2;
+    return true;
+}
+
 bool ledger_walk_over(const struct ledger_walk *walk)
 {
     for (unsigned i = 0; i < walk->leg_count; i++)
@@ -119,7 +128,7 @@ static unsigned find_hindmost(const struct ledger_walk *walk)
 /* The last block of the range that is asked for. */
 static int64_t range_end(const struct ledger_walk *walk, const struct ledger_leg *leg)
 {
-    int64_t end = (leg->from < 0 ? 0 : leg->from) + walk->shape->page.size - 1;
+    int64_t end = (leg->from < 0 ? 0 : leg->from) + walk->span - 1;
     return end < walk->head ? end : walk->head;
 }
 
@@ -231,6 +240,7 @@ static void pass_range(struct ledger_walk *walk, struct ledger_leg *leg)
     leg->last = end + 1;
     leg->over = end >= walk->head;
     walk->top = leg->last > walk->top ? leg->last : walk->top;
+    walk->span = walk->span * 2 < walk->shape->page.size ? walk->span * 2 : walk->shape->page.size;
 }
 
 static enum rc take_token(struct ledger_walk *walk, struct ledger_leg *leg, struct bytes token,

@@ -63,6 +63,7 @@ struct ledger_walk {
     int64_t complete;        /* see above; -1: nothing is */
     int64_t top;             /* newest position met, or what was complete; -1: none */
     int64_t head;            /* a walk by ranges ends there */
+    int64_t span;            /* and asks for so many blocks at a time, at most the page's size */
     bool continued;          /* the sweep is an interrupted one, a fresh one follows */
     bool abrupt;             /* a sweep ended with an empty page: what is older may be missing */
     uint64_t rows;           /* handed over so far, all pages */
@@ -74,6 +75,10 @@ void ledger_walk_deinit(struct ledger_walk *walk);
 void ledger_walk_begin(struct ledger_walk *walk, const struct ledger_place *place);
 /* A token is no longer known: walks on from what is complete. */
 void ledger_walk_restart(struct ledger_walk *walk);
+
+/* The range that was asked for is too large for the provider: the next one is half as large, until
+ * it answers. False: it is the smallest, or the walk does not go by ranges. */
+bool ledger_walk_shrink(struct ledger_walk *walk);
 
 /* Sets what the next request asks for; false: the walk is over. */
 bool ledger_walk_next(struct ledger_walk *walk, struct connector_vars *vars);

@@ -42,6 +42,7 @@ struct source_provider {
     char chosen[192]; /* from whom and why the stream last moved to it; "": it never did */
     bool current;
     uint64_t successes, failures;
+    int64_t latency_us; /* mean of its last answers; -1: it never answered */
 };
 
 /* What people see of a source; a copy. */

@@ -9,6 +9,9 @@
 #include "ingest/failover.h"
 #include "source/source.h"
 
+/* One of them, as people see it. */
+void source_show_provider(const struct failover *group, int number, int64_t now_us,
+                          struct source_provider *shown);
 /* `current` is the number of the one in use, or PROVIDER_NONE; those beyond SOURCE_PROVIDERS_MAX
  * are left out. */
 void source_show_providers(const struct failover *group, int current, int64_t now_us,

@@ -75,7 +75,8 @@ static const struct statement statements[] = {
      "ON CONFLICT (source, stream) DO UPDATE SET state = excluded.state, "
      "position = excluded.position, updated_us = excluded.updated_us, seq = excluded.seq"},
     {.kind = RECORD_CURSOR, .sql =
-     "INSERT INTO meta (id, cursor, block_number) SELECT r.stream, r.state, r.position {rows} "
+     "INSERT INTO meta (id, cursor, block_number) "
+     "SELECT r.stream, coalesce(r.opaque, r.state), r.position {rows} "
      "WHERE r.source = 'content' AND r.position IS NOT NULL "
      "ON CONFLICT (id) DO UPDATE SET cursor = excluded.cursor, "
      "block_number = excluded.block_number"},

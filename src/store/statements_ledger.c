@@ -79,6 +79,15 @@ static const struct statement statements[] = {
      "timestamp_us = coalesce(excluded.timestamp_us, raw_transactions.timestamp_us), "
      "status = excluded.status, provider_data = excluded.provider_data, "
      "normalized_data = excluded.normalized_data WHERE " IS_NEWS},
+    /* What was stored without its details. */
+    {.kind = RECORD_TRANSACTION, .has = TRANSACTION_REPLACES, .sql =
+     "UPDATE raw_transactions SET seq = {seq}, provider_name = c.provider, "
+     "provider_data = c.provider_data, normalized_data = c.normalized_data "
+     "FROM (SELECT a.id AS account_id, r.event_id AS event_id, r.provider AS provider, "
+     "r.provider_data AS provider_data, r.normalized_data AS normalized_data "
+     "{rows with} account a WHERE a.name = r.account) c "
+     "WHERE raw_transactions.account_id = c.account_id "
+     "AND raw_transactions.event_id = c.event_id"},
     {.kind = RECORD_TRANSACTION, .sql =
      "UPDATE raw_transactions SET status = 'orphaned', seq = {seq} WHERE status <> 'orphaned' "
      "AND (account_id, event_id) IN (SELECT a.id, r.event_id {rows with} account a "

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import unittest
+import urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), HERE]
@@ -49,6 +50,7 @@ class World:
         self.lock = threading.Lock()
         self.blocks = [("a", [])]
         self.documents, self.missing, self.fetched = {}, set(), []
+        self.feed = None  # what answers for an indexer, if there is one
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler_of(self))
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -122,11 +124,42 @@ def handler_of(world):
                                         "result": world.answer(question)}).encode())
 
         def do_GET(self):
-            _, gateway, _, cid = self.path.split("?")[0].split("/")
+            path = urllib.parse.urlsplit(self.path)
+            if path.path == "/feed":
+                query = urllib.parse.parse_qs(path.query)
+                self.reply(200, world.feed(query.get("cursor", [None])[0]))
+                return
+            _, gateway, _, cid = path.path.split("/")
             found = world.fetch(gateway, cid)
             self.reply(404 if found is None else 200, found or b"no")
 
     return Handler
+
+
+class NoInserts:
+    """While it stands, nobody can insert a document."""
+
+    def __init__(self, home):
+        self.home = home
+
+    def __enter__(self):
+        if self.home.kind == "sqlite":
+            self.store = sqlite3.connect(self.home.url[len("sqlite:"):], timeout=60,
+                                         isolation_level=None)
+            self.store.execute("BEGIN IMMEDIATE")
+            return
+        self.session = subprocess.Popen(["psql", "-qXAt", self.home.url], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.session.stdin.write("BEGIN; LOCK TABLE ipfs_cache IN SHARE MODE; SELECT 'locked';\n")
+        self.session.stdin.flush()
+        assert self.session.stdout.readline() == "locked\n"
+
+    def __exit__(self, *_):
+        if self.home.kind == "sqlite":
+            self.store.execute("ROLLBACK")
+            self.store.close()
+            return
+        self.session.communicate("ROLLBACK;\n", timeout=60)
 
 
 def position(home):
@@ -227,6 +260,30 @@ class Content(unittest.TestCase):
                         "tidemark_content_stopped 0")
                 wait_until(lambda: set(told) <= set(
                     daemon.ask_raw("GET", "/metrics")[1].decode().splitlines()), "these metrics")
+                daemon.stop()
+        self.both_stores(run)
+
+    def test_a_store_that_fails_for_a_while_is_waited_for(self):
+        """R002-12, R002-13: as long as rows cannot be stored the position stays, whatever came from
+        the gateways; afterwards, with or without a kill in between, all of it is there."""
+        def run(home, world):
+            first = [world.add(b"before %d" % n)[0] for n in range(4)]
+            with Daemon(PROGRAM, home, world.settings()) as daemon:
+                reach(daemon, home, 4)
+                with NoInserts(home):
+                    second = [world.add(b"meanwhile %d" % n)[0] for n in range(4)]
+                    wait_until(lambda: set(second) <= set(world.fetched), "the documents")
+                    self.assertEqual(position(home), 4)
+                reach(daemon, home, 8)
+                with NoInserts(home):
+                    third = [world.add(b"at the end %d" % n)[0] for n in range(4)]
+                    wait_until(lambda: set(third) <= set(world.fetched), "the documents")
+                    daemon.kill()
+                    self.assertEqual(position(home), 8)
+            with Daemon(PROGRAM, home, world.settings()) as daemon:
+                reach(daemon, home, 12)
+                self.assertEqual(stored(home),
+                                 sorted("ipfs://" + cid for cid in first + second + third))
                 daemon.stop()
         self.both_stores(run)
 

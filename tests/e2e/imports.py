@@ -3,9 +3,11 @@
 
   imports.py TIDEMARK TIDEMARK_SIM"""
 
+import contextlib
 import glob
 import json
 import os
+import signal
 import subprocess
 import sys
 import unittest
@@ -14,7 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "support"))
 
 from daemon_client import Daemon, Home, wait_until  # noqa: E402
-from ledger_world import World, shipped  # noqa: E402
+from ledger_world import EVM_STREAMS, World, shipped  # noqa: E402
 
 PROGRAMS = sys.argv[1:3]
 CANARY = "canary-key-3f9c1d"
@@ -54,8 +56,74 @@ class Imports(unittest.TestCase):
                     self.assertEqual(world.difference(), {})
                     self.assertTrue(all(part["complete"] for part in said["streams"]), said)
                     done = self.command(world, "import", "nowhere:1")
-                    self.assertEqual(done.returncode, 1, done.stderr)
+                    self.assertEqual(done.returncode, 2, done.stderr)
                     self.assertIn("no connector serves nowhere", done.stderr)
+
+    def test_a_daemon_shows_and_tells_what_the_command_alone_does(self):
+        # Lines while it runs, a summary, the same result and exit codes.
+        told = []
+        for kind in ("alone", "daemon"):
+            world = self.world()
+            daemon = contextlib.nullcontext() if kind == "alone" else Daemon(
+                PROGRAMS[0], world.home, config=world.configuration)
+            with daemon as running:
+                if running:
+                    running.wait_for(lambda _: True, "the daemon")
+                first = self.command(world, "import", world.account)
+                code, said, words = world.run("--since", "2020-01-01")
+                none = self.command(world, "import", "nowhere:1")
+            self.assertEqual((first.returncode, code, none.returncode), (0, 0, 2), words)
+            for stream in EVM_STREAMS:
+                self.assertRegex(
+                    first.stderr, rf"{stream}: +\d+ new, \d+ known · \d+ rows/s · block \d+ · "
+                    r"etherscan \d+\.\d req/s · complete · \d+ batch")
+            self.assertNotIn("\x1b", first.stderr)
+            self.assertEqual(words, "")
+            for part in said["sessions"]:
+                self.assertEqual(part.pop("status"), "completed")
+                for varying in ("id", "startedAt", "completedAt"):
+                    self.assertTrue(part.pop(varying))
+            told.append((first.stdout, said, none.stderr))
+        self.assertEqual(told[0], told[1])
+        self.assertRegex(told[0][0], r"completed, \d+ new, 0 known, 0 orphaned, 0 gaps\n")
+
+    def test_a_daemon_tells_how_providers_and_accounts_fare(self):
+        # Latency, error rate, state and last reason of each.
+        world = self.world(providers=("etherscan", "routescan"))
+        self.configure(world, "ledger:\n", f"ledger:\n  accounts: ['{world.account}']\n")
+        world.sim.arm("name=ledger_http&status=503&count=1")
+        with Daemon(PROGRAMS[0], world.home, config=world.configuration) as daemon:
+            daemon.wait_for(lambda health: health["accounts"]["complete"] == 1, "the first import")
+            accounts = daemon.health()["accounts"]
+            self.assertEqual((accounts["count"], accounts["failed"], accounts["running"]),
+                             (1, 0, 0))
+            self.assertGreaterEqual(accounts["oldest_success_seconds_ago"], 0)
+            listed = json.loads(self.command(world, "providers", "--json").stdout)
+            shown = {row["name"]: row for row in listed if row["source"] == "ethereum"}
+            self.assertEqual(set(shown), {"etherscan", "routescan"})
+            failed = [row for row in shown.values() if row["failures"]]
+            self.assertEqual(len(failed), 1, shown)
+            self.assertIn("503", failed[0]["reason"])
+            self.assertGreater(failed[0]["error_percent"], 0)
+            self.assertTrue(any(row["latency_ms"] is not None for row in shown.values()))
+            self.assertEqual([row["current"] for row in shown.values()].count(True), 1)
+            self.assertIn("1 accounts, 1 complete, 0 running, 0 failing; the oldest success",
+                          self.command(world, "status").stdout)
+
+    def test_whoever_stops_following_a_daemon_is_told_that_it_goes_on(self):
+        world = self.world()
+        with Daemon(PROGRAMS[0], world.home, config=world.configuration) as daemon:
+            daemon.wait_for(lambda _: True, "the daemon")
+            world.sim.arm("name=ledger_http&after=1&status=429&retry_after=15")
+            process = world.begin()
+            wait_until(lambda: world.sessions()[-1:] == ["started"], "a session")
+            process.send_signal(signal.SIGINT)
+            _, words = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 130, words)
+            self.assertIn("the daemon goes on with it", words)
+            wait_until(lambda: world.sessions()[-1:] != ["started"], "the rest of it")
+            self.assertEqual(world.sessions()[-1:], ["completed"], daemon.words())
+        self.assertEqual(world.difference(), {})
 
     def test_the_exit_code_says_what_to_do(self):
         world = self.world()
@@ -73,9 +141,14 @@ class Imports(unittest.TestCase):
         done = self.command(world, "import", world.account)
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("providers.etherscan.api_key", done.stderr)
+        with Daemon(PROGRAMS[0], world.home, config=world.configuration) as daemon:
+            daemon.wait_for(lambda _: True, "the daemon")
+            done = self.command(world, "import", world.account)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn("providers.etherscan.api_key", done.stderr)
 
     def test_since_leaves_out_what_is_older_and_nothing_for_good(self):
-        # R003-51: the first tells the block of a time, the others leave rows out.
+        # The first two tell the block of a time, the others leave rows out.
         for providers, platform in ((("etherscan",), "ethereum"), (("blockscout",), "ethereum"),
                                     (("alchemy",), "ethereum"), (("blockstream",), "bitcoin"),
                                     (("solana",), "solana")):

@@ -7,6 +7,7 @@ that was seen elsewhere.
 import collections
 import json
 import os
+import subprocess
 import sys
 import unittest
 
@@ -81,6 +82,12 @@ class Defects(unittest.TestCase):
             world.sim.act("mine", 1)
         return len(world.true_rows(stream)) - before
 
+    def owed(self, world):
+        """What `tidemark owed` shows."""
+        done = subprocess.run([world.tidemark, "owed", "--json", "-c", world.configuration],
+                              capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
+
     def test_new_rows_of_newest_first_sources_are_found(self):
         for provider in ("blockstream", "mempool", "blockchaincom", "tatum", "blockcypher"):
             with self.subTest(provider=provider):
@@ -135,7 +142,14 @@ class Defects(unittest.TestCase):
                 code, said, words = world.run()
                 self.assertIn(code, (0, 4), (said, words))
                 self.assertEqual(world.sim.fired("ledger_null"), 2)
-                self.complete(world)
+                self.assertEqual(len(self.owed(world)), 2)
+                before = len(world.stored())
+                imported, _ = self.complete(world)  # what is owed comes, and nothing is new
+                self.assertEqual((imported, len(world.stored())), (0, before))
+                self.assertEqual(self.owed(world), [])
+                parts = world.sql("SELECT provider_data FROM raw_transactions")
+                self.assertEqual([part for part in parts
+                                  if '"detail"' not in str(part["provider_data"])], [])
 
     def test_streams_read_through_different_providers_have_no_holes(self):
         world = self.world(("moralis", "etherscan"), sizes={"moralis": 30})

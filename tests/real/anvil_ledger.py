@@ -158,6 +158,20 @@ class AnvilLedger(NodeCase):
         self.complete(account)
         self.assertEqual(set(self.complete(account).values()), {0})
 
+    @on_both_stores
+    def test_what_changed_while_it_was_read_is_right_after_the_next_import(self, home, chain):
+        chain.grow(40)
+        account = Account(home, chain, rate=SLOW)
+        process = account.begin()
+        wait_until(lambda: self.count(account) >= 3, "the first rows")
+        chain.node.reorganise(6)
+        chain.grow(4)
+        said, words = process.communicate()
+        self.assertEqual(process.returncode, 0, (said, words))
+        account.connectors()
+        self.complete(account)
+        self.assertEqual(set(self.complete(account).values()), {0})
+
     def count(self, account):
         try:
             return account.found().total()

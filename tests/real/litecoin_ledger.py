@@ -95,6 +95,7 @@ class LitecoinLedger(NodeCase):
         self.complete(account)
         self.expect_truth(account)
         node.give_up(3)
+        node.mine_empty(3)
         self.complete(account)  # what has left its block is given up ...
         self.assertEqual(account.rows()[1], lost | {late, *self.waiting(node, account)})
         self.complete(account)  # ... and waits again

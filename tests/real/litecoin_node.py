@@ -43,6 +43,11 @@ class Litecoin(NodeProcess):
     def mine(self, blocks=1, to=None):
         return self.call("generatetoaddress", blocks, to or self.of("bank", "getnewaddress"))
 
+    def mine_empty(self, blocks):
+        """Blocks that leave everything waiting."""
+        for _ in range(blocks):
+            self.call("generateblock", self.of("bank", "getnewaddress"), [])
+
     def open_account(self):
         """An address with coins to come, whose keys the wallet `owner` has; it is watched."""
         self.call("createwallet", "owner")

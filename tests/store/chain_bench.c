@@ -126,8 +126,7 @@ static void answer_node(struct content_bench *b, size_t at)
     text_free(&out);
 }
 
-/* Whatever is asked now is answered; true when it was more than where the head is. */
-static bool answer_all(struct content_bench *b)
+bool chain_bench_answer(struct content_bench *b)
 {
     bool moved = false, open = false;
     for (size_t i = 0; i < b->desk.sent_count; i++) {
@@ -154,7 +153,7 @@ void chain_bench_run(struct content_bench *b)
 {
     for (int idle = 0; idle < 4;) {
         bool moved = content_bench_commit(b);
-        moved |= answer_all(b);
+        moved |= chain_bench_answer(b);
         if (!moved)
             content_bench_pass(b, 1000 * DESK_MS);
         idle = moved ? 0 : idle + 1;

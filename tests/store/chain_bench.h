@@ -43,6 +43,8 @@ extern const struct bench_reader chain_reader;
 int chain_bench_set_up(void **state);
 void chain_bench_name(uint64_t number, const char *letters);
 void chain_bench_hash(uint64_t number, char *out, size_t size);
+/* Whatever is asked now is answered; true when it was more than where the head is. */
+bool chain_bench_answer(struct content_bench *b);
 /* Until the chain is read to its head and all is stored. */
 void chain_bench_run(struct content_bench *b);
 int64_t chain_bench_references(struct content_bench *b);

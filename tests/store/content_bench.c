@@ -288,7 +288,8 @@ enum rc content_bench_block(struct content_bench *b, uint64_t number, const char
         refs[i] = (struct content_ref){.name = bytes_of(block_of(b, letters[i])->cid)};
     snprintf(hash, sizeof hash, "h%llu%c", (unsigned long long)number, fork);
     snprintf(parent, sizeof parent, "h%llu%c", (unsigned long long)number - 1, fork);
-    struct content_block block = {number, bytes_of(hash), bytes_of(parent), refs, count};
+    struct content_block block = {number,       bytes_of(hash), bytes_of(parent),
+                                  BYTES_ABSENT, refs,           count};
     enum rc rc = content_take(b->content, &block, &b->err);
     content_bench_settle(b);
     return rc;
@@ -298,7 +299,7 @@ void content_bench_undo(struct content_bench *b, uint64_t after, char fork)
 {
     char hash[32];
     snprintf(hash, sizeof hash, "h%llu%c", (unsigned long long)after, fork);
-    content_undo(b->content, after, bytes_of(hash));
+    content_undo(b->content, after, bytes_of(hash), BYTES_ABSENT);
     content_bench_settle(b);
 }
 

@@ -121,6 +121,41 @@ static void a_reorganisation_that_is_too_deep_stops_the_reader(void **state)
     assert_true(content_bench_stored(b, 'A'));
 }
 
+/* Whether a node is asked where the head is. */
+static bool asks_for_head(const struct content_bench *b)
+{
+    for (size_t i = 0; i < b->desk.sent_count; i++)
+        if (b->desk.sent[i].done != NULL && strstr(b->desk.sent[i].body, "latest") != NULL)
+            return true;
+    return false;
+}
+
+/* A hint that there is a new block has the nodes asked without delay; one about an old block, and
+ * one while the chain is being read anyway, cost nothing. */
+static void a_hint_wakes_the_reader_at_once(void **state)
+{
+    struct content_bench *b = *state;
+    model.head = 120;
+    content_bench_read_by(b, &chain_reader);
+    chain_bench_run(b);
+    while (asks_for_head(b)) {
+        chain_bench_answer(b);
+        content_bench_pass(b, 0);
+    }
+    evm_chain_wake(b->reader_arg, 120);
+    content_bench_pass(b, 0);
+    assert_false(asks_for_head(b));
+    model.head = 122;
+    chain_bench_name(122, "A");
+    evm_chain_wake(b->reader_arg, 122);
+    content_bench_pass(b, 0);
+    assert_true(asks_for_head(b));
+    evm_chain_wake(b->reader_arg, 123);
+    chain_bench_run(b);
+    assert_int_equal(content_bench_position(b), 122);
+    assert_int_equal(chain_bench_references(b), 1);
+}
+
 int main(void)
 {
 #define ON_STORE(test)                                                                             \
@@ -129,6 +164,7 @@ int main(void)
         ON_STORE(a_chain_is_read_from_its_start_to_its_head),
         ON_STORE(ranges_that_are_too_large_are_split),
         ON_STORE(a_reorganisation_is_undone_and_read_anew),
+        ON_STORE(a_hint_wakes_the_reader_at_once),
         ON_STORE(a_reorganisation_without_a_new_block_is_seen),
         ON_STORE(a_reorganisation_that_is_too_deep_stops_the_reader),
     };

@@ -146,6 +146,32 @@ static void a_pending_event_becomes_confirmed_under_its_number(void **state)
     assert_int_equal(number(bench, "SELECT imported FROM import_sessions"), 1);
 }
 
+/* What was stored without its details is replaced by what has them, and only by that. */
+static void an_event_that_was_stored_in_part_is_replaced(void **state)
+{
+    static const char whole[] = "SELECT count(*) FROM raw_transactions "
+                                "WHERE normalized_data = '{\"b\":3}' AND provider_name = 'helius'";
+    struct bench *bench = *state;
+    begin(bench);
+    add_event(bench, 'a', 1, "confirmed");
+    add_event(bench, 'b', 1, "confirmed");
+    assert_ok(write_batch(bench));
+    for (int i = 0; i < 2; i++) {
+        struct record *row = add_event(bench, 'a', 1, "confirmed");
+        set(bench, row, TRANSACTION_NORMALIZED_DATA, "{\"b\":3}");
+        set(bench, row, TRANSACTION_PROVIDER, "helius");
+        if (i == 1)
+            batch_set_int(row, TRANSACTION_REPLACES, 1);
+        assert_ok(write_batch(bench));
+        assert_int_equal(number(bench, whole), i);
+    }
+    assert_int_equal(number(bench, "SELECT count(*) FROM raw_transactions"), 2);
+    assert_int_equal(number(bench, "SELECT imported FROM import_sessions"), 2);
+    assert_int_equal(number(bench, "SELECT count(*) FROM raw_transactions t CROSS JOIN "
+                                   "raw_transactions o WHERE t.seq > o.seq"),
+                     1); /* who follows sees it */
+}
+
 static void an_orphaned_event_is_marked_and_may_come_back_in_another_block(void **state)
 {
     struct bench *bench = *state;
@@ -299,6 +325,7 @@ int main(void)
         ON_STORE(two_batches_of_one_commit_both_count),
         ON_STORE(a_session_that_was_cut_off_is_closed_by_the_next),
         ON_STORE(a_pending_event_becomes_confirmed_under_its_number),
+        ON_STORE(an_event_that_was_stored_in_part_is_replaced),
         ON_STORE(an_orphaned_event_is_marked_and_may_come_back_in_another_block),
         ON_STORE(a_derived_account_knows_its_parent_of_the_same_commit),
         ON_STORE(an_account_that_was_there_before_its_wallet_joins_it),

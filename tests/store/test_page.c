@@ -147,6 +147,8 @@ static void make_posts(struct bench *bench, unsigned count)
     struct text sql = {0};
     text_appendf(&sql,
                  "INSERT INTO actors (id, did) VALUES (1, 'did:plc:a');"
+                 "INSERT INTO actors (id, did) WITH RECURSIVE s(i) AS (SELECT 2 UNION ALL "
+                 "SELECT i + 1 FROM s WHERE i < 200) SELECT i, 'did:plc:' || i FROM s;"
                  "INSERT INTO post (n, seq, actor, collection, rkey, kind, shared_us, created_us, "
                  "body) WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s "
                  "WHERE i < %u) SELECT i, 1, 1, 'app.bsky.feed.post', CAST(i AS TEXT), i %% 2, "

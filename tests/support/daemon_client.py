@@ -80,7 +80,8 @@ class Home:
 class Daemon:
     """`tidemark run` on a home, spoken to through its socket."""
 
-    def __init__(self, program, home, settings=(), environment=(), config="/dev/null"):
+    def __init__(self, program, home, settings=(), environment=(), config="/dev/null",
+                 stdin=subprocess.DEVNULL):
         self.home = home
         self.socket = os.path.join(home.folder, "tidemark.sock")
         self.log = os.path.join(home.folder, "log")
@@ -92,8 +93,8 @@ class Daemon:
         for setting in (*own, *settings):
             command += ["--set", setting]
         with open(self.log, "a", encoding="utf-8") as log:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
-                                            stderr=log, env=dict(os.environ, **dict(environment)))
+            self.process = subprocess.Popen(command, stdin=stdin, stdout=log, stderr=log,
+                                            env=dict(os.environ, **dict(environment)))
 
     def __enter__(self):
         return self

@@ -50,6 +50,8 @@ void http_peer_send(struct http_peer *peer, const void *data, size_t len)
     const char *at = data;
     while (len > 0) {
         ssize_t sent = send(peer->fd, at, len, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR)
+            continue;
         if (sent <= 0)
             return; /* the server hung up: what it said can still be read */
         at += sent;
@@ -75,11 +77,19 @@ void http_peer_ask(struct http_peer *peer, const char *path, const char *body)
     text_free(&out);
 }
 
+ssize_t http_peer_receive(struct http_peer *peer, char *to, size_t len)
+{
+    ssize_t got;
+    do {
+        errno = 0;
+        got = recv(peer->fd, to, len, 0);
+    } while (got < 0 && errno == EINTR);
+    return got;
+}
+
 static bool read_more(struct http_peer *peer)
 {
-    char *at = text_reserve(&peer->in, 65536);
-    errno = 0;
-    ssize_t got = recv(peer->fd, at, 65536, 0);
+    ssize_t got = http_peer_receive(peer, text_reserve(&peer->in, 65536), 65536);
     if (got > 0)
         peer->in.len += (size_t)got;
     return got > 0;

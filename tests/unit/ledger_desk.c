@@ -27,6 +27,7 @@ static const char head[] =
     "- {when: {at: /error, contains: rate limit}, do: rate_limited}\n"
     "- {when: {at: /error, contains: token}, do: restart}\n"
     "- {when: {at: /error, contains: nothing}, do: empty}\n"
+    "- {when: {at: /error, contains: too many}, do: smaller}\n"
     "streams:\n"
     "  moves:\n";
 static const char rise[] =
@@ -109,6 +110,15 @@ static void keep_row(struct ledger_desk *desk, const struct record *record)
     row->whole = strstr_in(fields[TRANSACTION_NORMALIZED_DATA], "\"fee\":\"7\"");
 }
 
+static void keep_owed(struct ledger_desk *desk, const struct field *fields)
+{
+    copy_text(desk->owed, sizeof desk->owed, &fields[OWED_ITEM]);
+    copy_text(desk->owed_state, sizeof desk->owed_state, &fields[OWED_STATE]);
+    if (!fields[OWED_UNIT].null)
+        copy_text(desk->owed_unit, sizeof desk->owed_unit, &fields[OWED_UNIT]);
+    desk->owed_attempts = fields[OWED_ATTEMPTS].i;
+}
+
 static void commit(struct ledger_desk *desk, struct batch *batch)
 {
     for (struct record *at = batch->first[RECORD_TRANSACTION]; at != NULL; at = at->next)
@@ -120,7 +130,7 @@ static void commit(struct ledger_desk *desk, struct batch *batch)
                at->fields[CURSOR_ROW_STATE].b.len);
     }
     for (struct record *at = batch->first[RECORD_OWED]; at != NULL; at = at->next)
-        copy_text(desk->owed, sizeof desk->owed, &at->fields[OWED_ITEM]);
+        keep_owed(desk, at->fields);
     for (struct record *at = batch->first[RECORD_SESSION]; at != NULL; at = at->next) {
         copy_text(desk->session, sizeof desk->session, &at->fields[SESSION_STATUS]);
         copy_text(desk->error, sizeof desk->error, &at->fields[SESSION_ERROR]);
@@ -143,6 +153,7 @@ static enum rc ask(void *arg, const char *sql, const struct field *params, size_
     assert_true(desk->question_count < 8);
     bool cursor = strncmp(sql, "SELECT state", 12) == 0;
     bool count = strncmp(sql, "SELECT count", 12) == 0;
+    desk->questions[desk->question_count].owed = strncmp(sql, "SELECT item", 11) == 0;
     desk->questions[desk->question_count].fn = fn;
     desk->questions[desk->question_count].arg = fn_arg;
     desk->questions[desk->question_count].cursor = cursor;
@@ -169,6 +180,7 @@ static void answer_question(struct ledger_desk *desk)
     struct lookup_answer answer = {.rc = RC_OK, .fields = fields, .columns = 4};
     struct desk_row *at = desk->rows;
     bool cursor = desk->questions[0].cursor, count = desk->questions[0].count;
+    bool owed = desk->questions[0].owed;
     lookup_fn *fn = desk->questions[0].fn;
     void *arg = desk->questions[0].arg;
     int64_t from = desk->questions[0].from;
@@ -178,6 +190,12 @@ static void answer_question(struct ledger_desk *desk)
         answer.columns = 1;
         answer.rows = desk->cursor != NULL;
         fields[0] = field_text(bytes_of(desk->cursor));
+    } else if (owed) {
+        answer.columns = 3;
+        answer.rows = strcmp(desk->owed_state, "new") == 0 || strcmp(desk->owed_state, "owed") == 0;
+        fields[0] = field_text(bytes_of(desk->owed));
+        fields[1] = field_text(bytes_of(desk->owed_unit));
+        fields[2] = field_int(desk->owed_attempts);
     } else if (count) {
         answer.columns = answer.rows = 1;
         fields[0] = field_int((int64_t)desk->row_count);
@@ -242,15 +260,17 @@ static int64_t head_of(const struct ledger_desk *desk, const char *url)
 static void append_span(const struct ledger_desk *desk, const char *url, struct text *out)
 {
     long long from = param_of(url, "from=", -1), to = param_of(url, "to=", -1);
-    bool first = true;
     assert_true(from >= 0 && from <= to && to - from < 10 && to <= head_of(desk, url));
+    unsigned rows = 0;
     text_append_string(out, "{\"rows\":[");
     for (size_t i = 0; i < desk->count; i++)
-        if (desk->chain[i].block >= from && desk->chain[i].block <= to) {
-            append_event(out, &desk->chain[i], first);
-            first = false;
-        }
+        if (desk->chain[i].block >= from && desk->chain[i].block <= to)
+            append_event(out, &desk->chain[i], rows++ == 0);
     text_append_string(out, "]}");
+    if (desk->rows_max == 0 || rows <= desk->rows_max)
+        return;
+    text_clear(out);
+    text_append_string(out, "{\"error\":\"too many rows\"}");
 }
 
 /* Newest first; the token is the number of the last row of the page before. */

@@ -56,6 +56,7 @@ struct ledger_desk {
     size_t answered;          /* of http.sent */
     long long unknown_detail; /* the number of the row of which nobody has a detail; -1: none */
     size_t claimed;           /* rows that are counted and not shown */
+    unsigned rows_max;        /* of a range; 0: any */
     size_t hidden[2];         /* the row that a provider does not show; 0: all are */
     int64_t head;             /* the newest block, where that is told; -1: it is not */
     int64_t behind[2];        /* blocks, of each provider by ranges */
@@ -65,13 +66,15 @@ struct ledger_desk {
     struct desk_row rows[LEDGER_DESK_ROWS];
     size_t row_count;
     char *cursor; /* NULL: none */
-    char session[16], error[512], owed[32];
+    char session[16], error[512];
+    char owed[32], owed_unit[24], owed_state[8];
+    int64_t owed_attempts;
     struct batch *handed[8];
     size_t handed_count;
     struct {
         lookup_fn *fn;
         void *arg;
-        bool cursor, count;
+        bool cursor, count, owed;
         int64_t from;
     } questions[8];
     size_t question_count;

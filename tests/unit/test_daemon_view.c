@@ -211,6 +211,48 @@ static void metrics_say_what_health_says(void **state)
     assert_true(metric_of(&view, "tidemark_backfill_urgent_age_seconds") == 60);
 }
 
+static void health_and_metrics_tell_of_accounts_and_their_providers(void **state)
+{
+    (void)state;
+    struct daemon_view view = well();
+    struct status_live live = {.pid = 0};
+    struct text out = {0};
+    struct health_view none = judged(&view);
+    assert_int_equal(none.accounts.oldest_success_us_ago, -1);
+    view.ledger.accounts = 5;
+    view.ledger.complete = 3;
+    view.ledger.failing = 1;
+    view.ledger.running = 2;
+    view.ledger.oldest_success_us = NOW - HOUR;
+    view.ledger.provider_count = 1;
+    memcpy(view.ledger.providers[0].platform, "ethereum", sizeof "ethereum");
+    view.ledger.providers[0].provider = (struct source_provider){.name = "etherscan",
+                                                                 .state = "open",
+                                                                 .reason = "503",
+                                                                 .successes = 9,
+                                                                 .failures = 1,
+                                                                 .latency_us = 120000};
+    struct health_view health = judged(&view);
+    health_print(&health, &out);
+    assert_non_null(strstr(text_string(&out),
+                           "\"accounts\":{\"count\":5,\"complete\":3,\"running\":2,"
+                           "\"failed\":1,\"oldest_success_seconds_ago\":3600}"));
+    daemon_view_status(&view, NOW, &live);
+    assert_int_equal(live.ledger_count, 1);
+    assert_string_equal(live.ledger[0].platform, "ethereum");
+    assert_string_equal(live.ledger[0].provider.reason, "503");
+    assert_int_equal(live.ledger[0].provider.latency_us, 120000);
+    assert_int_equal(live.progress.imports.complete, 3);
+    assert_true(metric_of(&view, "tidemark_ledger_oldest_success_seconds") == 3600);
+    const char labels[] = "{platform=\"ethereum\",provider=\"etherscan\"}";
+    char name[128];
+    snprintf(name, sizeof name, "tidemark_ledger_provider_usable%s", labels);
+    assert_true(metric_of(&view, name) == 0);
+    snprintf(name, sizeof name, "tidemark_ledger_provider_failures%s", labels);
+    assert_true(metric_of(&view, name) == 1);
+    text_free(&out);
+}
+
 /* R001-119 */
 static void a_minute_down_in_a_hundred_is_ninety_nine_percent(void **state)
 {
@@ -250,6 +292,7 @@ int main(void)
         cmocka_unit_test(a_database_that_grew_too_large_is_an_alarm),
         cmocka_unit_test(the_lag_grows_with_what_is_owed_and_not_with_silence),
         cmocka_unit_test(metrics_say_what_health_says),
+        cmocka_unit_test(health_and_metrics_tell_of_accounts_and_their_providers),
         cmocka_unit_test(a_minute_down_in_a_hundred_is_ninety_nine_percent),
         cmocka_unit_test(a_days_bytes_are_those_of_24_hours),
     };

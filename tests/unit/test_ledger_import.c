@@ -33,7 +33,7 @@ static size_t requests_of(struct ledger_desk *desk, enum ledger_outcome expected
     return desk->http.sent_count - before;
 }
 
-/* R003-21 R003-31 R003-33: also the last page that is exactly full (exitbook 1.8.8). */
+/* R003-21 R003-31 R003-33 R003-57: also the last page that is exactly full (exitbook 1.8.8). */
 static void an_import_is_complete_and_the_next_one_asks_once(void **state)
 {
     (void)state;
@@ -103,6 +103,21 @@ static void ranges_go_up_to_the_head(void **state)
     ledger_desk_expect_truth(desk);
     for (size_t k = 0; k < desk->row_count; k++)
         assert_int_equal(desk->rows[k].times, 1);
+    end(desk);
+}
+
+/* Nodes limit the rows of an answer: the range is halved until it fits. */
+static void a_range_that_is_too_large_is_halved(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("span", 1, 95); /* three rows in each block */
+    desk->rows_max = 4;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    desk->rows_max = 2; /* not even one block is shown */
+    ledger_desk_mine(desk, 300, 3);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_INCOMPLETE);
+    assert_non_null(strstr(desk->error, "too many rows"));
     end(desk);
 }
 
@@ -507,8 +522,18 @@ static void details_are_fetched_for_new_rows_and_missing_ones_are_owed(void **st
     for (size_t i = 0; i < desk->row_count; i++)
         assert_int_equal(desk->rows[i].whole, strcmp(desk->rows[i].hash, "h5") != 0);
     ledger_desk_mine(desk, 200, 1);
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1 + 1);
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 2 + 2); /* down to it: in vain */
     ledger_desk_expect_truth(desk);
+    assert_string_equal(desk->owed_state, "owed");
+    assert_int_equal(desk->owed_attempts, 2);
+    desk->unknown_detail = -1;
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 2 + 1);
+    ledger_desk_expect_truth(desk);
+    for (size_t i = 0; i < desk->row_count; i++)
+        assert_true(desk->rows[i].whole);
+    assert_string_equal(desk->owed_state, "done");
+    assert_non_null(strstr(desk->cursor, "\"totalFetched\":13"));
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1);
     end(desk);
 }
 
@@ -568,6 +593,7 @@ int main(void)
         cmocka_unit_test(new_rows_of_a_newest_first_source_are_found),
         cmocka_unit_test(a_killed_import_goes_on_where_it_was),
         cmocka_unit_test(ranges_go_up_to_the_head),
+        cmocka_unit_test(a_range_that_is_too_large_is_halved),
         cmocka_unit_test(a_node_that_is_behind_is_not_asked_for_ranges),
         cmocka_unit_test(another_provider_goes_on_a_window_before_the_position_once),
         cmocka_unit_test(when_all_fail_the_session_says_why_and_can_be_continued),

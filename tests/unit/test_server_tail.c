@@ -211,7 +211,7 @@ static void read_until(struct http_peer *peer, const char *words)
 {
     char buffer[4096];
     while (peer->in.len == 0 || memmem(peer->in.data, peer->in.len, words, strlen(words)) == NULL) {
-        ssize_t got = recv(peer->fd, buffer, sizeof buffer, 0);
+        ssize_t got = http_peer_receive(peer, buffer, sizeof buffer);
         if (got <= 0)
             fail_msg("no %s in %.300s", words, text_string(&peer->in));
         text_append(&peer->in, buffer, (size_t)got);

@@ -283,14 +283,14 @@ static void a_reader_that_sips_is_cut(void **state)
     http_peer_connect(&sipping, server_port(bench->server, LISTENER_MAIN));
     http_peer_ask(&sipping, "/huge", NULL);
     do {
-        assert_int_equal(recv(sipping.fd, &byte, 1, 0), 1);
+        assert_int_equal(http_peer_receive(&sipping, &byte, 1), 1);
         bench_reconnect(bench);
         assert_int_equal(bench_get(bench, "/metrics"), 200);
     } while (bench_says(bench, "\ntidemark_connections_cut_total 0\n"));
     assert_true(bench_says(bench, "\ntidemark_connections_cut_total 1\n"));
     size_t rest = 0;
     char piece[65536];
-    for (ssize_t got; (got = recv(sipping.fd, piece, sizeof piece, 0)) > 0;)
+    for (ssize_t got; (got = http_peer_receive(&sipping, piece, sizeof piece)) > 0;)
         rest += (size_t)got;
     assert_true(rest < (size_t)64 << 20);
     http_peer_close(&sipping);

@@ -28,7 +28,7 @@ int ws_peer_open(struct ws_peer *peer, unsigned port, const char *path, const ch
              path, headers);
     http_peer_say(&peer->peer, request);
     while (strstr(text_string(&peer->message), "\r\n\r\n") == NULL &&
-           recv(peer->peer.fd, &byte, 1, 0) == 1)
+           http_peer_receive(&peer->peer, &byte, 1) == 1)
         text_append_char(&peer->message, byte);
     sscanf(text_string(&peer->message), "HTTP/1.1 %d", &status);
     if (status == 101)
@@ -70,7 +70,7 @@ enum ws_event ws_peer_read(struct ws_peer *peer)
         text_append(&peer->message, payload.len > 0 ? payload.data : "", payload.len);
         if (event != WS_EVENT_NONE)
             return event;
-        ssize_t got = recv(peer->peer.fd, buffer, sizeof buffer, 0);
+        ssize_t got = http_peer_receive(&peer->peer, buffer, sizeof buffer);
         if (got <= 0)
             return WS_EVENT_NONE;
         text_clear(&peer->received);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collections that people declare: written, read, paged and grown over HTTP, on both stores.
 
-  collections.py TIDEMARK TIDEMARK_SIM"""
+  documents.py TIDEMARK TIDEMARK_SIM"""
 
 import concurrent.futures
 import contextlib
