@@ -50,6 +50,8 @@ struct batch *delivery_take(struct delivery *delivery)
         delivery->batch = batch_take(delivery->env->pool);
     if (delivery->batch == NULL)
         wait(delivery, try_again);
+    else
+        delivery->env->runtime->ops->timer_disarm(delivery->env->runtime, &delivery->again);
     return delivery->batch;
 }
 

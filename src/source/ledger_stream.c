@@ -19,11 +19,17 @@ void ledger_stream_end(struct ledger_stream *stream, enum ledger_outcome outcome
                        const char *trouble)
 {
     assert(stream->call == NULL && stream->view.state != LEDGER_ENDED);
-    delivery_drop(&stream->delivery);
+    stream->view.until_us = 0;
+    if (trouble != stream->view.trouble)
+        snprintf(stream->view.trouble, sizeof stream->view.trouble, "%s", trouble);
+    if (stream->storing) { /* what was read is stored first */
+        stream->ending = outcome;
+        stream->view.state = LEDGER_STORING;
+        return;
+    }
+    delivery_drop(ledger_stream_filling(stream));
     stream->view.state = LEDGER_ENDED;
     stream->view.outcome = outcome;
-    stream->view.until_us = 0;
-    snprintf(stream->view.trouble, sizeof stream->view.trouble, "%s", trouble);
     log_event(outcome == LEDGER_COMPLETE || outcome == LEDGER_STOPPED ? LOG_INFO : LOG_WARN,
               LEDGER_COMPONENT, outcome == LEDGER_COMPLETE ? "stream_complete" : "stream_ended",
               (struct log_field[]){log_string("account", stream->run->account),
@@ -150,9 +156,15 @@ void ledger_stream_choose(struct ledger_stream *stream)
         ledger_stream_wait(stream, stream->pick.at_us, false);
         return;
     }
-    stream->picked = true;
     tell_switch(stream, before);
-    if (stream->provider != stream->run->platform->members[stream->pick.provider])
+    bool moves = stream->provider != stream->run->platform->members[stream->pick.provider];
+    if (moves && stream->due) { /* its walk goes on from what this one has read */
+        failover_abandoned(&stream->failover, &stream->pick);
+        stream->view.state = LEDGER_STORING;
+        return;
+    }
+    stream->picked = true;
+    if (moves)
         ledger_stream_begin_walk(stream);
     ledger_stream_ask(stream);
 }
@@ -190,7 +202,12 @@ void ledger_stream_failed(struct ledger_stream *stream, enum retry_class class, 
 static void go_on(struct ledger_stream *stream)
 {
     bool over = !stream->reading && ledger_walk_over(&stream->walk);
-    if (over && stream_is_complete(&stream->stored))
+    bool leaving = stream->stopping || stream->ending != LEDGER_UNDECIDED;
+    if (stream->storing && (leaving || !stream->reading))
+        return; /* comes back when it is stored */
+    if (stream->ending != LEDGER_UNDECIDED)
+        ledger_stream_end(stream, stream->ending, stream->view.trouble);
+    else if (over && stream_is_complete(&stream->stored))
         ledger_stream_end(stream, LEDGER_COMPLETE, "");
     else if (stream->stopping)
         ledger_stream_end(stream, LEDGER_STOPPED, "");
@@ -210,12 +227,17 @@ static void on_stored(void *arg, enum rc rc)
 {
     struct ledger_stream *stream = arg;
     stream_answered(&stream->stored, rc);
+    stream->storing = false;
     if (rc != RC_OK) {
+        ledger_stream_break_off(stream);
         ledger_stream_end(stream, LEDGER_INCOMPLETE, "the store took no more");
         return;
     }
     stream->view.batches++;
-    go_on(stream);
+    if (stream->due)
+        ledger_stream_send(stream);
+    if (stream->view.state == LEDGER_STORING)
+        go_on(stream); /* else an answer or a timer does */
 }
 
 static void on_batch(void *arg)
@@ -275,7 +297,9 @@ struct ledger_stream *ledger_stream_new(const struct ledger_run *run, const char
     stream->list_doc = json_doc_new(LEDGER_ANSWER_MAX, JSON_DEPTH_MAX);
     stream->cursor_doc = json_doc_new(1 << 16, JSON_DEPTH_MAX);
     connector_page_init(&stream->page);
-    delivery_init(&stream->delivery, run->env, on_batch, on_stored, stream);
+    window_init(&stream->here, BATCH_RECORDS_MAX);
+    for (int i = 0; i < 2; i++)
+        delivery_init(&stream->deliveries[i], run->env, on_batch, on_stored, stream);
     stream->wake = (struct timer){.fn = on_wake, .arg = stream};
     seat(stream);
     return stream;
@@ -288,15 +312,12 @@ void ledger_stream_start(struct ledger_stream *stream)
 
 void ledger_stream_stop(struct ledger_stream *stream)
 {
-    struct runtime *runtime = stream->run->env->runtime;
+    bool asks = stream->view.state == LEDGER_WAITING || stream->view.state == LEDGER_ASKING;
     stream->stopping = true;
-    if (stream->view.state == LEDGER_WAITING) {
-        runtime->ops->timer_disarm(runtime, &stream->wake);
-        ledger_stream_end(stream, LEDGER_STOPPED, "");
-    } else if (stream->view.state == LEDGER_ASKING) {
-        ledger_stream_cancel(stream);
-        ledger_stream_end(stream, LEDGER_STOPPED, "");
-    }
+    if (!asks)
+        return; /* comes to its end by itself */
+    ledger_stream_break_off(stream);
+    ledger_stream_end(stream, LEDGER_STOPPED, "");
 }
 
 void ledger_stream_look(const struct ledger_stream *stream, struct ledger_stream_view *view)
@@ -307,11 +328,10 @@ void ledger_stream_look(const struct ledger_stream *stream, struct ledger_stream
 
 void ledger_stream_free(struct ledger_stream *stream)
 {
-    struct runtime *runtime = stream->run->env->runtime;
-    runtime->ops->timer_disarm(runtime, &stream->wake);
-    if (stream->call != NULL)
-        ledger_stream_cancel(stream);
-    delivery_drop(&stream->delivery);
+    ledger_stream_break_off(stream);
+    for (int i = 0; i < 2; i++)
+        delivery_drop(&stream->deliveries[i]);
+    window_deinit(&stream->here);
     ledger_walk_deinit(&stream->walk);
     ledger_known_free(&stream->known);
     stream_deinit(&stream->stored);

@@ -5,12 +5,15 @@
  *   loading   what is stored: where the stream stands, and the rows that will be read again
  *   waiting   for a provider, its rate limit, or a batch
  *   asking    one request is under way
- *   storing   rows of the page, with the cursor and the session's totals, are on their way
+ *   storing   nothing can be asked for before rows, with the cursor and the session's totals, are
+ *             stored
  *   ended     complete, failed or stopped; what is stored is stored, and a later run goes on there
  *
- * Always holds: one request and one batch at most; the next page is asked for when the last one is
- * stored, so another provider goes on exactly there (I2). A page larger than a batch is stored in
- * several, each with the position it has come to. Memory does not grow with the history (I6).
+ * Always holds: one request at most, one batch under way and one that is filled meanwhile. The next
+ * page is asked for when the last one has gone into batches, not when it is stored; a batch is sent
+ * when the one before is stored, with the position that its own rows have come to, so a crash loses
+ * nothing (I2). Another provider goes on from what was read. A page larger than a batch is stored
+ * in several, and small ones share one. Memory does not grow with the history (I6).
  *
  * Completion is the provider's word, and it is not taken for everything: that there is nothing
  * where rows are known, or nothing at all, has to be said by two, if there are two.

@@ -243,9 +243,12 @@ void ledger_stream_ask(struct ledger_stream *stream)
     ledger_stream_wait(stream, at_us == BUCKET_NEVER ? now_us + PLACE_US : at_us, true);
 }
 
-void ledger_stream_cancel(struct ledger_stream *stream)
+void ledger_stream_break_off(struct ledger_stream *stream)
 {
     struct runtime *runtime = stream->run->env->runtime;
+    runtime->ops->timer_disarm(runtime, &stream->wake);
+    if (stream->call == NULL)
+        return;
     runtime->ops->http_cancel(runtime, stream->call);
     stream->call = NULL;
     release(stream);

@@ -203,6 +203,10 @@ void ledger_stream_settle(struct ledger_stream *stream)
     const char *doubt = ledger_stream_doubt(stream);
     char words[ERR_TEXT_MAX];
     size_t at = 0;
+    if (stream->storing) {
+        stream->view.state = LEDGER_STORING;
+        return; /* comes back when it is stored */
+    }
     if (is_countable(stream) && !stream->counted &&
         ledger_known_absent(&stream->known, stream->reread_from, &at) == NULL) {
         count(stream);
@@ -274,7 +278,7 @@ static void tell(const struct ledger_stream *stream, const char *event, unsigned
 void ledger_stream_mark(struct ledger_stream *stream)
 {
     const struct ledger_known_row *row = NULL;
-    struct batch *batch = delivery_take(&stream->delivery);
+    struct batch *batch = delivery_take(ledger_stream_filling(stream));
     unsigned marks = 0, kept = 0;
     stream->view.state = LEDGER_STORING;
     stream->marking = true;
@@ -294,5 +298,5 @@ void ledger_stream_mark(struct ledger_stream *stream)
     tell(stream, "provider_lags", kept);
     stream->view.orphaned += marks;
     stream->marking = row != NULL; /* there may be more */
-    ledger_stream_send(stream, batch);
+    ledger_stream_send(stream);
 }

@@ -15,7 +15,10 @@ enum rc ledger_stream_open_page(struct ledger_stream *stream, bool empty, struct
 {
     enum rc rc = RC_OK;
     stream->reading = false;
-    stream->last_count = 0;
+    if (!stream->due)
+        stream->last_count = 0;
+    for (; stream->here_count < stream->id_count; stream->here_count++)
+        window_add(&stream->here, &stream->ids[stream->here_count]);
     stream->detail_count = stream->detail_at = 0;
     if (!empty && stream->shape->detail.given)
         return ledger_stream_open_details(stream, err);
@@ -126,7 +129,8 @@ bool ledger_stream_row_known(struct ledger_stream *stream, bool seen)
     if (ledger_walk_below(&stream->walk, ledger_walk_position(stream->shape, &stream->row)))
         return true;
     if (known == NULL)
-        return stream->row.block >= 0 && window_contains(&stream->stored.stream_window, &id);
+        return stream->row.block >= 0 && (window_contains(&stream->stored.stream_window, &id) ||
+                                          window_contains(&stream->here, &id));
     /* It has left its block: what is stored of that is given up like a row that does not come. */
     if (known->block >= 0 && stream->row.block < 0 && strcmp(known->status, "orphaned") != 0)
         return true;
@@ -309,42 +313,71 @@ static enum rc add_progress(struct ledger_stream *stream, struct batch *batch, s
     return rc;
 }
 
-void ledger_stream_send(struct ledger_stream *stream, struct batch *batch)
+static void begin_batch(struct ledger_stream *stream)
+{
+    stream->due = false;
+    stream->id_count = 0;
+    stream->known_here = stream->pending_here = 0;
+    if (stream->here_count > 0)
+        window_clear(&stream->here);
+    stream->here_count = 0;
+}
+
+void ledger_stream_send(struct ledger_stream *stream)
 {
     struct err err;
-    enum rc rc = add_progress(stream, batch, &err);
+    struct delivery *delivery = ledger_stream_filling(stream);
+    assert(!stream->storing && delivery->batch != NULL);
+    enum rc rc = add_progress(stream, delivery->batch, &err);
     if (rc != RC_OK) {
-        delivery_drop(&stream->delivery);
+        ledger_stream_break_off(stream);
+        begin_batch(stream);
+        delivery_drop(delivery);
         ledger_stream_failed(stream, RETRY_PERMANENT, -1, err.text);
         return;
     }
     stream->view.rows += stream->id_count + stream->pending_here;
     stream->view.known += stream->known_here;
     stream->view.position = stream->walk.complete;
-    delivery_send(&stream->delivery);
-    stream->id_count = 0;
-    stream->known_here = stream->pending_here = 0;
+    delivery->batch->urgent = true; /* the next one has to wait for it */
+    stream->storing = true;
+    stream->filling ^= 1;
+    begin_batch(stream);
+    delivery_send(delivery);
+}
+
+/* What follows can be asked for before this is stored: nothing hangs on what the store will say. A
+ * batch has room for what one group of details owes, not for another's. */
+static bool may_go_ahead(const struct ledger_stream *stream)
+{
+    if (stream->due && stream->shape->detail.given)
+        return false;
+    return !stream->reading && stream->storing && stream->run->file == NULL &&
+           stream->detail_at == stream->detail_count && !ledger_walk_over(&stream->walk);
 }
 
 void ledger_stream_store(struct ledger_stream *stream)
 {
     struct err err;
-    struct batch *batch = delivery_take(&stream->delivery);
+    struct batch *batch = delivery_take(ledger_stream_filling(stream));
     stream->view.state = LEDGER_STORING;
     if (batch == NULL)
         return; /* comes back when there is one */
     if (stream->run->file != NULL)
         refuse_line(stream, batch);
-    if (fill(stream, batch, &err) != RC_REJECT) {
-        ledger_stream_send(stream, batch);
+    if (fill(stream, batch, &err) == RC_REJECT) {
+        /* What came of the page is asked for again. */
+        begin_batch(stream);
+        ledger_stream_drop_payments(stream);
+        stream->provider = NULL;
+        ledger_walk_deinit(&stream->walk);
+        delivery_drop(ledger_stream_filling(stream));
+        ledger_stream_failed(stream, RETRY_PERMANENT, -1, err.text);
         return;
     }
-    /* What came of the page is asked for again. */
-    stream->id_count = 0;
-    stream->known_here = stream->pending_here = 0;
-    ledger_stream_drop_payments(stream);
-    stream->provider = NULL;
-    ledger_walk_deinit(&stream->walk);
-    delivery_drop(&stream->delivery);
-    ledger_stream_failed(stream, RETRY_PERMANENT, -1, err.text);
+    stream->due = true;
+    if (!stream->storing)
+        ledger_stream_send(stream);
+    if (may_go_ahead(stream))
+        ledger_stream_choose(stream);
 }

@@ -90,7 +90,12 @@ struct ledger_stream {
     struct json_doc *doc, *side_doc, *list_doc, *cursor_doc;
     struct text token, words, headers, side_headers;
     struct text digits, side_digits; /* what the answers point at, beside their bodies */
-    struct delivery delivery;
+    /* Rows go into one batch while the other is under way. */
+    struct delivery deliveries[2];
+    unsigned filling;
+    bool storing;               /* the other one is under way */
+    bool due;                   /* this one follows as soon as that is stored */
+    enum ledger_outcome ending; /* how it ends when all is stored; undecided: it goes on */
 
     /* partitions that the source lists: names, each with a NUL after it */
     struct text parts, list_token;
@@ -122,6 +127,8 @@ struct ledger_stream {
     struct window_id ids[BATCH_RECORDS_MAX];
     bool fresh[BATCH_RECORDS_MAX];
     size_t id_count;
+    struct window here; /* those of them that came with pages before this one */
+    size_t here_count;
     uint64_t known_here;   /* rows of this batch that were known */
     uint64_t pending_here; /* ... that are new and wait for a block */
     bool marking;          /* rows are being marked as orphaned ... */

@@ -41,7 +41,7 @@ bool ledger_stream_leaves_out(struct ledger_stream *stream);
 /* Opens the page of the last answer; RC_REJECT: it is not what the connector says. */
 must_check enum rc ledger_stream_open_page(struct ledger_stream *stream, bool empty,
                                            struct err *err);
-/* Fills a batch with what is left of the page and sends it. */
+/* Fills a batch with what is left of the page; it is sent when no other is under way. */
 void ledger_stream_store(struct ledger_stream *stream);
 
 /* Reads over the page and fetches what its new records lack. */
@@ -71,8 +71,8 @@ void ledger_stream_note_end(struct ledger_stream *stream);
 bool ledger_stream_row_known(struct ledger_stream *stream, bool seen);
 /* There is room for any row, and for what goes with the rows. */
 bool ledger_stream_has_room(const struct ledger_stream *stream, const struct batch *batch);
-/* Adds cursor, coverage and totals, and hands the batch over. */
-void ledger_stream_send(struct ledger_stream *stream, struct batch *batch);
+/* Adds cursor, coverage and totals to the batch that was filled, and hands it over. */
+void ledger_stream_send(struct ledger_stream *stream);
 
 /* ---- what is not taken for granted (ledger_stream_doubt.c) ---- */
 
@@ -93,8 +93,8 @@ void ledger_stream_take_reach(struct ledger_stream *stream);
 
 /* Sends what is asked for next to the provider that was picked, as soon as its limits allow. */
 void ledger_stream_ask(struct ledger_stream *stream);
-/* Ends the request under way. */
-void ledger_stream_cancel(struct ledger_stream *stream);
+/* Ends the request under way, or the waiting for one. */
+void ledger_stream_break_off(struct ledger_stream *stream);
 
 /* ---- the way on (ledger_stream.c) ---- */
 
@@ -106,6 +106,11 @@ void ledger_stream_end(struct ledger_stream *stream, enum ledger_outcome outcome
 /* The answer was no good: `failure` goes to the provider's account and somebody is asked anew. */
 void ledger_stream_failed(struct ledger_stream *stream, enum retry_class class, int64_t wait_us,
                           const char *reason);
+
+static inline struct delivery *ledger_stream_filling(struct ledger_stream *stream)
+{
+    return &stream->deliveries[stream->filling];
+}
 
 static inline int64_t ledger_stream_mono(const struct ledger_stream *stream)
 {

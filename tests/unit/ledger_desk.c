@@ -428,9 +428,11 @@ static void on_ended(void *arg, struct ledger_account *account)
 /* One thing that happens; false: nothing is left to happen but the passing of time. */
 static bool step(struct ledger_desk *desk)
 {
-    if (desk->handed_count > 0) {
+    bool asked = desk->question_count > 0 || desk->answered < desk->http.sent_count;
+    assert_true(desk->handed_count <= 1); /* a stream's batches go one by one */
+    if (desk->handed_count > 0 && !(asked && desk->store_last)) {
         struct batch *batch = desk->handed[0];
-        memmove(desk->handed, desk->handed + 1, --desk->handed_count * sizeof desk->handed[0]);
+        desk->handed_count = 0;
         commit(desk, batch);
         batch->answered(batch->owner, batch, RC_OK);
         return true;
@@ -440,7 +442,10 @@ static bool step(struct ledger_desk *desk)
         return true;
     }
     if (desk->answered < desk->http.sent_count) {
+        desk->overlaps += desk->handed_count;
         answer_request(desk);
+        if (desk->stop_after > 0 && desk->answered == desk->stop_after)
+            ledger_account_stop(desk->account);
         return true;
     }
     return false;

@@ -78,6 +78,9 @@ struct ledger_desk {
         int64_t from;
     } questions[8];
     size_t question_count;
+    bool store_last;      /* a batch is stored when nothing else is left to happen */
+    unsigned stop_after;  /* an import is stopped after so many answers; 0: never */
+    size_t overlaps;      /* answers that came while a batch was under way */
     unsigned batches_max; /* the program dies after so many; 0: never */
     unsigned batches;
 };

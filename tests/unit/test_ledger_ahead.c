@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Imports into a store that is slower than the providers. */
+#include "ledger_desk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct ledger_desk *begin_slow(const char *order, unsigned providers, unsigned rows)
+{
+    struct ledger_desk *desk = malloc(sizeof *desk);
+    ledger_desk_init(desk, order, providers);
+    desk->store_last = true;
+    for (unsigned i = 0; i < rows; i++)
+        ledger_desk_mine(desk, 100 + i / 3, 1);
+    return desk;
+}
+
+static void end(struct ledger_desk *desk)
+{
+    ledger_desk_deinit(desk);
+    free(desk);
+}
+
+/* A store that takes its time holds nobody up: pages come meanwhile and share the next batch; what
+ * is stored is never behind its cursor, wherever the program is killed. */
+static void the_next_page_is_read_while_the_last_one_is_stored(void **state)
+{
+    (void)state;
+    static const char *const orders[] = {"rise", "fall"};
+    for (unsigned kill = 0; kill < 8; kill++) {
+        struct ledger_desk *desk = begin_slow(orders[kill % 2], 1, 95);
+        desk->batches_max = kill / 2;
+        ledger_desk_run(desk);
+        assert_true(desk->batches_max == 1 || desk->overlaps >= 9);
+        desk->batches_max = 0;
+        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+        ledger_desk_expect_truth(desk);
+        assert_non_null(strstr(desk->cursor, "\"totalFetched\":95"));
+        end(desk);
+    }
+}
+
+/* What was read and waits to be stored is stored before another goes on from there. */
+static void what_waits_for_the_store_is_not_lost_in_a_switch(void **state)
+{
+    (void)state;
+    for (unsigned dead_at = 1; dead_at < 9; dead_at++) {
+        struct ledger_desk *desk = begin_slow("rise", 2, 95);
+        desk->faults[0] = FAULT_DEAD;
+        desk->fault_at[0] = dead_at;
+        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+        ledger_desk_expect_truth(desk);
+        assert_non_null(strstr(desk->cursor, "\"totalFetched\":95"));
+        for (size_t i = 0; i < desk->row_count; i++)
+            assert_int_equal(desk->rows[i].times, 1);
+        end(desk);
+    }
+}
+
+/* Stopped while a request is out and a batch on its way: both batches are stored first. */
+static void who_is_stopped_stores_what_was_read(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin_slow("rise", 1, 95);
+    desk->stop_after = 5;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_STOPPED);
+    assert_string_equal(desk->session, "cancelled");
+    assert_int_equal(desk->row_count, 47); /* five pages; a block of three came twice */
+    desk->stop_after = 0;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    end(desk);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_next_page_is_read_while_the_last_one_is_stored),
+        cmocka_unit_test(what_waits_for_the_store_is_not_lost_in_a_switch),
+        cmocka_unit_test(who_is_stopped_stores_what_was_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
