@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +54,18 @@ pid_t child_start(const char *const *argv, char *words, size_t size)
         return pid;
     child_end(pid);
     return -1;
+}
+
+int child_run(const char *const *argv, double *peak_mib)
+{
+    struct rusage used;
+    int status;
+    pid_t pid = spawn(argv, -1);
+    if (pid < 0 || wait4(pid, &status, 0, &used) != pid)
+        return -1;
+    if (peak_mib != NULL)
+        *peak_mib = (double)used.ru_maxrss / 1024;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 void child_end(pid_t pid)

@@ -12,6 +12,10 @@
 /* Starts it and waits for the first line it prints; `words` NULL: for nothing. -1: it cannot be
  * started, or it ended without a word. */
 pid_t child_start(const char *const *argv, char *words, size_t size);
+/* Starts it and waits until it has ended by itself; its exit code, or -1. `peak_mib` is the most of
+ * its memory that was resident, and never less than what the benchmark itself has had; NULL: that
+ * is of no interest. */
+int child_run(const char *const *argv, double *peak_mib);
 /* Asks it to end, and waits until it has. */
 void child_end(pid_t pid);
 /* Its memory that is resident, in MiB. */

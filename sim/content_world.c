@@ -9,7 +9,7 @@
 struct content_options content_options_default(void)
 {
     return (struct content_options){
-        .chain = {.seed = 1, .blocks = 60, .density = 1},
+        .chain = {.seed = 1, .blocks = 60, .density = 1, .crowded = 3},
         .stock = {.seed = 1, .documents = 60, .hard_percent = 0, .large_percent = 20},
         .nodes = 2,
         .gateways = 2};

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CROWDED_PERCENT 3u
-#define SPACES          5u
+#define SPACES 5u
 
 static void add_stretch(struct doc_chain *chain, uint64_t first, bool empty)
 {
@@ -172,7 +171,7 @@ unsigned doc_chain_logs(const struct doc_chain *chain, const struct doc_block *b
     if (block->empty || chain->options.documents == 0)
         return 0;
     unsigned count = draw_below(&draw, 2 * chain->options.density + 1);
-    if (draw_below(&draw, 100) < CROWDED_PERCENT)
+    if (draw_below(&draw, 100) < chain->options.crowded)
         count = DOC_LOGS_MAX;
     if (count > DOC_LOGS_MAX)
         count = DOC_LOGS_MAX;

@@ -22,6 +22,7 @@ struct doc_chain_options {
     uint32_t empty;     /* blocks without a log, from the first one on */
     uint32_t blocks;    /* that follow them */
     uint32_t density;   /* logs of a usual block, on average */
+    uint32_t crowded;   /* percent of blocks with as many logs as fit */
     uint32_t documents; /* that can be named */
 };
 

@@ -220,6 +220,23 @@ static void answer_rows(struct ledger_call *call, const struct flavour *flavour,
     ledger_finish(call);
 }
 
+/* The newest block that is not younger than the time. */
+static void answer_block_of_time(struct ledger_call *call, const struct flavour *flavour)
+{
+    int64_t time_s = (int64_t)query_get_u64(call->query, "timestamp", 0);
+    uint32_t first = chain_settings(call->chain)->first_block, block = call->head;
+    bool blockscout = flavour->traces == TRACE_INDEX;
+    while (block > first && ledger_seconds(call, block) > time_s)
+        block--;
+    if (ledger_seconds(call, block) > time_s) {
+        answer_error(call, "NOTOK", "Error! No closest block found");
+        return;
+    }
+    text_appendf(&call->out, "{\"status\":\"1\",\"message\":\"OK\",\"result\":%s\"%u\"%s}",
+                 blockscout ? "{\"blockNumber\":" : "", block, blockscout ? "}" : "");
+    ledger_finish(call);
+}
+
 void ledger_explorer(struct ledger_call *call)
 {
     static const char *const endpoints[STREAM_COUNT] = {"normal", "internal", "token", "beacon"};
@@ -229,6 +246,7 @@ void ledger_explorer(struct ledger_call *call)
     query_get(call->query, "apikey", key, sizeof key);
     enum chain_stream stream = stream_of(flavour, action);
     bool head = strcmp(action, "eth_blockNumber") == 0 || strcmp(action, "eth_block_number") == 0;
+    bool date = strcmp(action, "getblocknobytime") == 0;
     if (!ledger_admit(call, head ? "head" : stream == STREAM_COUNT ? "other" : endpoints[stream]))
         return;
     const char *error = ledger_error(call, "Max calls per sec rate limit reached (3/sec)");
@@ -239,7 +257,9 @@ void ledger_explorer(struct ledger_call *call)
     else if (head) {
         text_appendf(&call->out, "{\"jsonrpc\":\"2.0\",\"id\":83,\"result\":\"0x%x\"}", call->head);
         ledger_finish(call);
-    } else if (stream == STREAM_COUNT)
+    } else if (date)
+        answer_block_of_time(call, flavour);
+    else if (stream == STREAM_COUNT)
         answer_error(call, "NOTOK", "Error! Missing Or invalid Action name");
     else
         answer_rows(call, flavour, stream);

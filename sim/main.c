@@ -57,6 +57,7 @@ static const char usage[] =
     "  --content-empty N    its first blocks, which name nothing (default 0)\n"
     "  --content-blocks N   blocks that follow them (default 60)\n"
     "  --content-density N  logs of a usual block, on average (default 1)\n"
+    "  --content-crowded P  percent of blocks with as many logs as fit (default 3)\n"
     "  --content-documents N different documents (default 60)\n"
     "  --content-hard P     percent of them that are missing, gone or nothing (default 0)\n"
     "  --content-large P    percent of them that are of several blocks (default 20)\n"
@@ -108,6 +109,7 @@ enum option_id {
     OPTION_CONTENT_EMPTY,
     OPTION_CONTENT_BLOCKS,
     OPTION_CONTENT_DENSITY,
+    OPTION_CONTENT_CROWDED,
     OPTION_CONTENT_DOCUMENTS,
     OPTION_CONTENT_HARD,
     OPTION_CONTENT_LARGE,
@@ -160,6 +162,7 @@ static const struct option long_options[] = {
     {"content-empty", required_argument, NULL, OPTION_CONTENT_EMPTY},
     {"content-blocks", required_argument, NULL, OPTION_CONTENT_BLOCKS},
     {"content-density", required_argument, NULL, OPTION_CONTENT_DENSITY},
+    {"content-crowded", required_argument, NULL, OPTION_CONTENT_CROWDED},
     {"content-documents", required_argument, NULL, OPTION_CONTENT_DOCUMENTS},
     {"content-hard", required_argument, NULL, OPTION_CONTENT_HARD},
     {"content-large", required_argument, NULL, OPTION_CONTENT_LARGE},
@@ -260,6 +263,9 @@ static void set_content(struct settings *settings, int id, const char *name, con
         break;
     case OPTION_CONTENT_DENSITY:
         content->chain.density = (uint32_t)number_of(name, value, 0, DOC_LOGS_MAX);
+        break;
+    case OPTION_CONTENT_CROWDED:
+        content->chain.crowded = (uint32_t)number_of(name, value, 0, 100);
         break;
     case OPTION_CONTENT_DOCUMENTS:
         content->stock.documents = (uint32_t)number_of(name, value, 0, 100000);

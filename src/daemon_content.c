@@ -2,9 +2,12 @@
 #include "daemon_content.h"
 
 #include "daemon_errand.h"
+#include "daemon_providers.h"
 #include "daemon_view.h"
 #include "ingest/owed.h"
 #include "source/evm_chain.h"
+#include "source/source_view.h"
+#include "sys/clock.h"
 #include "sys/log.h"
 
 #include <stdio.h>
@@ -16,6 +19,10 @@
 /* So many times the depth stays known, so that a deeper one can be configured when it is needed. */
 #define KEEP_DEPTHS 4
 
+/* Whose providers they are, for people. */
+#define NODES_NAME    "content.rpc"
+#define GATEWAYS_NAME "content.gateways"
+
 struct content_part {
     struct part part;
     const struct part_env *env;
@@ -25,7 +32,8 @@ struct content_part {
     struct rpc *rpc;
     struct evm_chain *chain;
     struct content *content;
-    bool stuck;
+    bool stuck, stopping;
+    struct daemon_providers nodes_known, gateways_known;
     struct errand errand;
     char item[OWED_ITEM_MAX + 1], unit[OWED_UNIT_MAX + 1]; /* the errand's */
 };
@@ -80,7 +88,7 @@ static void close_all(struct content_part *part)
     part->content = NULL;
     part->rpc = NULL;
     part->gateways = NULL;
-    part->stuck = false;
+    part->stuck = part->stopping = false;
 }
 
 static enum rc open_nodes(struct content_part *part, struct err *err)
@@ -131,6 +139,14 @@ static void start(struct part *of)
     content_start(((struct content_part *)of)->content);
 }
 
+static void keep_providers(struct content_part *part, struct daemon_providers *known,
+                           const char *name, const struct failover *group, int current)
+{
+    struct source_view shown = {0};
+    source_show_providers(group, current, clock_mono_us(), &shown);
+    daemon_providers_look(known, name, &shown, clock_wall_us(), &part->env->source);
+}
+
 /* A chain that cannot be followed any further is said once, and how to go on. */
 static void look(struct part *of, int64_t now_us, const struct daemon_view *view)
 {
@@ -143,6 +159,13 @@ static void look(struct part *of, int64_t now_us, const struct daemon_view *view
         log_event(LOG_ERROR, CONTENT_SOURCE, "stopped",
                   (struct log_field[]){log_string("reason", chain.trouble), LOG_END});
     part->stuck = chain.stuck;
+    if (part->stopping)
+        return;
+    int current;
+    const struct failover *nodes = rpc_group(part->rpc, &current);
+    keep_providers(part, &part->nodes_known, NODES_NAME, nodes, current);
+    keep_providers(part, &part->gateways_known, GATEWAYS_NAME, gateways_group(part->gateways),
+                   PROVIDER_NONE);
 }
 
 static void show(struct part *of, struct daemon_view *view)
@@ -156,6 +179,7 @@ static void show(struct part *of, struct daemon_view *view)
 static void stop(struct part *of)
 {
     struct content_part *part = (struct content_part *)of;
+    part->stopping = true;
     if (part->chain == NULL)
         return;
     evm_chain_stop(part->chain);

@@ -24,9 +24,8 @@ static const char usage[] =
     "(csv:PATH) into the store and goes on where it was left when it is run again. "
     "bitcoin:zpub...\n"
     "(ypub, xpub) reads every address of that wallet, until ledger.gap_limit in a row are unused.\n"
-    "--provider asks this one only, --since leaves out what is older where the source can be "
-    "asked\n"
-    "for that, --json prints one object per account. Ctrl-C stores what is under way and stops.\n"
+    "--provider asks this one only, --since leaves out what is older and not stored yet,\n"
+    "--json prints one object per account. Ctrl-C stores what is under way and stops.\n"
     "Exit code: 0 complete, 1 failed, 2 wrong usage, 3 a key is missing or refused, 4 incomplete\n"
     "but can be continued, 130 interrupted.\n";
 

@@ -128,6 +128,8 @@ static void append_line(struct text *out, struct line *line, const char *account
                  stream->name, stream->batches, stream->rows, stream->known, line->rows_rate);
     text_appendf(out, " · %s · %s %.1f req/s", position,
                  stream->provider[0] != '\0' ? stream->provider : "-", line->request_rate);
+    if (stream->older > 0)
+        text_appendf(out, " · %" PRIu64 " older left out", stream->older);
     append_eta(out, line, stream);
     append_state(out, line, stream, now_us);
 }

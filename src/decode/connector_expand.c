@@ -143,6 +143,8 @@ static bool append_piece(const struct connector_scope *scope, const struct conne
         return append_bytes(vars->key, out);
     case VARIABLE_PART:
         return append_bytes(vars->part, out);
+    case VARIABLE_SINCE_S:
+        return append_number(vars->since_s, out);
     case VARIABLE_CONSTANT:
         return append_constant(scope, piece->text, out);
     }
@@ -245,6 +247,7 @@ static bool is_bare(const struct connector_scope *scope, const struct connector_
     case VARIABLE_SIZE:
     case VARIABLE_NOW_MS:
     case VARIABLE_NONCE:
+    case VARIABLE_SINCE_S:
         return true;
     case VARIABLE_FROM:
     case VARIABLE_TO:

@@ -30,9 +30,16 @@ static enum connector_verdict judge_status(int status)
     return status == 401 || status == 403 ? VERDICT_AUTH : VERDICT_FATAL;
 }
 
+/* "Anything else is wrong" says less than a status that names what is wrong. */
+static bool gives_way(const struct connector_response *rule, enum connector_verdict status)
+{
+    return rule->verdict == VERDICT_NEXT_PROVIDER && rule->when.status_count == 0 &&
+           (status == VERDICT_AUTH || status == VERDICT_RETRY || status == VERDICT_RATE_LIMITED);
+}
+
 /* What the source itself says, where a rule looked at it. */
-static void explain(const struct connector_response *rule, const struct connector_ground *ground,
-                    struct arena *arena, struct err *why)
+static void explain(const struct connector_response *rule, enum connector_verdict verdict,
+                    const struct connector_ground *ground, struct arena *arena, struct err *why)
 {
     struct connector_scalar said = {0};
     if (rule->when.pointer != NULL)
@@ -40,7 +47,7 @@ static void explain(const struct connector_response *rule, const struct connecto
     bool worded = said.text.len > 0;
     int len = said.text.len > 200 ? 200 : (int)said.text.len;
     err_set(why, RC_REJECT, "HTTP %d%s%.*s%s (%s)", ground->answer->status, worded ? ", \"" : "",
-            len, worded ? said.text.data : "", worded ? "\"" : "", names[rule->verdict]);
+            len, worded ? said.text.data : "", worded ? "\"" : "", names[verdict]);
 }
 
 struct connector_judgement connector_judge(const struct connector *connector,
@@ -62,8 +69,9 @@ struct connector_judgement connector_judge(const struct connector *connector,
             rule = &stream->responses[i];
     }
     if (rule != NULL) {
-        judgement = (struct connector_judgement){rule->verdict, rule->wait_ms};
-        explain(rule, &ground, &arena, why);
+        if (!gives_way(rule, judgement.verdict))
+            judgement = (struct connector_judgement){rule->verdict, rule->wait_ms};
+        explain(rule, judgement.verdict, &ground, &arena, why);
     } else if (judgement.verdict != VERDICT_OK) {
         err_set(why, RC_REJECT, "HTTP %d", answer->status);
     } else if (json_type(answer->root) == JSON_ABSENT) {

@@ -351,6 +351,7 @@ bool connector_check_stream(struct connector_loader *loader, const struct yaml_n
         stream->records.at = "";
     stream->count.given = stream->count.pointer != NULL;
     stream->head.given = stream->head.pointer != NULL;
+    stream->since.given = stream->since.pointer != NULL;
     stream->detail.given = stream->detail.request != NULL;
     return check_resume(loader, node, stream) && check_page(loader, node, stream) &&
            check_identity(loader, node, stream);

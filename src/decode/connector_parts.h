@@ -30,6 +30,7 @@ enum connector_variable {
     VARIABLE_API_KEY,
     VARIABLE_KEY,      /* of the record whose detail is asked for */
     VARIABLE_PART,     /* the value of a listed partition */
+    VARIABLE_SINCE_S,  /* the time whose block is asked for, in seconds */
     VARIABLE_CONSTANT, /* of the platform or the partition, by name */
 };
 

@@ -22,6 +22,7 @@ struct connector_vars connector_vars_first(const struct connector_stream *stream
         .size = stream->page.size > 0 ? stream->page.size : -1,
         .now_ms = -1,
         .nonce = -1,
+        .since_s = -1,
     };
 }
 

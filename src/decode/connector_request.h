@@ -20,6 +20,7 @@ struct connector_vars {
     int64_t from, to;               /* block, slot, or microseconds for a timestamp; -1: none */
     int64_t page, offset, size;     /* -1: not paged that way */
     int64_t now_ms, nonce;          /* -1: not known; signers need them */
+    int64_t since_s;                /* whose block is asked for; -1: none */
     struct bytes token;             /* or the link of the next page; absent: the first page */
     struct bytes key;               /* of the record whose detail is asked for */
     struct bytes part;              /* the value of a listed partition */

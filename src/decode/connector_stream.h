@@ -106,6 +106,7 @@ struct connector_stream {
     const struct connector_partition *partitions; /* the same walk with other constants */
     size_t partition_count;                       /* 0: one walk */
     struct connector_figure head, count;
+    struct connector_figure since; /* the block that was the newest at $since_s */
     struct connector_detail detail;
     struct
     { /* partitions that the source lists itself: each value is $part in the walk's request */

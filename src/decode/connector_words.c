@@ -9,9 +9,9 @@ const char *const connector_field_names[] = {"hash",   "block",    "time",   "fr
 const char *const connector_cast_names[] = {"str",     "dec",      "hex",     "lower",   "bool",
                                             "unix_s",  "unix_ms",  "unix_us", "unix_ns", "rfc3339",
                                             "csv_utc", "ripple_s", "date",    "json",    NULL};
-const char *const connector_variable_names[] = {"",      "account", "platform", "from",  "to",
-                                                "page",  "offset",  "size",     "token", "now_ms",
-                                                "nonce", "api_key", "key",      "part",  NULL};
+const char *const connector_variable_names[] = {
+    "",      "account", "platform", "from",    "to",  "page", "offset",  "size",
+    "token", "now_ms",  "nonce",    "api_key", "key", "part", "since_s", NULL};
 const char *const connector_status_names[] = {"confirmed", "failed", "pending", NULL};
 
 static const char *const identifiers[] = {
@@ -218,6 +218,21 @@ static const struct connector_word head_words[] = {
 static const struct connector_block head_block = {"head", "The newest block the provider knows.",
                                                   head_words};
 
+static const struct connector_word since_words[] = {
+    {WORD_READ, "request", true, offsetof(struct connector_stream, since.request),
+     .read = connector_read_request, .block = &connector_request_block,
+     .about = "how it is asked; `$since_s` is the time, in seconds"},
+    {WORD_POINTER, "at", true, offsetof(struct connector_stream, since.pointer),
+     .about = "where the number stands"},
+    {WORD_CHOICE, "cast", false, offsetof(struct connector_stream, since.cast),
+     .choices = connector_cast_names, .about = "`dec` or `hex`"},
+    {0}};
+static const struct connector_block since_block = {
+    "since",
+    "The block that was the newest at a time. Without it an import since a time reads older "
+    "rows, too, and leaves them out.",
+    since_words};
+
 static const struct connector_word csv_words[] = {
     {WORD_TEXT, "header", true, offsetof(struct connector_stream, csv.header),
      .about = "the file's first line; case does not matter"},
@@ -257,6 +272,7 @@ static const struct connector_word stream_words[] = {
     {WORD_BLOCK, "detail", false, .block = &detail_block, .about = "one more request per record"},
     {WORD_BLOCK, "count", false, .block = &count_block, .about = "a total to compare with"},
     {WORD_BLOCK, "head", false, .block = &head_block, .about = "the provider's newest block"},
+    {WORD_BLOCK, "since", false, .block = &since_block, .about = "the block of a time"},
     {0}};
 const struct connector_block connector_stream_block = {
     "a stream", "One list of records, walked page by page.", stream_words};

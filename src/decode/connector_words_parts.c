@@ -33,7 +33,8 @@ static const struct connector_word request_words[] = {
 const struct connector_block connector_request_block = {
     "request",
     "Texts may name variables: `$account`, `$platform`, `$from`, `$to`, `$page`, `$offset`, "
-    "`$size`, `$token`, `$now_ms`, `$nonce`, `$key`, `$part`, and constants; `$$` is a dollar "
+    "`$size`, `$token`, `$now_ms`, `$nonce`, `$key`, `$part`, `$since_s`, and constants; `$$` is a "
+    "dollar "
     "sign. A key, list item or path segment whose variable is absent is left out.",
     request_words};
 
@@ -121,7 +122,8 @@ static const struct connector_word response_words[] = {
     {WORD_READ, "when", true, .read = connector_read_when, .block = &connector_condition_block,
      .about = "a condition"},
     {WORD_CHOICE, "do", true, offsetof(struct connector_response, verdict), .choices = verdicts,
-     .about = "what the answer is"},
+     .about = "what the answer is; `next_provider` without a status of its own gives way "
+              "to what 401, 403, 408, 425, 429 and 5xx say"},
     {WORD_COUNT, "wait_seconds", false, offsetof(struct connector_response, wait_ms), 1, 86400,
      .times = 1000, .about = "how long to leave the source alone"},
     {0}};

@@ -13,14 +13,12 @@ static const char links_sql[] =
     "SELECT number, hash FROM chain_blocks WHERE hash IS NOT NULL AND number <= ?1 "
     "ORDER BY number DESC LIMIT ?2";
 
-static void ask_block(struct evm_chain *chain, uint64_t number, rpc_fn *fn)
+void evm_chain_number_params(uint64_t number, char out[EVM_CHAIN_NUMBER_PARAMS])
 {
-    char params[48];
-    snprintf(params, sizeof params, "[\"0x%" PRIx64 "\",false]", number);
-    rpc_ask(chain->rpc, "eth_getBlockByNumber", params, fn, chain);
+    snprintf(out, EVM_CHAIN_NUMBER_PARAMS, "[\"0x%" PRIx64 "\",false]", number);
 }
 
-static void poll_later(struct evm_chain *chain)
+void evm_chain_poll_later(struct evm_chain *chain)
 {
     struct runtime *runtime = chain->env.runtime;
     runtime->ops->timer_arm(runtime, &chain->poll, EVM_CHAIN_POLL_US);
@@ -112,6 +110,8 @@ void evm_chain_give(struct evm_chain *chain)
 
 /* ---- reading ---- */
 
+static void read_on(struct evm_chain *chain);
+
 /* Nodes say in many words that a range is too large; whatever they mean, less is asked next. */
 static void shrink(struct evm_chain *chain, const struct err *err)
 {
@@ -120,7 +120,7 @@ static void shrink(struct evm_chain *chain, const struct err *err)
     if (chain->hi > chain->lo)
         evm_chain_step(chain);
     else
-        poll_later(chain);
+        evm_chain_poll_later(chain);
 }
 
 static void take_logs(void *arg, enum rc rc, struct json result, const struct err *err)
@@ -137,12 +137,17 @@ static void take_logs(void *arg, enum rc rc, struct json result, const struct er
         rpc_disbelieve(chain->rpc, chain->trouble.text);
         return;
     }
-    bool promised = chain->lo == chain->hi && chain->block.has_bloom &&
-                    evm_event_in_bloom(&chain->settings.event, chain->block.bloom);
-    if (promised && json_count(result) == 0 && ++chain->empty_answers < EVM_CHAIN_EMPTY_ANSWERS) {
-        rpc_disbelieve(chain->rpc, "no logs where the block's bloom promises some");
-        return;
-    }
+    chain->log_count = json_count(result);
+    if (rpc_told_by(chain->rpc) != chain->witness)
+        read_on(chain); /* the header of the range's end was another's: does this one have it? */
+    else if (evm_chain_is_doubtful(chain))
+        evm_chain_doubt(chain);
+    else
+        evm_chain_accept(chain);
+}
+
+void evm_chain_accept(struct evm_chain *chain)
+{
     if (chain->hi > chain->lo && chain->range < EVM_CHAIN_RANGE_MAX)
         chain->range *= 2;
     chain->trouble.text[0] = '\0';
@@ -158,17 +163,29 @@ static bool follows_last(const struct evm_chain *chain)
            strcmp(last->hash, parent) == 0;
 }
 
+/* A node that lacks a block below the head lags; if all do, the head was no head. */
+static void take_nothing(struct evm_chain *chain)
+{
+    if (++chain->lacks < EVM_CHAIN_LACKS_MAX) {
+        rpc_disbelieve(chain->rpc, "the node lags behind: it lacks a block below the head");
+        return;
+    }
+    chain->lacks = 0;
+    chain->target = chain->head = 0;
+    evm_chain_poll_later(chain);
+}
+
 /* The header of the last block that is wanted now. */
 static void take_block(void *arg, enum rc rc, struct json result, const struct err *err)
 {
     struct evm_chain *chain = arg;
     if (rc != RC_OK) {
         chain->trouble = *err;
-        poll_later(chain);
+        evm_chain_poll_later(chain);
         return;
     }
     if (json_type(result) == JSON_NULL) {
-        rpc_disbelieve(chain->rpc, "the node lags behind: it lacks a block below the head");
+        take_nothing(chain);
         return;
     }
     if (evm_block_read(result, &chain->block, &chain->trouble) != RC_OK ||
@@ -177,11 +194,12 @@ static void take_block(void *arg, enum rc rc, struct json result, const struct e
         return;
     }
     bool alone = chain->lo == chain->hi;
+    chain->witness = rpc_told_by(chain->rpc);
+    chain->lacks = 0;
     evm_chain_logs_clear(chain);
     if (alone && !follows_last(chain))
         evm_chain_fork(chain);
-    else if (alone && chain->block.has_bloom &&
-             !evm_event_in_bloom(&chain->settings.event, chain->block.bloom))
+    else if (alone && chain->block.has_bloom && !evm_chain_promised(chain))
         evm_chain_give(chain);
     else
         rpc_ask(chain->rpc, "eth_getLogs", evm_chain_logs_params(chain, alone), take_logs, chain);
@@ -198,13 +216,17 @@ static bool last_may_change(const struct evm_chain *chain)
 static void read_on(struct evm_chain *chain)
 {
     uint64_t left = chain->target - chain->next, depth = chain->settings.reorg_depth;
+    char params[EVM_CHAIN_NUMBER_PARAMS];
     chain->lo = chain->hi = chain->next;
-    chain->empty_answers = 0;
+    if (chain->doubted != chain->lo)
+        chain->empty_answers = 0;
+    chain->doubted = chain->lo;
     if (left > depth && !last_may_change(chain)) {
         uint64_t most = left - depth < chain->range ? left - depth : chain->range;
         chain->hi = chain->lo + most - 1;
     }
-    ask_block(chain, chain->hi, take_block);
+    evm_chain_number_params(chain->hi, params);
+    rpc_ask(chain->rpc, "eth_getBlockByNumber", params, take_block, chain);
 }
 
 static void take_head(void *arg, enum rc rc, struct json result, const struct err *err)
@@ -216,14 +238,22 @@ static void take_head(void *arg, enum rc rc, struct json result, const struct er
     else
         chain->trouble = *err;
     if (rc != RC_OK) {
-        poll_later(chain);
+        evm_chain_poll_later(chain);
         return;
     }
-    uint64_t behind = chain->settings.confirmations;
-    chain->head = head.number > chain->head ? head.number : chain->head;
-    chain->target = head.number > behind ? head.number - behind : 0;
-    if (head.number < behind || chain->next > chain->target)
-        poll_later(chain);
+    chain->round_head = head.number;
+    evm_chain_compare_heads(chain);
+}
+
+void evm_chain_settle_head(struct evm_chain *chain)
+{
+    uint64_t head = chain->round_head, behind = chain->settings.confirmations;
+    bool compared = (chain->heard & (chain->heard - 1)) != 0;
+    if (compared || head > chain->head)
+        chain->head = head;
+    chain->target = head > behind ? head - behind : 0;
+    if (head < behind || chain->next > chain->target)
+        evm_chain_poll_later(chain);
     else
         read_on(chain);
 }
@@ -236,7 +266,7 @@ void evm_chain_step(struct evm_chain *chain)
     if (chain->next + chain->settings.reorg_depth < chain->target)
         read_on(chain);
     else
-        rpc_ask(chain->rpc, "eth_getBlockByNumber", "[\"latest\",false]", take_head, chain);
+        rpc_ask(chain->rpc, "eth_getBlockByNumber", EVM_CHAIN_LATEST, take_head, chain);
 }
 
 static void on_poll(void *arg)

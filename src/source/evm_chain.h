@@ -5,8 +5,12 @@
  * Far below the head, where nothing changes any more, logs are asked for by ranges of numbers; a
  * range that a node finds too large is halved, and grows again. Near the head, within `reorg_depth`
  * of it, every block is asked for by itself: it must name the one before as its parent, and its
- * logs are asked for by its hash. Logs that its bloom promises and that do not come are asked for
- * again.
+ * logs are asked for by its hash.
+ *
+ * One node is not enough to believe that there is nothing. Logs count only from a node that has
+ * shown the last block of the range itself; when none come where some may be (an empty range, or
+ * the header's bloom says so), a second node with the same last block is heard, and the answer with
+ * more logs is taken. Heads are compared, too, and a node that lags behind the others is left.
  *
  * A parent that is not the block before means that the chain has changed its mind: the stored
  * blocks are compared, newest first, until one is still the chain's; what came after it is undone.

@@ -36,7 +36,7 @@ static void take_block(void *arg, enum rc rc, struct json result, const struct e
 /* The next older block that is remembered, if it lies within the depth. */
 static void compare(struct evm_chain *chain)
 {
-    char params[48];
+    char params[EVM_CHAIN_NUMBER_PARAMS];
     uint64_t last = chain->next - 1, depth = chain->settings.reorg_depth;
     if (chain->fork == 0 || last - chain->links[chain->fork - 1].number > depth) {
         snprintf(chain->trouble.text, sizeof chain->trouble.text,
@@ -48,7 +48,7 @@ static void compare(struct evm_chain *chain)
         return;
     }
     chain->fork--;
-    snprintf(params, sizeof params, "[\"0x%" PRIx64 "\",false]", chain->links[chain->fork].number);
+    evm_chain_number_params(chain->links[chain->fork].number, params);
     rpc_ask(chain->rpc, "eth_getBlockByNumber", params, take_block, chain);
 }
 

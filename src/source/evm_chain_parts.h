@@ -6,7 +6,13 @@
 
 #include "source/evm_chain.h"
 
-#define EVM_CHAIN_EMPTY_ANSWERS 2 /* that a bloom's promise is given up after */
+#define EVM_CHAIN_EMPTY_ANSWERS 2 /* of the only node there is, and they are believed */
+#define EVM_CHAIN_LAG_MAX       8 /* blocks that a node's head may lie behind another's */
+/* Rounds after which heads are compared though nothing looks wrong. */
+#define EVM_CHAIN_COMPARE_ROUNDS 16
+#define EVM_CHAIN_LACKS_MAX      4 /* answers that lack a block before the head is asked for anew */
+#define EVM_CHAIN_LATEST         "[\"latest\",false]"
+#define EVM_CHAIN_NUMBER_PARAMS  48
 
 /* A block whose hash is known: what the next one is compared with. */
 struct evm_chain_link {
@@ -35,7 +41,13 @@ struct evm_chain {
     uint64_t range;         /* blocks asked for at a time */
     uint64_t lo, hi;        /* that are read or given */
     struct evm_block block; /* of `hi` */
-    unsigned empty_answers;
+    size_t log_count;       /* in the answer that was read */
+    int witness;            /* the node that showed `block`, or answered where the head is */
+    uint32_t heard;         /* a bit for each node that was asked for its opinion */
+    uint64_t doubted;       /* the block whose range `empty_answers` is about */
+    unsigned empty_answers, lacks;
+    uint64_t round_head; /* where the head is, as this round has it */
+    unsigned rounds;
     size_t fork; /* the link that is compared */
     struct evm_chain_ref *refs;
     struct content_ref *given; /* room for as many */
@@ -50,11 +62,28 @@ struct evm_chain {
 void evm_chain_step(struct evm_chain *chain);
 /* Hands the blocks from `next` to `hi` on, as far as they are taken. */
 void evm_chain_give(struct evm_chain *chain);
+/* The logs that were read are those of the range. */
+void evm_chain_accept(struct evm_chain *chain);
+void evm_chain_poll_later(struct evm_chain *chain);
+void evm_chain_number_params(uint64_t number, char out[EVM_CHAIN_NUMBER_PARAMS]);
 void evm_chain_stick(struct evm_chain *chain, const char *why);
 /* The header of `hi` contradicts the last block given: looks for one that both have. */
 void evm_chain_fork(struct evm_chain *chain);
 const struct evm_chain_link *evm_chain_last_link(const struct evm_chain *chain);
 void evm_chain_remember(struct evm_chain *chain, uint64_t number, const struct evm_hash *hash);
+
+/* ---- doubt: what one node says is held against what others say ---- */
+/* Whether the header of `hi` says that the event may be in it. */
+bool evm_chain_promised(const struct evm_chain *chain);
+/* Whether the answer that was read may be that of a node that lags or holds logs back. */
+bool evm_chain_is_doubtful(const struct evm_chain *chain);
+/* Hears another node that has the same last block; the answer with more logs in it is taken. */
+void evm_chain_doubt(struct evm_chain *chain);
+/* Now and then, and when `round_head` lies behind what was seen before, the others' heads are asked
+ * for; a node that lags is left. */
+void evm_chain_compare_heads(struct evm_chain *chain);
+/* `round_head` is where the head is. */
+void evm_chain_settle_head(struct evm_chain *chain);
 
 /* ---- logs ---- */
 void evm_chain_logs_clear(struct evm_chain *chain);

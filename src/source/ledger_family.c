@@ -53,6 +53,7 @@ static void add_stream(struct ledger_stream_view *sum, const struct ledger_strea
     sum->requests += one->requests;
     sum->orphaned += one->orphaned;
     sum->refused += one->refused;
+    sum->older += one->older;
     sum->owed += one->owed;
     sum->switches += one->switches;
 }
@@ -110,9 +111,9 @@ static void absorb(struct ledger_family *family, struct child *child)
     ledger_account_look(child->account, &account);
     for (size_t i = 0; i < family->view.stream_count; i++) {
         struct ledger_stream_view *sum = &family->sums[i];
-        before += sum->rows + sum->known + sum->stored;
+        before += sum->rows + sum->known + sum->stored + sum->older;
         add_child(child, sum->name, sum);
-        after += sum->rows + sum->known + sum->stored;
+        after += sum->rows + sum->known + sum->stored + sum->older;
     }
     if (account.outcome != LEDGER_COMPLETE) {
         note_trouble(family, account.outcome, account.name, account.trouble);
@@ -139,8 +140,9 @@ static bool name_child(const struct ledger_family *family, struct scan_place pla
 
 static void start_child(struct ledger_family *family, struct child *child, struct scan_place place)
 {
-    const struct ledger_account_options options = {
-        .only = family->run->only, .since_us = -1, .parent = family->run->account};
+    const struct ledger_account_options options = {.only = family->run->only,
+                                                   .since_us = family->run->since_us,
+                                                   .parent = family->run->account};
     struct text name = {0};
     struct err err;
     if (name_child(family, place, &name)) {

@@ -10,8 +10,7 @@
 #include <string.h>
 
 #define WAKE_US_MAX  INT64_C(3600000000)
-#define FAILURES_MIN 6                  /* in a row, before nobody is expected to do better */
-#define PATIENCE_US  INT64_C(600000000) /* nobody can be asked for so long: a later run may */
+#define FAILURES_MIN 6 /* in a row, before nobody is expected to do better */
 #define NEVER        INT64_MAX
 
 /* ---- its end ---- */
@@ -86,15 +85,44 @@ static void tell_switch(struct ledger_stream *stream, int before)
 static unsigned failures_max(const struct ledger_stream *stream)
 {
     unsigned able = 0;
-    for (int i = 0; i < stream->failover.group->count; i++)
-        able += !stream->unseated[i] && !stream->failover.group->providers[i].disabled;
+    for (uint32_t left = ledger_stream_able(stream); left != 0; left &= left - 1)
+        able++;
     return able * 3 > FAILURES_MIN ? able * 3 : FAILURES_MIN;
 }
 
-static void give_up(struct ledger_stream *stream, const struct err *err)
+/* Nobody would do better for being waited for. */
+static bool all_refuse(const struct ledger_stream *stream)
 {
-    bool auth = stream->auth_failures > 0 && stream->auth_failures >= stream->failures;
-    ledger_stream_end(stream, auth ? LEDGER_UNAUTHORIZED : LEDGER_INCOMPLETE, err->text);
+    return (ledger_stream_able(stream) & ~stream->refused) == 0;
+}
+
+/* What each of them said, and what can be done about it. */
+static void tell_refusals(const struct ledger_stream *stream, struct err *err)
+{
+    struct text words = {0}, keys = {0};
+    for (int i = 0; i < stream->failover.group->count; i++) {
+        const char *name = stream->failover.group->providers[i].name;
+        if ((stream->refused >> i & 1) != 0)
+            text_appendf(&words, "%s%s: %s", words.len > 0 ? "; " : "", name,
+                         stream->failover.seats[i].reason);
+        if ((stream->locked >> i & 1) != 0)
+            text_appendf(&keys, "%sproviders.%s.api_key", keys.len > 0 ? " or " : "", name);
+    }
+    err_set(err, RC_REJECT, "every provider refuses%s%s%s: %s",
+            keys.len > 0 ? " (set a good key as " : "", keys.len > 0 ? text_string(&keys) : "",
+            keys.len > 0 ? ", then import again)" : "", text_string(&words));
+    text_free(&words);
+    text_free(&keys);
+}
+
+static void give_up(struct ledger_stream *stream, struct err *err)
+{
+    bool refused = all_refuse(stream);
+    if (refused && stream->refused != 0)
+        tell_refusals(stream, err);
+    ledger_stream_end(stream,
+                      refused && stream->locked != 0 ? LEDGER_UNAUTHORIZED : LEDGER_INCOMPLETE,
+                      err->text);
 }
 
 void ledger_stream_choose(struct ledger_stream *stream)
@@ -113,7 +141,7 @@ void ledger_stream_choose(struct ledger_stream *stream)
         return;
     }
     enum rc rc = failover_choose(&stream->failover, &offer, now_us, &stream->pick, &err);
-    if (rc != RC_OK && (rc == RC_REJECT || stream->pick.at_us == NEVER ||
+    if (rc != RC_OK && (rc == RC_REJECT || stream->pick.at_us == NEVER || all_refuse(stream) ||
                         stream->failures >= failures_max(stream))) {
         give_up(stream, &err);
         return;
@@ -135,14 +163,17 @@ void ledger_stream_failed(struct ledger_stream *stream, enum retry_class class, 
     struct runtime *runtime = stream->run->env->runtime;
     struct ledger_provider *provider = stream->run->platform->members[stream->pick.provider];
     int64_t now_us = ledger_stream_mono(stream);
+    bool refused = class == RETRY_PERMANENT || class == RETRY_AUTH;
+    /* A key may be good for one stream and not for another: this stream goes elsewhere. */
     const struct provider_failure failure = {
-        .class = class, .retry_after_us = wait_us, .reason = reason};
+        .class = refused ? RETRY_PERMANENT : class, .retry_after_us = wait_us, .reason = reason};
     if (class == RETRY_RATE_LIMITED && wait_us > 0)
         ledger_pace_pause(&provider->pace, now_us + wait_us, now_us);
     failover_failed(&stream->failover, &stream->pick, &failure, now_us,
                     runtime->ops->random(runtime));
     stream->failures += class != RETRY_RATE_LIMITED;
-    stream->auth_failures += class == RETRY_AUTH;
+    stream->refused |= (uint32_t)refused << stream->pick.provider;
+    stream->locked |= (uint32_t)(class == RETRY_AUTH) << stream->pick.provider;
     log_event(LOG_WARN, LEDGER_COMPONENT, "request_failed",
               (struct log_field[]){log_string("account", stream->run->account),
                                    log_string("stream", stream->name),
@@ -233,6 +264,7 @@ struct ledger_stream *ledger_stream_new(const struct ledger_run *run, const char
     stream->ended = ended;
     stream->arg = arg;
     stream->doubted_from = -1;
+    stream->since_at = -1;
     snprintf(stream->name, sizeof stream->name, "%s", name);
     stream->view = (struct ledger_stream_view){
         .name = stream->name, .provider = "", .position = -1, .total = -1};

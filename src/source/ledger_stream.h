@@ -57,6 +57,7 @@ struct ledger_stream_view {
     enum ledger_stream_state state;
     enum ledger_outcome outcome;
     uint64_t batches, rows, known, requests, orphaned, refused, owed;
+    uint64_t older;  /* left out: before the time that was asked for */
     uint64_t stored; /* rows there ever were, by all imports */
     enum cursor_kind kind;
     int64_t position; /* complete up to there; -1: unknown */

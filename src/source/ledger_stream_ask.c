@@ -31,13 +31,17 @@ static void take_answer(struct ledger_stream *stream, bool empty)
 {
     int64_t now_us = ledger_stream_mono(stream);
     failover_succeeded(&stream->failover, &stream->pick, now_us - stream->asked_us, now_us);
-    stream->failures = stream->auth_failures = stream->restarts = 0;
+    stream->failures = stream->restarts = 0;
+    stream->refused &= ~(1U << stream->pick.provider);
+    stream->locked &= ~(1U << stream->pick.provider);
     if (stream->purpose == ASK_LIST)
         ledger_stream_take_list(stream);
     else if (stream->purpose == ASK_DETAIL)
         ledger_stream_take_detail(stream);
     else if (stream->purpose == ASK_COUNT)
         ledger_stream_take_count(stream);
+    else if (stream->purpose == ASK_SINCE)
+        ledger_stream_take_since(stream);
     else
         take_page(stream, empty);
 }
@@ -69,6 +73,12 @@ static void judge(struct ledger_stream *stream, const struct connector_answer *a
     struct connector_judgement judgement =
         connector_judge(stream->provider->connector, stream->shape, &stream->vars, answer, &why);
     int64_t wait_ms = judgement.wait_ms > 0 ? judgement.wait_ms : retry_after_ms;
+    bool refused = judgement.verdict == VERDICT_NEXT_PROVIDER ||
+                   judgement.verdict == VERDICT_FATAL || judgement.verdict == VERDICT_RESTART;
+    if (stream->purpose == ASK_SINCE && refused) {
+        stream->side.root = (struct json){0}; /* it has no block for that time */
+        judgement.verdict = VERDICT_OK;
+    }
     switch (judgement.verdict) {
     case VERDICT_OK:
     case VERDICT_EMPTY:
@@ -174,6 +184,8 @@ static const struct connector_request *prepare(struct ledger_stream *stream)
     case ASK_COUNT:
         stream->vars.token = BYTES_ABSENT;
         return shape->count.request;
+    case ASK_SINCE:
+        return ledger_stream_ask_since(stream);
     case ASK_PAGE:
         break;
     }

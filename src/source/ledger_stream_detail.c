@@ -37,7 +37,7 @@ static void choose_wanted(struct ledger_stream *stream)
         bool known = false;
         if (rc == RC_OK) {
             ledger_row_identity(&stream->row, 0, stream->row_id);
-            known = ledger_stream_row_known(stream, false);
+            known = ledger_stream_row_known(stream, false) || ledger_stream_is_older(stream);
         }
         if (!known && number < stream->detail_count)
             stream->details[number].wanted = true;

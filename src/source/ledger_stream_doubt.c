@@ -14,7 +14,10 @@ static bool is_countable(const struct ledger_stream *stream)
 {
     const struct connector_figure *count = &stream->shape->count;
     bool changed = !stream->was_complete || stream->view.rows + stream->id_count > 0;
-    return count->given && changed && (count->request != NULL || stream->view.total >= 0);
+    /* A total is of everything, but where it is told of what was asked for. */
+    bool all = stream->view.older == 0 &&
+               (!stream->skips || ledger_stream_kind(stream->shape) == CURSOR_TIMESTAMP);
+    return count->given && changed && all && (count->request != NULL || stream->view.total >= 0);
 }
 
 const char *ledger_stream_doubt(const struct ledger_stream *stream)
@@ -46,8 +49,7 @@ bool ledger_stream_left_behind(const struct ledger_stream *stream)
     return false;
 }
 
-/* Those who could be asked at all: enabled, with this stream. */
-static uint32_t find_able(const struct ledger_stream *stream)
+uint32_t ledger_stream_able(const struct ledger_stream *stream)
 {
     uint32_t able = 0;
     for (int i = 0; i < stream->failover.group->count; i++)
@@ -150,7 +152,7 @@ void ledger_stream_settle(struct ledger_stream *stream)
     }
     if (doubt != NULL) {
         stream->denied |= 1U << stream->pick.provider;
-        uint32_t others = find_able(stream) & ~stream->denied;
+        uint32_t others = ledger_stream_able(stream) & ~stream->denied;
         bool alone = (stream->denied & (stream->denied - 1)) == 0;
         if (alone && others != 0) {
             note_doubted(stream);

@@ -223,7 +223,8 @@ static enum rc fill(struct ledger_stream *stream, struct batch *batch, struct er
         if (rc != RC_OK)
             return rc;
         ledger_row_identity(&stream->row, ordinal, stream->row_id);
-        take_row(stream, batch);
+        if (!ledger_stream_leaves_out(stream))
+            take_row(stream, batch);
     }
     return RC_OK;
 }

@@ -24,7 +24,7 @@
 #define LEDGER_ROW_ROOM   ((size_t)3 * LEDGER_RAW_MAX)
 
 /* What the request that is made next, or is under way, asks for. */
-enum ledger_purpose { ASK_PAGE, ASK_LIST, ASK_DETAIL, ASK_COUNT };
+enum ledger_purpose { ASK_PAGE, ASK_LIST, ASK_DETAIL, ASK_COUNT, ASK_SINCE };
 
 struct ledger_detail {
     struct json record;
@@ -47,7 +47,8 @@ struct ledger_stream {
     struct failover_pick pick;
     bool picked;
     unsigned failures; /* in a row, whoever failed */
-    unsigned auth_failures;
+    uint32_t refused;  /* a bit for each provider that would refuse again what is asked for ... */
+    uint32_t locked;   /* ... because of its key */
     unsigned restarts; /* of the walk, in a row */
     int64_t asked_us;
     const struct ledger_provider *provider; /* whose walk it is; NULL: none yet */
@@ -58,7 +59,8 @@ struct ledger_stream {
     uint32_t denied;      /* a bit for each provider whose end was doubted */
     bool believed;        /* what was doubted is so */
     int64_t doubted_from; /* first position of what did not come; -1: all came */
-    bool skips;           /* it begins at a time that was asked for, above what is complete */
+    bool skips;           /* rows above what is complete are left out: they are too old */
+    int64_t since_at;     /* the position of the time that was asked for; -1: not known */
     bool resweeping;      /* everything is read again: less is stored than counted */
     bool unseated[FAILOVER_PROVIDERS_MAX]; /* does not have this stream, or may not be asked */
 

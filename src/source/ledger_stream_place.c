@@ -173,9 +173,10 @@ static void start_walk(struct ledger_stream *stream, int listed)
     enum cursor_kind kind = ledger_stream_kind(stream->shape);
     ledger_walk_init(&stream->walk, stream->shape, listed);
     place.complete = find_start(stream, kind);
-    stream->skips = kind == CURSOR_TIMESTAMP && stream->run->since_us > place.complete;
+    int64_t since = ledger_stream_since(stream, kind);
+    stream->skips = since > place.complete;
     if (stream->skips)
-        place.complete = stream->run->since_us;
+        place.complete = since;
     place.token = find_token(stream, &place.top);
     if (stream->doubted_from >= 0 && place.complete > stream->doubted_from)
         place.complete = stream->doubted_from;
@@ -186,6 +187,13 @@ static void start_walk(struct ledger_stream *stream, int listed)
     stream->reread_from = stream->walk.continued ? place.top : place.complete;
     stream->covered_from = place.complete < 0 ? 0 : place.complete;
     stream->purpose = ASK_PAGE;
+}
+
+void ledger_stream_list_parts(struct ledger_stream *stream)
+{
+    stream->purpose = ASK_LIST;
+    if (stream->shape->listed.request == NULL)
+        start_walk(stream, -1);
 }
 
 void ledger_stream_begin_walk(struct ledger_stream *stream)
@@ -203,12 +211,12 @@ void ledger_stream_begin_walk(struct ledger_stream *stream)
     stream->vars.api_secret = secret_reveal(&stream->provider->api_secret);
     ledger_known_forget_seen(&stream->known);
     stream->counted = false;
-    stream->purpose = ASK_LIST;
+    stream->purpose = ASK_SINCE;
     stream->part_count = 0;
     text_clear(&stream->parts);
     text_clear(&stream->list_token);
-    if (stream->shape->listed.request == NULL)
-        start_walk(stream, -1);
+    if (!ledger_stream_needs_since(stream))
+        ledger_stream_list_parts(stream);
 }
 
 /* ---- files ---- */

@@ -16,10 +16,24 @@ void ledger_stream_load(struct ledger_stream *stream);
 /* A walk at the provider that was picked, from what is stored; first its partitions may have to be
  * listed. */
 void ledger_stream_begin_walk(struct ledger_stream *stream);
+/* Lists them, or begins the walk where there is nothing to list. */
+void ledger_stream_list_parts(struct ledger_stream *stream);
 void ledger_stream_take_list(struct ledger_stream *stream);
 /* The next rows of a file. */
 void ledger_stream_read_file(struct ledger_stream *stream);
 enum cursor_kind ledger_stream_kind(const struct connector_stream *shape);
+
+/* ---- since a time (ledger_stream_since.c) ---- */
+
+/* The provider can tell the position of the time that was asked for, and nobody has yet. */
+bool ledger_stream_needs_since(const struct ledger_stream *stream);
+const struct connector_request *ledger_stream_ask_since(struct ledger_stream *stream);
+void ledger_stream_take_since(struct ledger_stream *stream);
+/* Where a walk may begin; -1: at the beginning. */
+int64_t ledger_stream_since(const struct ledger_stream *stream, enum cursor_kind kind);
+bool ledger_stream_is_older(const struct ledger_stream *stream);
+/* The row that came is older and not stored yet: it is not stored now, either. */
+bool ledger_stream_leaves_out(struct ledger_stream *stream);
 
 /* ---- pages into batches (ledger_stream_page.c) ---- */
 
@@ -46,6 +60,8 @@ void ledger_stream_send(struct ledger_stream *stream, struct batch *batch);
 
 /* Why the end of the walk is not believed; NULL: it is. */
 const char *ledger_stream_doubt(const struct ledger_stream *stream);
+/* A bit for each provider that could be asked at all: enabled, with this stream. */
+uint32_t ledger_stream_able(const struct ledger_stream *stream);
 /* The walk has passed known rows that did not come again, and nobody has confirmed that yet. */
 bool ledger_stream_left_behind(const struct ledger_stream *stream);
 /* The walk is over and stored, and the stream is not complete: somebody else is asked, or what was

@@ -175,6 +175,11 @@ enum rc ledger_walk_row(struct ledger_walk *walk, const struct ledger_row *row, 
     return RC_OK;
 }
 
+void ledger_walk_end_leg(struct ledger_walk *walk)
+{
+    walk->legs[walk->leg].below = true;
+}
+
 /* Counts on, or begins to count anew at the block the leg has come to. */
 static enum rc turn_page(struct ledger_walk *walk, struct ledger_leg *leg, size_t records,
                          struct err *err)

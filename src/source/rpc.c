@@ -26,6 +26,8 @@ struct rpc {
     rpc_fn *fn; /* NULL: nothing is under way */
     void *arg;
     bool telling;
+    bool aside; /* the question is for a second opinion */
+    int told_by;
     const char *disbelieved; /* while telling */
     struct err trouble;
 };
@@ -42,14 +44,39 @@ static void take_turn(void *arg)
     send_question(arg);
 }
 
+static struct provider *asked_node(struct rpc *rpc)
+{
+    return &rpc->group.providers[rpc->pick.provider];
+}
+
+/* An opinion that is not to be had is told, not waited for. */
+static void tell_silence(struct rpc *rpc, const struct provider_failure *failure)
+{
+    struct err err;
+    rpc_fn *fn = rpc->fn;
+    provider_failed(asked_node(rpc), rpc->pick.ticket, failure, mono(rpc));
+    rpc->fn = NULL;
+    rpc->telling = true;
+    rpc->told_by = rpc->pick.provider;
+    err_set(&err, RC_RETRY, "%s: %s", asked_node(rpc)->name, failure->reason);
+    fn(rpc->arg, RC_RETRY, (struct json){0}, &err);
+    rpc->telling = false;
+    if (rpc->fn != NULL)
+        rpc->runtime->ops->timer_arm(rpc->runtime, &rpc->again, 0);
+}
+
 static void fail(struct rpc *rpc, enum retry_class class, int64_t retry_after_us, const char *why)
 {
     struct provider_failure failure = {.class = class == RETRY_AUTH ? RETRY_PERMANENT : class,
                                        .retry_after_us = retry_after_us,
                                        .reason = why};
+    if (rpc->aside) {
+        tell_silence(rpc, &failure);
+        return;
+    }
     failover_failed(&rpc->stream, &rpc->pick, &failure, mono(rpc),
                     rpc->runtime->ops->random(rpc->runtime));
-    err_set(&rpc->trouble, RC_RETRY, "%s: %s", rpc->group.providers[rpc->pick.provider].name, why);
+    err_set(&rpc->trouble, RC_RETRY, "%s: %s", asked_node(rpc)->name, why);
     rpc->runtime->ops->timer_arm(rpc->runtime, &rpc->again, 0);
 }
 
@@ -57,8 +84,14 @@ static void fail(struct rpc *rpc, enum retry_class class, int64_t retry_after_us
 static void tell(struct rpc *rpc, enum rc rc, struct json result, const struct err *err)
 {
     rpc_fn *fn = rpc->fn;
+    struct failover_pick pick = rpc->pick;
+    int64_t latency_us = mono(rpc) - rpc->asked_us;
+    bool aside = rpc->aside;
+    if (aside)
+        provider_succeeded(asked_node(rpc), pick.ticket, latency_us, mono(rpc));
     rpc->fn = NULL;
     rpc->telling = true;
+    rpc->told_by = pick.provider;
     rpc->disbelieved = NULL;
     fn(rpc->arg, rc, result, err);
     rpc->telling = false;
@@ -68,8 +101,10 @@ static void tell(struct rpc *rpc, enum rc rc, struct json result, const struct e
         fail(rpc, RETRY_TRANSIENT, -1, rpc->disbelieved);
         return;
     }
-    failover_succeeded(&rpc->stream, &rpc->pick, mono(rpc) - rpc->asked_us, mono(rpc));
-    rpc->trouble.text[0] = '\0';
+    if (!aside) {
+        failover_succeeded(&rpc->stream, &pick, latency_us, mono(rpc));
+        rpc->trouble.text[0] = '\0';
+    }
     if (rpc->fn != NULL)
         rpc->runtime->ops->timer_arm(rpc->runtime, &rpc->again, 0);
 }
@@ -104,13 +139,11 @@ static void take_answer(void *arg, const struct http_response *response)
     }
 }
 
-static void send_question(struct rpc *rpc)
+/* False: nobody can be asked yet; the question has its turn later. */
+static bool choose_node(struct rpc *rpc, int64_t now_us)
 {
-    static const struct http_header headers[] = {{"Content-Type", "application/json"}};
     static const struct failover_offer anywhere = {.owner = PROVIDER_NONE};
-    int64_t now_us = mono(rpc), at_us;
-    if (rpc->fn == NULL)
-        return;
+    int64_t at_us;
     enum rc rc = failover_choose(&rpc->stream, &anywhere, now_us, &rpc->pick, &rpc->trouble);
     at_us = rpc->pick.at_us;
     if (rc != RC_OK || at_us > now_us) {
@@ -118,8 +151,16 @@ static void send_question(struct rpc *rpc)
             failover_abandoned(&rpc->stream, &rpc->pick);
         int64_t wait_us = at_us > now_us + WAIT_US_MAX ? WAIT_US_MAX : at_us - now_us;
         rpc->runtime->ops->timer_arm(rpc->runtime, &rpc->again, wait_us > 0 ? wait_us : 1000);
-        return;
     }
+    return rc == RC_OK && at_us <= now_us;
+}
+
+static void send_question(struct rpc *rpc)
+{
+    static const struct http_header headers[] = {{"Content-Type", "application/json"}};
+    int64_t now_us = mono(rpc);
+    if (rpc->fn == NULL || (!rpc->aside && !choose_node(rpc, now_us)))
+        return;
     struct http_request request = {.method = "POST",
                                    .url = rpc->urls[rpc->pick.provider],
                                    .headers = headers,
@@ -132,7 +173,8 @@ static void send_question(struct rpc *rpc)
     rpc->exchange = rpc->runtime->ops->http_send(rpc->runtime, &request, take_answer, rpc);
 }
 
-void rpc_ask(struct rpc *rpc, const char *method, const char *params, rpc_fn *fn, void *arg)
+static void put_question(struct rpc *rpc, const char *method, const char *params, rpc_fn *fn,
+                         void *arg)
 {
     assert(rpc->fn == NULL && rpc->exchange == NULL);
     text_clear(&rpc->body);
@@ -144,9 +186,62 @@ void rpc_ask(struct rpc *rpc, const char *method, const char *params, rpc_fn *fn
         rpc->runtime->ops->timer_arm(rpc->runtime, &rpc->again, 0);
 }
 
+void rpc_ask(struct rpc *rpc, const char *method, const char *params, rpc_fn *fn, void *arg)
+{
+    rpc->aside = false;
+    put_question(rpc, method, params, fn, arg);
+}
+
+/* The best of those that can be asked now. */
+static int find_other(const struct rpc *rpc, uint32_t without)
+{
+    int best = PROVIDER_NONE;
+    int64_t now_us = mono(rpc);
+    for (int i = 0; i < rpc->group.count; i++) {
+        const struct provider *node = &rpc->group.providers[i];
+        if ((without >> i & 1) != 0 || provider_circuit(node, now_us) != CIRCUIT_CLOSED ||
+            bucket_closed_until(&node->bucket, now_us) > now_us)
+            continue;
+        if (best == PROVIDER_NONE || provider_compare(node, &rpc->group.providers[best]) < 0)
+            best = i;
+    }
+    return best;
+}
+
+bool rpc_ask_other(struct rpc *rpc, uint32_t without, const char *method, const char *params,
+                   rpc_fn *fn, void *arg)
+{
+    int node = find_other(rpc, without);
+    if (node == PROVIDER_NONE)
+        return false;
+    rpc->aside = true;
+    rpc->pick = (struct failover_pick){.provider = node,
+                                       .ticket = provider_ticket(&rpc->group.providers[node])};
+    put_question(rpc, method, params, fn, arg);
+    return true;
+}
+
+int rpc_told_by(const struct rpc *rpc)
+{
+    return rpc->told_by;
+}
+
+void rpc_blame(struct rpc *rpc, int node, const char *why)
+{
+    struct provider_failure failure = {RETRY_TRANSIENT, -1, why};
+    struct failover_pick pick = {.provider = node};
+    const struct provider *provider = &rpc->group.providers[node];
+    if (provider_circuit(provider, mono(rpc)) != CIRCUIT_CLOSED)
+        return;
+    pick.ticket = provider_ticket(provider);
+    failover_failed(&rpc->stream, &pick, &failure, mono(rpc),
+                    rpc->runtime->ops->random(rpc->runtime));
+    err_set(&rpc->trouble, RC_RETRY, "%s: %s", provider->name, why);
+}
+
 void rpc_disbelieve(struct rpc *rpc, const char *why)
 {
-    assert(rpc->telling);
+    assert(rpc->telling && !rpc->aside);
     rpc->disbelieved = why;
 }
 
@@ -161,19 +256,14 @@ void rpc_stop(struct rpc *rpc)
     rpc->runtime->ops->timer_disarm(rpc->runtime, &rpc->again);
 }
 
-const char *rpc_provider(const struct rpc *rpc)
-{
-    return rpc->stream.current == PROVIDER_NONE ? ""
-                                                : rpc->group.providers[rpc->stream.current].name;
-}
-
 const char *rpc_trouble(const struct rpc *rpc)
 {
     return rpc->trouble.text;
 }
 
-const struct failover *rpc_group(const struct rpc *rpc)
+const struct failover *rpc_group(const struct rpc *rpc, int *current)
 {
+    *current = rpc->stream.current;
     return &rpc->group;
 }
 

@@ -21,10 +21,10 @@ CANARY = "canary-key-3f9c1d"
 
 
 class Imports(unittest.TestCase):
-    def world(self, kind="sqlite"):
+    def world(self, kind="sqlite", providers=("etherscan",), **choices):
         home = Home(kind)
         self.addCleanup(home.__exit__)
-        world = World(PROGRAMS, home, ("etherscan",))
+        world = World(PROGRAMS, home, providers, **choices)
         self.addCleanup(world.__exit__)
         return world
 
@@ -73,6 +73,31 @@ class Imports(unittest.TestCase):
         done = self.command(world, "import", world.account)
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("providers.etherscan.api_key", done.stderr)
+
+    def test_since_leaves_out_what_is_older_and_nothing_for_good(self):
+        # R003-51: the first tells the block of a time, the others leave rows out.
+        for providers, platform in ((("etherscan",), "ethereum"), (("blockscout",), "ethereum"),
+                                    (("alchemy",), "ethereum"), (("blockstream",), "bitcoin"),
+                                    (("solana",), "solana")):
+            with self.subTest(providers=providers):
+                world = self.world(providers=providers, platform=platform)
+                rows = sorted(world.true_rows("normal"), key=lambda row: row["block"])
+                block = rows[len(rows) // 2]["block"]
+                since = world.sim.block_time(block)
+                code, said, words = world.run("--since", since)
+                self.assertEqual((code, said["status"]), (0, "completed"), words)
+                stored = world.stored()
+                self.assertTrue(all(row["block"] >= block for row in stored), stored[:3])
+                wanted = {row["hash"] for row in rows if row["block"] >= block}
+                self.assertEqual(wanted - {row["hash"] for row in stored}, set())
+                covered = world.sql("SELECT min(lo) AS lo FROM coverage")
+                self.assertGreater(covered[0]["lo"], rows[0]["block"])
+                if "etherscan" in providers or "blockscout" in providers:
+                    asked = [request for request in world.requests() if "startblock" in request]
+                    self.assertEqual({request["startblock"] for request in asked}, {str(block)})
+                code, said, words = world.run()
+                self.assertEqual((code, said["status"]), (0, "completed"), words)
+                self.assertEqual(world.difference(), {})
 
     def test_a_file_that_has_grown_adds_what_is_new_and_bad_lines_are_kept(self):
         # Exitbook 1.8.15: a file was never read again, and lines that were no rows disappeared.

@@ -193,6 +193,20 @@ class Switching(Case):
                 self.assertGreater(world.sim.fired("ledger_" + plan.split("&")[0]), 0)
                 self.complete(world)
 
+    def test_a_key_that_all_refuse_ends_the_import_with_what_to_do(self):
+        # R003-43
+        for status in (401, 403):
+            with self.subTest(status=status):
+                world = self.world(("etherscan", "moralis"))
+                world.sim.arm(f"name=ledger_http&status={status}" + DEAD)
+                code, said, words = world.run()
+                self.assertEqual((code, said["status"]), (3, "failed"), (said, words))
+                self.assertIn(f"etherscan: HTTP {status}; moralis: HTTP {status} (auth)", words)
+                self.assertIn("providers.etherscan.api_key or providers.moralis.api_key", words)
+                self.assertLessEqual(len(world.requests()), 2 * len(EVM_STREAMS))
+                world.sim.ask("DELETE", "/_sim/fault")
+                self.complete(world)
+
     def test_who_waits_for_the_dead_can_stop_and_go_on_later(self):
         # R003-27 R003-43
         world = self.world(("etherscan", "routescan"), sizes={"etherscan": 25, "routescan": 25})

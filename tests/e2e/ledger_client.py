@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tidemark-sim, asked like the explorers and exchanges it stands for."""
 
+import datetime
 import http.client
 import json
 import urllib.parse
@@ -50,6 +51,15 @@ class Ledger(Simulator):
         status, body = self.ask("POST", f"/_sim/ledger/act?do={what}&count={count}")
         assert status == 200, body
         return json.loads(body)
+
+    def block_time(self, block):
+        """When it was made, as ISO 8601."""
+        rows = self.explorer("etherscan", action="txlist", address=self.accounts()[0]["ethereum"])
+        first, second = ((int(row["blockNumber"]), int(row["timeStamp"]))
+                         for row in (rows["result"][0], rows["result"][-1]))
+        pace = (second[1] - first[1]) // (second[0] - first[0])
+        at = datetime.datetime.fromtimestamp(first[1] + (block - first[0]) * pace, datetime.UTC)
+        return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def requests(self, prefix):
         return [json.loads(line) for line in lines(self.get("/_sim/requests?path=" + prefix))]

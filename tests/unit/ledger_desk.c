@@ -46,6 +46,8 @@ static const char timed[] =
     "    resume: {kind: timestamp, cast: unix_s}\n";
 static const char half[] = "    detail: {request: {path: /one, query: {key: $key}}, at: /detail, "
                            "for_each: /hash, absent: owed}\n";
+static const char dated[] =
+    "    since: {request: {path: /when, query: {time: $since_s}}, at: /block}\n";
 static const char counted[] = "    count: {at: /total}\n";
 static const char tail[] =
     "    records: {at: /rows}\n"
@@ -246,6 +248,19 @@ static void append_detail(const struct ledger_desk *desk, const char *url, struc
     text_append_string(out, number == desk->unknown_detail ? "null}" : "{\"fee\":\"7\"}}");
 }
 
+/* The newest block that is not younger. */
+static void append_block(const struct ledger_desk *desk, const char *url, struct text *out)
+{
+    int64_t time_us = param_of(url, "time=", 0) * INT64_C(1000000);
+    size_t at = desk->count;
+    while (at > 0 && ledger_desk_time_us(desk->chain[at - 1].block) > time_us)
+        at--;
+    if (at == 0)
+        text_append_string(out, "{\"error\":\"no such block\"}");
+    else
+        text_appendf(out, "{\"block\":%" PRId64 "}", desk->chain[at - 1].block);
+}
+
 static enum desk_fault fault_of(struct ledger_desk *desk, unsigned who)
 {
     unsigned nth = desk->asked[who]++;
@@ -264,7 +279,8 @@ static void answer_request(struct ledger_desk *desk)
                   [FAULT_LIMITED] = {200, "{\"error\":\"rate limit reached\"}"},
                   [FAULT_KEY] = {401, "{}"},
                   [FAULT_TOKEN] = {200, "{\"error\":\"token unknown\"}"},
-                  [FAULT_GARBLED] = {200, "{\"rows\":[{\"hash\":"}};
+                  [FAULT_GARBLED] = {200, "{\"rows\":[{\"hash\":"},
+                  [FAULT_SHAPE] = {200, "{\"rows\":7}"}};
     size_t number = desk->answered++;
     const struct desk_request *sent = &desk->http.sent[number];
     struct text body = {0};
@@ -275,6 +291,8 @@ static void answer_request(struct ledger_desk *desk)
         text_append_string(&body, faults[fault].body);
     else if (strstr(sent->url, "/rise") != NULL)
         append_rise(desk, sent->url, &body);
+    else if (strstr(sent->url, "/when") != NULL)
+        append_block(desk, sent->url, &body);
     else if (strstr(sent->url, "/one") != NULL)
         append_detail(desk, sent->url, &body);
     else
@@ -305,9 +323,11 @@ void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned prov
     for (unsigned i = 0; i < providers; i++) {
         struct text yaml = {0};
         text_appendf(&yaml, head, names[i], names[i], (int)i * 10);
-        text_append_string(&yaml, strcmp(order, "rise") == 0 ? rise : desk->timed ? timed : fall);
+        bool rises = strcmp(order, "rise") == 0 || strcmp(order, "dated") == 0;
+        text_append_string(&yaml, rises ? rise : desk->timed ? timed : fall);
         text_append_string(&yaml, strcmp(order, "half") == 0      ? half
                                   : strcmp(order, "counted") == 0 ? counted
+                                  : strcmp(order, "dated") == 0   ? dated
                                                                   : "");
         text_append_string(&yaml, tail);
         if (ledger_providers_add(desk->providers, text_bytes(&yaml), names[i], &config, 0, &err) !=
@@ -414,6 +434,14 @@ void ledger_desk_expect_truth(const struct ledger_desk *desk)
                      strcmp(desk->rows[k].status, "orphaned") != 0;
         assert_int_equal(found, 1);
     }
+}
+
+size_t ledger_desk_older(const struct ledger_desk *desk, int64_t block)
+{
+    size_t older = 0;
+    for (size_t i = 0; i < desk->row_count; i++)
+        older += desk->rows[i].block < block;
+    return older;
 }
 
 const char *ledger_desk_url(const struct ledger_desk *desk, size_t back)

@@ -38,6 +38,7 @@ enum desk_fault {
     FAULT_KEY,     /* refuses the key */
     FAULT_TOKEN,   /* does not know the token any more, once */
     FAULT_GARBLED,
+    FAULT_SHAPE, /* JSON, but not what the connector says */
 };
 
 struct ledger_desk {
@@ -76,8 +77,8 @@ struct ledger_desk {
 };
 
 /* `order` is "rise" or "fall", or like the latter "half" (records need one more request each),
- * "counted" (pages say how many rows there are) or "timed" (positions are times); `providers` 1 or
- * 2 of them. */
+ * "counted" (pages say how many rows there are) or "timed" (positions are times), or "dated", which
+ * rises and can be asked for the block of a time; `providers` 1 or 2 of them. */
 void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned providers);
 void ledger_desk_deinit(struct ledger_desk *desk);
 static inline int64_t ledger_desk_time_us(int64_t block)
@@ -89,6 +90,8 @@ void ledger_desk_mine(struct ledger_desk *desk, int64_t block, unsigned rows);
 enum ledger_outcome ledger_desk_run(struct ledger_desk *desk);
 /* Everything on the chain is stored, once, as it is. */
 void ledger_desk_expect_truth(const struct ledger_desk *desk);
+/* How many stored rows are older than `block`. */
+size_t ledger_desk_older(const struct ledger_desk *desk, int64_t block);
 /* The URL of the request `back` from the last one. */
 const char *ledger_desk_url(const struct ledger_desk *desk, size_t back);
 

@@ -122,6 +122,22 @@ static void the_first_rule_that_matches_counts(void **state)
     assert_int_equal(judge(desk, 404, "", NULL), VERDICT_EMPTY);
 }
 
+static void a_rule_for_all_other_troubles_gives_way_to_a_status_that_names_one(void **state)
+{
+    struct desk *desk = *state;
+    load(desk, SIMPLE "    responses:\n"
+                      "    - {when: {status: 502, at: /e, exists: true}, do: next_provider}\n"
+                      "    - {when: {at: /e, exists: true}, do: next_provider}\n");
+    assert_int_equal(judge(desk, 401, "", "{\"e\":\"bad key\"}"), VERDICT_AUTH);
+    assert_string_equal(desk->err.text, "HTTP 401, \"bad key\" (auth)");
+    assert_int_equal(judge(desk, 403, "", "{\"e\":1}"), VERDICT_AUTH);
+    assert_int_equal(judge(desk, 429, "", "{\"e\":1}"), VERDICT_RATE_LIMITED);
+    assert_int_equal(judge(desk, 500, "", "{\"e\":1}"), VERDICT_RETRY);
+    assert_int_equal(judge(desk, 502, "", "{\"e\":1}"), VERDICT_NEXT_PROVIDER);
+    assert_int_equal(judge(desk, 404, "", "{\"e\":1}"), VERDICT_NEXT_PROVIDER);
+    assert_int_equal(judge(desk, 200, "", "{\"e\":1}"), VERDICT_NEXT_PROVIDER);
+}
+
 static void a_page_of_another_shape_is_refused(void **state)
 {
     struct desk *desk = *state;
@@ -340,6 +356,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_answer_without_a_rule_is_judged_by_its_status, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(the_first_rule_that_matches_counts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_rule_for_all_other_troubles_gives_way_to_a_status_that_names_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_page_of_another_shape_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_record_is_lost, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_full_page_of_others_records_is_not_the_last, set_up,

@@ -130,12 +130,40 @@ static void when_all_fail_the_session_says_why_and_can_be_continued(void **state
     end(desk);
 }
 
-static void a_refused_key_is_told_from_other_failures(void **state)
+/* R003-43: each is asked once, for a key does not become good by waiting. */
+static void a_key_that_all_refuse_ends_the_import_at_once(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("rise", 2, 5);
+    desk->faults[0] = desk->faults[1] = FAULT_KEY;
+    int64_t begun_us = desk->http.clock.mono_us;
+    assert_int_equal(requests_of(desk, LEDGER_UNAUTHORIZED), 2);
+    assert_in_range(desk->http.clock.mono_us - begun_us, 0, 5000 * DESK_MS);
+    assert_non_null(strstr(desk->error, "alpha: HTTP 401; beta: HTTP 401"));
+    assert_non_null(strstr(desk->error, "providers.alpha.api_key or providers.beta.api_key"));
+    end(desk);
+}
+
+static void who_is_only_ill_is_waited_for_though_another_refuses_the_key(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("rise", 2, 25);
+    desk->faults[0] = FAULT_KEY;
+    desk->faults[1] = FAULT_DEAD;
+    desk->fault_end[1] = 2;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    assert_int_equal(desk->asked[0], 1);
+    end(desk);
+}
+
+static void answers_of_another_make_are_not_asked_for_again(void **state)
 {
     (void)state;
     struct ledger_desk *desk = begin("rise", 1, 5);
-    desk->faults[0] = FAULT_KEY;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_UNAUTHORIZED);
+    desk->faults[0] = FAULT_SHAPE;
+    assert_int_equal(requests_of(desk, LEDGER_INCOMPLETE), 1);
+    assert_non_null(strstr(desk->error, "every provider refuses: alpha: "));
     end(desk);
 }
 
@@ -175,27 +203,57 @@ static void no_number_is_too_long_to_be_read(void **state)
 }
 
 /* Also after an import of the rest, and one that was interrupted before. */
-static void what_lies_before_the_time_asked_for_is_not_taken_for_read(void **state)
+static void expect_nothing_taken_for_read(const char *order, unsigned killed_after)
 {
-    (void)state;
-    for (unsigned killed_after = 0; killed_after < 3; killed_after++) {
-        struct ledger_desk *desk = begin("timed", 1, 60); /* blocks 100 to 119 */
-        desk->batches_max = killed_after;
-        assert_int_equal(ledger_desk_run(desk),
-                         killed_after > 0 ? LEDGER_UNDECIDED : LEDGER_COMPLETE);
-        if (killed_after == 0) {
-            ledger_desk_mine(desk, 125, 30);
-            ledger_desk_mine(desk, 130, 5);
-        }
-        desk->batches_max = 0;
-        desk->since_us = ledger_desk_time_us(killed_after == 0 ? 130 : 115);
+    struct ledger_desk *desk = begin(order, 1, 60); /* blocks 100 to 119 */
+    int64_t since = killed_after == 0 ? 130 : 115;
+    desk->batches_max = killed_after;
+    assert_int_equal(ledger_desk_run(desk), killed_after > 0 ? LEDGER_UNDECIDED : LEDGER_COMPLETE);
+    if (killed_after == 0) {
+        ledger_desk_mine(desk, 125, 15);
+        ledger_desk_mine(desk, 130, 5);
+    }
+    size_t older = ledger_desk_older(desk, since);
+    desk->batches_max = 0;
+    desk->since_us = ledger_desk_time_us(since);
+    for (int i = 0; i < 2; i++) { /* the second time there is nothing new */
         assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
         assert_true(desk->row_count < desk->count);
-        desk->since_us = -1;
-        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-        ledger_desk_expect_truth(desk);
-        end(desk);
+        assert_int_equal(ledger_desk_older(desk, since), older);
+        assert_int_equal(desk->row_count - older, killed_after == 0 ? 5 : 15);
     }
+    desk->since_us = -1;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    end(desk);
+}
+
+static void what_lies_before_the_time_asked_for_is_not_taken_for_read(void **state)
+{
+    static const char *const orders[] = {"timed", "rise", "dated", "fall", "half", "counted"};
+    (void)state;
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++)
+        for (unsigned killed_after = 0; killed_after < 3; killed_after++)
+            expect_nothing_taken_for_read(orders[i], killed_after);
+}
+
+static void an_import_since_a_time_reads_little_else(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("dated", 1, 300); /* blocks 100 to 199 */
+    desk->since_us = ledger_desk_time_us(198);
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 2);
+    assert_non_null(strstr(ledger_desk_url(desk, 0), "from=198"));
+    assert_int_equal(desk->row_count, 6);
+    desk->since_us = ledger_desk_time_us(50); /* nobody has a block of that time */
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    end(desk);
+    desk = begin("half", 1, 300); /* newest first, and one more request for each that is wanted */
+    desk->since_us = ledger_desk_time_us(198);
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1 + 6);
+    assert_int_equal(desk->row_count, 6);
+    end(desk);
 }
 
 static void a_token_that_is_no_longer_known_begins_the_sweep_anew(void **state)
@@ -362,11 +420,14 @@ int main(void)
         cmocka_unit_test(a_killed_import_goes_on_where_it_was),
         cmocka_unit_test(another_provider_goes_on_a_window_before_the_position_once),
         cmocka_unit_test(when_all_fail_the_session_says_why_and_can_be_continued),
-        cmocka_unit_test(a_refused_key_is_told_from_other_failures),
+        cmocka_unit_test(a_key_that_all_refuse_ends_the_import_at_once),
+        cmocka_unit_test(who_is_only_ill_is_waited_for_though_another_refuses_the_key),
+        cmocka_unit_test(answers_of_another_make_are_not_asked_for_again),
         cmocka_unit_test(a_rate_limit_inside_a_good_answer_is_waited_out),
         cmocka_unit_test(an_answer_that_cannot_be_read_leads_to_the_next_provider),
         cmocka_unit_test(no_number_is_too_long_to_be_read),
         cmocka_unit_test(what_lies_before_the_time_asked_for_is_not_taken_for_read),
+        cmocka_unit_test(an_import_since_a_time_reads_little_else),
         cmocka_unit_test(a_token_that_is_no_longer_known_begins_the_sweep_anew),
         cmocka_unit_test(nothing_at_all_is_believed_when_a_second_provider_agrees),
         cmocka_unit_test(a_lone_provider_that_denies_known_rows_is_not_believed),

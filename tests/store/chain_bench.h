@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * chain_bench.h - a chain and its nodes as tests want them: one truth, and nodes that hold it
+ * back, lag behind it, refuse or break.
+ *
+ * A block is known by its number and the fork it belongs to; it names documents by letters, as the
+ * bench of the content source does. */
+#ifndef TESTS_CHAIN_BENCH_H
+#define TESTS_CHAIN_BENCH_H
+
+#include "content_bench.h"
+#include "source/evm_chain.h"
+
+#define CHAIN_NODES   3
+#define CHAIN_BLOCKS  4096
+#define CHAIN_DEPTH   8
+#define CHAIN_LETTERS 4
+
+/* What is wrong with a node. */
+struct chain_node {
+    uint64_t head;        /* it has no more blocks; 0: it has all */
+    uint64_t claims;      /* what it says its head is; 0: the truth */
+    bool hides;           /* it answers no logs */
+    unsigned hides_next;  /* so many answers are without logs */
+    unsigned breaks_next; /* so many questions for logs are answered by 503 */
+    bool dead;            /* every question is */
+    unsigned log_questions;
+};
+
+struct chain_model {
+    char fork[CHAIN_BLOCKS];
+    char letters[CHAIN_BLOCKS][CHAIN_LETTERS + 1];
+    uint64_t head, start;
+    uint64_t range_max; /* a node refuses more blocks than this; 0: none */
+    size_t node_count;
+    struct chain_node nodes[CHAIN_NODES];
+    struct rpc *rpc;
+};
+
+extern struct chain_model model;
+extern const struct bench_reader chain_reader;
+
+int chain_bench_set_up(void **state);
+void chain_bench_name(uint64_t number, const char *letters);
+void chain_bench_hash(uint64_t number, char *out, size_t size);
+/* Until the chain is read to its head and all is stored. */
+void chain_bench_run(struct content_bench *b);
+int64_t chain_bench_references(struct content_bench *b);
+unsigned chain_bench_log_questions(void);
+
+#endif
