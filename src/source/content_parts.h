@@ -44,7 +44,7 @@ struct content {
     struct timer check_again;
 
     struct job *jobs;
-    uint32_t running;
+    uint32_t running, held; /* fetches, and results that no batch has yet */
     struct owed owed;
     bool loading;
     struct again again;
@@ -72,6 +72,12 @@ static inline int64_t content_wall(const struct content *content)
 static inline uint64_t content_random(const struct content *content)
 {
     return content->env.runtime->ops->random(content->env.runtime);
+}
+
+/* As many results may wait for a batch as fetches may run: the store's pace is not the gateways'. */
+static inline uint32_t content_job_count(const struct content *content)
+{
+    return 2 * content->settings.concurrency;
 }
 
 static inline struct unit *content_unit(struct content *content, uint64_t ord)

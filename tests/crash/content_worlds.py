@@ -84,9 +84,20 @@ class Trial:
             manner.update(ms_min=0, ms_max=60)
         return manner
 
+    def plan_nodes(self):
+        """Of several nodes one may lag behind or hold logs back, as long as another one is well."""
+        chance = self.chance
+        plans = [self.plan_node() for _ in range(self.nodes)]
+        if self.nodes > 1 and chance.random() < 0.5:
+            liar, honest = chance.sample(range(self.nodes), 2)
+            plans[liar].update(chance.choice(({"lag": 1}, {"lag": 12}, {"lack": 30},
+                                              {"lack": 100})))
+            plans[honest] = {"stir": plans[honest]["stir"], "depth": plans[honest]["depth"]}
+        return plans
+
     def plan(self):
-        for n in range(self.nodes):
-            self.world.sim.manner("node", n=n, **self.plan_node())
+        for n, manner in enumerate(self.plan_nodes()):
+            self.world.sim.manner("node", n=n, **manner)
         for n in range(self.gateways):
             self.world.sim.manner("gateway", n=n, **self.plan_gateway())
 
