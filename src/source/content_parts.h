@@ -74,7 +74,7 @@ static inline uint64_t content_random(const struct content *content)
     return content->env.runtime->ops->random(content->env.runtime);
 }
 
-/* As many results may wait for a batch as fetches may run: the store's pace is not the gateways'. */
+/* As many results may wait for a batch as fetches run: gateways need not wait for the store. */
 static inline uint32_t content_job_count(const struct content *content)
 {
     return 2 * content->settings.concurrency;
