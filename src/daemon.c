@@ -98,7 +98,7 @@ static void tell_metrics(void *arg, struct text *out)
     latest_get(daemon->shown, &view);
     daemon_view_metrics(&view, clock_wall_us(), daemon->metrics);
     metric_set(metrics_gauge(daemon->metrics, "tidemark_event_commit_p50_seconds",
-                             "Half of all events were committed within this time.", NULL, 0),
+                             "Half of all live events were committed within this time.", NULL, 0),
                metric_quantile(daemon->latency, 0.5));
     metric_set(metrics_gauge(daemon->metrics, "tidemark_event_commit_p99_seconds",
                              "All but one in a hundred were committed within this time.", NULL, 0),
@@ -325,8 +325,9 @@ static enum rc open_store(struct daemon *daemon, struct err *err)
 static void start_writer(struct daemon *daemon)
 {
     daemon->metrics = metrics_new();
-    daemon->latency = metrics_histogram(daemon->metrics, "tidemark_event_commit_seconds",
-                                        "From the wire to the commit.", 1e-6, NULL, 0);
+    daemon->latency =
+        metrics_histogram(daemon->metrics, "tidemark_event_commit_seconds",
+                          "From the wire to the commit, of events that came live.", 1e-6, NULL, 0);
     daemon->bell = bell_new();
     struct writer_options options = {.batches_max = BATCHES_MAX * 2 + SERVER_WRITES_MAX,
                                      .latency_us = daemon->latency,

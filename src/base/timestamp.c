@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/timestamp.h"
 
+#include <stdio.h>
+
 #define US_PER_SECOND   INT64_C(1000000)
 #define SECONDS_PER_DAY INT64_C(86400)
 /* Days from 0000-01-01 to 1970-01-01 and to 10000-01-01. */
@@ -176,4 +178,12 @@ bool timestamp_format(int64_t us, char out[TIMESTAMP_TEXT_MAX])
     out = put_digits(out, exact ? fraction / 1000 : fraction, exact ? 3 : 6, 'Z');
     *out = '\0';
     return true;
+}
+
+void timestamp_format_wait(double seconds, char out[TIMESTAMP_TEXT_MAX])
+{
+    bool short_one = seconds < 0.9995;
+    double value = short_one ? seconds * 1000 : seconds;
+    snprintf(out, TIMESTAMP_TEXT_MAX, "%.*f %s", value < 9.95 ? 1 : 0, value,
+             short_one ? "ms" : "s");
 }

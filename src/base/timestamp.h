@@ -18,5 +18,7 @@ must_check bool timestamp_parse(struct bytes text, int64_t *us);
 /* "2025-08-11T23:26:32.374Z": three digits when exact, else six. Outside the years 0000-9999:
  * false. */
 must_check bool timestamp_format(int64_t us, char out[TIMESTAMP_TEXT_MAX]);
+/* How long something took, for people: "6.2 ms", "875 ms", "1.4 s". */
+void timestamp_format_wait(double seconds, char out[TIMESTAMP_TEXT_MAX]);
 
 #endif

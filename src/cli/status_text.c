@@ -98,15 +98,17 @@ static void append_store(struct json root, struct text *out)
 static void append_writer(struct json root, struct text *out)
 {
     struct json latency = json_pointer(root, "/progress/commit_seconds");
-    double p50 = 0, p99 = 0;
+    char usual[TIMESTAMP_TEXT_MAX], late[TIMESTAMP_TEXT_MAX];
+    double p50 = 0, p95 = 0;
     bool writing = true;
     (void)json_bool(json_pointer(root, "/daemon/writing"), &writing);
     text_appendf(out, "writer  %s, %" PRId64 " batches wait", writing ? "writing" : "CANNOT WRITE",
                  number_of(json_pointer(root, "/daemon/queued")));
-    if (json_real(json_get(latency, "p50"), &p50) && json_real(json_get(latency, "p99"), &p99) &&
-        p50 > 0)
-        text_appendf(out, "; stored after %.0f ms (half), %.0f ms (99 of 100)", p50 * 1000,
-                     p99 * 1000);
+    if (json_real(json_get(latency, "p50"), &p50) && json_real(json_get(latency, "p95"), &p95)) {
+        timestamp_format_wait(p50, usual);
+        timestamp_format_wait(p95, late);
+        text_appendf(out, "; from arrival to stored: typically %s, 95 %% within %s", usual, late);
+    }
     text_append_char(out, '\n');
 }
 

@@ -110,6 +110,31 @@ static bool cast_json(const struct connector_scalar *scalar, struct arena *arena
     return out->data != NULL;
 }
 
+/* The address that stands at the end of a word. */
+static bool cast_address(const struct connector_scalar *scalar, struct arena *arena,
+                         struct bytes *out)
+{
+    size_t padding = EVM_WORD_DIGITS - EVM_ADDRESS_DIGITS, prefix = strlen("0x");
+    char digits[EXACT_DECIMAL_MAX];
+    size_t len;
+    if (scalar->kind != SCALAR_TEXT || scalar->text.len != prefix + EVM_WORD_DIGITS ||
+        !exact_hex(scalar->text, digits, &len))
+        return false;
+    for (size_t i = 0; i < padding; i++)
+        if (scalar->text.data[prefix + i] != '0')
+            return false;
+    char *copy = arena_take(arena, prefix + EVM_ADDRESS_DIGITS);
+    if (copy == NULL)
+        return false;
+    memcpy(copy, "0x", prefix);
+    for (size_t i = 0; i < EVM_ADDRESS_DIGITS; i++) {
+        char c = scalar->text.data[prefix + padding + i];
+        copy[prefix + i] = c >= 'A' && c <= 'F' ? (char)(c - 'A' + 'a') : c;
+    }
+    *out = bytes_make(copy, prefix + EVM_ADDRESS_DIGITS);
+    return true;
+}
+
 bool connector_cast_text(const struct connector_scalar *scalar, enum connector_cast cast, int scale,
                          struct arena *arena, struct bytes *out)
 {
@@ -117,6 +142,8 @@ bool connector_cast_text(const struct connector_scalar *scalar, enum connector_c
         return cast_exact(scalar, cast, scale, arena, out);
     if (cast == CAST_JSON)
         return cast_json(scalar, arena, out);
+    if (cast == CAST_ADDRESS)
+        return cast_address(scalar, arena, out);
     if (scalar->kind == SCALAR_REAL || scalar->kind == SCALAR_TREE ||
         scalar->text.len > LEDGER_FIELD_BYTES_MAX)
         return false;
@@ -134,13 +161,17 @@ bool connector_cast_text(const struct connector_scalar *scalar, enum connector_c
     return true;
 }
 
-/* The whole part of a decimal. */
+/* The whole part of a decimal, or of a number after 0x. */
 static bool whole_of(const struct connector_scalar *scalar, int scale, int64_t *out)
 {
-    char digits[EXACT_DECIMAL_MAX];
+    char digits[EXACT_DECIMAL_MAX], plain[EXACT_DECIMAL_MAX];
+    struct bytes text = scalar->text;
     size_t len;
-    if ((scalar->kind != SCALAR_TEXT && scalar->kind != SCALAR_INTEGER) ||
-        !exact_decimal(scalar->text, scale, digits, &len))
+    if (scalar->kind != SCALAR_TEXT && scalar->kind != SCALAR_INTEGER)
+        return false;
+    if (bytes_starts_with(text, "0x") && exact_hex(text, plain, &len))
+        text = bytes_make(plain, len);
+    if (!exact_decimal(text, scale, digits, &len))
         return false;
     const char *point = memchr(digits, '.', len);
     return bytes_to_i64(bytes_make(digits, point == NULL ? len : (size_t)(point - digits)), out);

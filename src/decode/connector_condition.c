@@ -59,7 +59,7 @@ static bool matches_one(const struct connector_condition *condition, struct byte
         if (!connector_expand(scope, &condition->texts[i], false, scratch))
             continue;
         struct bytes text = text_bytes(scratch);
-        if (condition->test == TEST_CONTAINS ? contains(value, text)
+        if (condition->test >= TEST_CONTAINS ? contains(value, text)
             : condition->cast == CAST_LOWER
                 ? value.len == text.len && strncasecmp(value.data, text.data, text.len) == 0
                 : bytes_equal(value, text))
@@ -87,7 +87,7 @@ bool connector_holds(const struct connector_condition *condition,
     bool worded = value.kind != SCALAR_REAL && value.kind != SCALAR_TREE;
     struct bytes text = worded && value.text.data != NULL ? value.text : bytes_of("");
     bool one = worded && matches_one(condition, text, scope, scratch);
-    return one == (condition->test != TEST_NOT_IN);
+    return one == (condition->test != TEST_NOT_IN && condition->test != TEST_LACKS);
 }
 
 bool connector_where_holds(const struct connector_where *where,

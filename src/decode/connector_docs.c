@@ -29,7 +29,7 @@ static const char *const casts[] = {
     "`0x` and up to 64 hexadecimal digits",
     "text in lower case",
     "`true` or `false`",
-    "seconds since 1970, decimals too",
+    "seconds since 1970, decimals or `0x` too",
     "milliseconds",
     "microseconds",
     "nanoseconds",
@@ -38,6 +38,7 @@ static const char *const casts[] = {
     "seconds since 2000 (XRP Ledger)",
     "`2024-01-31` (in `resume` only)",
     "compact JSON",
+    "the EVM address in the 32 bytes of a topic",
 };
 
 static const char example[] =

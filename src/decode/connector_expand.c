@@ -86,6 +86,17 @@ static bool append_bytes(struct bytes bytes, struct text *out)
     return true;
 }
 
+/* Topics hold an address at the end of a word. */
+static bool append_word(struct bytes address, struct text *out)
+{
+    size_t prefix = strlen("0x");
+    if (address.len != prefix + EVM_ADDRESS_DIGITS)
+        return false;
+    text_appendf(out, "0x%0*d", EVM_WORD_DIGITS - EVM_ADDRESS_DIGITS, 0);
+    text_append(out, address.data + prefix, EVM_ADDRESS_DIGITS);
+    return true;
+}
+
 static const struct connector_value *find(const struct connector_value *map, struct bytes name)
 {
     const struct connector_value *value = map == NULL ? NULL : map->first;
@@ -143,6 +154,8 @@ static bool append_piece(const struct connector_scope *scope, const struct conne
         return append_bytes(vars->key, out);
     case VARIABLE_PART:
         return append_bytes(vars->part, out);
+    case VARIABLE_ACCOUNT_WORD:
+        return append_word(vars->account, out);
     case VARIABLE_SINCE_S:
         return append_number(vars->since_s, out);
     case VARIABLE_CONSTANT:

@@ -164,7 +164,7 @@ static bool cast_fits(enum ledger_field name, enum connector_cast cast)
         return cast == CAST_PLAIN;
     default:
         return cast == CAST_PLAIN || cast == CAST_LOWER || cast == CAST_DEC || cast == CAST_HEX ||
-               cast == CAST_JSON;
+               cast == CAST_JSON || cast == CAST_ADDRESS;
     }
 }
 
@@ -268,6 +268,27 @@ bool connector_read_identity(struct connector_loader *loader, const struct yaml_
 
 /* ---- a whole stream ---- */
 
+/* Its pages end where the source does, so nothing but the head can end the walk. */
+static bool check_range(struct connector_loader *loader, const struct yaml_node *node,
+                        const struct connector_stream *stream)
+{
+    const struct yaml_node *page = connector_child(node, "page");
+    bool blocks = stream->resume.kind == RESUME_BLOCK_NUMBER || stream->resume.kind == RESUME_SLOT;
+    if (stream->page.size == 0)
+        return connector_refuse(loader, page, "page needs the key size");
+    if (!stream->head.given)
+        return connector_refuse(loader, node, "pages by range need the key head: where they end");
+    if (!blocks || stream->resume.exclusive || stream->order != ORDER_ASC)
+        return connector_refuse(loader, page,
+                                "pages by range go up from a block that is included: order asc, "
+                                "resume by blockNumber or slot");
+    if (stream->page.stop != 0 || stream->page.next != NEXT_NONE || stream->page.window_max != 0)
+        return connector_refuse(loader, page, "pages by range have neither stop, next nor window");
+    if (stream->listed.request != NULL)
+        return connector_refuse(loader, page, "pages by range have no listed partitions");
+    return true;
+}
+
 static bool check_page(struct connector_loader *loader, const struct yaml_node *node,
                        struct connector_stream *stream)
 {
@@ -277,6 +298,8 @@ static bool check_page(struct connector_loader *loader, const struct yaml_node *
         stream->page.first = by == PAGE_NUMBER || by == PAGE_KEYSET ? 1 : 0;
     if (by == PAGE_NONE)
         return true;
+    if (by == PAGE_RANGE)
+        return check_range(loader, node, stream);
     if (stream->page.stop == 0)
         return connector_refuse(loader, page, "page needs the key stop: what ends the walk");
     bool counted = by != PAGE_TOKEN && by != PAGE_LINK;

@@ -129,6 +129,11 @@ bool connector_read_contains(struct connector_loader *loader, const struct yaml_
     return read_texts(loader, node, TEST_CONTAINS, into);
 }
 
+bool connector_read_lacks(struct connector_loader *loader, const struct yaml_node *node, void *into)
+{
+    return read_texts(loader, node, TEST_LACKS, into);
+}
+
 bool connector_read_exists(struct connector_loader *loader, const struct yaml_node *node,
                            void *into)
 {
@@ -182,7 +187,7 @@ static bool read_condition(struct connector_loader *loader, const struct yaml_no
     if (place != (out->test != TEST_NONE))
         return connector_refuse(loader, node,
                                 place ? "a condition needs one of is, in, not_in, "
-                                        "contains and exists"
+                                        "contains, lacks and exists"
                                       : "a condition needs the key at");
     if (!of_answer && (out->header != NULL || out->statuses != NULL))
         return connector_refuse(loader, node, "a record has neither status nor headers");

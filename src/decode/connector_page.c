@@ -117,11 +117,16 @@ static struct connector_scalar find_field(struct reading *reading,
     return connector_scalar_text(arena_copy(&reading->page->scratch, text_bytes(text)));
 }
 
+static const char *place_of_sum(const struct connector_sum *sum)
+{
+    return sum->each != NULL ? sum->each : sum->at;
+}
+
 static enum rc refuse_field(struct reading *reading, enum ledger_field name, const char *wrong)
 {
     const struct connector_field *field = &reading->page->stream->map[name];
     const char *place = field->pointer_count > 0    ? field->pointers[0]
-                        : field->sum_count > 0      ? field->sums[0].each
+                        : field->sum_count > 0      ? place_of_sum(&field->sums[0])
                         : field->factors[0] != NULL ? field->factors[0]
                                                     : "const";
     return err_set(reading->err, RC_REJECT, "%s (%s%s) %s", connector_field_names[name],

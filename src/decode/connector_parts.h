@@ -14,6 +14,8 @@
 #include "base/bytes.h"
 
 #define CONNECTOR_POINTERS_MAX 4
+#define EVM_ADDRESS_DIGITS     40
+#define EVM_WORD_DIGITS        64
 
 enum connector_variable {
     VARIABLE_LITERAL, /* no variable: these very bytes */
@@ -28,10 +30,11 @@ enum connector_variable {
     VARIABLE_NOW_MS,
     VARIABLE_NONCE,
     VARIABLE_API_KEY,
-    VARIABLE_KEY,      /* of the record whose detail is asked for */
-    VARIABLE_PART,     /* the value of a listed partition */
-    VARIABLE_SINCE_S,  /* the time whose block is asked for, in seconds */
-    VARIABLE_CONSTANT, /* of the platform or the partition, by name */
+    VARIABLE_KEY,          /* of the record whose detail is asked for */
+    VARIABLE_PART,         /* the value of a listed partition */
+    VARIABLE_ACCOUNT_WORD, /* an EVM address as a word of 32 bytes */
+    VARIABLE_SINCE_S,      /* the time whose block is asked for, in seconds */
+    VARIABLE_CONSTANT,     /* of the platform or the partition, by name */
 };
 
 struct connector_piece {
@@ -84,9 +87,18 @@ enum connector_cast {
     CAST_RIPPLE_S,
     CAST_DATE, /* requests only: YYYY-MM-DD */
     CAST_JSON,
+    CAST_ADDRESS, /* of an EVM account, in a word of 32 bytes */
 };
 
-enum connector_test { TEST_NONE, TEST_EXISTS, TEST_ABSENT, TEST_IN, TEST_NOT_IN, TEST_CONTAINS };
+enum connector_test {
+    TEST_NONE,
+    TEST_EXISTS,
+    TEST_ABSENT,
+    TEST_IN,
+    TEST_NOT_IN,
+    TEST_CONTAINS,
+    TEST_LACKS
+};
 
 struct connector_condition {
     const char *pointer;      /* NULL: nothing in the body is looked at */
@@ -111,9 +123,9 @@ struct connector_pair {
     const char *to;
 };
 
-/* What the items of a list come to: those where the conditions hold. */
+/* What the items of a list come to, those where the conditions hold; or one place of the record. */
 struct connector_sum {
-    const char *each, *at; /* the list in the record, the amount in the item */
+    const char *each, *at; /* the list in the record, NULL: itself; the amount in the item */
     struct connector_where where;
     bool less; /* taken off */
 };

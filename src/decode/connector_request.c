@@ -12,11 +12,12 @@ struct connector_vars connector_vars_first(const struct connector_stream *stream
                                            struct bytes platform, struct bytes account)
 {
     bool numbered = stream->page.by == PAGE_NUMBER || stream->page.by == PAGE_KEYSET;
+    bool ranged = stream->page.by == PAGE_RANGE;
     return (struct connector_vars){
         .account = account,
         .platform = platform,
-        .from = -1,
-        .to = -1,
+        .from = ranged ? 0 : -1,
+        .to = ranged ? stream->page.size - 1 : -1,
         .page = numbered ? stream->page.first : -1,
         .offset = stream->page.by == PAGE_OFFSET ? stream->page.first : -1,
         .size = stream->page.size > 0 ? stream->page.size : -1,

@@ -12,7 +12,15 @@
 #include "decode/connector_parts.h"
 
 enum connector_order { ORDER_ASC, ORDER_DESC, ORDER_NONE };
-enum connector_paging { PAGE_NONE, PAGE_NUMBER, PAGE_OFFSET, PAGE_TOKEN, PAGE_LINK, PAGE_KEYSET };
+enum connector_paging {
+    PAGE_NONE,
+    PAGE_NUMBER,
+    PAGE_OFFSET,
+    PAGE_TOKEN,
+    PAGE_LINK,
+    PAGE_KEYSET,
+    PAGE_RANGE, /* `size` positions at a time, from $from to $to, up to the head */
+};
 enum connector_next { NEXT_NONE, NEXT_BODY, NEXT_HEADER, NEXT_LAST_RECORD };
 enum connector_resume {
     RESUME_NONE, /* a walk begins at the source's own beginning */

@@ -26,6 +26,7 @@ static bool add_item(struct total *total, const struct connector_sum *sum,
     if (!connector_cast_text(&found, total->field->cast, 0, total->arena, &amount) ||
         !exact_add(bytes_make(total->digits, total->len), amount, sum->less, digits, &total->len))
         return false;
+    total->any = true;
     memcpy(total->digits, digits, total->len);
     return true;
 }
@@ -34,6 +35,8 @@ static bool add_item(struct total *total, const struct connector_sum *sum,
 static bool add_list(struct total *total, const struct connector_sum *sum,
                      const struct connector_ground *ground)
 {
+    if (sum->each == NULL)
+        return add_item(total, sum, ground);
     struct json list = json_pointer(ground->body, sum->each);
     struct json_walk walk = json_walk(list);
     struct connector_ground item = {.above = ground->body};

@@ -6,12 +6,12 @@
 const char *const connector_field_names[] = {"hash",   "block",    "time",   "from", "to",
                                              "asset",  "token_id", "amount", "fee",  "id",
                                              "status", "platform", "kind",   "row",  NULL};
-const char *const connector_cast_names[] = {"str",     "dec",      "hex",     "lower",   "bool",
-                                            "unix_s",  "unix_ms",  "unix_us", "unix_ns", "rfc3339",
-                                            "csv_utc", "ripple_s", "date",    "json",    NULL};
+const char *const connector_cast_names[] = {
+    "str",     "dec",     "hex",     "lower",    "bool", "unix_s", "unix_ms", "unix_us",
+    "unix_ns", "rfc3339", "csv_utc", "ripple_s", "date", "json",   "address", NULL};
 const char *const connector_variable_names[] = {
-    "",      "account", "platform", "from",    "to",  "page", "offset",  "size",
-    "token", "now_ms",  "nonce",    "api_key", "key", "part", "since_s", NULL};
+    "",       "account", "platform", "from", "to",   "page",         "offset",  "size", "token",
+    "now_ms", "nonce",   "api_key",  "key",  "part", "account_word", "since_s", NULL};
 const char *const connector_status_names[] = {"confirmed", "failed", "pending", NULL};
 
 static const char *const identifiers[] = {
@@ -19,7 +19,8 @@ static const char *const identifiers[] = {
 static const char *const auth_places[] = {"none", "query", "header", "bearer", "path", NULL};
 static const char *const signers[] = {"none", "kraken", "coinbase", NULL};
 static const char *const orders[] = {"asc", "desc", "none", NULL};
-static const char *const pagings[] = {"none", "number", "offset", "token", "link", "keyset", NULL};
+static const char *const pagings[] = {"none", "number", "offset", "token",
+                                      "link", "keyset", "range",  NULL};
 static const char *const next_places[] = {"none", "body", "header", "last_record", NULL};
 static const char *const resumes[] = {"none", "blockNumber", "slot", "timestamp", NULL};
 static const char *const shapes[] = {"array", "values", "entries", NULL};
@@ -121,9 +122,10 @@ static const struct connector_block next_block = {
 static const struct connector_word page_words[] = {
     {WORD_CHOICE, "by", true, offsetof(struct connector_stream, page.by), .choices = pagings,
      .about = "`number` counts pages, `offset` rows; `token` and `link` come from the page before; "
-              "`keyset` goes on from the last position, inclusive"},
+              "`keyset` goes on from the last position, inclusive; `range` asks for `size` blocks "
+              "at a time, `$from` to `$to`, up to the `head`"},
     {WORD_COUNT, "size", false, offsetof(struct connector_stream, page.size), 1, 100000,
-     .about = "records of a full page, `$size`"},
+     .about = "records of a full page, `$size`; of `range` the blocks of a page"},
     {WORD_COUNT, "first", false, offsetof(struct connector_stream, page.first), 0, 1,
      .about = "what the first page or row is called; 1 for `number`, else 0"},
     {WORD_BLOCK, "next", false, .block = &next_block, .about = "of `token` and `link`"},
@@ -271,7 +273,8 @@ static const struct connector_word stream_words[] = {
      .block = &connector_response_block, .about = "a list of rules; the first that matches counts"},
     {WORD_BLOCK, "detail", false, .block = &detail_block, .about = "one more request per record"},
     {WORD_BLOCK, "count", false, .block = &count_block, .about = "a total to compare with"},
-    {WORD_BLOCK, "head", false, .block = &head_block, .about = "the provider's newest block"},
+    {WORD_BLOCK, "head", false, .block = &head_block,
+     .about = "the provider's newest block; needed with `range`"},
     {WORD_BLOCK, "since", false, .block = &since_block, .about = "the block of a time"},
     {0}};
 const struct connector_block connector_stream_block = {

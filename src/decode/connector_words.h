@@ -106,10 +106,10 @@ connector_read_fn connector_read_platforms, connector_read_stream_platforms, con
     connector_read_partitions, connector_read_where, connector_read_map, connector_read_identity,
     connector_read_headers, connector_read_query, connector_read_form, connector_read_json,
     connector_read_is, connector_read_in, connector_read_not_in, connector_read_contains,
-    connector_read_exists, connector_read_statuses, connector_read_when, connector_read_where_at,
-    connector_read_all, connector_read_any, connector_read_sum_where, connector_read_sum,
-    connector_read_less, connector_read_times, connector_read_at, connector_read_unit,
-    connector_read_const, connector_read_var, connector_read_status_words,
+    connector_read_lacks, connector_read_exists, connector_read_statuses, connector_read_when,
+    connector_read_where_at, connector_read_all, connector_read_any, connector_read_sum_where,
+    connector_read_sum, connector_read_less, connector_read_times, connector_read_at,
+    connector_read_unit, connector_read_const, connector_read_var, connector_read_status_words,
     connector_read_status_else, connector_read_version;
 
 #endif

@@ -33,9 +33,10 @@ static const struct connector_word request_words[] = {
 const struct connector_block connector_request_block = {
     "request",
     "Texts may name variables: `$account`, `$platform`, `$from`, `$to`, `$page`, `$offset`, "
-    "`$size`, `$token`, `$now_ms`, `$nonce`, `$key`, `$part`, `$since_s`, and constants; `$$` is a "
-    "dollar "
-    "sign. A key, list item or path segment whose variable is absent is left out.",
+    "`$size`, `$token`, `$now_ms`, `$nonce`, `$key`, `$part`, `$since_s`, `$account_word` (an EVM "
+    "address as "
+    "the 32 bytes of a topic), and constants; `$$` is a dollar sign. A key, list item or path "
+    "segment whose variable is absent is left out.",
     request_words};
 
 static const struct connector_word condition_words[] = {
@@ -55,13 +56,15 @@ static const struct connector_word condition_words[] = {
      .about = "to none of a list"},
     {WORD_READ, "contains", false, .read = connector_read_contains, .takes = "text with variables",
      .about = "has this text in it; case does not matter"},
+    {WORD_READ, "lacks", false, .read = connector_read_lacks, .takes = "text with variables",
+     .about = "does not have it"},
     {WORD_READ, "exists", false, .read = connector_read_exists, .takes = "`true`, `false`",
      .about = "`true`: something is there, `false`: nothing or null is"},
     {0}};
 const struct connector_block connector_condition_block = {
     "a condition",
-    "One of `is`, `in`, `not_in`, `contains` and `exists` about one place. Numbers and booleans "
-    "are compared as they are written.",
+    "One of `is`, `in`, `not_in`, `contains`, `lacks` and `exists` about one place. Numbers and "
+    "booleans are compared as they are written.",
     condition_words};
 
 static const struct connector_word where_words[] = {
@@ -74,15 +77,16 @@ const struct connector_block connector_where_block = {"where", "A condition by i
                                                       where_words};
 
 static const struct connector_word sum_words[] = {
-    {WORD_POINTER, "each", true, offsetof(struct connector_sum, each),
-     .about = "a list in the record; without it nothing is added"},
+    {WORD_POINTER, "each", false, offsetof(struct connector_sum, each),
+     .about = "a list in the record, of which nothing is added when it is not there; without this "
+              "key the record is the one item"},
     {WORD_POINTER, "at", true, offsetof(struct connector_sum, at),
      .about = "the amount, in an item"},
     {WORD_READ, "where", false, .read = connector_read_sum_where, .block = &connector_where_block,
      .about = "which items count; `^/x` points into the record"},
     {0}};
-const struct connector_block connector_sum_block = {"a sum", "What the items of a list come to.",
-                                                    sum_words};
+const struct connector_block connector_sum_block = {
+    "a sum", "What the items of a list come to, or one place of the record.", sum_words};
 
 static const struct connector_word field_words[] = {
     {WORD_READ, "at", false, .read = connector_read_at, .takes = "pointer",

@@ -188,7 +188,7 @@ static enum rc decode_frame(struct intake *intake, const struct frame *frame)
         intake->received = position;
     }
     if (intake->filling_events == 0)
-        batch->received_us = frame->received_us;
+        batch->received_us = intake->replaying ? 0 : frame->received_us;
     intake->filling_events++;
     intake->events++;
     intake->records += batch->record_count - before;

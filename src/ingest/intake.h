@@ -59,6 +59,7 @@ struct intake {
     struct batch *filling; /* NULL: none yet */
     uint32_t filling_events;
     bool pumping, refused, stopping, failed;
+    bool replaying; /* the source's: what is decoded now happened before; it is not timed */
     int64_t received, staged, committed;
     int64_t cursor_due_us; /* monotonic: a unit without records may go */
     struct timer flush;

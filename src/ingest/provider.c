@@ -101,14 +101,15 @@ struct provider_ticket provider_probe_begin(struct provider *provider, int64_t n
     provider->probing = true;
     provider->probe_until_us = now_us + PROVIDER_PROBE_US_MAX;
     provider->probe++;
-    return (struct provider_ticket){.epoch = provider->epoch, .probe = provider->probe};
+    return (struct provider_ticket){
+        .epoch = provider->epoch, .probe = provider->probe, .blows = provider->blows};
 }
 
 struct provider_ticket provider_ticket(const struct provider *provider)
 {
     check(provider);
     assert(!provider->open);
-    return (struct provider_ticket){.epoch = provider->epoch};
+    return (struct provider_ticket){.epoch = provider->epoch, .blows = provider->blows};
 }
 
 static void average_health(struct provider *provider, int32_t sample)
@@ -124,6 +125,7 @@ static bool take_ticket(struct provider *provider, struct provider_ticket ticket
 {
     check(provider);
     assert(ticket.probe <= provider->probe && ticket.epoch <= provider->epoch);
+    assert(ticket.blows <= provider->blows);
     if (ticket.probe == 0) {
         assert(!provider->open || ticket.epoch < provider->epoch);
         return ticket.epoch == provider->epoch;
@@ -214,8 +216,10 @@ void provider_failed(struct provider *provider, struct provider_ticket ticket,
         slow_down(provider, failure, now_us);
     if (!take_ticket(provider, ticket))
         return;
-    if (ill && provider->failures_in_row < UINT32_MAX)
+    if (ill && ticket.blows == provider->blows && provider->failures_in_row < UINT32_MAX) {
         provider->failures_in_row++;
+        provider->blows++;
+    }
     if (provider->open || failure->class == RETRY_AUTH ||
         provider->failures_in_row >= provider->open_failures)
         open_circuit(provider, ill, now_us);

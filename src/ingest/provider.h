@@ -8,7 +8,8 @@
  *   half-open  its time is over: one request at a time may probe it; success closes the circuit,
  *              failure opens it again for twice as long, up to a bound
  * A request carries a ticket: an answer to one sent before the last opening, or to a probe that was
- * replaced, is counted but moves the circuit no more.
+ * replaced, is counted but moves the circuit no more. Requests that are under way together fail
+ * together: that is one failure of the row that opens the circuit, however many they are.
  *
  * Always holds: at most one probe is under way; a probe nobody reports on is given up after its
  * time; a closed circuit has fewer failures in a row than it takes to open it. Permanent failures
@@ -82,11 +83,13 @@ struct provider {
     int64_t probe_until_us; /* when the probe under way is given up */
     uint64_t epoch;         /* openings so far */
     uint64_t probe;         /* probes so far */
+    uint64_t blows;         /* failures so far that were one of a row */
 };
 
 struct provider_ticket {
     uint64_t epoch;
     uint64_t probe; /* 0: an ordinary request */
+    uint64_t blows; /* that had been met when it was sent */
 };
 
 struct provider_failure {

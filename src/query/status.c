@@ -160,7 +160,10 @@ static void put_latency(struct json_writer *writer, const struct status_progress
     json_begin_object(writer);
     for (size_t i = 0; i < 3; i++) {
         json_key(writer, shares[i].name);
-        json_put_real(writer, shares[i].value);
+        if (shares[i].value > 0)
+            json_put_real(writer, shares[i].value);
+        else
+            json_put_null(writer);
     }
     json_end_object(writer);
 }

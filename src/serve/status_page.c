@@ -3,122 +3,69 @@
 
 #include "base/timestamp.h"
 #include "serve/page_frame.h"
+#include "serve/status_piece.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#define WORDS_MAX   200
 #define MIB         1048576.0
 #define STREAMS_MAX 20 /* of a source that are listed */
 
-/* ---- pieces ---- */
-
-static int64_t number_in(struct json object, const char *key)
-{
-    int64_t number = 0;
-    (void)json_i64(json_get(object, key), &number);
-    return number;
-}
-
-static struct bytes words_in(struct json object, const char *key)
-{
-    return json_string_or_absent(json_get(object, key));
-}
-
-static void begin_section(struct markup *page, const char *id, const char *title)
-{
-    markup_begin_class(page, "section", "panel");
-    markup_attr_string(page, "id", id);
-    markup_leaf(page, "h2", title);
-}
-
-/* A head that begins with # is of numbers. */
-static void begin_table(struct markup *page, const char *caption, const char *const *heads,
-                        size_t count)
-{
-    markup_begin_class(page, "div", "wide");
-    markup_attr_string(page, "tabindex", "0");
-    markup_attr_string(page, "role", "region");
-    markup_attr_string(page, "aria-label", caption);
-    markup_begin(page, "table");
-    markup_begin(page, "thead");
-    markup_begin(page, "tr");
-    for (size_t i = 0; i < count; i++) {
-        bool number = heads[i][0] == '#';
-        markup_begin_class(page, "th", number ? "number" : "label");
-        markup_attr_string(page, "scope", "col");
-        markup_string(page, heads[i] + number);
-        markup_end(page, "th");
-    }
-    markup_end(page, "tr");
-    markup_end(page, "thead");
-    markup_begin(page, "tbody");
-}
-
-static void end_table(struct markup *page)
-{
-    markup_end(page, "tbody");
-    markup_end(page, "table");
-    markup_end(page, "div");
-}
-
-static void put_words(struct markup *page, struct bytes words)
-{
-    markup_begin(page, "td");
-    if (words.len > 0)
-        markup_stranger(page, words, WORDS_MAX);
-    else
-        markup_string(page, "\xe2\x80\x93");
-    markup_end(page, "td");
-}
-
-static void put_number(struct markup *page, int64_t number, bool bad)
-{
-    markup_begin_class(page, "td", bad && number > 0 ? "number bad" : "number");
-    markup_textf(page, "%" PRId64, number);
-    markup_end(page, "td");
-}
-
-static void put_fact(struct markup *page, const char *name, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void put_fact(struct markup *page, const char *name, const char *format, ...)
-{
-    struct text words = {0};
-    va_list args;
-    va_start(args, format);
-    text_vappendf(&words, format, args);
-    va_end(args);
-    markup_begin(page, "div");
-    markup_leaf(page, "dt", name);
-    markup_begin(page, "dd");
-    markup_text(page, text_bytes(&words));
-    markup_end(page, "dd");
-    markup_end(page, "div");
-    text_free(&words);
-}
-
-static void append_span(char *out, size_t size, int64_t seconds)
-{
-    if (seconds < 120)
-        snprintf(out, size, "%" PRId64 " s", seconds);
-    else if (seconds < 7200)
-        snprintf(out, size, "%" PRId64 " min", seconds / 60);
-    else
-        snprintf(out, size, "%" PRId64 " h %" PRId64 " min", seconds / 3600, seconds / 60 % 60);
-}
-
 /* ---- the daemon ---- */
 
-static void put_health(struct markup *page, const struct health_view *health)
+static int64_t sum_of(struct json sources, const char *key)
 {
-    bool good = health_is_good(health);
-    markup_begin_class(page, "p", good ? "standing good" : "standing");
+    int64_t sum = 0;
+    for (size_t i = 0; i < json_count(sources); i++)
+        sum += piece_number_in(json_at(sources, i), key);
+    return sum;
+}
+
+static int64_t count_troubled(struct json sources)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < json_count(sources); i++)
+        count += piece_words_in(json_at(sources, i), "trouble").len > 0;
+    return count;
+}
+
+static void put_note(struct text *out, int64_t count, const char *one, const char *many)
+{
+    if (count == 0)
+        return;
+    text_appendf(out, "%s%" PRId64 " %s", out->len > 0 ? ", " : "", count,
+                 page_plural(count, one, many));
+}
+
+/* What a part of the page asks to be looked at is said here too: headline and parts agree. */
+static void put_standing(struct markup *page, const struct status_page *status)
+{
+    struct json sources = json_get(status->status, "sources");
+    bool good = health_is_good(status->health);
+    struct text notes = {0};
+    put_note(&notes, count_troubled(sources), "source has trouble", "sources have trouble");
+    put_note(&notes, sum_of(sources, "gaps"), "gap is being filled", "gaps are being filled");
+    put_note(&notes, sum_of(sources, "quarantine"), "input is in quarantine",
+             "inputs are in quarantine");
+    markup_begin_class(page, "p",
+                       !good           ? "standing bad"
+                       : notes.len > 0 ? "standing noted"
+                                       : "standing good");
     markup_attr_string(page, "role", "status");
-    markup_string(page, good ? "Everything is well." : "Not everything is well:");
+    if (!good)
+        markup_string(page, "Not everything is well:");
+    else if (notes.len > 0)
+        markup_textf(page, "All parts work; %s.", text_string(&notes));
+    else
+        markup_string(page, "Everything is well.");
     markup_end(page, "p");
-    if (good)
+    text_free(&notes);
+}
+
+static void put_reasons(struct markup *page, const struct health_view *health)
+{
+    if (health_is_good(health))
         return;
     markup_begin_class(page, "ul", "reasons");
     for (size_t i = 0; i < health->reason_count; i++) {
@@ -133,19 +80,19 @@ static void put_daemon(struct markup *page, const struct status_page *status)
 {
     struct json daemon = json_get(status->status, "daemon"),
                 store = json_get(status->status, "store");
-    struct bytes kind = words_in(store, "kind");
+    struct bytes kind = piece_words_in(store, "kind");
     char span[48];
-    append_span(span, sizeof span, number_in(daemon, "uptime_seconds"));
-    begin_section(page, "daemon", "Daemon");
+    piece_append_span(span, sizeof span, piece_number_in(daemon, "uptime_seconds"));
+    piece_begin_section(page, "daemon", "Daemon");
     markup_begin_class(page, "dl", "facts");
-    put_fact(page, "Up for", "%s", span);
-    put_fact(page, "Process", "%" PRId64, number_in(daemon, "pid"));
-    put_fact(page, "Store", "%.*s, schema %" PRId64, (int)kind.len, kind.data,
-             number_in(store, "schema"));
-    put_fact(page, "Commits", "%" PRId64, number_in(status->status, "commit_seq"));
-    put_fact(page, "Epoch", "%" PRId64, number_in(store, "epoch"));
-    put_fact(page, "Batches waiting", "%" PRId64, number_in(daemon, "queued"));
-    put_fact(page, "Accounts followed", "%" PRId64, status->health->follows_count);
+    piece_fact(page, "Up for", "%s", span);
+    piece_fact(page, "Process", "%" PRId64, piece_number_in(daemon, "pid"));
+    piece_fact(page, "Store", "%.*s, schema %" PRId64, (int)kind.len, kind.data,
+               piece_number_in(store, "schema"));
+    piece_fact(page, "Commits", "%" PRId64, piece_number_in(status->status, "commit_seq"));
+    piece_fact(page, "Epoch", "%" PRId64, piece_number_in(store, "epoch"));
+    piece_fact(page, "Batches waiting", "%" PRId64, piece_number_in(daemon, "queued"));
+    piece_fact(page, "Accounts followed", "%" PRId64, status->health->follows_count);
     markup_end(page, "dl");
     markup_end(page, "section");
 }
@@ -169,40 +116,50 @@ static void put_bar(struct markup *page, const char *name, int64_t done, int64_t
     text_free(&number);
 }
 
-static double real_in(struct json object, const char *key)
+/* Only what came as it happened was timed: what a replay brings nobody waited for. */
+static void put_latency(struct markup *page, struct json latency)
 {
-    double number = 0;
-    (void)json_real(json_get(object, key), &number);
-    return number;
+    static const char *const shares[] = {"p50", "p95", "p99"};
+    char waits[3][TIMESTAMP_TEXT_MAX];
+    double seconds;
+    for (size_t i = 0; i < 3; i++) {
+        if (!json_real(json_get(latency, shares[i]), &seconds)) {
+            piece_fact(page, "From arrival to stored", "nothing came live yet");
+            return;
+        }
+        timestamp_format_wait(seconds, waits[i]);
+    }
+    piece_fact(page, "From arrival to stored", "typically %s, 95 %% within %s, 99 %% within %s",
+               waits[0], waits[1], waits[2]);
 }
 
 static void put_documents(struct markup *page, struct json documents)
 {
-    int64_t head = number_in(documents, "head"), block = number_in(documents, "block");
-    put_fact(page, "Chain", "block %" PRId64 " of %" PRId64, block, head);
-    put_fact(page, "Documents",
-             "%" PRId64 " waiting, %" PRId64 " being fetched, %" PRId64 " stored, %" PRId64 " owed",
-             number_in(documents, "waiting"), number_in(documents, "fetching"),
-             number_in(documents, "stored"), number_in(documents, "owed"));
+    int64_t head = piece_number_in(documents, "head"), block = piece_number_in(documents, "block");
+    piece_fact(page, "Chain", "block %" PRId64 " of %" PRId64, block, head);
+    piece_fact(page, "Documents",
+               "%" PRId64 " waiting, %" PRId64 " being fetched, %" PRId64 " stored, %" PRId64
+               " owed",
+               piece_number_in(documents, "waiting"), piece_number_in(documents, "fetching"),
+               piece_number_in(documents, "stored"), piece_number_in(documents, "owed"));
 }
 
 static void put_work(struct markup *page, struct json work)
 {
-    struct json latency = json_get(work, "commit_seconds"), backfill = json_get(work, "backfill"),
-                imports = json_get(work, "imports"), documents = json_get(work, "documents");
-    put_fact(page, "Stored after", "%.1f ms half, %.1f ms 95 %%, %.1f ms 99 %% of events",
-             real_in(latency, "p50") * 1000, real_in(latency, "p95") * 1000,
-             real_in(latency, "p99") * 1000);
-    put_fact(page, "Open queries", "%" PRId64, number_in(work, "handles_open"));
-    put_fact(page, "Histories",
-             "%" PRId64 " to read, %" PRId64 " being read, %" PRId64 " read, %" PRId64
-             " to be tried again",
-             number_in(backfill, "queued"), number_in(backfill, "running"),
-             number_in(backfill, "completed"), number_in(backfill, "failed"));
-    put_fact(page, "Imports",
-             "%" PRId64 " accounts, %" PRId64 " running, %" PRId64 " complete, %" PRId64 " failed",
-             number_in(imports, "accounts"), number_in(imports, "running"),
-             number_in(imports, "completed"), number_in(imports, "failed"));
+    struct json backfill = json_get(work, "backfill"), imports = json_get(work, "imports"),
+                documents = json_get(work, "documents");
+    put_latency(page, json_get(work, "commit_seconds"));
+    piece_fact(page, "Open queries", "%" PRId64, piece_number_in(work, "handles_open"));
+    piece_fact(page, "Histories",
+               "%" PRId64 " to read, %" PRId64 " being read, %" PRId64 " read, %" PRId64
+               " to be tried again",
+               piece_number_in(backfill, "queued"), piece_number_in(backfill, "running"),
+               piece_number_in(backfill, "completed"), piece_number_in(backfill, "failed"));
+    piece_fact(page, "Imports",
+               "%" PRId64 " accounts, %" PRId64 " running, %" PRId64 " complete, %" PRId64
+               " failed",
+               piece_number_in(imports, "accounts"), piece_number_in(imports, "running"),
+               piece_number_in(imports, "completed"), piece_number_in(imports, "failed"));
     if (json_type(documents) == JSON_OBJECT)
         put_documents(page, documents);
 }
@@ -211,18 +168,19 @@ static void put_progress(struct markup *page, const struct status_page *status)
 {
     struct json work = json_get(status->status, "progress"), backfill = json_get(work, "backfill"),
                 documents = json_get(work, "documents");
-    int64_t read = number_in(backfill, "completed"), queued = number_in(backfill, "queued");
-    begin_section(page, "progress", "Under way");
+    int64_t read = piece_number_in(backfill, "completed"),
+            queued = piece_number_in(backfill, "queued");
+    piece_begin_section(page, "progress", "Under way");
     markup_begin_class(page, "dl", "facts");
-    put_fact(page, "Database", "%.1f MiB",
-             (double)number_in(json_get(status->status, "store"), "bytes") / MIB);
+    piece_fact(page, "Database", "%.1f MiB",
+               (double)piece_number_in(json_get(status->status, "store"), "bytes") / MIB);
     if (json_type(work) == JSON_OBJECT)
         put_work(page, work);
     markup_end(page, "dl");
     if (queued > 0)
         put_bar(page, "Histories that were read", read, read + queued);
-    put_bar(page, "Blocks whose documents all have a row", number_in(documents, "block"),
-            number_in(documents, "head"));
+    put_bar(page, "Blocks whose documents all have a row", piece_number_in(documents, "block"),
+            piece_number_in(documents, "head"));
     markup_end(page, "section");
 }
 
@@ -238,7 +196,7 @@ static const struct rate_line *rates_of(const struct status_page *status, struct
 
 static void put_rate(struct markup *page, const struct status_page *status, struct json source)
 {
-    const struct rate_line *line = rates_of(status, words_in(source, "source"));
+    const struct rate_line *line = rates_of(status, piece_words_in(source, "source"));
     double rate;
     markup_begin_class(page, "td", "rate");
     if (json_real(json_get(source, "rate"), &rate))
@@ -250,27 +208,27 @@ static void put_rate(struct markup *page, const struct status_page *status, stru
 
 static void put_source(struct markup *page, const struct status_page *status, struct json source)
 {
-    struct bytes trouble = words_in(source, "trouble");
+    struct bytes trouble = piece_words_in(source, "trouble");
     markup_begin(page, "tr");
     markup_begin(page, "th");
     markup_attr_string(page, "scope", "row");
-    markup_stranger(page, words_in(source, "source"), WORDS_MAX);
+    markup_stranger(page, piece_words_in(source, "source"), PIECE_WORDS_MAX);
     if (trouble.len > 0) {
         markup_begin_class(page, "p", "trouble");
-        markup_stranger(page, trouble, WORDS_MAX);
+        markup_stranger(page, trouble, PIECE_WORDS_MAX);
         markup_end(page, "p");
     }
     markup_end(page, "th");
-    put_words(page, words_in(source, "state"));
-    put_words(page, words_in(source, "provider"));
+    piece_words(page, piece_words_in(source, "state"));
+    piece_words(page, piece_words_in(source, "provider"));
     put_rate(page, status, source);
     markup_begin(page, "td");
-    page_put_age(page, words_in(source, "last_event_at"), status->now_us);
+    page_put_age(page, piece_words_in(source, "last_event_at"), status->now_us);
     markup_end(page, "td");
-    put_number(page, number_in(source, "gaps"), true);
-    put_number(page, number_in(source, "owed"), false);
-    put_number(page, number_in(source, "dead"), true);
-    put_number(page, number_in(source, "quarantine"), true);
+    piece_number(page, piece_number_in(source, "gaps"), true);
+    piece_number(page, piece_number_in(source, "owed"), false);
+    piece_number(page, piece_number_in(source, "dead"), false); /* pages die: no alarm */
+    piece_number(page, piece_number_in(source, "quarantine"), true);
     markup_end(page, "tr");
 }
 
@@ -282,11 +240,11 @@ static void put_sources(struct markup *page, const struct status_page *status)
     struct json_walk walk = json_walk(json_get(status->status, "sources"));
     struct bytes key;
     struct json source;
-    begin_section(page, "sources", "Sources");
-    begin_table(page, "Sources", heads, sizeof heads / sizeof heads[0]);
+    piece_begin_section(page, "sources", "Sources");
+    piece_begin_table(page, "Sources", heads, sizeof heads / sizeof heads[0]);
     while (json_walk_next(&walk, &key, &source))
         put_source(page, status, source);
-    end_table(page);
+    piece_end_table(page);
     markup_end(page, "section");
 }
 
@@ -295,8 +253,8 @@ static void put_sources(struct markup *page, const struct status_page *status)
 /* A place in time is shown as one; before the first of anything there is none. */
 static void append_cursor(struct json primary, struct text *out)
 {
-    struct bytes type = words_in(primary, "type");
-    int64_t value = number_in(primary, "value");
+    struct bytes type = piece_words_in(primary, "type");
+    int64_t value = piece_number_in(primary, "value");
     bool in_us = bytes_equal_string(type, "timeUs"), in_ms = bytes_equal_string(type, "timestamp");
     char time[TIMESTAMP_TEXT_MAX];
     if ((in_us || in_ms) && value == 0)
@@ -315,11 +273,11 @@ static void put_stream(struct markup *page, struct json source, struct json stre
     struct text cursor = {0};
     append_cursor(json_pointer(stream, "/cursor/primary"), &cursor);
     markup_begin(page, "tr");
-    put_words(page, words_in(source, "source"));
-    put_words(page, words_in(stream, "stream"));
-    put_words(page, text_bytes(&cursor));
+    piece_words(page, piece_words_in(source, "source"));
+    piece_words(page, piece_words_in(stream, "stream"));
+    piece_words(page, text_bytes(&cursor));
     markup_begin(page, "td");
-    page_put_age(page, words_in(stream, "updated_at"), now_us);
+    page_put_age(page, piece_words_in(stream, "updated_at"), now_us);
     markup_end(page, "td");
     markup_end(page, "tr");
     text_free(&cursor);
@@ -330,8 +288,8 @@ static void put_cursors(struct markup *page, const struct status_page *status)
     static const char *const heads[] = {"Source", "Stream", "Cursor", "Moved"};
     struct json sources = json_get(status->status, "sources");
     size_t left_out = 0;
-    begin_section(page, "cursors", "Cursors");
-    begin_table(page, "Cursors", heads, 4);
+    piece_begin_section(page, "cursors", "Cursors");
+    piece_begin_table(page, "Cursors", heads, 4);
     for (size_t i = 0; i < json_count(sources); i++) {
         struct json source = json_at(sources, i), streams = json_get(source, "streams");
         size_t count = json_count(streams);
@@ -339,7 +297,7 @@ static void put_cursors(struct markup *page, const struct status_page *status)
             put_stream(page, source, json_at(streams, k), status->now_us);
         left_out += count > STREAMS_MAX ? count - STREAMS_MAX : 0;
     }
-    end_table(page);
+    piece_end_table(page);
     if (left_out > 0) {
         markup_begin_class(page, "p", "about");
         markup_textf(page, "%zu more: tidemark status shows all.", left_out);
@@ -351,7 +309,7 @@ static void put_cursors(struct markup *page, const struct status_page *status)
 /* A circuit that is closed lets requests through. */
 static struct bytes state_of(struct json provider)
 {
-    struct bytes state = words_in(provider, "state");
+    struct bytes state = piece_words_in(provider, "state");
     return bytes_equal_string(state, "closed") ? bytes_of("works") : state;
 }
 
@@ -362,23 +320,23 @@ static void put_providers(struct markup *page, const struct status_page *status)
     struct json_walk walk = json_walk(json_get(status->status, "providers"));
     struct bytes key;
     struct json provider;
-    begin_section(page, "providers", "Providers");
-    begin_table(page, "Providers", heads, sizeof heads / sizeof heads[0]);
+    piece_begin_section(page, "providers", "Providers");
+    piece_begin_table(page, "Providers", heads, sizeof heads / sizeof heads[0]);
     while (json_walk_next(&walk, &key, &provider)) {
-        struct bytes reason = words_in(provider, "reason");
+        struct bytes reason = piece_words_in(provider, "reason");
         bool current = false;
         (void)json_bool(json_get(provider, "current"), &current);
         markup_begin(page, "tr");
-        put_words(page, words_in(provider, "source"));
-        put_words(page, words_in(provider, "name"));
-        put_words(page, state_of(provider));
-        put_words(page, bytes_of(current ? "yes" : ""));
-        put_number(page, number_in(provider, "successes"), false);
-        put_number(page, number_in(provider, "failures"), false);
-        put_words(page, reason.len > 0 ? reason : words_in(provider, "chosen"));
+        piece_words(page, piece_words_in(provider, "source"));
+        piece_words(page, piece_words_in(provider, "name"));
+        piece_words(page, state_of(provider));
+        piece_words(page, bytes_of(current ? "yes" : ""));
+        piece_number(page, piece_number_in(provider, "successes"), false);
+        piece_number(page, piece_number_in(provider, "failures"), false);
+        piece_words(page, reason.len > 0 ? reason : piece_words_in(provider, "chosen"));
         markup_end(page, "tr");
     }
-    end_table(page);
+    piece_end_table(page);
     markup_end(page, "section");
 }
 
@@ -389,65 +347,28 @@ static void put_gap(struct markup *page, const struct status_gap *gap)
     char from[TIMESTAMP_TEXT_MAX], to[TIMESTAMP_TEXT_MAX];
     bool known = timestamp_format(gap->from_us, from) && timestamp_format(gap->to_us, to);
     markup_begin(page, "tr");
-    put_words(page, bytes_of(gap->source));
-    put_words(page, bytes_of(gap->stream));
-    put_words(page, known ? bytes_of(from) : BYTES_ABSENT);
-    put_words(page, known ? bytes_of(to) : BYTES_ABSENT);
-    put_words(page, bytes_of(gap->closed_us == 0 ? "open" : "filled"));
-    put_words(page, bytes_of(gap->reason));
+    piece_words(page, bytes_of(gap->source));
+    piece_words(page, bytes_of(gap->stream));
+    piece_words(page, known ? bytes_of(from) : BYTES_ABSENT);
+    piece_words(page, known ? bytes_of(to) : BYTES_ABSENT);
+    piece_words(page, bytes_of(gap->closed_us == 0 ? "open" : "filled"));
+    piece_words(page, bytes_of(gap->reason));
     markup_end(page, "tr");
 }
 
 static void put_gaps(struct markup *page, const struct status_page *status)
 {
     static const char *const heads[] = {"Source", "Stream", "From", "To", "State", "Reason"};
-    begin_section(page, "gaps", "Gaps of the last 24 hours");
+    piece_begin_section(page, "gaps", "Gaps of the last 24 hours");
     status_chart_gaps(page, status->gaps, status->now_us);
     if (status->gaps->count == 0) {
         markup_leaf(page, "p", "None.");
     } else {
-        begin_table(page, "Gaps", heads, sizeof heads / sizeof heads[0]);
+        piece_begin_table(page, "Gaps", heads, sizeof heads / sizeof heads[0]);
         for (size_t i = 0; i < status->gaps->count; i++)
             put_gap(page, &status->gaps->gaps[i]);
-        end_table(page);
+        piece_end_table(page);
     }
-    markup_end(page, "section");
-}
-
-/* ---- quarantine ---- */
-
-static void put_refused(struct markup *page, const struct status_page *status)
-{
-    static const char *const heads[] = {"#Id",    "Source", "Provider", "When",
-                                        "#Bytes", "#Times", "Reason"};
-    begin_section(page, "quarantine", "Quarantine");
-    if (status->refused->count == 0) {
-        markup_leaf(page, "p", "Nothing that came was refused.");
-        markup_end(page, "section");
-        return;
-    }
-    begin_table(page, "Quarantine", heads, sizeof heads / sizeof heads[0]);
-    for (size_t i = 0; i < status->refused->count; i++) {
-        const struct status_refused *input = &status->refused->inputs[i];
-        char at[TIMESTAMP_TEXT_MAX];
-        markup_begin(page, "tr");
-        put_number(page, input->id, false);
-        put_words(page, bytes_of(input->source));
-        put_words(page, bytes_of(input->provider));
-        put_words(page, timestamp_format(input->at_us, at) ? bytes_of(at) : BYTES_ABSENT);
-        put_number(page, input->size, false);
-        put_number(page, input->times, false);
-        put_words(page, bytes_of(input->reason));
-        markup_end(page, "tr");
-    }
-    end_table(page);
-    markup_begin_class(page, "p", "about");
-    markup_string(page, "Handed in again with ");
-    markup_leaf(page, "code", "tidemark quarantine retry ID");
-    markup_string(page, ", dropped with ");
-    markup_leaf(page, "code", "tidemark quarantine drop ID");
-    markup_string(page, ".");
-    markup_end(page, "p");
     markup_end(page, "section");
 }
 
@@ -462,12 +383,13 @@ void status_page_print(const struct status_page *status, struct text *out)
     markup_begin_class(&page, "div", "headline");
     markup_leaf(&page, "h1", "Status");
     markup_end(&page, "div");
-    put_health(&page, status->health);
+    put_standing(&page, status);
+    put_reasons(&page, status->health);
     put_sources(&page, status);
     put_progress(&page, status);
     put_gaps(&page, status);
     put_providers(&page, status);
-    put_refused(&page, status);
+    status_page_put_refused(&page, status);
     put_cursors(&page, status);
     put_daemon(&page, status);
     page_end(&page);

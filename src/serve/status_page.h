@@ -30,6 +30,8 @@ struct status_page {
 };
 
 void status_page_print(const struct status_page *page, struct text *out);
+/* The section of what was refused. */
+void status_page_put_refused(struct markup *page, const struct status_page *status);
 /* A line of what came; the gaps of a day by source. */
 void status_chart_rates(struct markup *page, const struct rate_line *line);
 void status_chart_gaps(struct markup *page, const struct status_gaps *gaps, int64_t now_us);

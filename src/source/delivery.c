@@ -59,7 +59,6 @@ void delivery_send(struct delivery *delivery)
     assert(batch != NULL && !delivery->under_way);
     batch->answered = on_stored;
     batch->owner = delivery;
-    batch->received_us = delivery->env->runtime->ops->wall_us(delivery->env->runtime);
     submit(delivery);
 }
 

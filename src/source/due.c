@@ -150,7 +150,6 @@ void due_send(struct due *due)
         return;
     batch->answered = answered;
     batch->owner = due;
-    batch->received_us = wall(due);
     if (due->env.submit(due->env.submit_arg, batch) != RC_OK)
         return; /* the next look tries again */
     due->under_way = batch;

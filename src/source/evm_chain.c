@@ -229,6 +229,16 @@ static void read_on(struct evm_chain *chain)
     rpc_ask(chain->rpc, "eth_getBlockByNumber", params, take_block, chain);
 }
 
+/* Another block stands where the last one that was given did, and none has followed it yet. */
+static bool replaces_last(const struct evm_chain *chain, const struct evm_block *head)
+{
+    const struct evm_chain_link *last = evm_chain_last_link(chain);
+    char hash[EVM_HASH_TEXT_SIZE];
+    evm_hash_format(&head->hash, hash);
+    return last != NULL && last->number == head->number && chain->next == last->number + 1 &&
+           strcmp(last->hash, hash) != 0;
+}
+
 static void take_head(void *arg, enum rc rc, struct json result, const struct err *err)
 {
     struct evm_chain *chain = arg;
@@ -242,7 +252,10 @@ static void take_head(void *arg, enum rc rc, struct json result, const struct er
         return;
     }
     chain->round_head = head.number;
-    evm_chain_compare_heads(chain);
+    if (replaces_last(chain, &head))
+        evm_chain_fork(chain);
+    else
+        evm_chain_compare_heads(chain);
 }
 
 void evm_chain_settle_head(struct evm_chain *chain)

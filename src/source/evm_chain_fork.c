@@ -27,7 +27,10 @@ static void take_block(void *arg, enum rc rc, struct json result, const struct e
         return;
     }
     evm_hash_format(&block.hash, hash);
-    if (strcmp(hash, chain->links[chain->fork].hash) == 0)
+    bool same = strcmp(hash, chain->links[chain->fork].hash) == 0;
+    if (same && chain->fork + 1 == chain->link_count)
+        evm_chain_poll_later(chain); /* it is as it was: nodes differ about it, or change back */
+    else if (same)
         undo_to(chain, chain->fork);
     else
         compare(chain);

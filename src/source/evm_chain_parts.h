@@ -67,7 +67,7 @@ void evm_chain_accept(struct evm_chain *chain);
 void evm_chain_poll_later(struct evm_chain *chain);
 void evm_chain_number_params(uint64_t number, char out[EVM_CHAIN_NUMBER_PARAMS]);
 void evm_chain_stick(struct evm_chain *chain, const char *why);
-/* The header of `hi` contradicts the last block given: looks for one that both have. */
+/* A header contradicts the last block given: looks for one that both have. */
 void evm_chain_fork(struct evm_chain *chain);
 const struct evm_chain_link *evm_chain_last_link(const struct evm_chain *chain);
 void evm_chain_remember(struct evm_chain *chain, uint64_t number, const struct evm_hash *hash);

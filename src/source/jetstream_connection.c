@@ -196,6 +196,8 @@ static void connect_to_host(void *arg)
     ask.cursor = js->place.asked.number;
     jetstream_host_stream(host, &ask, &url);
     js->asking_again = js->heard = js->ahead_told = false;
+    js->caught_up = ask.cursor == 0;
+    js->intake.replaying = !js->caught_up;
     js->dialled_us = jetstream_mono(js);
     js->intake.provider = jetstream_host_name(js);
     struct ws_request request = {.url = text_string(&url),

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define FRESH_US INT64_C(10000000) /* what happened so lately comes as it happens */
+
 static void note_gap(struct jetstream *js, int64_t from_us, int64_t to_us, const char *reason)
 {
     gap_note(&js->gaps, from_us, to_us, reason);
@@ -36,6 +38,13 @@ static void note_success(struct jetstream *js)
                        jetstream_mono(js));
 }
 
+/* Of what a replay brings nobody waited for: its way into the store is not measured. */
+static void note_fresh(struct jetstream *js, int64_t late_us)
+{
+    js->caught_up |= late_us <= FRESH_US;
+    js->intake.replaying = !js->caught_up;
+}
+
 /* An event was understood: the place moves on, unless it shows that something else must be asked
  * for. The event itself is kept either way, which does no harm. */
 static void move_on(struct jetstream *js, int64_t time_us, int64_t seq, int64_t received_us,
@@ -56,6 +65,8 @@ static void move_on(struct jetstream *js, int64_t time_us, int64_t seq, int64_t 
     *position = js->place.stand.time_us;
     if (verdict == JETSTREAM_PLACE_AHEAD)
         note_ahead(js, time_us, received_us);
+    else if (!js->caught_up)
+        note_fresh(js, received_us - time_us);
     if (verdict == JETSTREAM_PLACE_GAP)
         note_gap(js, js->place.asked.from_us, js->place.asked.first_us,
                  "older than the host's replay window");

@@ -50,6 +50,7 @@ struct jetstream {
     int64_t dialled_us;              /* monotonic */
     bool asking_again;               /* what this connection still brings is asked for again */
     bool heard;                      /* an event came on this connection */
+    bool caught_up;                  /* its events come as they happen: its replay is over */
     bool ahead_told;                 /* that one of its events was of a time to come */
     struct err trouble;
     uint32_t failures;

@@ -36,6 +36,8 @@ static void take_answer(struct ledger_stream *stream, bool empty)
     stream->locked &= ~(1U << stream->pick.provider);
     if (stream->purpose == ASK_LIST)
         ledger_stream_take_list(stream);
+    else if (stream->purpose == ASK_HEAD)
+        ledger_stream_take_head(stream);
     else if (stream->purpose == ASK_DETAIL)
         ledger_stream_take_detail(stream);
     else if (stream->purpose == ASK_COUNT)
@@ -178,6 +180,9 @@ static const struct connector_request *prepare(struct ledger_stream *stream)
         if (stream->list_token.len == 0)
             stream->vars.token = BYTES_ABSENT;
         return shape->listed.request;
+    case ASK_HEAD:
+        stream->vars.token = BYTES_ABSENT;
+        return shape->head.request;
     case ASK_DETAIL:
         stream->vars.key = connector_detail_key(shape, stream->details[stream->detail_at].record);
         return shape->detail.request;

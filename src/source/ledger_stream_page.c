@@ -122,6 +122,9 @@ bool ledger_stream_row_known(struct ledger_stream *stream, bool seen)
         return true;
     if (known == NULL)
         return stream->row.block >= 0 && window_contains(&stream->stored.stream_window, &id);
+    /* It has left its block: what is stored of that is given up like a row that does not come. */
+    if (known->block >= 0 && stream->row.block < 0 && strcmp(known->status, "orphaned") != 0)
+        return true;
     bool same = known->block == stream->row.block && strcmp(known->status, stream->row.status) == 0;
     if (seen) {
         known->seen = true;

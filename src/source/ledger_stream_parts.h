@@ -24,7 +24,7 @@
 #define LEDGER_ROW_ROOM   ((size_t)3 * LEDGER_RAW_MAX)
 
 /* What the request that is made next, or is under way, asks for. */
-enum ledger_purpose { ASK_PAGE, ASK_LIST, ASK_DETAIL, ASK_COUNT, ASK_SINCE };
+enum ledger_purpose { ASK_PAGE, ASK_LIST, ASK_HEAD, ASK_DETAIL, ASK_COUNT, ASK_SINCE };
 
 struct ledger_detail {
     struct json record;
@@ -55,6 +55,7 @@ struct ledger_stream {
     const struct connector_stream *shape;
     struct ledger_walk walk;
     int64_t reread_from; /* the walk reads known rows from there on again; -1: from the beginning */
+    int64_t head;        /* the newest block of its provider, of a walk by ranges */
     int64_t covered_from; /* the walk covers from there to what is complete */
     uint32_t denied;      /* a bit for each provider whose end was doubted */
     bool believed;        /* what was doubted is so */

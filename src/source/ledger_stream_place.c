@@ -3,6 +3,8 @@
 #include "sys/log.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum cursor_kind ledger_stream_kind(const struct connector_stream *shape)
@@ -169,7 +171,7 @@ static struct bytes find_token(const struct ledger_stream *stream, int64_t *top)
 /* From what is stored, with as many partitions as were listed; -1: as the connector says. */
 static void start_walk(struct ledger_stream *stream, int listed)
 {
-    struct ledger_place place = {.top = -1};
+    struct ledger_place place = {.top = -1, .head = stream->head};
     enum cursor_kind kind = ledger_stream_kind(stream->shape);
     ledger_walk_init(&stream->walk, stream->shape, listed);
     place.complete = find_start(stream, kind);
@@ -181,7 +183,8 @@ static void start_walk(struct ledger_stream *stream, int listed)
     if (stream->doubted_from >= 0 && place.complete > stream->doubted_from)
         place.complete = stream->doubted_from;
     if (stream->resweeping)
-        place = (struct ledger_place){.complete = -1, .top = -1, .token = BYTES_ABSENT};
+        place = (struct ledger_place){
+            .complete = -1, .top = -1, .head = stream->head, .token = BYTES_ABSENT};
     ledger_walk_begin(&stream->walk, &place);
     /* What the interrupted part of a sweep has brought is not shown again. */
     stream->reread_from = stream->walk.continued ? place.top : place.complete;
@@ -191,8 +194,9 @@ static void start_walk(struct ledger_stream *stream, int listed)
 
 void ledger_stream_list_parts(struct ledger_stream *stream)
 {
-    stream->purpose = ASK_LIST;
-    if (stream->shape->listed.request == NULL)
+    bool ranged = stream->shape->page.by == PAGE_RANGE;
+    stream->purpose = ranged ? ASK_HEAD : ASK_LIST;
+    if (stream->shape->listed.request == NULL && !ranged)
         start_walk(stream, -1);
 }
 
@@ -217,6 +221,30 @@ void ledger_stream_begin_walk(struct ledger_stream *stream)
     text_clear(&stream->list_token);
     if (!ledger_stream_needs_since(stream))
         ledger_stream_list_parts(stream);
+}
+
+/* ---- ranges ---- */
+
+void ledger_stream_take_head(struct ledger_stream *stream)
+{
+    char words[ERR_TEXT_MAX];
+    if (!connector_figure_read(&stream->shape->head, stream->side.root, &stream->head)) {
+        ledger_stream_failed(stream, RETRY_PERMANENT, -1, "does not name its newest block");
+        return;
+    }
+    ledger_walk_deinit(&stream->walk);
+    start_walk(stream, -1);
+    if (stream->walk.complete > stream->head + 1) {
+        snprintf(words, sizeof words,
+                 "is behind: its newest block is %" PRId64 ", and %" PRId64 " is known",
+                 stream->head, stream->walk.complete - 1);
+        stream->purpose = ASK_HEAD;
+        ledger_stream_failed(stream, RETRY_TRANSIENT, -1, words);
+    } else if (ledger_walk_over(&stream->walk)) {
+        ledger_stream_settle(stream); /* there is no new block */
+    } else {
+        ledger_stream_choose(stream);
+    }
 }
 
 /* ---- files ---- */

@@ -14,11 +14,12 @@
 /* Asks the store; goes on with ledger_stream_choose. */
 void ledger_stream_load(struct ledger_stream *stream);
 /* A walk at the provider that was picked, from what is stored; first its partitions may have to be
- * listed. */
+ * listed, or its newest block named. */
 void ledger_stream_begin_walk(struct ledger_stream *stream);
 /* Lists them, or begins the walk where there is nothing to list. */
 void ledger_stream_list_parts(struct ledger_stream *stream);
 void ledger_stream_take_list(struct ledger_stream *stream);
+void ledger_stream_take_head(struct ledger_stream *stream);
 /* The next rows of a file. */
 void ledger_stream_read_file(struct ledger_stream *stream);
 enum cursor_kind ledger_stream_kind(const struct connector_stream *shape);

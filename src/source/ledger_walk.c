@@ -56,6 +56,7 @@ static void key_leg(const struct ledger_walk *walk, struct ledger_leg *leg, int6
 static void key_all(struct ledger_walk *walk)
 {
     bool from = is_ascending(walk) && walk->shape->resume.kind != RESUME_NONE;
+    bool ranged = walk->shape->page.by == PAGE_RANGE;
     for (unsigned i = 0; i < walk->leg_count; i++) {
         struct ledger_leg *leg = &walk->legs[i];
         key_leg(walk, leg, from ? walk->complete : -1);
@@ -63,12 +64,14 @@ static void key_all(struct ledger_walk *walk)
         leg->floor = walk->complete;
         leg->claim = -1;
         leg->reopened = false;
+        leg->over = ranged && walk->complete > walk->head;
     }
 }
 
 void ledger_walk_begin(struct ledger_walk *walk, const struct ledger_place *place)
 {
     walk->complete = walk->top = place->complete;
+    walk->head = place->head;
     walk->rows = 0;
     key_all(walk);
     walk->continued = place->token.len > 0 && walk->leg_count == 1 &&
@@ -112,6 +115,13 @@ static unsigned find_hindmost(const struct ledger_walk *walk)
     return hindmost;
 }
 
+/* The last block of the range that is asked for. */
+static int64_t range_end(const struct ledger_walk *walk, const struct ledger_leg *leg)
+{
+    int64_t end = (leg->from < 0 ? 0 : leg->from) + walk->shape->page.size - 1;
+    return end < walk->head ? end : walk->head;
+}
+
 bool ledger_walk_next(struct ledger_walk *walk, struct connector_vars *vars)
 {
     enum connector_paging by = walk->shape->page.by;
@@ -123,6 +133,10 @@ bool ledger_walk_next(struct ledger_walk *walk, struct connector_vars *vars)
     leg->traces = 0;
     vars->partition = walk->leg;
     vars->from = leg->from;
+    if (by == PAGE_RANGE) {
+        vars->from = leg->from < 0 ? 0 : leg->from;
+        vars->to = range_end(walk, leg);
+    }
     vars->page = by == PAGE_NUMBER || by == PAGE_KEYSET ? leg->page : -1;
     vars->offset = by == PAGE_OFFSET ? leg->offset : -1;
     vars->size = walk->shape->page.size > 0 ? walk->shape->page.size : -1;
@@ -208,6 +222,16 @@ static enum rc turn_page(struct ledger_walk *walk, struct ledger_leg *leg, size_
                    leg->last, window);
 }
 
+/* All of the range was shown, whether it had rows or not. */
+static void pass_range(struct ledger_walk *walk, struct ledger_leg *leg)
+{
+    int64_t end = range_end(walk, leg);
+    key_leg(walk, leg, end + 1);
+    leg->last = end + 1;
+    leg->over = end >= walk->head;
+    walk->top = leg->last > walk->top ? leg->last : walk->top;
+}
+
 static enum rc take_token(struct ledger_walk *walk, struct ledger_leg *leg, struct bytes token,
                           struct err *err)
 {
@@ -264,6 +288,12 @@ enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last, st
     enum connector_paging by = walk->shape->page.by;
     enum rc rc = RC_OK;
     assert(!leg->over);
+    if (by == PAGE_RANGE) {
+        pass_range(walk, leg);
+        claim(walk, leg);
+        raise_complete(walk);
+        return RC_OK;
+    }
     leg->over = last || leg->below || by == PAGE_NONE;
     if (!leg->over && leg->rows > 0 && leg->traces == leg->traces_before)
         return err_set(err, RC_REJECT, "the provider gave the same page twice");

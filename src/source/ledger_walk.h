@@ -10,6 +10,8 @@
  *                  the block in which it stood is read whole. `complete` rises at the end, to the
  *                  newest row this sweep has met. A sweep that was interrupted goes on where it
  *                  was, if its token still holds, and then a sweep for what is newer follows.
+ *   by ranges      oldest first, so many blocks at a time up to the head that the provider names
+ *                  before the first of them; blocks without a row are passed, too.
  *   no order       everything, each time; `complete` rises at the end.
  * A stream in several partitions is one such walk for each; the one furthest behind is asked next,
  * and what all have passed is complete. The chain grows meanwhile: a partition that came to its end
@@ -35,6 +37,7 @@ struct ledger_place {
     int64_t complete;   /* everything strictly below it is known; -1: nothing is */
     struct bytes token; /* of an interrupted sweep at this very provider; absent: none */
     int64_t top;        /* and the newest position it had met; -1: none */
+    int64_t head;       /* of a walk by ranges: the newest block there is */
 };
 
 /* One partition of the walk. */
@@ -59,6 +62,7 @@ struct ledger_walk {
     unsigned leg_count, leg; /* `leg` is the one whose page is under way */
     int64_t complete;        /* see above; -1: nothing is */
     int64_t top;             /* newest position met, or what was complete; -1: none */
+    int64_t head;            /* a walk by ranges ends there */
     bool continued;          /* the sweep is an interrupted one, a fresh one follows */
     uint64_t rows;           /* handed over so far, all pages */
 };

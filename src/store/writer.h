@@ -30,7 +30,7 @@ struct writer_options {
     unsigned batches_max;      /* waiting in the queue; 0: 64 */
     int64_t gather_us;         /* how long a commit is kept open; 0: as above */
     int64_t give_up_us;        /* how long a stopping writer goes on trying; 0: 5 s */
-    struct metric *latency_us; /* histogram: from the wire to the commit; NULL: not measured */
+    struct metric *latency_us; /* histogram: from the wire to the commit; NULL: no one asks */
     struct bell *bell;         /* rung after every commit; NULL: none */
     int64_t retry_us_min;      /* first pause in trouble, doubled up to 30 s; 0: 1 s */
     /* Called on the writer's thread, once; afterwards every batch is answered with RC_FATAL. */

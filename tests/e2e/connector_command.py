@@ -189,6 +189,12 @@ class ConnectorCommand(unittest.TestCase):
             _, words = self.tell("check", os.path.join(folder, "none.yaml"), code=1)
             self.assertIn("none.yaml", words)
 
+    def test_the_connectors_for_nodes_of_ones_own_are_good(self):
+        nodes = [os.path.join(ROOT, "examples", "nodes", name + ".yaml")
+                 for name in ("bitcoin_node", "evm_node")]
+        _, words = self.tell("check", *nodes)
+        self.assertEqual(words.count(" is good: "), 2)
+
     def test_the_worked_example_of_the_document_is_good(self):
         out, _ = self.tell("docs")
         begin = out.index("    version: 1\n")

@@ -10,7 +10,6 @@ import datetime
 import json
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import urllib.error
@@ -19,16 +18,13 @@ import urllib.request
 import uuid
 
 from daemon_client import WAIT_S, wait_until
+from node_process import Refused, free_port
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCRIPTS = ("network.mjs", "jetstream_bridge.mjs")
 ADMIN = "Basic " + base64.b64encode(b"admin:admin-pass").decode()
 POST, REPOST = "app.bsky.feed.post", "app.bsky.feed.repost"
 FOLLOW = "app.bsky.graph.follow"
-
-
-class Refused(Exception):
-    """A server said no."""
 
 
 def now():
@@ -51,12 +47,6 @@ def xrpc(base, method, params=None, body=None, auth=None):
     except urllib.error.HTTPError as refusal:
         raise Refused(f"{method}: {refusal.code} {refusal.read().decode()}") from None
     return json.loads(words) if words else {}
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Redis:

@@ -108,6 +108,25 @@ static void the_deepest_reorganisation_is_found_however_late(void **state)
     }
 }
 
+/* R002-18: the head becomes another block of the same number, and no newer one tells it. */
+static void a_reorganisation_without_a_new_block_is_seen(void **state)
+{
+    struct content_bench *b = *state;
+    model.head = 120;
+    chain_bench_name(118, "A");
+    chain_bench_name(120, "B");
+    content_bench_read_by(b, &chain_reader);
+    chain_bench_run(b);
+    assert_int_equal(chain_bench_references(b), 2);
+    memset(model.fork + 119, 'b', 10);
+    chain_bench_name(119, "C");
+    chain_bench_name(120, "DE");
+    chain_bench_run(b);
+    assert_int_equal(content_bench_position(b), 120);
+    assert_int_equal(chain_bench_references(b), 4);
+    assert_true(content_bench_stored(b, 'C') && content_bench_stored(b, 'E'));
+}
+
 /* Deeper than is allowed: nothing is touched, and it says what to do. */
 static void a_reorganisation_that_is_too_deep_stops_the_reader(void **state)
 {
@@ -139,6 +158,7 @@ int main(void)
         ON_STORE(ranges_that_are_too_large_are_split),
         ON_STORE(a_reorganisation_is_undone_and_read_anew),
         ON_STORE(the_deepest_reorganisation_is_found_however_late),
+        ON_STORE(a_reorganisation_without_a_new_block_is_seen),
         ON_STORE(a_reorganisation_that_is_too_deep_stops_the_reader),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);

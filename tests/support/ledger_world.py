@@ -4,22 +4,19 @@ what is stored, compared with what is true."""
 
 import collections
 import glob
-import json
 import os
 import re
-import signal
-import subprocess
 import sys
 import urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "e2e"))
 
+from import_run import ImportRun  # noqa: E402
 from ledger_client import Ledger  # noqa: E402
 
 CONNECTORS = os.path.join(HERE, "..", "..", "connectors")
 EVM_STREAMS = ("normal", "internal", "token", "beacon")
-IMPORT_S = 120
 # What a row has to say about itself, by platform; the others know a transaction by its name and its
 # place, exchanges by its name alone.
 FIELDS = {"ethereum": ("hash", "kind", "from", "to", "asset", "amount", "block", "status"),
@@ -39,14 +36,15 @@ def shipped(provider):
         return file.read()
 
 
-class World:
+class World(ImportRun):
     """A home, a simulator and a configuration. `sizes` gives providers another page size; `window`
     is how far numbered pages reach."""
 
     def __init__(self, programs, home, providers, platform="ethereum", number=0, sizes=(),
                  window=10000, options=()):
-        self.tidemark, sim = programs
-        self.home, self.platform, self.providers = home, platform, tuple(providers)
+        program, sim = programs
+        super().__init__(program, home)
+        self.platform, self.providers = platform, tuple(providers)
         self.sim = Ledger(sim, "--chain-window", str(window), *options)
         own = self.sim.accounts()[number]
         self.account = platform if platform in SINGLE else f"{platform}:{own[platform]}"
@@ -86,29 +84,7 @@ class World:
             if key["secret"]:  # one of several lines is written as exchanges hand it out
                 folded = key["secret"].replace("\n", "\\n")
                 lines.append(f"    api_secret: '{folded}'")
-        self.configuration = os.path.join(self.home.folder, "tidemark.yaml")
-        with open(self.configuration, "w", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
-
-    def begin(self, *options, crash_at=None):
-        """An import that has just been started."""
-        environment = dict(os.environ)
-        if crash_at:
-            environment["TIDEMARK_CRASH_AT"] = crash_at
-        return subprocess.Popen(
-            [self.tidemark, "import", self.account, "-c", self.configuration, "--json", *options],
-            env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-    def run(self, *options, crash_at=None, patience=IMPORT_S, impatience=signal.SIGKILL):
-        """One import: its exit code, what it says in JSON (None when it was killed), its words.
-        Whoever is still waiting for a provider after `patience` seconds gets that signal."""
-        process = self.begin(*options, crash_at=crash_at)
-        try:
-            said, words = process.communicate(timeout=patience)
-        except subprocess.TimeoutExpired:
-            process.send_signal(impatience)
-            said, words = process.communicate(timeout=IMPORT_S)
-        return process.returncode, json.loads(said) if said else None, words
+        self.configure(lines)
 
     def streams(self):
         """The streams of the truth."""
@@ -117,15 +93,9 @@ class World:
         return ("normal",)
 
     def stored(self):
-        """Rows of the account, each a dictionary with its stream and provider."""
-        rows = self.home.select("SELECT t.stream, t.provider_name, t.hash, t.block, t.status,"
-                        " t.normalized_data FROM raw_transactions t"
-                        f" JOIN account a ON a.id = t.account_id WHERE a.name = '{self.account}'")
-        for row in rows:
-            data = row.pop("normalized_data")
-            data = json.loads(data) if isinstance(data, str) else data
-            row.update({key: data.get(key) for key in ("kind", "from", "to", "asset", "amount")})
-            if self.platform in ("xrp", "cosmoshub"):  # capital letters, as they came or not
+        rows = super().stored()
+        if self.platform in ("xrp", "cosmoshub"):  # capital letters, as they came or not
+            for row in rows:
                 row["hash"] = row["hash"].upper()
         return rows
 
@@ -164,11 +134,6 @@ class World:
             if strange:
                 wrong[f"{stream} orphaned"] = strange[:3]
         return wrong
-
-    def sessions(self):
-        return [row["status"] for row in self.home.select(
-            "SELECT s.status FROM import_sessions s JOIN account a ON a.id = s.account_id"
-            f" WHERE a.name = '{self.account}' ORDER BY s.id")]
 
     def requests(self, provider=None):
         """Requests so far as dictionaries of their parameters, with `provider` and `status`."""

@@ -44,6 +44,12 @@ static const char timed[] =
     "    order: desc\n"
     "    page: {by: token, size: 10, next: {from: body, at: /next}, stop: [token_absent]}\n"
     "    resume: {kind: timestamp, cast: unix_s}\n";
+static const char span[] =
+    "    request: {path: /span, query: {account: $account, from: $from, to: $to}}\n"
+    "    order: asc\n"
+    "    page: {by: range, size: 10}\n"
+    "    resume: {kind: blockNumber, cast: dec}\n"
+    "    head: {request: {path: /head}, at: /head}\n";
 static const char half[] = "    detail: {request: {path: /one, query: {key: $key}}, at: /detail, "
                            "for_each: /hash, absent: owed}\n";
 static const char dated[] =
@@ -223,6 +229,27 @@ static void append_rise(const struct ledger_desk *desk, const char *url, struct 
     text_append_string(out, "]}");
 }
 
+static int64_t head_of(const struct ledger_desk *desk, const char *url)
+{
+    int64_t newest = desk->count > 0 ? desk->chain[desk->count - 1].block : 0;
+    return newest - desk->behind[strstr(url, "//alpha.") == NULL];
+}
+
+/* The blocks of a range, which may not lie beyond the head. */
+static void append_span(const struct ledger_desk *desk, const char *url, struct text *out)
+{
+    long long from = param_of(url, "from=", -1), to = param_of(url, "to=", -1);
+    bool first = true;
+    assert_true(from >= 0 && from <= to && to - from < 10 && to <= head_of(desk, url));
+    text_append_string(out, "{\"rows\":[");
+    for (size_t i = 0; i < desk->count; i++)
+        if (desk->chain[i].block >= from && desk->chain[i].block <= to) {
+            append_event(out, &desk->chain[i], first);
+            first = false;
+        }
+    text_append_string(out, "]}");
+}
+
 /* Newest first; the token is the number of the last row of the page before. */
 static void append_fall(const struct ledger_desk *desk, const char *url, struct text *out)
 {
@@ -291,6 +318,10 @@ static void answer_request(struct ledger_desk *desk)
         text_append_string(&body, faults[fault].body);
     else if (strstr(sent->url, "/rise") != NULL)
         append_rise(desk, sent->url, &body);
+    else if (strstr(sent->url, "/span") != NULL)
+        append_span(desk, sent->url, &body);
+    else if (strstr(sent->url, "/head") != NULL)
+        text_appendf(&body, "{\"head\":%" PRId64 "}", head_of(desk, sent->url));
     else if (strstr(sent->url, "/when") != NULL)
         append_block(desk, sent->url, &body);
     else if (strstr(sent->url, "/one") != NULL)
@@ -324,7 +355,10 @@ void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned prov
         struct text yaml = {0};
         text_appendf(&yaml, head, names[i], names[i], (int)i * 10);
         bool rises = strcmp(order, "rise") == 0 || strcmp(order, "dated") == 0;
-        text_append_string(&yaml, rises ? rise : desk->timed ? timed : fall);
+        text_append_string(&yaml, rises                        ? rise
+                                  : strcmp(order, "span") == 0 ? span
+                                  : desk->timed                ? timed
+                                                               : fall);
         text_append_string(&yaml, strcmp(order, "half") == 0      ? half
                                   : strcmp(order, "counted") == 0 ? counted
                                   : strcmp(order, "dated") == 0   ? dated

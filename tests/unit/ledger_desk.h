@@ -56,6 +56,7 @@ struct ledger_desk {
     size_t answered;          /* of http.sent */
     long long unknown_detail; /* the number of the row of which nobody has a detail; -1: none */
     size_t claimed;           /* rows that are counted and not shown */
+    int64_t behind[2];        /* blocks, of each provider by ranges */
     bool timed;               /* positions are times */
     int64_t since_us;         /* what the next import is asked for; -1: everything */
     /* the store */
@@ -78,7 +79,8 @@ struct ledger_desk {
 
 /* `order` is "rise" or "fall", or like the latter "half" (records need one more request each),
  * "counted" (pages say how many rows there are) or "timed" (positions are times), or "dated", which
- * rises and can be asked for the block of a time; `providers` 1 or 2 of them. */
+ * rises and can be asked for the block of a time, or "span" (ranges of blocks up to the head);
+ * `providers` 1 or 2 of them. */
 void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned providers);
 void ledger_desk_deinit(struct ledger_desk *desk);
 static inline int64_t ledger_desk_time_us(int64_t block)

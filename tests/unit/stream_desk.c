@@ -78,6 +78,8 @@ void stream_desk_commit_all(struct stream_desk *desk)
     while (desk->handed_count > 0) {
         struct batch *batch = desk->handed[0];
         memmove(desk->handed, desk->handed + 1, --desk->handed_count * sizeof *desk->handed);
+        desk->committed++;
+        desk->timed += batch->received_us != 0;
         batch->answered(batch->owner, batch, RC_OK);
     }
 }

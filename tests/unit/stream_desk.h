@@ -29,6 +29,7 @@ struct stream_desk {
     void *events_arg;
     struct text sent; /* the last message to the server */
     unsigned dials, messages;
+    unsigned committed, timed; /* batches; of these whose way into the store counts */
 };
 
 /* Makes a source with these options; it is not started yet. */

@@ -156,6 +156,8 @@ static void times_become_microseconds(void **state)
     } rows[] = {
         {"\"1700000000\"", CAST_UNIX_S, INT64_C(1700000000000000)},
         {"1700000000", CAST_UNIX_S, INT64_C(1700000000000000)},
+        {"\"0x6553f100\"", CAST_UNIX_S, INT64_C(1700000000000000)},
+        {"\"0x\"", CAST_UNIX_S, -1},
         {"1700000000.25", CAST_UNIX_S, INT64_C(1700000000250000)},
         {"\"1700000000.1234567\"", CAST_UNIX_S, INT64_C(1700000000123456)},
         {"1700000000123", CAST_UNIX_MS, INT64_C(1700000000123000)},
@@ -190,6 +192,34 @@ static void times_become_microseconds(void **state)
     }
     arena_deinit(&arena);
     json_doc_free(doc);
+}
+
+/* Topics of an EVM log hold an address in 32 bytes. */
+static void an_address_is_the_end_of_a_word(void **state)
+{
+    static const struct {
+        const char *word, *address; /* NULL: refused */
+    } rows[] = {
+        {"0x000000000000000000000000B01683b2f0d38d43fcd4d9aab980166988924132",
+         "0xb01683b2f0d38d43fcd4d9aab980166988924132"},
+        {"0x000000000000000000000001b01683b2f0d38d43fcd4d9aab980166988924132", NULL},
+        {"0x00000000000000000000000gb01683b2f0d38d43fcd4d9aab980166988924132", NULL},
+        {"0x000000000000000000000000b01683b2f0d38d43fcd4d9aab98016698892413z", NULL},
+        {"0xb01683b2f0d38d43fcd4d9aab980166988924132", NULL},
+        {"0x", NULL},
+    };
+    struct arena arena;
+    struct bytes out;
+    (void)state;
+    arena_init(&arena, 4096);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct connector_scalar word = connector_scalar_text(bytes_of(rows[i].word));
+        bool read = connector_cast_text(&word, CAST_ADDRESS, 0, &arena, &out);
+        assert_int_equal(read, rows[i].address != NULL);
+        if (read)
+            assert_true(bytes_equal_string(out, rows[i].address));
+    }
+    arena_deinit(&arena);
 }
 
 static void an_amount_never_was_a_double(void **state)
@@ -241,6 +271,7 @@ int main(void)
         cmocka_unit_test(sums_and_products_are_exact),
         cmocka_unit_test(small_numbers_agree_with_the_machine),
         cmocka_unit_test(times_become_microseconds),
+        cmocka_unit_test(an_address_is_the_end_of_a_word),
         cmocka_unit_test(an_amount_never_was_a_double),
         cmocka_unit_test(equals_get_different_ids_by_their_ordinal),
     };

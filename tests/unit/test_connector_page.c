@@ -257,6 +257,42 @@ static void an_amount_can_be_reckoned(void **state)
     assert_int_equal(next(desk), RC_AGAIN);
 }
 
+static void a_condition_can_be_about_what_is_lacking(void **state)
+{
+    struct desk *desk = *state;
+    load(desk, "    records: {at: \"\"}\n    where: {at: /n, lacks: \"-\"}\n"
+               "    map: {hash: /h}\n    identity: {of: [hash]}\n");
+    assert_int_equal(
+        open_page(desk, "[{\"h\":\"1\",\"n\":12},{\"h\":\"2\",\"n\":-1},{\"h\":\"3\"}]"), RC_OK);
+    assert_int_equal(next(desk), RC_OK);
+    assert_true(bytes_equal_string(desk->row.hash, "1"));
+    assert_int_equal(next(desk), RC_OK);
+    assert_true(bytes_equal_string(desk->row.hash, "3"));
+    assert_int_equal(next(desk), RC_AGAIN);
+    assert_int_equal(desk->page.passed, 1);
+}
+
+/* What a node says of a wallet's transaction: what it moved, and the fee beside it. */
+static void places_of_the_record_itself_are_added(void **state)
+{
+    struct desk *desk = *state;
+    load(desk, "    records: {at: \"\"}\n"
+               "    map: {hash: /h, amount: {sum: [{at: /v}, {at: /fee}], unit: btc}}\n"
+               "    identity: {of: [hash]}\n");
+    assert_int_equal(open_page(desk, "[{\"h\":\"1\",\"v\":-1.5,\"fee\":-0.00002820},"
+                                     "{\"h\":\"2\",\"v\":0.1},{\"h\":\"3\"},"
+                                     "{\"h\":\"4\",\"v\":\"x\"}]"),
+                     RC_OK);
+    assert_int_equal(next(desk), RC_OK);
+    assert_true(bytes_equal_string(desk->row.amount, "-150002820"));
+    assert_int_equal(next(desk), RC_OK);
+    assert_true(bytes_equal_string(desk->row.amount, "10000000"));
+    assert_int_equal(next(desk), RC_OK);
+    assert_null(desk->row.amount.data);
+    assert_int_equal(next(desk), RC_REJECT);
+    assert_string_equal(desk->err.text, "amount (/v) has a part that is no number");
+}
+
 static void a_list_is_added_up_however_long(void **state)
 {
     struct desk *desk = *state;
@@ -366,6 +402,9 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_field_that_is_too_long_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_amount_can_be_reckoned, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_condition_can_be_about_what_is_lacking, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(places_of_the_record_itself_are_added, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_list_is_added_up_however_long, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_detail_goes_under_its_record, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_digit_of_a_body_is_lost, set_up, tear_down),

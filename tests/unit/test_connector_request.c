@@ -95,6 +95,27 @@ static void what_is_absent_leaves_with_its_key_and_its_segment(void **state)
     assert_false(desk->http.secret_in_url);
 }
 
+/* What a node is asked: a range of blocks, and an address as a topic has it. */
+static void a_range_and_a_topic_are_written_for_a_node(void **state)
+{
+    struct desk *desk = *state;
+    load(desk, PLAIN,
+         "    request: {path: /, jsonrpc: {method: logs, params: [{fromBlock: $from, toBlock: $to, "
+         "topics: [\"0x1\", null, $account_word]}]}}\n"
+         "    page: {by: range, size: 1000}\n"
+         "    resume: {kind: blockNumber, cast: hex}\n"
+         "    head: {request: {path: /h}, at: /h}\n");
+    desk->vars.account = bytes_of("0xb01683b2f0d38d43fcd4d9aab980166988924132");
+    assert_int_equal(build(desk, NULL), RC_OK);
+    assert_non_null(strstr(desk->http.body.data,
+                           "[{\"fromBlock\":\"0x0\",\"toBlock\":\"0x3e7\",\"topics\":[\"0x1\",null,"
+                           "\"0x000000000000000000000000b01683b2f0d38d43fcd4d9aab980166988924132\""
+                           "]}]"));
+    desk->vars.account = bytes_of("alice"); /* is no address */
+    assert_int_equal(build(desk, NULL), RC_OK);
+    assert_non_null(strstr(desk->http.body.data, "\"topics\":[\"0x1\",null]"));
+}
+
 static void a_segment_leaves_whole(void **state)
 {
     struct desk *desk = *state;
@@ -386,6 +407,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_absent_leaves_with_its_key_and_its_segment, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_range_and_a_topic_are_written_for_a_node, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_segment_leaves_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_key_goes_where_the_connector_says, set_up, tear_down),

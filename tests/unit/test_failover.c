@@ -199,6 +199,29 @@ static void after_an_error_the_next_provider_goes_on_from_the_last_good_cursor(v
     assert_null(failover_history(&group, 1));
 }
 
+/* Several streams of one account ask at once: one short trouble of the provider is one failure. */
+static void one_blip_that_meets_all_streams_does_not_open_the_circuit(void **state)
+{
+    (void)state;
+    enum { STREAMS = 4 };
+    struct failover_stream streams[STREAMS];
+    struct failover_pick picks[STREAMS];
+    struct failover_offer offer = offer_of(BLOCK, 0, PROVIDER_NONE);
+    int a = add("a", BLOCK, BLOCK, 0);
+    for (int i = 0; i < STREAMS; i++) {
+        failover_stream_init(&streams[i], &group, "stream");
+        picks[i] = choose(&streams[i], offer, 0);
+    }
+    for (int i = 0; i < STREAMS; i++)
+        let_fail(&streams[i], &picks[i], i);
+    assert_int_equal(provider_circuit(&group.providers[a], SECOND), CIRCUIT_CLOSED);
+    for (int i = 0; i < STREAMS; i++)
+        picks[i] = choose(&streams[i], offer, 2 * SECOND);
+    failover_succeeded(&streams[0], &picks[0], 1, 2 * SECOND);
+    let_fail(&streams[1], &picks[1], 2 * SECOND);
+    assert_int_equal(group.providers[a].failures_in_row, 1);
+}
+
 /* R003-42: what a mapper could not understand is a failure like any other. */
 static void an_answer_nobody_understands_sends_the_stream_to_the_next_provider(void **state)
 {
@@ -349,8 +372,10 @@ static void only_one_of_two_streams_gets_the_probe(void **state)
     failover_stream_init(&other, &group, "ethereum/token");
     struct failover_offer offer = offer_of(BLOCK, 0, a);
     struct failover_pick pick = choose(&stream, offer, 0), second;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
+        pick.ticket = provider_ticket(&group.providers[a]); /* one after the other */
         let_fail(&stream, &pick, 0);
+    }
     struct err err;
     assert_int_equal(failover_choose(&other, &offer, 0, &second, &err), RC_RETRY);
     assert_non_null(strstr(err.text, "a: circuit open for 30 s after: HTTP 503"));
@@ -483,6 +508,7 @@ int main(void)
         ROW(every_provider_declaring_the_kind_is_eligible),
         ROW(an_error_leads_to_the_next_provider_however_late_the_question_comes),
         ROW(after_an_error_the_next_provider_goes_on_from_the_last_good_cursor),
+        ROW(one_blip_that_meets_all_streams_does_not_open_the_circuit),
         ROW(an_answer_nobody_understands_sends_the_stream_to_the_next_provider),
         ROW(when_all_failed_one_sentence_names_each_reason_and_the_time),
         ROW(a_full_group_of_talkative_providers_is_still_named_one_by_one),

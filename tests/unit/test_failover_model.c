@@ -27,6 +27,7 @@ struct model_provider {
     int bad_in_row, limits_in_row;
     uint32_t openings, probe_now, probes; /* probe_now: number of the one under way, 0: none */
     int64_t probe_end, bad_at;
+    uint32_t bad; /* ever, those under way together as one */
 };
 
 struct model_seat {
@@ -36,7 +37,7 @@ struct model_seat {
 
 struct flying {
     int stream, provider;
-    uint32_t openings, probe;
+    uint32_t openings, probe, bad;
     struct failover_pick pick;
 };
 
@@ -231,7 +232,7 @@ static void choose(struct chance *chance)
     }
     check_pick(&offer, s, &pick);
     struct model_provider *model = &models[pick.provider];
-    struct flying one = {s, pick.provider, model->openings, 0, pick};
+    struct flying one = {s, pick.provider, model->openings, 0, model->bad, pick};
     if (model->open) {
         model->probe_now = one.probe = ++model->probes;
         model->probe_end = now + 60 * SECOND;
@@ -281,7 +282,9 @@ static void model_failure(const struct flying *one, enum retry_class class, int6
         model->pause_until = now + (n < 6 ? INT64_C(1) << n : 64) * SECOND;
     }
     if (counts(model, one)) {
-        model->bad_in_row += ill;
+        bool next = ill && one->bad == model->bad;
+        model->bad_in_row += next;
+        model->bad += next;
         if (model->open || class == RETRY_AUTH || model->bad_in_row >= 3) {
             int64_t twice = model->interval * 2 < 600 ? model->interval * 2 : 600;
             model->interval = !model->open ? 30 : ill ? twice : model->interval;
@@ -354,7 +357,8 @@ static void probe(struct chance *chance)
         return;
     models[p].probe_now = ++models[p].probes;
     models[p].probe_end = now + 60 * SECOND;
-    struct flying one = {.stream = PROVIDER_NONE, .provider = p, .probe = models[p].probe_now};
+    struct flying one = {
+        .stream = PROVIDER_NONE, .provider = p, .probe = models[p].probe_now, .bad = models[p].bad};
     struct provider_failure failure = {RETRY_TRANSIENT, -1, "probe failed"};
     switch (chance_below(chance, 4)) {
     case 0:

@@ -236,6 +236,34 @@ static void a_day_with_a_drop_each_hour_is_up_for_more_than_99_percent(void **st
     stream_desk_finish(&desk);
 }
 
+/* R001-123: how long events take into the store is not how long a replay takes. */
+static void only_what_came_as_it_happened_is_timed(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t age_us;
+        unsigned timed;
+    } events[] = {{60000000, 1}, {10000001, 1}, {10000000, 2}, {60000000, 3}};
+    struct stream_desk desk;
+    stream_desk_begin(&desk, &(struct jetstream_options){.endpoints = {"ws://h/subscribe"}});
+    stream_desk_start(&desk);
+    stream_desk_opened(&desk); /* asked for nothing old: whatever comes is new */
+    stream_desk_message(&desk, stream_desk_event(DESK_T0 - 7200000000, 0));
+    stream_desk_pass(&desk, 2000000);
+    assert_int_equal(desk.timed, 1);
+    stream_desk_ended(&desk, 1001, "");
+    stream_desk_pass(&desk, 2000000);
+    stream_desk_opened(&desk);
+    for (unsigned i = 0; i < sizeof events / sizeof events[0]; i++) {
+        stream_desk_message(
+            &desk, stream_desk_event(desk_wall_us(&desk.clock.runtime) - events[i].age_us, 0));
+        stream_desk_pass(&desk, 2000000);
+        assert_int_equal(desk.committed, 2 + i);
+        assert_int_equal(desk.timed, events[i].timed);
+    }
+    stream_desk_finish(&desk);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +275,7 @@ int main(void)
         cmocka_unit_test(after_an_event_of_the_future_the_stream_is_asked_where_it_stood),
         cmocka_unit_test(who_is_followed_is_told_on_the_open_connection),
         cmocka_unit_test(the_second_wire_is_never_sent_a_message),
+        cmocka_unit_test(only_what_came_as_it_happened_is_timed),
         cmocka_unit_test(a_day_with_a_drop_each_hour_is_up_for_more_than_99_percent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

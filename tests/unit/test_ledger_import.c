@@ -70,9 +70,9 @@ static void new_rows_of_a_newest_first_source_are_found(void **state)
 static void a_killed_import_goes_on_where_it_was(void **state)
 {
     (void)state;
-    static const char *const orders[] = {"rise", "fall"};
-    for (unsigned kill = 1; kill < 14; kill++) {
-        struct ledger_desk *desk = begin(orders[kill % 2], 1, 95);
+    static const char *const orders[] = {"rise", "fall", "span"};
+    for (unsigned kill = 1; kill < 21; kill++) {
+        struct ledger_desk *desk = begin(orders[kill % 3], 1, 95);
         desk->batches_max = kill;
         ledger_desk_run(desk);
         desk->batches_max = 0;
@@ -81,6 +81,40 @@ static void a_killed_import_goes_on_where_it_was(void **state)
         ledger_desk_expect_truth(desk);
         end(desk);
     }
+}
+
+/* What a node gives by ranges of blocks: up to its head and not beyond, empty ranges too, and the
+ * next import asks for the head and what came since. */
+static void ranges_go_up_to_the_head(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("span", 1, 20);          /* blocks 100 to 106 */
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 12); /* the head, and 0 to 106 in tens */
+    ledger_desk_expect_truth(desk);
+    assert_non_null(strstr(desk->cursor, "\"value\":107"));
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1); /* there is no new block */
+    ledger_desk_mine(desk, 130, 1);
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 4);
+    assert_non_null(strstr(ledger_desk_url(desk, 2), "from=107&to=116"));
+    assert_non_null(strstr(ledger_desk_url(desk, 0), "from=127&to=130"));
+    ledger_desk_expect_truth(desk);
+    for (size_t k = 0; k < desk->row_count; k++)
+        assert_int_equal(desk->rows[k].times, 1);
+    end(desk);
+}
+
+/* A node whose head lies below what is stored has nothing to say about it. */
+static void a_node_that_is_behind_is_not_asked_for_ranges(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("span", 2, 20);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_mine(desk, 108, 2);
+    desk->behind[0] = 6;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    assert_non_null(strstr(desk->cursor, "\"providerName\":\"beta\""));
+    end(desk);
 }
 
 /* Exitbook 1.8.3: a provider that dies in mid-stream ended the import although others were well.
@@ -354,6 +388,24 @@ static void a_pending_row_is_confirmed_by_a_later_run(void **state)
 /* ---- details and counts ---- */
 
 /* Exitbook 1.8.11: a record whose detail was not to be had disappeared. */
+/* A reorg puts a transaction back among those that wait: its block is given up, and then it waits
+ * again. */
+static void a_row_that_left_its_block_is_pending_again(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("fall", 1, 8);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    desk->chain[7].block = -1;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    size_t orphaned = 0;
+    for (size_t i = 0; i < desk->row_count; i++)
+        orphaned += strcmp(desk->rows[i].status, "orphaned") == 0;
+    assert_int_equal(orphaned, 1);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    end(desk);
+}
+
 static void details_are_fetched_for_new_rows_and_missing_ones_are_owed(void **state)
 {
     (void)state;
@@ -418,6 +470,8 @@ int main(void)
         cmocka_unit_test(an_import_is_complete_and_the_next_one_asks_once),
         cmocka_unit_test(new_rows_of_a_newest_first_source_are_found),
         cmocka_unit_test(a_killed_import_goes_on_where_it_was),
+        cmocka_unit_test(ranges_go_up_to_the_head),
+        cmocka_unit_test(a_node_that_is_behind_is_not_asked_for_ranges),
         cmocka_unit_test(another_provider_goes_on_a_window_before_the_position_once),
         cmocka_unit_test(when_all_fail_the_session_says_why_and_can_be_continued),
         cmocka_unit_test(a_key_that_all_refuse_ends_the_import_at_once),
@@ -434,6 +488,7 @@ int main(void)
         cmocka_unit_test(an_empty_answer_where_rows_are_known_is_checked_with_another),
         cmocka_unit_test(rows_that_a_reorg_took_are_marked_when_two_agree),
         cmocka_unit_test(a_pending_row_is_confirmed_by_a_later_run),
+        cmocka_unit_test(a_row_that_left_its_block_is_pending_again),
         cmocka_unit_test(details_are_fetched_for_new_rows_and_missing_ones_are_owed),
         cmocka_unit_test(a_detail_that_fails_has_the_page_asked_for_again),
         cmocka_unit_test(fewer_rows_than_the_source_counts_are_not_all),

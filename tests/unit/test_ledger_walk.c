@@ -75,11 +75,13 @@ static size_t list(const struct world *world, const struct connector_vars *vars,
 {
     size_t count = 0;
     bool sides = world->shape.partition_count > 0, down = world->shape.order == ORDER_DESC;
+    bool ranged = world->shape.page.by == PAGE_RANGE;
     for (size_t i = 0; down && i < world->mempool; i++)
         out[count++] = (struct entry){-1, (uint8_t)(i % 2), 3};
     for (size_t i = 0; i < world->count; i++) {
         const struct entry *entry = &world->chain[down ? world->count - 1 - i : i];
-        if (entry->block >= vars->from && (!sides || (entry->side >> vars->partition & 1) != 0))
+        if (entry->block >= vars->from && (!ranged || entry->block <= vars->to) &&
+            (!sides || (entry->side >> vars->partition & 1) != 0))
             out[count++] = *entry;
     }
     return count;
@@ -113,7 +115,11 @@ static bool ask(struct world *world, struct ledger_walk *walk, struct shelf *she
     char token[64] = "";
     assert_true(ledger_walk_next(walk, &vars));
     size_t count = list(world, &vars, rows), at = find_start(world, &vars, rows, count);
-    size_t size = (size_t)world->shape.page.size, end = at + size < count ? at + size : count;
+    bool ranged = world->shape.page.by == PAGE_RANGE;
+    assert_true(!ranged || (vars.to >= vars.from && vars.to - vars.from < world->shape.page.size &&
+                            vars.to <= walk->head));
+    size_t size = ranged ? count : (size_t)world->shape.page.size,
+           end = at + size < count ? at + size : count;
     world->requests++;
     for (size_t i = at; i < end; i++) {
         struct ledger_row row = {.block = rows[i].block, .time_us = -1, .key = {0}};
@@ -156,6 +162,11 @@ static void expect_truth(const struct world *world, const struct shelf *shelf)
                      shelf->rows[k].entry.what == entry->what && shelf->rows[k].ordinal == ordinal;
         assert_int_equal(found, 1);
     }
+}
+
+static int64_t head_of(const struct world *world)
+{
+    return world->count > 0 ? world->chain[world->count - 1].block : 50;
 }
 
 static struct connector_stream shape_of(struct chance *chance, enum connector_order order,
@@ -208,6 +219,29 @@ static void live(struct world *world)
     }
     expect_truth(world, shelf);
     free(shelf);
+}
+
+/* One walk by ranges, which may be interrupted; what is complete after it. */
+static int64_t walk_ranges(struct world *world, struct shelf *shelf, int64_t complete, bool whole)
+{
+    struct ledger_walk *walk = calloc(1, sizeof *walk);
+    struct err err;
+    ledger_walk_init(walk, &world->shape, -1);
+    ledger_walk_begin(
+        walk, &(struct ledger_place){.complete = complete, .top = -1, .head = head_of(world)});
+    for (bool alive = true; alive && !ledger_walk_over(walk);) {
+        size_t stop = !whole && chance_below(&world->chance, 9) == 0
+                          ? chance_below(&world->chance, 20)
+                          : SIZE_MAX;
+        alive = ask(world, walk, shelf, stop, &err);
+        if (!whole && chance_below(&world->chance, 3) == 0)
+            mine(world, chance_below(&world->chance, 10));
+    }
+    assert_true(walk->complete >= complete);
+    complete = walk->complete;
+    ledger_walk_deinit(walk);
+    free(walk);
+    return complete;
 }
 
 static void try_many(enum connector_order order, enum connector_paging by, unsigned partitions,
@@ -407,6 +441,33 @@ static void the_same_page_again_is_refused(void **state)
     free(walk);
 }
 
+/* By ranges: random sizes, interruptions at any row, a chain that grows between and during walks.
+ * Blocks without a row are passed, and a walk without a new block asks for nothing. */
+static void ranges_pass_empty_blocks_and_lose_nothing(void **state)
+{
+    (void)state;
+    struct chance chance = chance_init("ranges");
+    for (unsigned i = 0; i < 150; i++) {
+        struct world *world = calloc(1, sizeof *world);
+        struct shelf *shelf = calloc(1, sizeof *shelf);
+        world->chance = (struct chance){chance_next(&chance)};
+        world->shape = shape_of(&world->chance, ORDER_ASC, PAGE_RANGE);
+        world->shape.page.size = 1 + chance_below(&world->chance, 30);
+        world->shape.partition_count = chance_below(&world->chance, 2) * 2;
+        mine(world, chance_below(&world->chance, 200));
+        int64_t complete = -1;
+        for (unsigned run = 0; run < 6; run++)
+            complete = walk_ranges(world, shelf, complete, run == 5);
+        assert_int_equal(complete, head_of(world) + 1);
+        expect_truth(world, shelf);
+        unsigned before = world->requests;
+        assert_int_equal(walk_ranges(world, shelf, complete, true), complete);
+        assert_int_equal(world->requests, before);
+        free(shelf);
+        free(world);
+    }
+}
+
 /* An interrupted sweep goes on with its token, then what is newer follows. Exitbook 1.8.1. */
 static void an_interrupted_sweep_is_finished_and_new_rows_are_found(void **state)
 {
@@ -426,7 +487,8 @@ static void an_interrupted_sweep_is_finished_and_new_rows_are_found(void **state
     assert_true(ask(world, walk, shelf, SIZE_MAX, &err) && ask(world, walk, shelf, SIZE_MAX, &err));
     char token[LEDGER_TOKEN_MAX + 1];
     snprintf(token, sizeof token, "%s", ledger_walk_token(walk).data);
-    struct ledger_place place = {walk->complete, bytes_of(token), walk->top};
+    struct ledger_place place = {
+        .complete = walk->complete, .token = bytes_of(token), .top = walk->top};
     assert_int_equal(place.complete, -1); /* nothing is, until the sweep has ended */
     ledger_walk_deinit(walk);
     free(walk);
@@ -449,6 +511,7 @@ int main(void)
         cmocka_unit_test(a_block_that_a_page_cuts_is_read_whole),
         cmocka_unit_test(a_provider_that_cannot_count_far_enough_is_refused),
         cmocka_unit_test(the_same_page_again_is_refused),
+        cmocka_unit_test(ranges_pass_empty_blocks_and_lose_nothing),
         cmocka_unit_test(an_interrupted_sweep_is_finished_and_new_rows_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,6 +110,23 @@ static void an_answer_from_before_the_opening_does_not_close_it(void **state)
     assert_int_equal(p.failures, 13);
 }
 
+static void requests_under_way_together_fail_once(void **state)
+{
+    (void)state;
+    struct provider p = make("a", 0);
+    for (int round = 1; round <= 3; round++) {
+        struct provider_ticket tickets[4];
+        assert_int_equal(provider_circuit(&p, 0), CIRCUIT_CLOSED);
+        for (int i = 0; i < 4; i++)
+            tickets[i] = provider_ticket(&p);
+        for (int i = 0; i < 4; i++)
+            provider_failed(&p, tickets[i], &broken, 0);
+        assert_int_equal(p.failures_in_row, round);
+    }
+    assert_int_equal(provider_circuit(&p, 0), CIRCUIT_OPEN);
+    assert_int_equal(p.failures, 12); /* people see them all */
+}
+
 static void permanent_answers_leave_the_circuit_alone_and_bad_keys_open_it(void **state)
 {
     (void)state;
@@ -153,8 +170,8 @@ static void a_closed_circuit_whose_last_answer_failed_wants_a_probe(void **state
     (void)state;
     struct provider p = make("a", 0);
     assert_false(provider_probe_wanted(&p, 100 * SECOND));
-    struct provider_ticket ordinary = provider_ticket(&p);
     let_fail(&p, &broken, 1, 0);
+    struct provider_ticket ordinary = provider_ticket(&p);
     assert_false(provider_probe_wanted(&p, 30 * SECOND - 1));
     struct provider_ticket probe = provider_probe_begin(&p, 30 * SECOND);
     assert_false(provider_probe_wanted(&p, 30 * SECOND));
@@ -219,6 +236,7 @@ int main(void)
         cmocka_unit_test(each_failed_probe_doubles_the_wait_up_to_ten_minutes),
         cmocka_unit_test(one_probe_at_a_time_and_a_lost_one_is_given_up),
         cmocka_unit_test(an_answer_from_before_the_opening_does_not_close_it),
+        cmocka_unit_test(requests_under_way_together_fail_once),
         cmocka_unit_test(permanent_answers_leave_the_circuit_alone_and_bad_keys_open_it),
         cmocka_unit_test(rate_limits_pause_the_bucket_and_not_the_circuit),
         cmocka_unit_test(a_closed_circuit_whose_last_answer_failed_wants_a_probe),

@@ -170,6 +170,22 @@ static void random_instants_agree_with_the_c_library(void **state)
     }
 }
 
+static void a_wait_is_said_in_as_many_digits_as_matter(void **state)
+{
+    static const struct {
+        double seconds;
+        const char *words;
+    } waits[] = {{0.0000004, "0.0 ms"}, {0.0062, "6.2 ms"},  {0.00996, "10 ms"},
+                 {0.875, "875 ms"},     {0.99949, "999 ms"}, {0.9996, "1.0 s"},
+                 {1.44, "1.4 s"},       {9.96, "10 s"},      {3600, "3600 s"}};
+    char words[TIMESTAMP_TEXT_MAX];
+    (void)state;
+    for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++) {
+        timestamp_format_wait(waits[i].seconds, words);
+        assert_string_equal(words, waits[i].words);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +195,7 @@ int main(void)
         cmocka_unit_test(three_digits_are_written_when_exact_and_six_otherwise),
         cmocka_unit_test(days_across_the_whole_range_agree_with_the_c_library),
         cmocka_unit_test(random_instants_agree_with_the_c_library),
+        cmocka_unit_test(a_wait_is_said_in_as_many_digits_as_matter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
