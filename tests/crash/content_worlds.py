@@ -185,7 +185,7 @@ class Trial:
 
 def main():
     programs, seeds = sys.argv[1:3], [int(seed) for seed in sys.argv[3:]]
-    first = int(os.environ.get("TIDEMARK_SEED", "1"))
+    first = int(os.environ.get("TIDEMARK_SEED", "7"))
     count = int(os.environ.get("TIDEMARK_SEEDS", "1000" if LONG else "4"))
     seeds = seeds or range(first, first + count)
     kills, failed, begun = 0, [], time.monotonic()
