@@ -53,6 +53,16 @@ static const char usage[] =
     "  --chain-burst N      transactions of a crowded block; 0: none is (default 40)\n"
     "  --chain-mempool N    transactions that wait at the start (default 0)\n"
     "  --chain-window N     rows that numbered pages of an explorer reach (default 10000)\n"
+    "  --content-seed S     seed of the chain that names documents (default 1)\n"
+    "  --content-empty N    its first blocks, which name nothing (default 0)\n"
+    "  --content-blocks N   blocks that follow them (default 60)\n"
+    "  --content-density N  logs of a usual block, on average (default 1)\n"
+    "  --content-crowded P  percent of blocks with as many logs as fit (default 3)\n"
+    "  --content-documents N different documents (default 60)\n"
+    "  --content-hard P     percent of them that are missing, gone or nothing (default 0)\n"
+    "  --content-large P    percent of them that are of several blocks (default 20)\n"
+    "  --content-nodes N    nodes that show the chain, each on its port (default 2)\n"
+    "  --content-gateways N gateways that have the documents (default 2)\n"
     "  --fault PLAN         arm a fault: name=…&after=N&count=K… (may be repeated)\n"
     "  --help\n";
 
@@ -95,6 +105,16 @@ enum option_id {
     OPTION_CHAIN_BURST,
     OPTION_CHAIN_MEMPOOL,
     OPTION_CHAIN_WINDOW,
+    OPTION_CONTENT_SEED,
+    OPTION_CONTENT_EMPTY,
+    OPTION_CONTENT_BLOCKS,
+    OPTION_CONTENT_DENSITY,
+    OPTION_CONTENT_CROWDED,
+    OPTION_CONTENT_DOCUMENTS,
+    OPTION_CONTENT_HARD,
+    OPTION_CONTENT_LARGE,
+    OPTION_CONTENT_NODES,
+    OPTION_CONTENT_GATEWAYS,
     OPTION_FAULT,
     OPTION_HELP,
 };
@@ -138,6 +158,16 @@ static const struct option long_options[] = {
     {"chain-burst", required_argument, NULL, OPTION_CHAIN_BURST},
     {"chain-mempool", required_argument, NULL, OPTION_CHAIN_MEMPOOL},
     {"chain-window", required_argument, NULL, OPTION_CHAIN_WINDOW},
+    {"content-seed", required_argument, NULL, OPTION_CONTENT_SEED},
+    {"content-empty", required_argument, NULL, OPTION_CONTENT_EMPTY},
+    {"content-blocks", required_argument, NULL, OPTION_CONTENT_BLOCKS},
+    {"content-density", required_argument, NULL, OPTION_CONTENT_DENSITY},
+    {"content-crowded", required_argument, NULL, OPTION_CONTENT_CROWDED},
+    {"content-documents", required_argument, NULL, OPTION_CONTENT_DOCUMENTS},
+    {"content-hard", required_argument, NULL, OPTION_CONTENT_HARD},
+    {"content-large", required_argument, NULL, OPTION_CONTENT_LARGE},
+    {"content-nodes", required_argument, NULL, OPTION_CONTENT_NODES},
+    {"content-gateways", required_argument, NULL, OPTION_CONTENT_GATEWAYS},
     {"fault", required_argument, NULL, OPTION_FAULT},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
@@ -218,6 +248,45 @@ static void set_world(struct settings *settings, int id, const char *name, const
     }
 }
 
+static void set_content(struct settings *settings, int id, const char *name, const char *value)
+{
+    struct content_options *content = &settings->options.content;
+    switch (id) {
+    case OPTION_CONTENT_SEED:
+        content->chain.seed = content->stock.seed = number_of(name, value, 0, UINT64_MAX);
+        break;
+    case OPTION_CONTENT_EMPTY:
+        content->chain.empty = (uint32_t)number_of(name, value, 0, 1000000000);
+        break;
+    case OPTION_CONTENT_BLOCKS:
+        content->chain.blocks = (uint32_t)number_of(name, value, 0, 1000000000);
+        break;
+    case OPTION_CONTENT_DENSITY:
+        content->chain.density = (uint32_t)number_of(name, value, 0, DOC_LOGS_MAX);
+        break;
+    case OPTION_CONTENT_CROWDED:
+        content->chain.crowded = (uint32_t)number_of(name, value, 0, 100);
+        break;
+    case OPTION_CONTENT_DOCUMENTS:
+        content->stock.documents = (uint32_t)number_of(name, value, 0, 100000);
+        break;
+    case OPTION_CONTENT_HARD:
+        content->stock.hard_percent = (uint32_t)number_of(name, value, 0, 100);
+        break;
+    case OPTION_CONTENT_LARGE:
+        content->stock.large_percent = (uint32_t)number_of(name, value, 0, 100);
+        break;
+    case OPTION_CONTENT_NODES:
+        content->nodes = (uint32_t)number_of(name, value, 0, CONTENT_HOSTS_MAX);
+        break;
+    case OPTION_CONTENT_GATEWAYS:
+        content->gateways = (uint32_t)number_of(name, value, 0, CONTENT_HOSTS_MAX);
+        break;
+    default:
+        set_world(settings, id, name, value);
+    }
+}
+
 static void set_chain(struct settings *settings, int id, const char *name, const char *value)
 {
     struct chain_options *chain = &settings->options.chain;
@@ -247,7 +316,7 @@ static void set_chain(struct settings *settings, int id, const char *name, const
         settings->options.explorer_window = (uint32_t)number_of(name, value, 1, 1000000000);
         break;
     default:
-        set_world(settings, id, name, value);
+        set_content(settings, id, name, value);
     }
 }
 

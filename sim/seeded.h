@@ -29,6 +29,10 @@ enum seeded_salt {
     SALT_CHAIN_WITHDRAWAL,
     SALT_CHAIN_FORK,
     SALT_CHAIN_NAME, /* and the three after it */
+    SALT_DOCUMENT = SALT_CHAIN_NAME + 4,
+    SALT_DOC_BLOCK,
+    SALT_DOC_HASH,
+    SALT_HOST,
 };
 
 struct draw {

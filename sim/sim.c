@@ -46,6 +46,10 @@ static const struct http_route all_routes[] = {
     {"GET", "/_sim/ledger/truth", control_ledger_truth, 0},
     {"POST", "/_sim/ledger/act", control_ledger_act, 0},
     {"GET", "/_sim/ledger/keys", control_ledger_keys, 0},
+    {"GET", "/_sim/content/hosts", control_content_hosts, 0},
+    {"POST", "/_sim/content/manner", control_content_manner, 0},
+    {"POST", "/_sim/content/act", control_content_act, 0},
+    {"GET", "/_sim/content/truth", control_content_truth, 0},
     {NULL, NULL, ledger_serve, 0},
 };
 
@@ -54,6 +58,7 @@ struct sim_options sim_options_default(void)
     return (struct sim_options){
         .world = world_options_default(),
         .chain = chain_options_default(),
+        .content = content_options_default(),
         .explorer_window = 10000,
         .events = 1000,
         .retention_us = 24LL * 3600 * 1000000,
@@ -172,6 +177,9 @@ enum rc sim_start(struct sim *sim, uv_loop_t *loop, const struct sim_options *op
     sim->world = world_new(&sim->options.world);
     world_grow(sim->world, options->events);
     ledger_init(&sim->ledger, &options->chain, options->explorer_window);
+    rc = content_world_start(&sim->content, loop, &options->content, err);
+    if (rc != RC_OK)
+        return rc;
     uv_timer_init(loop, &sim->timer);
     sim->timer.data = sim;
     uv_update_time(loop);
@@ -187,6 +195,7 @@ void sim_stop(struct sim *sim)
     http_server_stop(sim->http);
     if (sim->plain != NULL)
         http_server_stop(sim->plain);
+    content_world_stop(&sim->content);
     for (struct subscriber *at = sim->subscribers; at != NULL; at = at->list_next) {
         at->ended = true;
         peer_reset(ws_peer(at->ws));
@@ -203,6 +212,7 @@ void sim_deinit(struct sim *sim)
         dictionary_free(sim->dictionaries[i / 2][i % 2]);
     world_free(sim->world);
     ledger_deinit(&sim->ledger);
+    content_world_deinit(&sim->content);
     text_free(&sim->last_query);
     text_free(&sim->last_update);
     tls_keys_free(sim->keys);

@@ -6,6 +6,7 @@
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
 
+#include "sim/content_world.h"
 #include "sim/dictionary.h"
 #include "sim/fault.h"
 #include "sim/http_server.h"
@@ -21,6 +22,7 @@
 struct sim_options {
     struct world_options world;
     struct chain_options chain;
+    struct content_options content;
     uint32_t explorer_window; /* rows that numbered pages of an explorer reach */
     unsigned port;
     uint32_t events;      /* that have happened when it starts */
@@ -67,6 +69,7 @@ struct sim {
     struct sim_sessions sessions;
     struct request_log requests;
     struct ledger ledger;
+    struct content_world content;
 };
 
 struct sim_options sim_options_default(void);

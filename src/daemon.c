@@ -279,6 +279,7 @@ static enum rc make_parts(struct daemon *daemon, struct err *err)
     const char *ca_file = daemon->config->fetch.ca_file;
     struct network_options network = {.ca_file = ca_file[0] == '\0' ? NULL : ca_file,
                                       .allow_private = daemon->config->fetch.allow_private};
+    content_part_widen(daemon->config, &network);
     daemon->network = network_new(daemon->loop, &network);
     daemon->pool = batch_pool_new(BATCHES_MAX, BATCH_BYTES);
     daemon->env = (struct part_env){.config = daemon->config,

@@ -20,6 +20,9 @@
 #define SPAN    4096
 /* So many times the depth stays known, so that a deeper one can be configured when it is needed. */
 #define KEEP_DEPTHS 4
+/* Exchanges of one host, and of all, that are enough for everybody else. */
+#define HOST_CALLS_USUAL 8
+#define CALLS_USUAL      64
 
 /* Whose providers they are, for people. */
 #define NODES_NAME    "content.rpc"
@@ -302,6 +305,16 @@ static const struct part_ops content_ops = {
     .source = CONTENT_SOURCE,
     .restart = restart,
 };
+
+void content_part_widen(const struct config *config, struct network_options *network)
+{
+    size_t most = (size_t)config->content.concurrency;
+    if (config->content.contract[0] == '\0')
+        return;
+    if (most > HOST_CALLS_USUAL)
+        network->http_host_calls_max = most;
+    network->http_calls_max = CALLS_USUAL + most * config->content.gateways.count;
+}
 
 struct part *content_part_new(const struct part_env *env)
 {

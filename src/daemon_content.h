@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "daemon_part.h"
+#include "sys/network.h"
 
 /* NULL: neither is configured. */
 struct part *content_part_new(const struct part_env *env);
@@ -19,5 +20,8 @@ must_check enum rc content_part_retry(struct part *part, const char *item, const
                                       int64_t wait_us, struct err *err);
 /* The loop has ended: whoever waits is told so. */
 void content_part_abandon(struct part *part);
+/* Lets as many exchanges run as the documents of a chain may need; whoever else asks has limits of
+ * its own. */
+void content_part_widen(const struct config *config, struct network_options *network);
 
 #endif

@@ -233,7 +233,7 @@ struct content *content_new(const struct source_env *env, struct gateways *gatew
     content->move = (struct timer){.fn = on_ready, .arg = content};
     content->doc = json_doc_new(STATE_MAX, JSON_DEPTH_MAX);
     content->units = memory_new_zeroed(settings->span, sizeof *content->units);
-    content->jobs = memory_new_zeroed(settings->concurrency, sizeof *content->jobs);
+    content->jobs = memory_new_zeroed(content_job_count(content), sizeof *content->jobs);
     watermark_init(&content->watermark, settings->span);
     quarantine_init(&content->quarantine, CONTENT_SOURCE);
     owed_init(&content->owed, &(struct owed_settings){.source = CONTENT_SOURCE,

@@ -35,10 +35,25 @@ static void load_owed(struct content *content)
 void content_job_free(struct job *job)
 {
     struct content *content = job->content;
+    assert(job->place != JOB_FREE);
     text_free(&job->document);
+    *(job->place == JOB_RUNNING ? &content->running : &content->held) -= 1;
     job->place = JOB_FREE;
     job->failure_count = 0;
-    content->running--;
+}
+
+/* Its result waits for a batch; another fetch may begin meanwhile. */
+static void hold(struct job *job)
+{
+    job->place = JOB_HELD;
+    job->content->running--;
+    job->content->held++;
+}
+
+static bool has_place(const struct content *content)
+{
+    return content->running < content->settings.concurrency &&
+           content->running + content->held < content_job_count(content);
 }
 
 static void take_outcome(void *arg, const struct content_outcome *outcome)
@@ -54,7 +69,7 @@ static void take_outcome(void *arg, const struct content_outcome *outcome)
         memcpy(job->failures, outcome->blocked->failures,
                job->failure_count * sizeof *job->failures);
     }
-    job->place = JOB_HELD;
+    hold(job);
     content_pump(job->content);
 }
 
@@ -63,7 +78,7 @@ static struct job *begin_job(struct content *content, const char *uri, uint64_t 
     struct job *job = content->jobs;
     while (job->place != JOB_FREE)
         job++;
-    assert(job < content->jobs + content->settings.concurrency);
+    assert(job < content->jobs + content_job_count(content));
     *job = (struct job){
         .place = JOB_RUNNING, .content = content, .need = CONTENT_NONE, .block = block};
     snprintf(job->uri, sizeof job->uri, "%s", uri);
@@ -106,7 +121,7 @@ static void begin_retry(struct content *content, const struct owed_item *item,
     job->retry = ticket;
     if (!content_spell(job->uri, &cid, job->canonical, &job->err)) {
         job->rc = RC_REJECT; /* people may have it tried again whatever it is */
-        job->place = JOB_HELD;
+        hold(job);
         return;
     }
     content_fetch_begin(&job->fetch, content->gateways, &cid, CONTENT_DOCUMENT_MAX, without,
@@ -127,7 +142,7 @@ void content_jobs_pump(struct content *content)
 {
     struct owed_ticket ticket;
     load_owed(content);
-    while (content->running < content->settings.concurrency) {
+    while (has_place(content)) {
         uint32_t idle = content->settings.concurrency - content->running;
         const struct owed_item *item = owed_take(
             &content->owed, idle, (uint32_t)content->waiting.count, content_wall(content), &ticket);
@@ -140,14 +155,14 @@ void content_jobs_pump(struct content *content)
             break;
         begin_need(content, index);
     }
-    if (content->running < content->settings.concurrency)
+    if (has_place(content))
         set_alarm(content);
 }
 
 void content_jobs_stop(struct content *content)
 {
     struct runtime *runtime = content->env.runtime;
-    for (uint32_t i = 0; i < content->settings.concurrency; i++) {
+    for (uint32_t i = 0; i < content_job_count(content); i++) {
         struct job *job = &content->jobs[i];
         if (job->place == JOB_RUNNING)
             content_fetch_cancel(&job->fetch);

@@ -45,7 +45,7 @@ struct content {
     struct timer check_again;
 
     struct job *jobs;
-    uint32_t running;
+    uint32_t running, held; /* fetches, and results that no batch has yet */
     struct owed owed;
     bool loading;
     struct again again;
@@ -76,6 +76,12 @@ static inline int64_t content_wall(const struct content *content)
 static inline uint64_t content_random(const struct content *content)
 {
     return content->env.runtime->ops->random(content->env.runtime);
+}
+
+/* As many results may wait for a batch as fetches run: gateways need not wait for the store. */
+static inline uint32_t content_job_count(const struct content *content)
+{
+    return 2 * content->settings.concurrency;
 }
 
 static inline struct unit *content_unit(struct content *content, uint64_t ord)

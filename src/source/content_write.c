@@ -146,7 +146,7 @@ static void write_needs(struct content *content, struct batch *batch, struct nee
 
 static void write_documents(struct content *content, struct batch *batch)
 {
-    for (uint32_t i = 0; i < content->settings.concurrency; i++)
+    for (uint32_t i = 0; i < content_job_count(content); i++)
         if (content->jobs[i].place == JOB_HELD && !write_job(content, batch, &content->jobs[i]))
             return;
     write_needs(content, batch, &content->echoes, write_echo);
@@ -322,10 +322,8 @@ static bool position_is_due(struct content *content, const struct batch *batch)
 static bool has_work(const struct content *content)
 {
     const struct watermark *wm = &content->watermark;
-    bool held = content->unusable.waits || content->hopeless.count + content->echoes.count > 0 ||
-                content->undoing || content_again_waits(content);
-    for (uint32_t i = 0; !held && i < content->settings.concurrency; i++)
-        held = content->jobs[i].place == JOB_HELD;
+    bool held = content->unusable.waits || content->undoing || content_again_waits(content) ||
+                content->hopeless.count + content->echoes.count + content->held > 0;
     return held || (wm->staged < wm->next && watermark_pending(wm, wm->staged) == 0);
 }
 
@@ -351,6 +349,7 @@ void content_write(struct content *content)
     content->cursor_due_us = content_mono(content) + CURSOR_ONLY_US;
     content->sent = batch;
     delivery_send(&content->delivery);
+    content_jobs_pump(content); /* what the batch holds has left its places */
 }
 
 static void settle_undo(struct content *content)

@@ -50,14 +50,21 @@ const struct evm_chain_link *evm_chain_last_link(const struct evm_chain *chain)
     return chain->link_count == 0 ? NULL : &chain->links[chain->link_count - 1];
 }
 
+/* All that may be undone, and the block that stays then. */
+static size_t links_max(const struct evm_chain *chain)
+{
+    return (size_t)chain->settings.reorg_depth + 1;
+}
+
 void evm_chain_remember(struct evm_chain *chain, uint64_t number, const struct evm_hash *hash)
 {
-    if (chain->link_count == chain->settings.reorg_depth) {
+    if (chain->link_count == links_max(chain)) {
         memmove(chain->links, chain->links + 1, (chain->link_count - 1) * sizeof *chain->links);
         chain->link_count--;
     }
     struct evm_chain_link *link = &chain->links[chain->link_count++];
     link->number = number;
+    link->deep = chain->target > number && chain->target - number > chain->settings.reorg_depth;
     evm_hash_format(hash, link->hash);
 }
 
@@ -211,6 +218,14 @@ static void take_block(void *arg, enum rc rc, struct json result, const struct e
         rpc_ask(chain->rpc, "eth_getLogs", evm_chain_logs_params(chain, alone), take_logs, chain);
 }
 
+/* The last block may have been replaced since, however far away the head is by now: the next one is
+ * read alone then, because it says who its parent is. */
+static bool last_may_change(const struct evm_chain *chain)
+{
+    const struct evm_chain_link *last = evm_chain_last_link(chain);
+    return last != NULL && last->number + 1 == chain->next && !last->deep;
+}
+
 static void read_on(struct evm_chain *chain)
 {
     uint64_t left = chain->target - chain->next, depth = chain->settings.reorg_depth;
@@ -219,7 +234,7 @@ static void read_on(struct evm_chain *chain)
     if (chain->doubted != chain->lo)
         chain->empty_answers = 0;
     chain->doubted = chain->lo;
-    if (left > depth) {
+    if (left > depth && !last_may_change(chain)) {
         uint64_t most = left - depth < chain->range ? left - depth : chain->range;
         chain->hi = chain->lo + most - 1;
     }
@@ -295,6 +310,7 @@ static void take_links(void *arg, const struct lookup_answer *answer)
     for (size_t i = answer->rows; i-- > 0;) {
         struct evm_chain_link *link = &chain->links[chain->link_count++];
         const struct field *row = answer->fields + i * 2;
+        link->deep = false; /* nobody knows how long ago it was read */
         link->number = (uint64_t)row[0].i;
         snprintf(link->hash, sizeof link->hash, "%.*s", (int)row[1].b.len, row[1].b.data);
     }
@@ -306,7 +322,7 @@ static void on_started(void *arg, const struct content_place *place)
     struct evm_chain *chain = arg;
     chain->next = place->known ? place->number + 1 : chain->settings.start_block;
     struct field params[] = {field_int((int64_t)place->number),
-                             field_int(chain->settings.reorg_depth)};
+                             field_int((int64_t)links_max(chain))};
     chain->loading = place->known && chain->env.ask(chain->env.ask_arg, links_sql, params, 2,
                                                     take_links, chain) == RC_OK;
     if (!chain->loading)
@@ -340,7 +356,7 @@ struct evm_chain *evm_chain_new(const struct source_env *env, struct rpc *rpc,
     chain->rpc = rpc;
     chain->settings = *settings;
     chain->range = RANGE_FIRST;
-    chain->links = memory_new(settings->reorg_depth * sizeof *chain->links);
+    chain->links = memory_new(links_max(chain) * sizeof *chain->links);
     chain->poll = (struct timer){.fn = on_poll, .arg = chain};
     return chain;
 }

@@ -17,6 +17,7 @@
 /* A block whose hash is known: what the next one is compared with. */
 struct evm_chain_link {
     uint64_t number;
+    bool deep; /* when it was read, the head was too far away for it to change */
     char hash[EVM_HASH_TEXT_SIZE];
 };
 
@@ -33,7 +34,7 @@ struct evm_chain {
     struct evm_chain_settings settings;
     struct content *content;
     struct timer poll;
-    struct evm_chain_link *links; /* the last known ones, oldest first; at most the depth */
+    struct evm_chain_link *links; /* the last known ones, oldest first; one more than the depth */
     size_t link_count;
     uint64_t next; /* the block wanted now */
     uint64_t head, target;

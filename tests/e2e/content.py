@@ -51,6 +51,8 @@ class World:
         self.blocks = [("a", [])]
         self.documents, self.missing, self.fetched = {}, set(), []
         self.feed = None  # what answers for an indexer, if there is one
+        self.asking, self.open = 0, threading.Event()  # who waits for the gateways to open
+        self.open.set()
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler_of(self))
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -130,6 +132,9 @@ def handler_of(world):
                 self.reply(200, world.feed(query.get("cursor", [None])[0]))
                 return
             _, gateway, _, cid = path.path.split("/")
+            with world.lock:
+                world.asking += 1
+            world.open.wait()
             found = world.fetch(gateway, cid)
             self.reply(404 if found is None else 200, found or b"no")
 
@@ -284,6 +289,21 @@ class Content(unittest.TestCase):
                 reach(daemon, home, 12)
                 self.assertEqual(stored(home),
                                  sorted("ipfs://" + cid for cid in first + second + third))
+                daemon.stop()
+        self.both_stores(run)
+
+    def test_one_gateway_is_asked_for_as_many_documents_as_are_allowed(self):
+        """R002-03: `content.concurrency` fetches are under way, wherever they go."""
+        def run(home, world):
+            world.open.clear()
+            for n in range(40):
+                world.add(b"document %d" % n)
+            with Daemon(PROGRAM, home, (*world.settings(), "content.concurrency=30",
+                                        f"content.gateways=http://127.0.0.1:{world.port}/good")
+                        ) as daemon:
+                wait_until(lambda: world.asking >= 30, "thirty questions at a time")
+                world.open.set()
+                reach(daemon, home, 40)
                 daemon.stop()
         self.both_stores(run)
 

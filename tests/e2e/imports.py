@@ -163,7 +163,7 @@ class Imports(unittest.TestCase):
                 self.assertTrue(all(row["block"] >= block for row in stored), stored[:3])
                 wanted = {row["hash"] for row in rows if row["block"] >= block}
                 self.assertEqual(wanted - {row["hash"] for row in stored}, set())
-                covered = world.sql("SELECT min(lo) AS lo FROM coverage")
+                covered = world.home.select("SELECT min(lo) AS lo FROM coverage")
                 self.assertGreater(covered[0]["lo"], rows[0]["block"])
                 if "etherscan" in providers or "blockscout" in providers:
                     asked = [request for request in world.requests() if "startblock" in request]
@@ -190,7 +190,7 @@ class Imports(unittest.TestCase):
             file.write(row + "\n")
         done = self.command(world, "import", "csv:" + path)
         self.assertIn("kucoin: completed, 1 new, 2 known", done.stdout)
-        self.assertEqual(len(world.sql("SELECT id FROM quarantine")), 2)
+        self.assertEqual(len(world.home.select("SELECT id FROM quarantine")), 2)
         done = self.command(world, "import", "csv:" + world.configuration)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("no connector knows a file with these columns", done.stderr)

@@ -80,6 +80,34 @@ static void a_reorganisation_is_undone_and_read_anew(void **state)
     }
 }
 
+/* R002-18: as deep as is allowed, seen at once or when the head is far away again, by the process
+ * that read the blocks or by the next one. */
+static void the_deepest_reorganisation_is_found_however_late(void **state)
+{
+    struct content_bench *b = *state;
+    for (int way = 0; way < 4; way++) {
+        memset(model.fork, 'a', sizeof model.fork);
+        memset(model.letters, 0, sizeof model.letters);
+        model.head = 120;
+        chain_bench_name(113, "A");
+        content_bench_wipe(b);
+        content_bench_read_by(b, &chain_reader);
+        chain_bench_run(b);
+        assert_int_equal(chain_bench_references(b), 1);
+        memset(model.fork + 113, 'b', sizeof model.fork - 113);
+        chain_bench_name(113, "");
+        chain_bench_name(120, "B");
+        model.head = way % 2 == 0 ? 121 : 400;
+        if (way >= 2)
+            content_bench_crash(b);
+        chain_bench_run(b);
+        assert_int_equal(content_bench_position(b), model.head);
+        assert_int_equal(content_bench_number(b, "SELECT min(block_number) FROM document_refs"),
+                         120);
+        assert_true(content_bench_stored(b, 'B'));
+    }
+}
+
 /* R002-18: the head becomes another block of the same number, and no newer one tells it. */
 static void a_reorganisation_without_a_new_block_is_seen(void **state)
 {
@@ -165,6 +193,7 @@ int main(void)
         ON_STORE(ranges_that_are_too_large_are_split),
         ON_STORE(a_reorganisation_is_undone_and_read_anew),
         ON_STORE(a_hint_wakes_the_reader_at_once),
+        ON_STORE(the_deepest_reorganisation_is_found_however_late),
         ON_STORE(a_reorganisation_without_a_new_block_is_seen),
         ON_STORE(a_reorganisation_that_is_too_deep_stops_the_reader),
     };

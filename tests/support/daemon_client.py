@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a test needs to run a tidemark daemon on either store and to talk to it."""
 
+import hashlib
 import http.client
 import json
 import os
@@ -67,6 +68,22 @@ class Home:
         else:
             subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", "-f", "-", self.url],
                            input=script, text=True, check=True)
+
+    def select(self, question):
+        """Read by another hand than the product's: a dictionary per row."""
+        if self.kind == "sqlite":
+            store = sqlite3.connect(self.url[len("sqlite:"):], timeout=WAIT_S)
+            try:
+                store.row_factory = sqlite3.Row
+                store.create_function("sha256hex", 1, lambda data: None if data is None else
+                                      hashlib.sha256(data).hexdigest())
+                return [dict(row) for row in store.execute(question)]
+            finally:
+                store.close()
+        done = subprocess.run(["psql", "-qAtX", self.url, "-c",
+                               f"SELECT row_to_json(t) FROM ({question}) t"],
+                              capture_output=True, text=True, check=True)
+        return [json.loads(line) for line in done.stdout.splitlines()]
 
     def __enter__(self):
         return self

@@ -4,7 +4,6 @@
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 
 IMPORT_S = 120
@@ -42,21 +41,12 @@ class ImportRun:
             said, words = process.communicate(timeout=IMPORT_S)
         return process.returncode, json.loads(said) if said else None, words
 
-    def sql(self, question):
-        if self.home.kind == "sqlite":
-            with sqlite3.connect(self.home.url[len("sqlite:"):]) as store:
-                store.row_factory = sqlite3.Row
-                return [dict(row) for row in store.execute(question)]
-        done = subprocess.run(["psql", "-qAtX", self.home.url, "-c",
-                               f"SELECT row_to_json(t) FROM ({question}) t"],
-                              capture_output=True, text=True, check=True)
-        return [json.loads(line) for line in done.stdout.splitlines()]
-
     def stored(self):
         """Rows of the account, each a dictionary with its stream and provider."""
-        rows = self.sql("SELECT t.stream, t.provider_name, t.hash, t.block, t.status,"
-                        " t.normalized_data FROM raw_transactions t"
-                        f" JOIN account a ON a.id = t.account_id WHERE a.name = '{self.account}'")
+        rows = self.home.select(
+            "SELECT t.stream, t.provider_name, t.hash, t.block, t.status, t.normalized_data"
+            " FROM raw_transactions t JOIN account a ON a.id = t.account_id"
+            f" WHERE a.name = '{self.account}'")
         for row in rows:
             data = row.pop("normalized_data")
             data = json.loads(data) if isinstance(data, str) else data
@@ -64,6 +54,6 @@ class ImportRun:
         return rows
 
     def sessions(self):
-        return [row["status"] for row in self.sql(
+        return [row["status"] for row in self.home.select(
             "SELECT s.status FROM import_sessions s JOIN account a ON a.id = s.account_id"
             f" WHERE a.name = '{self.account}' ORDER BY s.id")]

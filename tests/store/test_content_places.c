@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Who may fetch when: the places of the content source, with gateways and commits in the test's
+ * hand. */
+#include "content_bench.h"
+
+static int set_up_with_one_place(void **state)
+{
+    int rc = content_bench_set_up(state);
+    struct content_bench *b = *state;
+    b->concurrency = 1;
+    content_bench_crash(b); /* the next process has one place */
+    return rc;
+}
+
+/* R002-03: a document that waits for the store leaves its place to the next; so many may wait, and
+ * no more. */
+static void results_that_wait_for_the_store_keep_no_place(void **state)
+{
+    struct content_bench *b = *state;
+    assert_ok(content_bench_block(b, 1, "A", 'x'));
+    assert_ok(content_bench_block(b, 2, "B", 'x'));
+    assert_ok(content_bench_block(b, 3, "C", 'x'));
+    assert_ok(content_bench_block(b, 4, "D", 'x'));
+    content_bench_settle(b);
+    content_bench_give(b, 'A'); /* on its way into the store, which takes its time */
+    assert_int_equal(content_bench_asking(b, 'B'), 1);
+    content_bench_give(b, 'B');
+    assert_int_equal(content_bench_asking(b, 'C'), 1);
+    assert_int_equal(content_bench_asking(b, 'D'), 0);
+    content_bench_give(b, 'C');
+    assert_int_equal(content_bench_asking(b, 'D'), 0); /* two wait: that is all there may be */
+    content_bench_commit(b);
+    assert_int_equal(content_bench_asking(b, 'D'), 1);
+    content_bench_give(b, 'D');
+    content_bench_flush(b);
+    assert_int_equal(content_bench_position(b), 4);
+    assert_int_equal(content_bench_holes(b), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(results_that_wait_for_the_store_keep_no_place,
+                                        set_up_with_one_place, content_bench_tear_down),
+    };
+    return both_stores_run(tests, sizeof tests / sizeof tests[0]);
+}
