@@ -191,7 +191,8 @@ class Doctor(BothStores):
             os.mkdir(folder)
             os.chmod(home.folder, 0o755)
             os.chmod(folder, 0o555)
-            nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+            nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": [],
+                      "executable": shutil.copy(self.program, home.folder), "cwd": home.folder}
             changes = self.sound(home, sim, upstream, f"store.data_dir={folder}",
                                  "providers.etherscan.api_key_file=",
                                  "providers.etherscan.api_key=x")

@@ -38,6 +38,10 @@ def sql(home, text):
 class Chat(Daemon):
     def __init__(self, home, config=CHAT, environment=()):
         super().__init__(BothStores.program, home, NOWHERE, environment, config)
+        if not environment:
+            self.wait_until_it_answers()
+
+    def wait_until_it_answers(self):
         self.wait_for(lambda health: True, "the daemon to answer")
 
     def data(self, command, status=200, **params):
@@ -215,6 +219,7 @@ class Collections(BothStores):
                     daemon.stop()
                 with Chat(home, environment=(("TIDEMARK_CRASH_AT", point),)) as daemon:
                     with self.assertRaises(Exception):
+                        daemon.wait_until_it_answers()  # a commit of its own may be the first
                         daemon.data("create", **request)
                     wait_until(daemon.ended, "the crash at " + point)
                     self.assertEqual(daemon.process.returncode, -signal.SIGKILL)
