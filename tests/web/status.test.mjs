@@ -19,9 +19,56 @@ describe('the page at /status', () => {
   let browser;
   let page;
   const nowUs = Date.now() * 1000;
-  const get = async (path) => (await fetch(new URL(path, daemon.url))).text();
   const texts = (selector) =>
     page.eval(`[...document.querySelectorAll('${selector}')].map((e) => e.textContent)`);
+
+  /** A daemon with too much to do answers in a page of its own: it is asked again. */
+  const openStatus = () => until(async () => {
+    await page.open(new URL('/status', daemon.url).href);
+    return page.eval("document.querySelector('#sources') !== null");
+  }, 'the page to be shown');
+
+  /** What the page says now, and the API's status, asked for at once; null: one was refused. */
+  const readBoth = () => page.eval(`(async () => {
+      const ask = (path, type) => new Promise((resolve) => {
+        const request = new XMLHttpRequest();
+        request.open('GET', path);
+        request.responseType = type;
+        request.onloadend = () => resolve(request.status === 200 ? request.response : null);
+        request.send();
+      });
+      const [made, status] = await Promise.all([ask('/status', 'document'), ask('/api/status', 'json')]);
+      if (!made || !status) return null;
+      const all = (selector) => [...made.querySelectorAll(selector)];
+      const words = (selector) => all(selector).map((e) => e.textContent);
+      const shown = {
+        standing: words('.standing')[0],
+        notable: words('#sources .notable'),
+        bad: words('.bad'),
+        sources: all('#sources tbody tr').map((row) => ({
+          name: row.firstChild?.textContent,
+          numbers: [...row.querySelectorAll('.number')].map((e) => Number(e.textContent)),
+          kinds: [...row.querySelectorAll('.number')].map((e) => e.className),
+        })),
+        providers: all('#providers tbody tr').length,
+        daemon: words('#daemon dd'),
+        facts: Object.fromEntries(all('#progress dl > div').map(
+          (e) => [e.firstChild?.textContent, e.lastChild?.textContent])),
+        histories: made.querySelector('#progress progress')?.max,
+      };
+      return { shown, status };
+    })()`);
+
+  /** The network goes on: both are read until nothing happened in between. */
+  async function agree(what, check) {
+    let both = null;
+    await until(async () => {
+      both = await readBoth();
+      return both !== null && check(both.shown, both.status);
+    }, `the page to agree on ${what}`).catch((error) => {
+      throw new Error(`${error.message}: ${JSON.stringify(both)}`);
+    });
+  }
 
   before(async () => {
     simulator = await Simulator.start('--rate', '10', '--start-us', 'now');
@@ -36,7 +83,7 @@ describe('the page at /status', () => {
        VALUES ('did:plc:far', 2, 1, ${nowUs + 86400e6}, ${nowUs}, ${nowUs});`);
     browser = await Browser.start();
     page = await browser.newPage();
-    await page.open(new URL('/status', daemon.url).href);
+    await openStatus();
   });
   after(async () => {
     await browser.stop();
@@ -45,68 +92,46 @@ describe('the page at /status', () => {
   });
 
   test('says what /api/status says', async () => {
-    const numbers = async () => (await texts('#sources tbody .number')).map(Number);
-    // The network goes on: both are asked until nothing happened in between.
-    await until(async () => {
-      await page.open(new URL('/status', daemon.url).href);
-      const status = JSON.parse(await get('/api/status'));
-      const wanted = status.sources.flatMap((one) => [one.gaps, one.owed, one.dead, one.quarantine]);
-      return isDeepStrictEqual(await numbers(), wanted) &&
-        isDeepStrictEqual(await texts('#sources tbody th'), status.sources.map((one) => one.source)) &&
-        (await texts('#providers tbody tr')).length === status.providers.length &&
-        (await texts('#daemon dd')).includes(String(status.daemon.pid));
-    }, 'the page to say what the API says');
+    await agree('sources and daemon', (shown, { sources, providers, daemon: { pid } }) =>
+      isDeepStrictEqual(shown.sources.map(({ name, numbers }) => [name, ...numbers]),
+        sources.map((one) => [one.source, one.gaps, one.owed, one.dead, one.quarantine])) &&
+      shown.providers === providers.length && shown.daemon.includes(String(pid)));
   });
 
   test('has a headline that agrees with its parts, and no alarm for pages that died', async () => {
-    assert.match((await texts('.standing'))[0],
-      /^All parts work; 1 gap is being filled, 1 input is in quarantine\.$/);
-    assert.deepEqual(await texts('#sources .notable'), ['1', '1']);
-    const dead = await page.eval(`(() => {
-      const row = [...document.querySelectorAll('#sources tbody tr')]
-        .find((e) => e.firstChild.textContent === 'cards');
-      const cell = row.querySelectorAll('.number')[2];
-      return [Number(cell.textContent), cell.className];
-    })()`);
-    assert.ok(dead[0] >= 2);
-    assert.equal(dead[1], 'number');
-    assert.deepEqual(await texts('.bad'), []);
+    await agree('the headline', ({ standing, notable, bad, sources }) => {
+      const cards = sources.find(({ name }) => name === 'cards');
+      return standing === 'All parts work; 1 gap is being filled, 1 input is in quarantine.' &&
+        isDeepStrictEqual(notable, ['1', '1']) && isDeepStrictEqual(bad, []) &&
+        cards?.numbers[2] >= 2 && cards.kinds[2] === 'number';
+    });
   });
 
   test('shows how far the work is, from the same numbers', async () => {
-    const fact = (name) => page.eval(`[...document.querySelectorAll('#progress dl > div')]
-      .find((e) => e.firstChild.textContent === '${name}')?.lastChild.textContent`);
-    await fetch(new URL('/api/data/query-open', daemon.url), {
+    await until(async () => (await fetch(new URL('/api/data/query-open', daemon.url), {
       method: 'POST', body: '{"collection": "posts"}',
-    });
-    // The network goes on: each is asked until nothing happened in between.
-    const agree = (what, check) => until(async () => {
-      await page.open(new URL('/status', daemon.url).href);
-      const { progress, store } = JSON.parse(await get('/api/status'));
-      return check(progress, store);
-    }, `the page to say what the API says of ${what}`);
-    await agree('open queries', async (progress) =>
-      progress.handles_open === 1 && await fact('Open queries') === '1');
-    await agree('latency', async (progress) => {
+    })).ok, 'a query to be opened');
+    await agree('open queries', ({ facts }, { progress }) =>
+      progress.handles_open === 1 && facts['Open queries'] === '1');
+    await agree('latency', ({ facts }, { progress }) => {
       // Every event moves these a little: they are the API's in order and kind.
-      const shares = (await fact('From arrival to stored'))
+      const shares = facts['From arrival to stored']
         ?.match(/^typically ([0-9.]+ m?s), 95 % within ([0-9.]+ m?s), 99 % within ([0-9.]+ m?s)$/)
         ?.slice(1).map(milliseconds);
       return progress.commit_seconds.p99 > 0 && shares?.[0] > 0 &&
         shares[0] <= shares[1] && shares[1] <= shares[2];
     });
-    await agree('the database', async (_, store) =>
-      await fact('Database') === `${(store.bytes / 1048576).toFixed(1)} MiB`);
-    await agree('histories', async ({ backfill }) =>
+    await agree('the database', ({ facts }, { store }) =>
+      facts.Database === `${(store.bytes / 1048576).toFixed(1)} MiB`);
+    await agree('histories', ({ facts, histories }, { progress: { backfill } }) =>
       backfill.queued > 0 && // one is not due before tomorrow
-        await page.eval('document.querySelector("#progress progress")?.max') ===
-          backfill.queued + backfill.completed &&
-        await fact('Histories') === `${backfill.queued} to read, ${backfill.running} being read, ` +
+        histories === backfill.queued + backfill.completed &&
+        facts.Histories === `${backfill.queued} to read, ${backfill.running} being read, ` +
           `${backfill.completed} read, ${backfill.failed} to be tried again`);
-    await agree('imports', async ({ imports }) =>
-      await fact('Imports') === `${imports.accounts} accounts, ${imports.running} running, ` +
+    await agree('imports', ({ facts }, { progress: { imports } }) =>
+      facts.Imports === `${imports.accounts} accounts, ${imports.running} running, ` +
         `${imports.completed} complete, ${imports.failed} failed`);
-    assert.equal(await fact('Documents'), undefined); // no chain is followed here
+    await agree('documents', ({ facts }) => facts.Documents === undefined); // no chain is followed
   });
 
   test('has a line of gaps and of rates, in words too', async () => {
@@ -126,18 +151,17 @@ describe('the page at /status', () => {
   });
 
   test('is made anew while it is open', async () => {
-    const commits = () => page.eval(`[...document.querySelectorAll('#daemon div')]
-      .find((e) => e.firstChild.textContent === 'Commits').lastChild.textContent`);
-    const before = Number(await commits());
-    await page.until(`Number([...document.querySelectorAll('#daemon div')]
-      .find((e) => e.firstChild.textContent === 'Commits').lastChild.textContent) > ${before}`);
+    const commits = `Number([...document.querySelectorAll('#daemon div')]
+      .find((e) => e.firstChild?.textContent === 'Commits')?.lastChild.textContent)`;
+    const before = await page.until(commits);
+    await page.until(`${commits} > ${before}`);
     assert.deepEqual(page.complaints, []);
   });
 
   test('fits a phone and needs no scripts', async () => {
     await page.viewport(360, 740, { phone: true });
     await page.scripts(false);
-    await page.open(new URL('/status', daemon.url).href);
+    await openStatus();
     assert.equal(await page.eval('document.documentElement.scrollWidth'), 360);
     assert.ok((await texts('#sources tbody th')).includes('jetstream'));
   });
