@@ -47,6 +47,7 @@ struct daemon {
     unsigned news; /* not yet told */
     struct reset *reset;
     struct backfill_ask *backfill_ask;
+    struct quarantine_ask *quarantine_ask;
     struct follows_ask follows_ask;
     struct admin admin;
     struct server *server;
@@ -340,6 +341,8 @@ static void start_writer(struct daemon *daemon)
     daemon->lookup = lookup_new(daemon->loop, daemon->config->store.url, ASKS_MAX);
     daemon->reset = reset_new(daemon->loop, daemon->pool, &reset_ops, daemon);
     daemon->backfill_ask = backfill_ask_new(&daemon->env);
+    daemon->quarantine_ask =
+        quarantine_ask_new(&daemon->env, parts_follower(&daemon->parts, "jetstream"));
     follows_ask_init(&daemon->follows_ask, &daemon->env);
     daemon->stop_look = (struct timer){.fn = look_stopped, .arg = daemon};
     daemon->look = (struct timer){.fn = look, .arg = daemon};
@@ -363,6 +366,7 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
     daemon->admin.reset = daemon->reset;
     daemon->admin.backfill = daemon->backfill_ask;
     daemon->admin.follows = &daemon->follows_ask;
+    daemon->admin.quarantine = daemon->quarantine_ask;
     daemon->admin.ledger = parts_ledger(&daemon->parts);
     daemon->admin.content = parts_follower(&daemon->parts, CONTENT_SOURCE);
     admin_add_routes(&daemon->admin, &options);
@@ -439,6 +443,7 @@ static void stop_all(struct daemon *daemon)
     if (daemon->reset != NULL) {
         reset_abandon(daemon->reset);
         backfill_ask_abandon(daemon->backfill_ask);
+        quarantine_ask_abandon(daemon->quarantine_ask);
         follows_ask_abandon(&daemon->follows_ask);
     }
     if (parts_follower(&daemon->parts, CONTENT_SOURCE) != NULL)
@@ -459,6 +464,7 @@ static void stop_all(struct daemon *daemon)
     if (daemon->reset != NULL) {
         reset_free(daemon->reset);
         backfill_ask_free(daemon->backfill_ask);
+        quarantine_ask_free(daemon->quarantine_ask);
         follows_ask_deinit(&daemon->follows_ask);
     }
     appview_free(daemon->env.appview);

@@ -8,6 +8,7 @@
  *   POST /api/admin/import-progress {account, startedAt}  how far that is; at any time
  *   POST /api/admin/follows {}                  has the lists read anew; answered when begun
  *   POST /api/admin/owed-retry {id}             has a document tried again; answered when durable
+ *   POST /api/admin/quarantine {id, action}     hands refused input in again, or drops it
  *   POST /api/admin/backup  {path}              copies the store to a new file of the daemon's host
  *   POST /api/admin/verify  {}                  compares the store with its own rules
  *
@@ -21,6 +22,7 @@
 #include "daemon_content.h"
 #include "daemon_follows_ask.h"
 #include "daemon_ledger.h"
+#include "daemon_quarantine.h"
 #include "daemon_reset.h"
 #include "serve/server.h"
 
@@ -28,6 +30,7 @@ struct admin {
     struct reset *reset;
     struct backfill_ask *backfill;
     struct follows_ask *follows;
+    struct quarantine_ask *quarantine;
     struct part *ledger;
     struct part *content; /* NULL: no chain is followed */
     bool busy;

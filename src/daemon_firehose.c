@@ -300,6 +300,15 @@ static void free_all(struct part *part)
     free(firehose);
 }
 
+enum rc firehose_part_hand_in(struct part *part, struct bytes message, struct batch *batch,
+                              struct err *err)
+{
+    struct firehose *firehose = (struct firehose *)part;
+    if (firehose->source == NULL || firehose->stopping)
+        return err_set(err, RC_RETRY, "the firehose is being stopped: try again");
+    return jetstream_hand_in(firehose->source, message, batch, err);
+}
+
 static const struct part_ops firehose_ops = {
     .load = load,
     .open = open_all,

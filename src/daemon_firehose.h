@@ -15,5 +15,8 @@
 #include "daemon_part.h"
 
 struct part *firehose_part_new(const struct part_env *env);
+/* Hands a message in again that was refused once; see the source. RC_RETRY: not now. */
+must_check enum rc firehose_part_hand_in(struct part *part, struct bytes message,
+                                         struct batch *batch, struct err *err);
 
 #endif

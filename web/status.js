@@ -16,7 +16,7 @@ function takeOver(fresh) {
   for (const part of document.querySelectorAll('main > .standing, main > .reasons, main > section')) {
     const selector = part.id ? `#${part.id}` : `main > .${part.classList[0]}`;
     const theirs = fresh.querySelector(selector);
-    if (!theirs) continue;
+    if (!theirs || part.contains(document.activeElement)) continue; // somebody is about to press
     part.className = theirs.className;
     part.replaceChildren(...document.importNode(theirs, true).childNodes);
   }

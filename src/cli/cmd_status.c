@@ -127,6 +127,16 @@ static void interrupt(void *arg)
     loop_stop(watch->loop);
 }
 
+/* Ctrl-Z: the terminal is the shell's until it brings us back. */
+static void step_aside(void *arg)
+{
+    struct watch *watch = arg;
+    screen_close(watch->screen);
+    raise(SIGSTOP);
+    watch->screen = screen_open();
+    look(watch);
+}
+
 static int watch_status(struct target *target, const struct wanted *wanted, bool color,
                         bool terminal)
 {
@@ -139,6 +149,7 @@ static int watch_status(struct target *target, const struct wanted *wanted, bool
     loop_on_signal(watch.loop, SIGHUP, interrupt, &watch);
     if (terminal && !wanted->json) {
         loop_on_signal(watch.loop, SIGWINCH, look, &watch);
+        loop_on_signal(watch.loop, SIGTSTP, step_aside, &watch);
         watch.screen = screen_open();
     }
     runtime->ops->timer_arm(runtime, &watch.again, 0);

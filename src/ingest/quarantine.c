@@ -58,3 +58,18 @@ enum rc quarantine_add(struct quarantine *quarantine, struct batch *batch, const
     quarantine->cut += keep ? 0 : 1;
     return RC_OK;
 }
+
+enum rc quarantine_leave(struct batch *batch, struct bytes source, struct bytes digest)
+{
+    assert(source.len > 0 && digest.len > 0);
+    struct record *row = batch_add(batch, RECORD_QUARANTINE);
+    if (row == NULL)
+        return RC_AGAIN;
+    if (!batch_set_text(batch, row, QUARANTINE_SOURCE, source) ||
+        !batch_set_text(batch, row, QUARANTINE_DIGEST, digest)) {
+        batch_drop_last(batch, row);
+        return RC_AGAIN;
+    }
+    assert(row->kind == RECORD_QUARANTINE); /* it has no reason: none is left to keep it */
+    return RC_OK;
+}

@@ -28,5 +28,7 @@ void quarantine_init(struct quarantine *quarantine, const char *source);
 must_check enum rc quarantine_add(struct quarantine *quarantine, struct batch *batch,
                                   const char *provider, struct bytes raw, uint64_t size,
                                   const char *reason, int64_t now_us);
+/* Adds that the input of this source and digest need not be kept any more. RC_AGAIN: as above. */
+must_check enum rc quarantine_leave(struct batch *batch, struct bytes source, struct bytes digest);
 
 #endif

@@ -10,9 +10,13 @@
 
 #define STATUS_REFUSED_MAX 20 /* the latest */
 
+#define STATUS_EXCERPT_MAX 600
+
 struct status_refused {
     int64_t id, size, times, at_us;
     char source[65], provider[65], reason[200]; /* longer ones are cut */
+    char excerpt[STATUS_EXCERPT_MAX]; /* its beginning as text: \xNN is a byte that is none */
+    bool whole;                       /* its bytes were kept, all of them */
 };
 
 struct status_refusals {

@@ -171,6 +171,7 @@ enum MHD_Result answer_send(struct request *request)
         put(response, "Content-Encoding", coding_name(request->coding));
     put(response, "X-Content-Type-Options", "nosniff");
     put(response, "Allow", request->allow);
+    put(response, "Location", request->location);
     put(response, "Content-Security-Policy", request->policy);
     put(response, "WWW-Authenticate", request->challenge);
     put_retry(response, request);

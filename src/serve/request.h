@@ -80,7 +80,7 @@ struct request {
     bool answered, begun, dispatched, waiting, parked;
     int status; /* 0: not answered */
     bool close; /* the connection ends after it */
-    const char *content_type, *allow, *policy, *challenge;
+    const char *content_type, *allow, *policy, *challenge, *location;
     unsigned retry_after_s;
     bool cors;               /* the answer depends on the page that asks */
     const char *cors_origin; /* of a page that may use the answer; NULL: none */

@@ -26,6 +26,7 @@ struct status_page {
     size_t rate_count;
     const struct status_gaps *gaps;
     const struct status_refusals *refused;
+    bool may_act; /* who looks may hand in again and drop what was refused */
     int64_t now_us;
 };
 

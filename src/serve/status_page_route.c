@@ -15,8 +15,16 @@ struct status_view {
     size_t rate_count;
     struct status_gaps gaps;
     struct status_refusals refused;
+    bool may_act;
     int64_t now_us;
 };
+
+/* Whether what its forms post is taken, as far as the visitor goes. */
+static bool may_act(const struct request *request)
+{
+    unsigned wanted = request->visitor.bearer ? SCOPE_ADMIN : SCOPE_WRITE | SCOPE_ADMIN;
+    return request->service->options->route_count > 0 && (request->scopes & wanted) != 0;
+}
 
 void status_page_begin(struct request *request)
 {
@@ -25,6 +33,7 @@ void status_page_begin(struct request *request)
     struct status_view *view = memory_new_zeroed(1, sizeof *view);
     request->data = view;
     request->free_data = free;
+    view->may_act = may_act(request);
     view->now_us = runtime->ops->wall_us(runtime);
     view->health = (struct health_view){.last_event_us_ago = -1, .cursor_time_us = -1};
     if (options->health != NULL)
@@ -48,6 +57,7 @@ enum rc status_page_work(struct request *request, struct store *store, struct er
                                .rate_count = view->rate_count,
                                .gaps = &view->gaps,
                                .refused = &view->refused,
+                               .may_act = view->may_act,
                                .now_us = view->now_us};
     struct json_doc *doc = json_doc_new(STATUS_MAX, JSON_DEPTH_MAX);
     text_clear(&request->reply);

@@ -55,4 +55,10 @@ must_check enum rc jetstream_new(const struct source_env *env,
 void jetstream_change_follows(struct source *source, const struct bytes *added, size_t added_count,
                               const struct bytes *removed, size_t removed_count);
 
+/* Takes a message that was refused once, as if it came now, into `batch`; where the stream stands
+ * does not change. RC_REJECT: it still cannot be used. RC_AGAIN: the batch has no room. The message
+ * is followed by ARENA_PAD readable bytes. */
+must_check enum rc jetstream_hand_in(struct source *source, struct bytes message,
+                                     struct batch *batch, struct err *err);
+
 #endif

@@ -93,6 +93,17 @@ static bool wants(const void *arg, struct bytes did)
     return jetstream_filter_wants(arg, did);
 }
 
+static struct jetstream_terms terms_of(struct jetstream *js, int64_t received_us)
+{
+    struct jetstream_terms terms = {.wants = wants,
+                                    .arg = &js->filter,
+                                    .no_posts = js->no_posts,
+                                    .no_reposts = js->no_reposts,
+                                    .now_us = received_us};
+    jetstream_place_trust(&js->place, received_us, &terms.until_us, &terms.instead_us);
+    return terms;
+}
+
 static enum rc decode_json(struct jetstream *js, struct bytes json, int64_t received_us,
                            struct batch *batch, int64_t *position, struct err *err)
 {
@@ -104,12 +115,7 @@ static enum rc decode_json(struct jetstream *js, struct bytes json, int64_t rece
         move_on(js, peek.time_us, peek.seq, received_us, position);
         return RC_OK;
     }
-    struct jetstream_terms terms = {.wants = wants,
-                                    .arg = &js->filter,
-                                    .no_posts = js->no_posts,
-                                    .no_reposts = js->no_reposts,
-                                    .now_us = received_us};
-    jetstream_place_trust(&js->place, received_us, &terms.until_us, &terms.instead_us);
+    struct jetstream_terms terms = terms_of(js, received_us);
     enum rc rc = jetstream_event_decode_on(js->doc, json, &terms, batch, &event, err);
     if (rc != RC_OK)
         return rc;
@@ -153,5 +159,23 @@ enum rc jetstream_frames_decode(void *arg, const struct frame *frame, struct bat
         log_event_limited(LOG_ERROR, JETSTREAM_NAME, "event_rejected",
                           (struct log_field[]){log_string("host", jetstream_host_name(js)),
                                                log_string("reason", err->text), LOG_END});
+    return rc;
+}
+
+enum rc jetstream_hand_in(struct source *source, struct bytes message, struct batch *batch,
+                          struct err *err)
+{
+    struct jetstream *js = (struct jetstream *)source;
+    struct jetstream_event event;
+    struct bytes json = message;
+    struct jetstream_terms terms = terms_of(js, jetstream_wall(js));
+    bool plain = message.len > 0 && message.data[0] == '{';
+    if (!plain && js->packing.current == NULL)
+        return err_set(err, RC_REJECT, "it is no JSON, and no dictionary is in use to open it");
+    enum rc rc = plain ? RC_OK : jetstream_packing_decode(&js->packing, message, &json, err);
+    if (rc == RC_RETRY)
+        rc = err_set(err, RC_REJECT, "the dictionary in use does not open it");
+    if (rc == RC_OK)
+        rc = jetstream_event_decode_on(js->doc, json, &terms, batch, &event, err);
     return rc;
 }

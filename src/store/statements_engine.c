@@ -6,8 +6,12 @@ static const struct statement statements[] = {
     {.kind = RECORD_QUARANTINE, .sql =
      "INSERT INTO quarantine (id, source, provider, digest, raw, size, reason, at_us, seq) "
      "SELECT r.n, r.source, r.provider, r.digest, r.raw, r.size, r.reason, r.at_us, {seq} "
-     "{rows} WHERE true ON CONFLICT (source, digest) DO UPDATE SET "
+     "{rows} WHERE r.reason IS NOT NULL ON CONFLICT (source, digest) DO UPDATE SET "
      "times = quarantine.times + 1, at_us = excluded.at_us, seq = excluded.seq"},
+    /* One without a reason: there is none any more to keep it. */
+    {.kind = RECORD_QUARANTINE, .sql =
+     "DELETE FROM quarantine WHERE (source, digest) IN "
+     "(SELECT r.source, r.digest {rows} WHERE r.reason IS NULL)"},
     {.kind = RECORD_OWED, .sql =
      "INSERT INTO owed (id, source, stream, item, unit, state, reason, attempts, next_us, "
      "since_us, refused_by, seq) "

@@ -107,7 +107,7 @@ class OpenApi(unittest.TestCase):
         for (method, path), operation in self.described.operations.items():
             scopes = [scope for need in operation["security"] for scope in need["bearer"]]
             described[method, re.sub(r"\{\w+\}", "{}", path)] = (
-                scopes[0] if scopes else "anyone", operation["x-listeners"])
+                ",".join(scopes) if scopes else "anyone", operation["x-listeners"])
             names = re.findall(r"\{(\w+)\}", path)
             self.assertEqual(names, [parameter["name"]
                                      for parameter in operation.get("parameters", [])

@@ -80,7 +80,7 @@ class Terminal:
         self.lines[self.row] = line
 
     def write(self, character):
-        assert self.other is not None or character in "^C", f"{character!r} on the main screen"
+        assert self.other is not None or character in "^CZ", f"{character!r} on the main screen"
         if character == "\r":
             self.column = 0
         elif character == "\n":
@@ -138,6 +138,13 @@ class Watched:
         self.wait_for(lambda now: now.frames > frames + 1, "two frames")
         terminal.rows, terminal.columns = rows, columns
         self.wait_for(lambda now: now.frames > frames + 3, "two more frames")
+
+    def suspend(self):
+        """Ctrl-Z, as a shell sees it."""
+        os.write(self.fd, b"\x1a")
+        self.wait_for(lambda terminal: terminal.other is None, "the main screen")
+        _, status = os.waitpid(self.pid, os.WUNTRACED)
+        return os.WIFSTOPPED(status)
 
     def end(self, how):
         """Its exit code, after the last it wrote was read."""
@@ -216,6 +223,21 @@ class Watch(BothStores):
             self.assertFalse(watched.terminal.colored)
             self.assertEqual(watched.end("key"), 130)
         self.both_stores(run)
+
+    def test_a_stop_gives_the_terminal_back_until_it_goes_on(self):
+        def run(home, _):
+            watched = Watched(self.command(home), 30, 200)
+            watched.wait_for(lambda terminal: terminal.frames > 0, "a frame")
+            self.assertTrue(watched.suspend())
+            self.assertEqual(watched.terminal.main[0], BEFORE)
+            self.assertTrue(watched.terminal.cursor_shown)
+            frames = watched.terminal.frames
+            os.kill(watched.pid, signal.SIGCONT)
+            watched.wait_for(lambda terminal: terminal.frames > frames + 1, "two more frames")
+            self.assertIn("SOURCE", watched.terminal.text())
+            self.assertFalse(watched.terminal.cursor_shown)
+            self.assertEqual(watched.end("key"), 130)
+        self.following(run)
 
     def test_without_a_terminal_it_is_written_again_and_again(self):
         def run(home, _):

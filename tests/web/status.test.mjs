@@ -75,7 +75,8 @@ describe('the page at /status', () => {
     daemon = await Daemon.start({ settings: simulator.settings });
     await fill(daemon, gapSql(nowUs).replace('the connection', '<b>the</b> connection') +
       `INSERT INTO quarantine (id, source, provider, digest, raw, size, reason, at_us, times, seq)
-       VALUES (1, 'jetstream', NULL, x'00', NULL, 12, 'not <i>JSON</i>', ${nowUs}, 3, 1);
+       VALUES (1, 'jetstream', NULL, x'00', CAST('</pre><img src=x onerror=alert(1)>' || x'0aff' AS BLOB),
+               36, 'not <i>JSON</i>', ${nowUs}, 3, 1);
        INSERT INTO owed (id, source, stream, item, state, attempts, next_us, since_us, seq)
        VALUES (1000001, 'cards', '', '1000001', 'dead', 5, -1, 1, 1),
               (1000002, 'cards', '', '1000002', 'dead', 5, -1, 1, 1);
@@ -145,8 +146,11 @@ describe('the page at /status', () => {
       /^Events a second over the last 10 minutes: now [0-9.]+, at most [0-9.]+$/);
   });
 
-  test('shows what was refused, and what to do with it', async () => {
-    assert.match((await texts('#quarantine tbody tr'))[0], /^1jetstream–.*123not <i>JSON<\/i>$/);
+  test('shows what was refused as text, and how to deal with it', async () => {
+    assert.deepEqual(await texts('.refused .why'), ['not <i>JSON</i>']);
+    assert.match((await texts('.refused .origin'))[0], /^#1 from jetstream; 36 bytes; came 3 times/);
+    assert.deepEqual(await texts('.refused pre'), ['</pre><img src=x onerror=alert(1)>\\x0a\\xff']);
+    assert.deepEqual(await texts('.refused button'), ['Try again', 'Drop']);
     assert.match((await texts('#quarantine .about'))[0], /tidemark quarantine retry ID/);
   });
 
@@ -164,5 +168,13 @@ describe('the page at /status', () => {
     await openStatus();
     assert.equal(await page.eval('document.documentElement.scrollWidth'), 360);
     assert.ok((await texts('#sources tbody th')).includes('jetstream'));
+    await page.eval("document.querySelector('.refused form[action*=retry] button').click()");
+    await page.until("document.querySelector('h1')?.textContent === 'This cannot be shown'");
+    assert.match((await texts('.notice'))[0], /no JSON|no whole zstd frame/);
+    await openStatus();
+    await page.eval("document.querySelector('.refused form[action*=drop] button').click()");
+    await page.until(
+      "document.querySelector('#quarantine')?.textContent.includes('Nothing that came was refused.')");
+    assert.equal(await page.eval('location.hash'), '#quarantine');
   });
 });
