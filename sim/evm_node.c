@@ -175,7 +175,7 @@ static void answer_block(struct answer *answer, bool by_hash)
 {
     struct json which = json_at(answer->params, 0);
     struct doc_block block;
-    uint64_t number;
+    uint64_t number = 0;
     bool known = by_hash ? find_by_hash(answer, which, &block)
                          : read_number(answer, which, &number) && number <= answer->head &&
                                doc_chain_block(answer->chain, number, &block);

@@ -132,7 +132,7 @@ static enum rc start_entry(struct ledger_part *self, struct entry *entry, struct
 /* What whoever follows it sees. */
 static void show_entry(struct ledger_part *self, const struct entry *entry, int64_t now_us)
 {
-    struct import_progress progress;
+    struct import_progress progress = {0};
     import_progress_take(&progress, entry->running, now_us);
     if (!entry->over)
         progress.outcome = LEDGER_UNDECIDED; /* what is decided is not stored yet */

@@ -65,7 +65,7 @@ static bool read_since(struct wanted *wanted)
 static void look(void *arg, struct import_engine *engine)
 {
     struct import_view *view = arg;
-    struct import_progress progress;
+    struct import_progress progress = {0};
     int64_t now_us = import_engine_mono(engine);
     import_view_begin(view);
     for (size_t i = 0; i < import_engine_count(engine); i++) {
@@ -97,7 +97,7 @@ static enum rc run_engine(struct import_engine *engine, const struct wanted *wan
 {
     struct import_view *view = import_view_new(isatty(STDERR_FILENO), wanted->json);
     const struct import_watch watch = {look, view};
-    struct import_progress progress;
+    struct import_progress progress = {0};
     enum rc rc = import_engine_run(engine, &watch, err);
     for (size_t i = 0; i < import_engine_count(engine); i++) {
         import_progress_take(&progress, import_engine_account(engine, i), 0);

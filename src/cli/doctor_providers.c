@@ -86,7 +86,7 @@ static void add_ledgers(struct probing *probing, const struct config *config,
                         struct doctor_report *report)
 {
     struct ledger_providers *providers;
-    struct err err;
+    struct err err = {0};
     if (config->provider_count == 0 && config->ledger.accounts.count == 0)
         return;
     providers = ledger_providers_new();

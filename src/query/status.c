@@ -301,6 +301,7 @@ static enum rc put_sources(struct status_call *call, struct store *store, struct
 static void put_fare(struct json_writer *writer, const struct status_provider *provider)
 {
     int64_t asked = provider->successes + provider->failures;
+    int64_t per_mille = asked == 0 ? 0 : provider->failures * 1000 / asked;
     json_key(writer, "latency_ms");
     if (provider->latency_us < 0)
         json_put_null(writer);
@@ -310,7 +311,7 @@ static void put_fare(struct json_writer *writer, const struct status_provider *p
     if (asked == 0)
         json_put_null(writer);
     else
-        json_put_real(writer, (double)(provider->failures * 1000 / asked) / 10);
+        json_put_real(writer, (double)per_mille / 10);
 }
 
 static void put_live_provider(struct json_writer *writer, const char *source,
