@@ -36,7 +36,7 @@ enum rc ledger_stream_ask_debts(struct ledger_stream *stream, lookup_fn *loaded)
         field_int(ledger_stream_wall(stream)), field_int(LEDGER_DEBTS_MAX)};
     const struct lookup_answer none = {.rc = RC_OK};
     if (has_details(stream))
-        return env->ask(env->ask_arg, sql, params, 4, loaded, stream);
+        return env->ask_patiently(env->ask_arg, sql, params, 4, loaded, stream);
     loaded(stream, &none);
     return RC_OK;
 }

@@ -146,7 +146,7 @@ static void count_stored(struct ledger_stream *stream)
     const struct field params[] = {field_text(bytes_of(stream->run->account)),
                                    field_text(bytes_of(stream->name))};
     stream->view.state = LEDGER_LOADING;
-    if (env->ask(env->ask_arg, sql, params, 2, on_counted, stream) != RC_OK)
+    if (env->ask_patiently(env->ask_arg, sql, params, 2, on_counted, stream) != RC_OK)
         ledger_stream_end(stream, LEDGER_INCOMPLETE, "the store cannot be asked now");
 }
 

@@ -8,8 +8,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#define QUERY_US_MAX INT64_C(250000)
-#define ROOM_MIN     64
+#define QUERY_US_MAX  INT64_C(250000)
+#define PATIENT_TRIES 3 /* more: 1, 4 and 16 s */
+#define ROOM_MIN      64
 
 /* Fields whose bytes lie one after the other in a text of their own. */
 struct fields {
@@ -170,13 +171,14 @@ void lookup_free(struct lookup *lookup)
     free(lookup);
 }
 
-enum rc lookup_ask(struct lookup *lookup, const char *sql, const struct field *params,
-                   size_t param_count, lookup_fn *fn, void *arg)
+static enum rc submit(struct lookup *lookup, unsigned more_tries, const char *sql,
+                      const struct field *params, size_t param_count, lookup_fn *fn, void *arg)
 {
     assert(param_count <= LOOKUP_PARAMS_MAX && fn != NULL);
     struct ask *ask = lookup->free;
     if (ask == NULL || lookup->closing)
         return RC_AGAIN;
+    ask->job.more_tries = more_tries;
     ask->sql = sql;
     ask->fn = fn;
     ask->arg = arg;
@@ -188,4 +190,16 @@ enum rc lookup_ask(struct lookup *lookup, const char *sql, const struct field *p
     if (rc == RC_OK)
         lookup->free = ask->next;
     return rc;
+}
+
+enum rc lookup_ask(struct lookup *lookup, const char *sql, const struct field *params,
+                   size_t param_count, lookup_fn *fn, void *arg)
+{
+    return submit(lookup, 0, sql, params, param_count, fn, arg);
+}
+
+enum rc lookup_ask_patiently(struct lookup *lookup, const char *sql, const struct field *params,
+                             size_t param_count, lookup_fn *fn, void *arg)
+{
+    return submit(lookup, PATIENT_TRIES, sql, params, param_count, fn, arg);
 }

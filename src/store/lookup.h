@@ -8,6 +8,9 @@
  * more rows than anybody may ask for (RC_REJECT). A reader sees what was committed before the
  * question was asked.
  *
+ * 250 ms are long enough for those who look again anyway, and short enough for SQLite to tidy up
+ * its log. A patient question is asked again with 1, 4 and 16 s, and those behind it wait.
+ *
  * Owner: the daemon.  Thread: the ingest loop. */
 #ifndef STORE_LOOKUP_H
 #define STORE_LOOKUP_H
@@ -38,5 +41,9 @@ void lookup_free(struct lookup *lookup);
  * lookup is being freed. */
 must_check enum rc lookup_ask(struct lookup *lookup, const char *sql, const struct field *params,
                               size_t param_count, lookup_fn *fn, void *arg);
+/* For those who would have to give up what they do. */
+must_check enum rc lookup_ask_patiently(struct lookup *lookup, const char *sql,
+                                        const struct field *params, size_t param_count,
+                                        lookup_fn *fn, void *arg);
 
 #endif

@@ -372,7 +372,7 @@ void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned prov
                                     .pool = batch_pool_new(POOL_BATCHES, 1 << 20),
                                     .submit = submit,
                                     .submit_arg = desk,
-                                    .ask = ask,
+                                    .ask_patiently = ask,
                                     .ask_arg = desk};
     desk->providers = ledger_providers_new();
     config_init(&config);
