@@ -169,27 +169,10 @@ static void be_brief(struct config *config, struct text *url)
     config->store.url = text_string(url);
 }
 
-/* Whether a server answers and nobody has made tables there yet. */
-static bool is_bare(const struct config *config)
-{
-    struct store *store = NULL;
-    struct err err;
-    int64_t bare = 0;
-    if (file_of(config) != NULL || store_open(config->store.url, STORE_READ, &store, &err) != RC_OK)
-        return false;
-    store_limit_queries(store, QUERY_US_MAX);
-    enum rc rc = store_query_int(
-        store, "SELECT CASE WHEN to_regclass('schema_migrations') IS NULL THEN 1 ELSE 0 END", 0,
-        &bare, &err);
-    store_close(store);
-    return rc == RC_OK && bare == 1;
-}
-
 void doctor_check_store(struct target *target, struct doctor_clues *clues,
                         struct doctor_report *report)
 {
     static const char unanswered[] = "Correct store.url, or see why the server does not answer";
-    static const char unmade[] = "`tidemark run` or `tidemark migrate` makes it";
     struct config *config = &target->settings.config;
     const char *file = file_of(config), *given = config->store.url;
     struct text brief = {0};
@@ -201,9 +184,8 @@ void doctor_check_store(struct target *target, struct doctor_clues *clues,
     } else if (rc != RC_AGAIN) {
         doctor_say(report, DOCTOR_FAIL, "daemon", "Run this as the daemon's user", "%s", err.text);
     } else if (file != NULL && !small_file_exists(file)) {
-        doctor_say(report, DOCTOR_WARN, "store", unmade, "there is none at %s", file);
-    } else if (is_bare(config)) {
-        doctor_say(report, DOCTOR_WARN, "store", unmade, "the database has no tables yet");
+        doctor_say(report, DOCTOR_WARN, "store", "`tidemark run` or `tidemark migrate` makes it",
+                   "there is none at %s", file);
     } else if ((rc = target_open(target, &err)) != RC_OK) {
         doctor_say(report, DOCTOR_FAIL, "store", rc == RC_RETRY ? unanswered : NULL, "%s",
                    err.text);
