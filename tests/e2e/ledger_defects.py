@@ -147,7 +147,7 @@ class Defects(unittest.TestCase):
                 imported, _ = self.complete(world)  # what is owed comes, and nothing is new
                 self.assertEqual((imported, len(world.stored())), (0, before))
                 self.assertEqual(self.owed(world), [])
-                parts = world.sql("SELECT provider_data FROM raw_transactions")
+                parts = world.home.select("SELECT provider_data FROM raw_transactions")
                 self.assertEqual([part for part in parts
                                   if '"detail"' not in str(part["provider_data"])], [])
 

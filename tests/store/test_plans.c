@@ -121,9 +121,26 @@ static void what_a_commit_settles_costs_what_it_touched(void **state)
     text_free(&sql);
 }
 
+/* Whatever the server thinks of a plan's cost. */
+static void no_question_is_compiled(void **state)
+{
+    struct bench *bench = *state;
+    struct plan plan = {.blocks = -1};
+    struct store *reader;
+    assert_ok(store_open(bench->fixture.url, STORE_READ, &reader, &bench->err));
+    assert_ok(store_query(reader,
+                          both_stores_kind == FIXTURE_SQLITE ? "SELECT 'off'"
+                                                             : "SELECT current_setting('jit')",
+                          NULL, 0, take_line, &plan, &bench->err));
+    assert_string_equal(text_string(&plan.words), "off\n");
+    text_free(&plan.words);
+    store_close(reader);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        ON_STORE(no_question_is_compiled),
         ON_STORE(what_a_commit_settles_costs_what_it_touched),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);
