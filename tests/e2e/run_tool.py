@@ -9,20 +9,18 @@ import os
 import re
 import select
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "support"))
+
+from free_port import free_port  # noqa: E402
+
 WAIT_S = 120
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def wait_until(holds, what):
