@@ -142,6 +142,7 @@ bool ledger_stream_add_owed(struct ledger_stream *stream, struct batch *batch)
 
 void ledger_stream_drop_payments(struct ledger_stream *stream)
 {
+    text_clear(&stream->owed);
     for (size_t i = 0; i < stream->debt_count; i++)
         if (!stream->debts[i].told)
             stream->debts[i].stored = stream->debts[i].paid = false;
