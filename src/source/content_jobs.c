@@ -53,7 +53,8 @@ static void hold(struct job *job)
 static bool has_place(const struct content *content)
 {
     return content->running < content->settings.concurrency &&
-           content->running + content->held < content_job_count(content);
+           content->running + content->held <
+               CONTENT_JOBS_PER_FETCH * content->settings.concurrency;
 }
 
 static void take_outcome(void *arg, const struct content_outcome *outcome)
@@ -78,7 +79,7 @@ static struct job *begin_job(struct content *content, const char *uri, uint64_t 
     struct job *job = content->jobs;
     while (job->place != JOB_FREE)
         job++;
-    assert(job < content->jobs + content_job_count(content));
+    assert(job < content->jobs + CONTENT_JOBS_MAX);
     *job = (struct job){
         .place = JOB_RUNNING, .content = content, .need = CONTENT_NONE, .block = block};
     snprintf(job->uri, sizeof job->uri, "%s", uri);
@@ -162,8 +163,7 @@ void content_jobs_pump(struct content *content)
 void content_jobs_stop(struct content *content)
 {
     struct runtime *runtime = content->env.runtime;
-    for (uint32_t i = 0; i < content_job_count(content); i++) {
-        struct job *job = &content->jobs[i];
+    for (struct job *job = content->jobs; content->running + content->held > 0; job++) {
         if (job->place == JOB_RUNNING)
             content_fetch_cancel(&job->fetch);
         if (job->place != JOB_FREE)

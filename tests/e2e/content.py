@@ -307,6 +307,46 @@ class Content(unittest.TestCase):
                 daemon.stop()
         self.both_stores(run)
 
+    def test_a_reload_changes_how_many_documents_are_fetched_at_a_time(self):
+        """R002-03: `content.concurrency` is raised and lowered while documents wait."""
+        def run(home, world):
+            config = os.path.join(home.folder, "tidemark.yaml")
+
+            def write(concurrency):
+                with open(config, "w", encoding="utf-8") as file:
+                    file.write(f"content: {{concurrency: {concurrency}}}\n")
+
+            def busy(daemon, fetching, waiting):
+                """That many are fetched at a time while the others wait for their turn."""
+                def holds():
+                    told = daemon.ask("GET", "/api/status")[1]["progress"]["documents"]
+                    return (told["fetching"], told["waiting"]) == (fetching, waiting)
+                wait_until(holds, f"{fetching} documents under way")
+
+            world.open.clear()
+            world.add(*(b"document %d" % n for n in range(40)))
+            write(2)
+            with Daemon(PROGRAM, home, (*world.settings(),
+                                        f"content.gateways=http://127.0.0.1:{world.port}/good"),
+                        config=config) as daemon:
+                wait_until(lambda: world.asking >= 2, "two questions at a time")
+                busy(daemon, 2, 38)
+                write(30)
+                daemon.reload()
+                wait_until(lambda: world.asking >= 30, "thirty questions at a time")
+                write(3)
+                daemon.reload()
+                wait_until(lambda: daemon.words().count("reloaded") == 2, "the second reload")
+                world.open.set()
+                reach(daemon, home, 1)
+                world.open.clear()
+                world.add(*(b"afterwards %d" % n for n in range(10)))
+                busy(daemon, 3, 7)
+                world.open.set()
+                reach(daemon, home, 2)
+                daemon.stop()
+        self.both_stores(run)
+
     def check_document(self, daemon, cid, document, kind):
         path = "/ipfs/" + cid
         status, headers, body = get(daemon, path)
