@@ -119,6 +119,20 @@ class RunTool(unittest.TestCase):
         wait_until(lambda: session_members(run.process.pid) == [], "that nobody is left over")
         self.assertEqual(os.listdir(run.scratch), [])
 
+    def check_news(self, run, address):
+        """What a person sees: papers with names of their own, headlines that differ."""
+        def links():
+            run.said()
+            return json.loads(run.get(address, "/api/trending")[1])["links"]
+
+        def settled():
+            return len({link["domain"] for link in links() if link["title"]}) >= 5
+
+        wait_until(settled, "headlines from five sites")
+        shown = [link for link in links() if link["title"]]
+        self.assertTrue(all(link["domain"].endswith(".localhost") for link in shown), shown)
+        self.assertGreater(len({link["title"] for link in shown}), 4)
+
     def test_the_page_and_events_are_there_and_a_signal_ends_all(self):
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
             with self.subTest(number), Run(self.tool, self.programs) as run:
@@ -135,6 +149,7 @@ class RunTool(unittest.TestCase):
                 wait_until(lambda: run.events(address) > seen + 100, "a stream that goes on")
                 self.assertNotIn("level=warn", run.said())  # nothing here is amiss
                 self.assertIn("tidemark_compressed 1\n", run.get(address, "/metrics")[1])
+                self.check_news(run, address)
                 self.end(run, number, code)
 
     def test_a_daemon_that_cannot_start_ends_it_all(self):
