@@ -23,6 +23,7 @@ static const char usage[] =
     "  --links N            different web pages they link to (default 400)\n"
     "  --web-links P        percent of these pages that lie on this server (default 0)\n"
     "  --web-base URL       the server of these pages, if it is another one\n"
+    "  --press              these pages are articles of papers below localhost, in plain words\n"
     "  --named-sites P      percent of pages with names of real sites, at most 50 (default 0)\n"
     "  --events N           events that have happened at the start (default 1000)\n"
     "  --rate R             further events per second; 0: only on request (default 0)\n"
@@ -76,6 +77,7 @@ enum option_id {
     OPTION_LINKS,
     OPTION_WEB_LINKS,
     OPTION_WEB_BASE,
+    OPTION_PRESS,
     OPTION_NAMED_SITES,
     OPTION_EVENTS,
     OPTION_RATE,
@@ -130,6 +132,7 @@ static const struct option long_options[] = {
     {"links", required_argument, NULL, OPTION_LINKS},
     {"web-links", required_argument, NULL, OPTION_WEB_LINKS},
     {"web-base", required_argument, NULL, OPTION_WEB_BASE},
+    {"press", no_argument, NULL, OPTION_PRESS},
     {"named-sites", required_argument, NULL, OPTION_NAMED_SITES},
     {"events", required_argument, NULL, OPTION_EVENTS},
     {"rate", required_argument, NULL, OPTION_RATE},
@@ -228,6 +231,9 @@ static void set_world(struct settings *settings, int id, const char *name, const
         if (strlen(value) >= sizeof world->web_base)
             fail("--web-base is too long");
         memcpy(world->web_base, value, strlen(value) + 1);
+        break;
+    case OPTION_PRESS:
+        world->press = true;
         break;
     case OPTION_NAMED_SITES:
         world->named_percent = (uint32_t)number_of(name, value, 0, 50);
