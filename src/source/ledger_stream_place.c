@@ -80,6 +80,19 @@ static void on_debts(void *arg, const struct lookup_answer *answer)
                           answer->rc == RC_OK ? "" : answer->err.text);
 }
 
+/* What the source counted when its history was complete; -1: nothing is known of it. */
+static int64_t read_total(struct ledger_stream *stream)
+{
+    struct bytes custom = bytes_of(stream->stored.cursor.custom);
+    struct json root;
+    struct err ignored;
+    int64_t total;
+    bool told = custom.len > 0 &&
+                json_parse_copy(stream->cursor_doc, custom, &root, &ignored) == RC_OK &&
+                json_i64(json_get(root, "total"), &total);
+    return told ? total : -1;
+}
+
 static void on_cursor(void *arg, const struct lookup_answer *answer)
 {
     struct ledger_stream *stream = arg;
@@ -90,6 +103,7 @@ static void on_cursor(void *arg, const struct lookup_answer *answer)
     if (rc == RC_OK && answer->rows > 0 && !answer->fields[0].null)
         rc = stream_resume(&stream->stored, stream->cursor_doc, answer->fields[0].b, &err);
     stream->was_complete = rc == RC_OK && stream_is_complete(&stream->stored);
+    stream->total_before = read_total(stream);
     if (rc == RC_OK && !stream->stopping)
         rc = ledger_stream_ask_debts(stream, on_debts);
     if (rc == RC_REJECT)
@@ -227,7 +241,8 @@ void ledger_stream_begin_walk(struct ledger_stream *stream)
     stream->vars.api_key = secret_reveal(&stream->provider->api_key);
     stream->vars.api_secret = secret_reveal(&stream->provider->api_secret);
     ledger_known_forget_seen(&stream->known);
-    stream->counted = stream->reached = false;
+    stream->counted = stream->reached = stream->shrank = false;
+    stream->total_first = -1;
     stream->reach = stream->shown = -1;
     stream->purpose = ASK_SINCE;
     stream->part_count = 0;
