@@ -34,9 +34,10 @@ enum rc ledger_stream_ask_debts(struct ledger_stream *stream, lookup_fn *loaded)
     const struct field params[] = {
         field_text(bytes_of(stream->run->account)), field_text(bytes_of(stream->name)),
         field_int(ledger_stream_wall(stream)), field_int(LEDGER_DEBTS_MAX)};
+    const struct lookup_question question = {.sql = sql, .params = params, .param_count = 4};
     const struct lookup_answer none = {.rc = RC_OK};
     if (has_details(stream))
-        return env->ask_patiently(env->ask_arg, sql, params, 4, loaded, stream);
+        return env->ask_steadily(env->ask_arg, &question, loaded, stream);
     loaded(stream, &none);
     return RC_OK;
 }
