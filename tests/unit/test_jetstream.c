@@ -236,6 +236,17 @@ static void a_day_with_a_drop_each_hour_is_up_for_more_than_99_percent(void **st
     stream_desk_finish(&desk);
 }
 
+static const char *a_delete(int64_t time_us)
+{
+    static char json[512];
+    snprintf(
+        json, sizeof json,
+        "{\"did\":\"did:web:a\",\"time_us\":%lld,\"kind\":\"commit\",\"commit\":{\"rev\":\"3l3\","
+        "\"operation\":\"delete\",\"collection\":\"app.bsky.feed.post\",\"rkey\":\"1\"}}",
+        (long long)time_us);
+    return json;
+}
+
 /* R001-123: how long events take into the store is not how long a replay takes. */
 static void only_what_came_as_it_happened_is_timed(void **state)
 {
@@ -248,19 +259,43 @@ static void only_what_came_as_it_happened_is_timed(void **state)
     stream_desk_begin(&desk, &(struct jetstream_options){.endpoints = {"ws://h/subscribe"}});
     stream_desk_start(&desk);
     stream_desk_opened(&desk); /* asked for nothing old: whatever comes is new */
-    stream_desk_message(&desk, stream_desk_event(DESK_T0 - 7200000000, 0));
+    stream_desk_message(&desk, a_delete(DESK_T0 - 7200000000));
     stream_desk_pass(&desk, 2000000);
     assert_int_equal(desk.timed, 1);
     stream_desk_ended(&desk, 1001, "");
     stream_desk_pass(&desk, 2000000);
     stream_desk_opened(&desk);
     for (unsigned i = 0; i < sizeof events / sizeof events[0]; i++) {
-        stream_desk_message(
-            &desk, stream_desk_event(desk_wall_us(&desk.clock.runtime) - events[i].age_us, 0));
+        stream_desk_message(&desk, a_delete(desk_wall_us(&desk.clock.runtime) - events[i].age_us));
         stream_desk_pass(&desk, 2000000);
         assert_int_equal(desk.committed, 2 + i);
         assert_int_equal(desk.timed, events[i].timed);
     }
+    stream_desk_finish(&desk);
+}
+
+/* R001-123: events that store nothing are gathered for a second, and nobody waits for them. What is
+ * stored with them goes at once, and is timed from its own arrival. */
+static void what_is_stored_is_timed_from_its_own_arrival(void **state)
+{
+    (void)state;
+    struct stream_desk desk;
+    stream_desk_begin(&desk, &(struct jetstream_options){.endpoints = {"ws://h/subscribe"}});
+    stream_desk_start(&desk);
+    stream_desk_opened(&desk);
+    stream_desk_message(&desk, stream_desk_event(desk_wall_us(&desk.clock.runtime), 0));
+    stream_desk_commit_all(&desk);
+    assert_int_equal(desk.committed, 1);
+    assert_int_equal(desk.timed, 0);
+    stream_desk_message(&desk, stream_desk_event(desk_wall_us(&desk.clock.runtime), 0));
+    stream_desk_pass(&desk, 700000);
+    assert_int_equal(desk.committed, 1);
+    int64_t came_us = desk_wall_us(&desk.clock.runtime);
+    stream_desk_message(&desk, a_delete(came_us));
+    stream_desk_commit_all(&desk);
+    assert_int_equal(desk.committed, 2);
+    assert_int_equal(desk.timed, 1);
+    assert_true(desk.timed_from_us == came_us);
     stream_desk_finish(&desk);
 }
 
@@ -276,6 +311,7 @@ int main(void)
         cmocka_unit_test(who_is_followed_is_told_on_the_open_connection),
         cmocka_unit_test(the_second_wire_is_never_sent_a_message),
         cmocka_unit_test(only_what_came_as_it_happened_is_timed),
+        cmocka_unit_test(what_is_stored_is_timed_from_its_own_arrival),
         cmocka_unit_test(a_day_with_a_drop_each_hour_is_up_for_more_than_99_percent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
