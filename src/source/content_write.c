@@ -146,8 +146,8 @@ static void write_needs(struct content *content, struct batch *batch, struct nee
 
 static void write_documents(struct content *content, struct batch *batch)
 {
-    for (uint32_t i = 0; i < content_job_count(content); i++)
-        if (content->jobs[i].place == JOB_HELD && !write_job(content, batch, &content->jobs[i]))
+    for (struct job *job = content->jobs; content->held > 0; job++)
+        if (job->place == JOB_HELD && !write_job(content, batch, job))
             return;
     write_needs(content, batch, &content->echoes, write_echo);
     write_needs(content, batch, &content->hopeless, write_hopeless);

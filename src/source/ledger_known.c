@@ -54,6 +54,41 @@ struct ledger_known_row *ledger_known_find(struct ledger_known *known,
     return bsearch(id, known->rows, known->count, sizeof *known->rows, compare_id);
 }
 
+void ledger_known_see(struct ledger_known *known, struct ledger_known_row *row, int64_t block,
+                      const char *status)
+{
+    row->seen = true;
+    if (row->block == block && strcmp(row->status, status) == 0)
+        return;
+    if (!row->moved) {
+        row->block_before = row->block;
+        memcpy(row->status_before, row->status, sizeof row->status);
+    }
+    known->moved = row->moved = true;
+    row->block = block;
+    snprintf(row->status, sizeof row->status, "%s", status);
+}
+
+void ledger_known_keep(struct ledger_known *known)
+{
+    for (size_t i = 0; known->moved && i < known->count; i++)
+        known->rows[i].moved = false;
+    known->moved = false;
+}
+
+void ledger_known_undo(struct ledger_known *known)
+{
+    for (size_t i = 0; known->moved && i < known->count; i++) {
+        struct ledger_known_row *row = &known->rows[i];
+        if (!row->moved)
+            continue;
+        row->block = row->block_before;
+        memcpy(row->status, row->status_before, sizeof row->status);
+        row->moved = false;
+    }
+    known->moved = false;
+}
+
 void ledger_known_forget_seen(struct ledger_known *known)
 {
     for (size_t i = 0; i < known->count; i++)
