@@ -204,8 +204,8 @@ static enum rc print_one(struct printing *printing, struct store *store,
     text_appendf(&sql,
                  "SELECT a.did, a.handle, a.display_name, a.avatar FROM shares s "
                  "JOIN actors a ON a.id = s.actor WHERE s.link_id = ?1 AND s.last_us >= ?2 AND %s "
-                 "ORDER BY s.last_us DESC, s.actor LIMIT %d",
-                 text_string(&people->counts), TRENDING_SHARERS_MAX);
+                 "ORDER BY s.last_us DESC, s.actor LIMIT %" PRId64,
+                 text_string(&people->counts), request->sharers);
     rc = store_query(store, text_string(&sql), params, 2, print_sharer, printing, err);
     text_free(&sql);
     json_end_array(&printing->json);
