@@ -136,21 +136,23 @@ static void on_counted(void *arg, const struct lookup_answer *answer)
                           answer->rc == RC_OK ? "" : answer->err.text);
         return;
     }
-    stream->stored_count = answer->rows > 0 ? answer->fields[0].i : 0;
+    stream->stored_count = 0;
+    for (size_t i = 0; i < answer->rows; i++)
+        stream->stored_count += answer->fields[i].i;
     stream->counted = true;
     ledger_stream_settle(stream);
 }
 
 static void count_stored(struct ledger_stream *stream)
 {
-    static const char sql[] =
-        "SELECT count(*) FROM account a CROSS JOIN raw_transactions t WHERE a.name = ?1 "
-        "AND t.account_id = a.id AND t.stream = ?2 AND t.status <> 'orphaned'";
     const struct source_env *env = stream->run->env;
     const struct field params[] = {field_text(bytes_of(stream->run->account)),
                                    field_text(bytes_of(stream->name))};
+    const struct lookup_question question = {
+        .sql = ledger_known_count_sql, .params = params, .param_count = 2, .in_pieces = true};
+    assert(!stream->storing); /* the pieces would not be of one state */
     stream->view.state = LEDGER_LOADING;
-    if (env->ask_patiently(env->ask_arg, sql, params, 2, on_counted, stream) != RC_OK)
+    if (env->ask_steadily(env->ask_arg, &question, on_counted, stream) != RC_OK)
         ledger_stream_end(stream, LEDGER_INCOMPLETE, "the store cannot be asked now");
 }
 

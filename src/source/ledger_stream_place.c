@@ -65,9 +65,13 @@ static enum rc ask_known(struct ledger_stream *stream)
     const struct field params[LEDGER_KNOWN_PARAMS] = {
         field_text(bytes_of(stream->run->account)), field_text(bytes_of(stream->name)),
         field_int(from > 0 ? from : 0), field_int(LEDGER_KNOWN_MAX + 1)};
-    return stream->run->env->ask_patiently(
-        stream->run->env->ask_arg, blocks ? ledger_known_by_block_sql : ledger_known_by_time_sql,
-        params, LEDGER_KNOWN_PARAMS, on_known, stream);
+    const struct lookup_question question = {.sql = blocks ? ledger_known_by_block_sql
+                                                           : ledger_known_by_time_sql,
+                                             .params = params,
+                                             .param_count = LEDGER_KNOWN_PARAMS,
+                                             .in_pieces = true,
+                                             .rows_max = LEDGER_KNOWN_MAX + 1};
+    return stream->run->env->ask_steadily(stream->run->env->ask_arg, &question, on_known, stream);
 }
 
 static void on_debts(void *arg, const struct lookup_answer *answer)
@@ -118,8 +122,9 @@ void ledger_stream_load(struct ledger_stream *stream)
     const struct source_env *env = stream->run->env;
     const struct field params[] = {field_text(bytes_of(stream->run->account)),
                                    field_text(bytes_of(stream->name))};
+    const struct lookup_question question = {.sql = sql, .params = params, .param_count = 2};
     stream->view.state = LEDGER_LOADING;
-    if (env->ask_patiently(env->ask_arg, sql, params, 2, on_cursor, stream) != RC_OK)
+    if (env->ask_steadily(env->ask_arg, &question, on_cursor, stream) != RC_OK)
         ledger_stream_end(stream, LEDGER_INCOMPLETE, "the store cannot be asked now");
 }
 
