@@ -61,7 +61,7 @@ static void key_all(struct ledger_walk *walk)
     for (unsigned i = 0; i < walk->leg_count; i++) {
         struct ledger_leg *leg = &walk->legs[i];
         key_leg(walk, leg, from ? walk->complete : -1);
-        leg->last = from ? walk->complete : -1;
+        leg->last = leg->opened = from ? walk->complete : -1;
         leg->floor = walk->complete;
         leg->claim = -1;
         leg->reopened = false;
@@ -263,13 +263,15 @@ static enum rc take_token(struct ledger_walk *walk, struct ledger_leg *leg, stru
 
 /* What was there when it was asked, it has: on the way up at its last page, else at its first. Of
  * several partitions, one that ends with nothing has for now what it has shown: it is asked again
- * when all have ended. */
+ * when all have ended, and as long as that brings more. */
 static void claim(struct ledger_walk *walk, struct ledger_leg *leg, size_t records)
 {
-    bool again = records == 0 && walk->leg_count > 1 && !leg->reopened && is_ascending(walk) &&
-                 walk->shape->resume.kind != RESUME_NONE;
+    bool again = records == 0 && walk->leg_count > 1 && is_ascending(walk) &&
+                 walk->shape->resume.kind != RESUME_NONE &&
+                 (!leg->reopened || leg->last > leg->opened);
     if (is_ascending(walk) ? leg->over : !leg->started)
         leg->claim = again ? leg->last : walk->top;
+    leg->reopened = leg->reopened && !again;
     leg->started = true;
 }
 
@@ -284,6 +286,7 @@ static void reopen(struct ledger_walk *walk)
             continue;
         key_leg(walk, leg, is_ascending(walk) ? leg->last : -1);
         leg->floor = leg->claim;
+        leg->opened = leg->last;
         leg->reopened = true;
     }
 }
