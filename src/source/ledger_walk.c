@@ -60,13 +60,21 @@ static void key_all(struct ledger_walk *walk)
     bool ranged = walk->shape->page.by == PAGE_RANGE;
     for (unsigned i = 0; i < walk->leg_count; i++) {
         struct ledger_leg *leg = &walk->legs[i];
-        key_leg(walk, leg, from ? walk->complete : -1);
-        leg->last = leg->opened = from ? walk->complete : -1;
-        leg->floor = walk->complete;
+        int64_t known = leg->whole ? -1 : walk->complete;
+        key_leg(walk, leg, from ? known : -1);
+        leg->last = leg->opened = from ? known : -1;
+        leg->floor = known;
         leg->claim = -1;
         leg->reopened = false;
         leg->over = ranged && walk->complete > walk->head;
     }
+}
+
+void ledger_walk_tell_part(struct ledger_walk *walk, unsigned leg, bool seen)
+{
+    assert(leg < walk->leg_count);
+    walk->legs[leg].seen = seen;
+    walk->legs[leg].whole = !seen;
 }
 
 void ledger_walk_begin(struct ledger_walk *walk, const struct ledger_place *place)
@@ -307,6 +315,15 @@ static bool is_cut_off(const struct ledger_walk *walk, const struct ledger_leg *
            (leg->last >= 0 || walk->continued);
 }
 
+/* One empty page may be a slip. */
+static bool asks_again(const struct ledger_walk *walk, struct ledger_leg *leg, size_t records)
+{
+    bool again = leg->over && records == 0 && !leg->asked_twice && is_cut_off(walk, leg);
+    leg->asked_twice = again;
+    leg->over = leg->over && !again;
+    return again;
+}
+
 enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last, struct bytes token,
                          struct err *err)
 {
@@ -320,6 +337,8 @@ enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last, st
         raise_complete(walk);
         return RC_OK;
     }
+    if (records == 0 && leg->seen && !leg->started && !is_ascending(walk))
+        return err_set(err, RC_REJECT, "shows nothing of a part of which it has shown rows");
     leg->over = last || leg->below || by == PAGE_NONE;
     if (!leg->over && leg->rows > 0 && leg->traces == leg->traces_before)
         return err_set(err, RC_REJECT, "the provider gave the same page twice");
@@ -329,6 +348,8 @@ enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last, st
                                                  : turn_page(walk, leg, records, err);
     if (rc != RC_OK)
         return rc;
+    if (asks_again(walk, leg, records))
+        return RC_OK;
     claim(walk, leg, records);
     if (leg->over && records == 0 && is_cut_off(walk, leg))
         walk->abrupt = true;
