@@ -38,6 +38,9 @@ about_model   := the Spin model of watermark, commit, crash and fencing
 about_mutants := planted bugs; every one must be caught
 about_soak    := a long run with drops, restarts and retention
 
+# Runs the command $(2); what it says goes to the file $(1), and to the reader when it fails.
+heard_on_failure = mkdir -p build; $(2) >$(strip $(1)) 2>&1 || { cat $(strip $(1)) >&2; exit 1; }
+
 .PHONY: help setup build run run-firehose test test-real bench $(PROOFS) fuzz tidy lint format \
         docs clean install variant
 
@@ -53,12 +56,14 @@ setup: ## install the Debian packages that are missing
 build/%/build.ninja:
 	@tools/setup build $(groups_$*)
 	@$(if $(setup_$*),:,echo "make: there is no variant '$*'" >&2; exit 2)
-	$(compiler_$*) meson setup $(setup_$*) build/$*
+	@$(call heard_on_failure,build/$*.setup.log,$(compiler_$*) meson setup $(setup_$*) build/$*)
 
-# Compiles build/$(VARIANT).
+# Compiles build/$(VARIANT); V=1 shows every command.
 variant: build/$(VARIANT)/build.ninja
 	@tools/setup build $(groups_$(VARIANT))
-	@ninja -C build/$(VARIANT) -j $(JOBS) $(if $(V),-v,--quiet)
+	@echo "building build/$(VARIANT)" >&2
+	@$(if $(V),ninja -C build/$(VARIANT) -j $(JOBS) -v,$(call heard_on_failure,\
+	  build/$(VARIANT).build.log,ninja -C build/$(VARIANT) -j $(JOBS) --quiet))
 
 build: ## build/tidemark and build/tidemark-sim, hardened
 	@$(MAKE) --no-print-directory variant VARIANT=release

@@ -23,6 +23,7 @@ static const char usage[] =
     "  --links N            different web pages they link to (default 400)\n"
     "  --web-links P        percent of these pages that lie on this server (default 0)\n"
     "  --web-base URL       the server of these pages, if it is another one\n"
+    "  --press              these pages are articles of papers below localhost, in plain words\n"
     "  --named-sites P      percent of pages with names of real sites, at most 50 (default 0)\n"
     "  --events N           events that have happened at the start (default 1000)\n"
     "  --rate R             further events per second; 0: only on request (default 0)\n"
@@ -61,6 +62,7 @@ static const char usage[] =
     "  --content-documents N different documents (default 60)\n"
     "  --content-hard P     percent of them that are missing, gone or nothing (default 0)\n"
     "  --content-large P    percent of them that are of several blocks (default 20)\n"
+    "  --content-folders P  percent of them that lie in folders (default 0)\n"
     "  --content-nodes N    nodes that show the chain, each on its port (default 2)\n"
     "  --content-gateways N gateways that have the documents (default 2)\n"
     "  --fault PLAN         arm a fault: name=…&after=N&count=K… (may be repeated)\n"
@@ -75,6 +77,7 @@ enum option_id {
     OPTION_LINKS,
     OPTION_WEB_LINKS,
     OPTION_WEB_BASE,
+    OPTION_PRESS,
     OPTION_NAMED_SITES,
     OPTION_EVENTS,
     OPTION_RATE,
@@ -113,6 +116,7 @@ enum option_id {
     OPTION_CONTENT_DOCUMENTS,
     OPTION_CONTENT_HARD,
     OPTION_CONTENT_LARGE,
+    OPTION_CONTENT_FOLDERS,
     OPTION_CONTENT_NODES,
     OPTION_CONTENT_GATEWAYS,
     OPTION_FAULT,
@@ -128,6 +132,7 @@ static const struct option long_options[] = {
     {"links", required_argument, NULL, OPTION_LINKS},
     {"web-links", required_argument, NULL, OPTION_WEB_LINKS},
     {"web-base", required_argument, NULL, OPTION_WEB_BASE},
+    {"press", no_argument, NULL, OPTION_PRESS},
     {"named-sites", required_argument, NULL, OPTION_NAMED_SITES},
     {"events", required_argument, NULL, OPTION_EVENTS},
     {"rate", required_argument, NULL, OPTION_RATE},
@@ -166,6 +171,7 @@ static const struct option long_options[] = {
     {"content-documents", required_argument, NULL, OPTION_CONTENT_DOCUMENTS},
     {"content-hard", required_argument, NULL, OPTION_CONTENT_HARD},
     {"content-large", required_argument, NULL, OPTION_CONTENT_LARGE},
+    {"content-folders", required_argument, NULL, OPTION_CONTENT_FOLDERS},
     {"content-nodes", required_argument, NULL, OPTION_CONTENT_NODES},
     {"content-gateways", required_argument, NULL, OPTION_CONTENT_GATEWAYS},
     {"fault", required_argument, NULL, OPTION_FAULT},
@@ -226,6 +232,9 @@ static void set_world(struct settings *settings, int id, const char *name, const
             fail("--web-base is too long");
         memcpy(world->web_base, value, strlen(value) + 1);
         break;
+    case OPTION_PRESS:
+        world->press = true;
+        break;
     case OPTION_NAMED_SITES:
         world->named_percent = (uint32_t)number_of(name, value, 0, 50);
         break;
@@ -275,6 +284,9 @@ static void set_content(struct settings *settings, int id, const char *name, con
         break;
     case OPTION_CONTENT_LARGE:
         content->stock.large_percent = (uint32_t)number_of(name, value, 0, 100);
+        break;
+    case OPTION_CONTENT_FOLDERS:
+        content->stock.folder_percent = (uint32_t)number_of(name, value, 0, 100);
         break;
     case OPTION_CONTENT_NODES:
         content->nodes = (uint32_t)number_of(name, value, 0, CONTENT_HOSTS_MAX);

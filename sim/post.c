@@ -140,6 +140,18 @@ static void say_words(struct post *post, struct draw *draw, uint32_t count)
         say(post, words[draw_below(draw, COUNT_OF(words))]);
 }
 
+/* A few words, many when it is to be long. */
+static void say_something(const struct world *world, struct post *post, struct draw *draw)
+{
+    bool is_long = post->outline.shape == SHAPE_LONG;
+    if (!world_settings(world)->press) {
+        say_words(post, draw, is_long ? 40 : 2 + draw_below(draw, 18));
+        return;
+    }
+    for (uint32_t left = is_long ? 6 : 1; left > 0; left--)
+        say(post, press_remark(draw));
+}
+
 /* A bare address, as people put it into a sentence. */
 static void say_bare(struct post *post, struct draw *draw, const char *url)
 {
@@ -184,7 +196,15 @@ static void say_tag(struct post *post, struct draw *draw)
 static void add_card(const struct world *world, struct post *post, struct draw *draw)
 {
     const struct post_share *share = &post->outline.shares[0];
+    const struct world_options *settings = world_settings(world);
+    uint32_t id;
+    const char *kind = web_link_kind(world, share->link, &id);
     web_link_spell(world, share->link, share->spelling, post->card_url);
+    if (settings->press && kind != NULL) {
+        press_headline(settings->seed, web_link_article(kind, id), post->card_title);
+        press_summary(settings->seed, web_link_article(kind, id), post->card_description);
+        return;
+    }
     snprintf(post->card_title, sizeof post->card_title, "The %s & the %s: \"part %u\"",
              words[draw_below(draw, 26)], words[draw_below(draw, 26)], draw_below(draw, 9));
     snprintf(post->card_description, sizeof post->card_description, "All about <%s> in %s",
@@ -194,7 +214,7 @@ static void add_card(const struct world *world, struct post *post, struct draw *
 static void say_shape(const struct world *world, struct post *post, struct draw *draw)
 {
     enum post_shape shape = post->outline.shape;
-    say_words(post, draw, shape == SHAPE_LONG ? 40 : 2 + draw_below(draw, 18));
+    say_something(world, post, draw);
     say_tag(post, draw);
     bool in_text = shape != SHAPE_CARD && shape != SHAPE_QUOTE_AND_CARD;
     for (unsigned i = 0; in_text && i < post->outline.share_count; i++) {

@@ -8,6 +8,7 @@
 #ifndef SIM_POST_H
 #define SIM_POST_H
 
+#include "sim/press.h"
 #include "sim/web_link.h"
 
 #define POST_TEXT_SIZE 1200
@@ -59,7 +60,8 @@ struct post {
     unsigned link_count;
     unsigned tag_begin, tag_end; /* a tag in the text; equal: none */
     bool has_card;
-    char card_url[URL_SIZE], card_title[96], card_description[128];
+    char card_url[URL_SIZE];
+    char card_title[PRESS_HEADLINE_SIZE], card_description[PRESS_SUMMARY_SIZE];
     const char *lang;
     int64_t created_us; /* what the author claims */
 };

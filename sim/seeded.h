@@ -33,6 +33,7 @@ enum seeded_salt {
     SALT_DOC_BLOCK,
     SALT_DOC_HASH,
     SALT_HOST,
+    SALT_PRESS,
 };
 
 struct draw {

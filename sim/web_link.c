@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/web_link.h"
+#include "sim/press.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -67,6 +68,29 @@ const char *web_link_kind(const struct world *world, uint32_t link, uint32_t *id
         return NULL;
     *id = link / BLOCK;
     return block_kinds[link % BLOCK].kind;
+}
+
+uint32_t web_link_article(const char *kind, uint32_t id)
+{
+    for (uint32_t i = 0; i < BLOCK; i++)
+        if (strcmp(kind, block_kinds[i].kind) == 0)
+            return id * BLOCK + (block_kinds[i].same ? 0 : i);
+    return WORLD_NONE;
+}
+
+void web_link_origin(const struct world *world, uint32_t article, char out[ORIGIN_SIZE])
+{
+    const struct world_options *settings = world_settings(world);
+    const char *base = settings->web_base, *host = strstr(base, "://"), *port = strrchr(base, ':');
+    char name[PRESS_HOST_SIZE];
+    if (!settings->press || article == WORLD_NONE) {
+        snprintf(out, ORIGIN_SIZE, "%s", base);
+        return;
+    }
+    assert(host != NULL);
+    press_host(settings->seed, article, name);
+    snprintf(out, ORIGIN_SIZE, "%.*s://%s%s", (int)(host - base), base, name,
+             port > host ? port : "");
 }
 
 uint32_t web_link_address(const struct world *world, uint32_t link, uint32_t spelling)
@@ -173,9 +197,11 @@ static void put_paper(const struct world *world, uint32_t link, uint32_t spellin
 static void put_own(const struct world *world, uint32_t link, uint32_t spelling, struct text *out)
 {
     const struct decoration *how = &decorations[spelling];
+    const char *kind = block_kinds[link % BLOCK].kind;
     bool shortened = web_link_address(world, link, spelling) % 2 == 1;
-    text_appendf(out, "%s/%s/%s/%u", world_settings(world)->web_base, shortened ? "s" : "web",
-                 block_kinds[link % BLOCK].kind, link / BLOCK);
+    char origin[ORIGIN_SIZE];
+    web_link_origin(world, web_link_article(kind, link / BLOCK), origin);
+    text_appendf(out, "%s/%s/%s/%u", origin, shortened ? "s" : "web", kind, link / BLOCK);
     if (shortened)
         return;
     put_query(out, (const char *const[]){how->query_first, NULL, how->query_last});

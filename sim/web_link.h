@@ -17,6 +17,7 @@
 
 #define URL_SIZE       256
 #define SPELLING_COUNT 16
+#define ORIGIN_SIZE    80
 
 /* The address of page `link` and the address that `spelling` of it has. Spelling 0 is always the
  * canonical address itself; numbers beyond the count begin again. */
@@ -35,5 +36,10 @@ bool web_link_is_news(const struct world *world, uint32_t address);
 bool web_link_is_named(const struct world *world, uint32_t link);
 /* What page of the simulator's own server it is, and its id there; NULL for others. */
 const char *web_link_kind(const struct world *world, uint32_t link, uint32_t *id);
+/* The page of the world whose words that page of the own server shows; WORLD_NONE when nobody links
+ * to pages of this kind. */
+uint32_t web_link_article(const char *kind, uint32_t id);
+/* Scheme, host and port of the site that an article of the own server lies on. */
+void web_link_origin(const struct world *world, uint32_t article, char out[ORIGIN_SIZE]);
 
 #endif

@@ -2,6 +2,7 @@
 #include "sim/web_page.h"
 #include "sim/event_json.h"
 #include "sim/gzip_stream.h"
+#include "sim/press.h"
 #include "sim/sim.h"
 #include "sim/web_fault.h"
 #include "sim/web_link.h"
@@ -116,20 +117,28 @@ static const struct page_kind *find_kind(struct bytes name)
 }
 
 struct card_words {
-    char title[64], description[64], image[128];
+    char title[PRESS_HEADLINE_SIZE], description[PRESS_SUMMARY_SIZE], image[128];
 };
 
 /* What the card of a page says, in plain characters. */
-static void write_words(const struct page_kind *kind, const char *base, uint32_t id,
+static void write_words(const struct world *world, const struct page_kind *kind, uint32_t id,
                         struct card_words *words)
 {
+    const struct world_options *settings = world_settings(world);
     const char *name = kind->is_article ? "plain" : kind->name;
-    bool hidden = strcmp(kind->name, "private") == 0;
+    uint32_t article = web_link_article(kind->name, id);
+    char origin[ORIGIN_SIZE] = PRIVATE_ORIGIN;
+    if (strcmp(kind->name, "private") != 0)
+        web_link_origin(world, article, origin);
+    snprintf(words->image, sizeof words->image, "%s/web/image/%u", origin, id);
+    if (settings->press && article != WORLD_NONE) {
+        press_headline(settings->seed, article, words->title);
+        press_summary(settings->seed, article, words->description);
+        return;
+    }
     snprintf(words->title, sizeof words->title, "Page %u of %s%s", id, name,
              kind->charset == CHARSET_UTF8 ? "" : " caf\xc3\xa9");
     snprintf(words->description, sizeof words->description, "About %u & <%s>", id, name);
-    snprintf(words->image, sizeof words->image, "%s/web/image/%u", hidden ? PRIVATE_ORIGIN : base,
-             id);
 }
 
 void web_page_put_card(const struct world *world, uint32_t link, struct text *out)
@@ -143,7 +152,7 @@ void web_page_put_card(const struct world *world, uint32_t link, struct text *ou
     text_appendf(out, ",\"kind\":\"%s\"", name);
     if (kind->card == CARD_NONE)
         return;
-    write_words(kind, world_settings(world)->web_base, id, &words);
+    write_words(world, kind, id, &words);
     text_append_string(out, ",\"title\":");
     event_json_string(out, bytes_of(words.title));
     if (kind->card == CARD_TITLE)
@@ -178,7 +187,7 @@ static void put_tags(struct visit *visit)
 {
     struct text *out = &visit->html;
     struct card_words words = {.title = ""};
-    write_words(visit->kind, visit->sim->options.world.web_base, visit->id, &words);
+    write_words(visit->sim->world, visit->kind, visit->id, &words);
     text_append_string(out, "<title>");
     put_escaped(out, words.title);
     text_append_string(out, "</title>\n");
@@ -191,16 +200,26 @@ static void put_tags(struct visit *visit)
     put_tag(out, attribute, twitter ? "twitter:image" : "og:image", words.image);
 }
 
+/* Where the page of that kind and the visit's id lies. */
+static void write_address(const struct visit *visit, const char *kind, char out[URL_SIZE])
+{
+    char origin[ORIGIN_SIZE];
+    web_link_origin(visit->sim->world, web_link_article(kind, visit->id), origin);
+    snprintf(out, URL_SIZE, "%s/web/%s/%u", origin, kind, visit->id);
+}
+
 static void put_page(struct visit *visit)
 {
     struct text *out = &visit->html;
+    char article[URL_SIZE];
+    write_address(visit, "plain", article);
     text_append_string(out, "<!doctype html>\n<html><head>\n");
     if (strcmp(visit->kind->name, "metalatin1") == 0)
         text_append_string(out, "<meta charset=\"iso-8859-1\">\n");
     put_tags(visit);
     for (const char *c = visit->kind->head; c != NULL && *c != '\0'; c++) {
         if (*c == '@')
-            text_appendf(out, "%s/web/plain/%u", visit->sim->options.world.web_base, visit->id);
+            text_append_string(out, article);
         else
             text_append_char(out, *c);
     }
@@ -369,14 +388,13 @@ static void reply_chain(struct visit *visit)
 {
     struct bytes query = http_exchange_request(visit->exchange)->query;
     uint64_t hop = 0;
-    char location[160];
+    char location[URL_SIZE];
     if (query.len > 4)
         (void)bytes_to_u64(bytes_make(query.data + 4, query.len - 4), &hop);
     if (hop + 1 < CHAIN_HOPS)
         snprintf(location, sizeof location, "/web/chain/%u?hop=%u", visit->id, (unsigned)hop + 1);
     else
-        snprintf(location, sizeof location, "%s/web/plain/%u", visit->sim->options.world.web_base,
-                 visit->id);
+        write_address(visit, "plain", location);
     redirect(visit, 307, location);
 }
 
@@ -429,11 +447,10 @@ void web_page_get(struct http_exchange *exchange, void *arg)
 void web_page_shortened(struct http_exchange *exchange, void *arg)
 {
     struct visit visit;
-    char location[192];
+    char location[URL_SIZE];
     if (!begin_visit(&visit, exchange, arg, strlen("/s/")) ||
         web_fault_answers(exchange, arg, visit.kind->name))
         return;
-    snprintf(location, sizeof location, "%s/web/%s/%u", visit.sim->options.world.web_base,
-             visit.kind->name, visit.id);
+    write_address(&visit, visit.kind->name, location);
     redirect(&visit, 301, location);
 }

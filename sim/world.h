@@ -48,6 +48,7 @@ struct world_options {
     uint32_t ties_permille;   /* events that carry the time_us of the one before */
     uint32_t web_percent;     /* pages that lie on the simulator's own server */
     uint32_t named_percent;   /* pages that bear the names of real sites */
+    bool press;               /* that server's sites have names, and people say sensible things */
     char web_base[64];        /* scheme, host and port of that server */
 };
 

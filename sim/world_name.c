@@ -10,12 +10,16 @@
 #define LAG_US_MAX       400000
 #define RKEY_BEFORE_REV  700
 #define CLOCK_ID_TIE_BIT 5
+#define COUNT_OF(array)  ((uint32_t)(sizeof(array) / sizeof(array)[0]))
 
 static const char *const first_names[] = {"amber", "birch", "coral", "delta", "ember", "fjord",
                                           "grove", "heron", "iris",  "juno",  "kelp",  "lark",
                                           "maple", "north", "otter", "pearl"};
 static const char *const last_names[] = {"Ashdown", "Bell", "Çelik", "Dahl",  "Åberg",  "Fox & Co",
                                          "Greene",  "Hé",   "Ito",   "<Jay>", "Kahn 🌊", "Lund"};
+static const char *const plain_last_names[] = {"Ashdown", "Bell",   "Çelik",  "Dahl",    "Åberg",
+                                               "Foxley",  "Greene", "Hadley", "Ito",     "Jayaram",
+                                               "Kahn",    "Lund",   "Moreau", "Nakamura"};
 
 const char *world_collection_name(unsigned collection)
 {
@@ -41,7 +45,7 @@ void world_handle(const struct world *world, uint32_t account, uint32_t renamed,
                   char out[NAME_SIZE])
 {
     struct draw draw = draw_make(world_settings(world)->seed, account, SALT_HANDLE);
-    const char *name = first_names[draw_below(&draw, sizeof first_names / sizeof first_names[0])];
+    const char *name = first_names[draw_below(&draw, COUNT_OF(first_names))];
     if (renamed == 0)
         snprintf(out, NAME_SIZE, "%s%u.sky.example", name, account);
     else
@@ -69,10 +73,13 @@ void world_display_name(const struct world *world, uint32_t account, uint32_t pr
                         char out[NAME_SIZE])
 {
     struct draw draw = draw_make(world_settings(world)->seed, account, SALT_NAME);
-    const char *first = first_names[draw_below(&draw, sizeof first_names / sizeof first_names[0])];
-    const char *last = last_names[draw_below(&draw, sizeof last_names / sizeof last_names[0])];
+    const char *first = first_names[draw_below(&draw, COUNT_OF(first_names))];
+    bool plain = world_settings(world)->press;
+    const char *const *last_ones = plain ? plain_last_names : last_names;
+    const char *last =
+        last_ones[draw_below(&draw, plain ? COUNT_OF(plain_last_names) : COUNT_OF(last_names))];
     int len = snprintf(out, NAME_SIZE, "%c%s %s", first[0] - 'a' + 'A', first + 1, last);
-    if (profiled > 0)
+    if (profiled > 0 && !plain)
         snprintf(out + len, NAME_SIZE - (size_t)len, " (%u)", profiled);
 }
 

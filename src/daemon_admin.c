@@ -32,7 +32,8 @@ struct admin_call {
     int64_t hours;
     int64_t cursors, lists;
     int64_t owed_id;
-    char owed_source[RESET_NAME_MAX + 1];
+    char owed_source[LEDGER_NAME_MAX];
+    bool owed_by_account;
     char item[OWED_ITEM_MAX + 1], unit[OWED_UNIT_MAX + 1];
     struct verification verification;
     /* What came of it; a failure of the store itself is the job's. */
@@ -290,26 +291,40 @@ static void begin_retry(struct request *request)
 static bool take_owed(void *arg, const struct field *columns, size_t count)
 {
     struct admin_call *call = arg;
-    assert(count == 3);
+    assert(count == 4);
     utf8_copy(columns[0].b, call->owed_source, sizeof call->owed_source);
     utf8_copy(columns[1].b, call->item, sizeof call->item);
     utf8_copy(columns[2].null ? BYTES_ABSENT : columns[2].b, call->unit, sizeof call->unit);
+    call->owed_by_account = columns[3].i > 0;
     return false;
+}
+
+/* What a history lacks its import tries again. */
+static void retry_account(struct admin_call *call)
+{
+    call->outcome = ledger_part_retry(call->admin->ledger, call->owed_source, call->item,
+                                      ERRAND_WAIT_US, &call->why);
+    call->keyless = call->outcome == RC_FATAL;
 }
 
 static enum rc work_retry(struct request *request, struct store *store, struct err *err)
 {
     struct admin_call *call = request->data;
     struct field id = field_int(call->owed_id);
-    enum rc rc = store_query(store, "SELECT source, item, unit FROM owed WHERE id = ?1", &id, 1,
-                             take_owed, call, err);
+    enum rc rc = store_query(store,
+                             "SELECT o.source, o.item, o.unit, (SELECT count(*) FROM account a "
+                             "WHERE a.name = o.source) FROM owed o WHERE o.id = ?1",
+                             &id, 1, take_owed, call, err);
     if (rc != RC_OK)
         return rc;
     if (call->item[0] == '\0')
         call->outcome = err_set(&call->why, RC_REJECT, "nothing is owed under this id");
+    else if (call->owed_by_account)
+        retry_account(call);
     else if (strcmp(call->owed_source, CONTENT_SOURCE) != 0 || call->admin->content == NULL)
         call->outcome = err_set(&call->why, RC_REJECT,
-                                "only documents of a chain that is followed are tried on demand");
+                                "only documents of a chain that is followed, and transactions of "
+                                "accounts, are tried on demand");
     else
         call->outcome = content_part_retry(call->admin->content, call->item, call->unit,
                                            ERRAND_WAIT_US, &call->why);

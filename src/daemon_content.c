@@ -20,9 +20,8 @@
 #define SPAN    4096
 /* So many times the depth stays known, so that a deeper one can be configured when it is needed. */
 #define KEEP_DEPTHS 4
-/* Exchanges of one host, and of all, that are enough for everybody else. */
-#define HOST_CALLS_USUAL 8
-#define CALLS_USUAL      64
+/* Exchanges that are enough for everybody else. */
+#define CALLS_USUAL 64
 
 /* Whose providers they are, for people. */
 #define NODES_NAME    "content.rpc"
@@ -40,6 +39,7 @@ struct content_part {
     struct evm_chain *chain;
     struct chain_heads *heads; /* NULL: no node tells them */
     struct block_feed *feed;
+    uint32_t concurrency; /* as it was told last */
     bool stuck, stopping;
     struct daemon_providers nodes_known, gateways_known;
     struct errand errand;
@@ -107,8 +107,7 @@ static enum rc open_gateways(struct content_part *part, struct err *err)
 {
     const struct config *config = part->env->config;
     struct gateways_settings gateways = {config->content.gateways.items,
-                                         config->content.gateways.count,
-                                         (uint32_t)config->content.concurrency};
+                                         config->content.gateways.count, part->concurrency};
     if (gateways.root_count == 0)
         return err_set(err, RC_REJECT, "content.gateways: name at least one gateway");
     return gateways_new(part->env->runtime, &gateways, &part->gateways, err);
@@ -159,7 +158,7 @@ static enum rc open_feed(struct content_part *part, struct err *err)
 static void join_reader(struct content_part *part)
 {
     const struct config *config = part->env->config;
-    struct content_settings settings = {CONTENT_SOURCE, (uint32_t)config->content.concurrency, SPAN,
+    struct content_settings settings = {CONTENT_SOURCE, part->concurrency, SPAN,
                                         KEEP_DEPTHS * (uint32_t)config->content.reorg_depth};
     if (part->feed != NULL) {
         part->content =
@@ -195,6 +194,16 @@ static void start(struct part *of)
     content_start(part->content);
     if (part->heads != NULL)
         chain_heads_start(part->heads);
+}
+
+static void reload(struct part *of, const struct config *fresh)
+{
+    struct content_part *part = (struct content_part *)of;
+    part->concurrency = (uint32_t)fresh->content.concurrency;
+    if (part->content == NULL || part->stopping)
+        return;
+    gateways_tune(part->gateways, part->concurrency);
+    content_tune(part->content, part->concurrency);
 }
 
 static void keep_providers(struct content_part *part, struct daemon_providers *known,
@@ -298,6 +307,7 @@ static const struct part_ops content_ops = {
     .open = open_all,
     .start = start,
     .look = look,
+    .reload = reload,
     .view = show,
     .stop = stop,
     .stopped = stopped,
@@ -306,23 +316,29 @@ static const struct part_ops content_ops = {
     .restart = restart,
 };
 
+static bool is_configured(const struct config *config)
+{
+    return config->content.contract[0] != '\0' || config->content.feed[0] != '\0';
+}
+
+/* For as many as a reload may allow. */
 void content_part_widen(const struct config *config, struct network_options *network)
 {
-    size_t most = (size_t)config->content.concurrency;
-    if (config->content.contract[0] == '\0')
+    if (!is_configured(config))
         return;
-    if (most > HOST_CALLS_USUAL)
-        network->http_host_calls_max = most;
-    network->http_calls_max = CALLS_USUAL + most * config->content.gateways.count;
+    network->http_host_calls_max = CONTENT_CONCURRENCY_MAX;
+    network->http_calls_max =
+        CALLS_USUAL + CONTENT_CONCURRENCY_MAX * config->content.gateways.count;
 }
 
 struct part *content_part_new(const struct part_env *env)
 {
-    if (env->config->content.contract[0] == '\0' && env->config->content.feed[0] == '\0')
+    if (!is_configured(env->config))
         return NULL;
     struct content_part *part = memory_new_zeroed(1, sizeof *part);
     part->part.ops = &content_ops;
     part->env = env;
+    part->concurrency = (uint32_t)env->config->content.concurrency;
     errand_init(&part->errand, env->loop, "retry", begin_retry, part);
     return &part->part;
 }

@@ -109,7 +109,6 @@ static void prune(struct janitor *janitor)
     assert(rc == RC_OK);
     batch->answered = answered;
     batch->owner = janitor;
-    batch->received_us = janitor->now_us;
     if (env->submit(env->submit_arg, batch) == RC_OK)
         janitor->stage = PRUNING;
     else

@@ -19,11 +19,19 @@
 #define QUEUE_MAX   10000
 #define NEVER       INT64_MAX
 
+/* What is to be done with an account. */
+struct wish {
+    char *provider;   /* NULL: anybody is asked */
+    char *owed;       /* an item for which it owes something, which is tried again; NULL: none */
+    int64_t since_us; /* -1: everything */
+};
+static const struct wish plain = {.since_us = -1};
+
 /* An account that is kept, or was asked for. */
 struct entry {
-    char *name, *provider; /* provider: NULL is anybody */
-    int64_t since_us;
-    int64_t due_us; /* monotonic */
+    char *name;
+    struct wish wish; /* of the import under way, or of the one that follows it */
+    int64_t due_us;   /* monotonic */
     bool configured;
     bool failed;          /* the last time */
     int64_t succeeded_us; /* wall time; 0: never since the start */
@@ -45,28 +53,56 @@ struct ledger_part {
     bool stopping, opened;
     struct import_board *board;
     struct errand errand;
-    struct entry wanted; /* by the errand */
+    char *wanted_name; /* by the errand */
+    struct wish wanted;
 };
+
+/* ---- wishes ---- */
+
+static char *copy_or_null(const char *text)
+{
+    return text == NULL ? NULL : memory_copy_string(text);
+}
+
+static void set_wish(struct wish *wish, const struct wish *as)
+{
+    struct wish before = *wish;
+    *wish = (struct wish){.provider = copy_or_null(as->provider),
+                          .owed = copy_or_null(as->owed),
+                          .since_us = as->since_us};
+    free(before.provider);
+    free(before.owed);
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* One import can do both. */
+static bool agree(const struct wish *a, const struct wish *b)
+{
+    bool owed = a->owed == NULL || b->owed == NULL || is_same(a->owed, b->owed);
+    return owed && is_same(a->provider, b->provider) && a->since_us == b->since_us;
+}
 
 /* ---- the list ---- */
 
-static struct entry *add_entry(struct ledger_part *self, const char *name, const char *provider)
+static struct entry *add_entry(struct ledger_part *self, const char *name)
 {
     if (self->count == self->capacity) {
         self->capacity = self->capacity == 0 ? 8 : self->capacity * 2;
         self->entries = memory_resize(self->entries, self->capacity * sizeof *self->entries);
     }
     struct entry *entry = &self->entries[self->count++];
-    *entry = (struct entry){.name = memory_copy_string(name),
-                            .provider = provider == NULL ? NULL : memory_copy_string(provider),
-                            .since_us = -1};
+    *entry = (struct entry){.name = memory_copy_string(name), .wish = plain};
     return entry;
 }
 
 static void drop_entry(struct ledger_part *self, size_t at)
 {
     free(self->entries[at].name);
-    free(self->entries[at].provider);
+    set_wish(&self->entries[at].wish, &plain);
     self->entries[at] = self->entries[--self->count];
 }
 
@@ -108,8 +144,9 @@ static enum rc start_entry(struct ledger_part *self, struct entry *entry, struct
 {
     struct ledger_account *account;
     const struct ledger_account_options options = {
-        .only = entry->provider,
-        .since_us = entry->since_us,
+        .only = entry->wish.provider,
+        .since_us = entry->wish.since_us,
+        .owed = entry->wish.owed,
         .gap_limit = (uint32_t)self->env->config->ledger.gap_limit};
     enum rc rc = ledger_account_new(&self->env->source, self->providers, bytes_of(entry->name),
                                     &options, on_ended, self, &account, err);
@@ -158,6 +195,8 @@ static void end_entry(struct ledger_part *self, struct entry *entry, int64_t now
     entry->running = NULL;
     entry->over = false;
     entry->due_us = entry->again ? now_us : next_due(self, entry, now_us);
+    if (!entry->again)
+        set_wish(&entry->wish, &plain);
     entry->again = false;
     self->running--;
 }
@@ -212,21 +251,29 @@ static void look(struct part *part, int64_t now_us, const struct daemon_view *vi
 /* ---- asked for ---- */
 
 /* Where one runs already, the session that is meant begins after this moment. */
-static void answer_wanted(struct ledger_part *self, struct entry *running,
-                          const struct ledger_account_view *view)
+static enum rc answer_wanted(struct ledger_part *self, struct entry *running,
+                             const struct ledger_account_view *view)
 {
     struct errand_answer *answer = &self->errand.answer;
     struct runtime *runtime = self->env->runtime;
     snprintf(answer->words, sizeof answer->words, "%s", view->name);
     answer->number = running == NULL ? view->started_us : runtime->ops->wall_us(runtime);
-    if (running != NULL)
-        running->again = true;
+    if (running == NULL)
+        return RC_OK;
+    if (running->again && !agree(&running->wish, &self->wanted))
+        return err_set(&self->errand.why, RC_AGAIN,
+                       "another import of this account waits for the one that runs: ask again when "
+                       "it has begun");
+    if (!running->again || self->wanted.owed != NULL)
+        set_wish(&running->wish, &self->wanted);
+    running->again = true;
+    return RC_OK;
 }
 
 static void begin_wanted(void *arg)
 {
     struct ledger_part *self = arg;
-    struct entry *entry = find_entry(self, self->wanted.name), *running;
+    struct entry *entry = find_entry(self, self->wanted_name), *running;
     struct ledger_account_view view;
     enum rc rc = RC_OK;
     if (self->stopping)
@@ -236,38 +283,56 @@ static void begin_wanted(void *arg)
     else if (entry == NULL && self->count == QUEUE_MAX)
         rc = err_set(&self->errand.why, RC_AGAIN, "too many accounts are waiting");
     if (rc == RC_OK && entry == NULL)
-        entry = add_entry(self, self->wanted.name, self->wanted.provider);
+        entry = add_entry(self, self->wanted_name);
     if (rc == RC_OK) {
         if (entry->running == NULL)
-            entry->since_us = self->wanted.since_us;
+            set_wish(&entry->wish, &self->wanted);
         rc = start_entry(self, entry, &running, &view, &self->errand.why);
         if (rc == RC_OK)
-            answer_wanted(self, running, &view);
+            rc = answer_wanted(self, running, &view);
         if (entry->running != NULL)
             show_entry(self, entry, clock_mono_us());
-        if (entry->running == NULL && !entry->configured)
+        else if (entry->configured)
+            set_wish(&entry->wish, &plain);
+        else
             drop_entry(self, (size_t)(entry - self->entries));
     }
     errand_finish(&self->errand, rc);
 }
 
-enum rc ledger_part_import(struct part *part, char account[LEDGER_NAME_MAX], const char *provider,
-                           int64_t since_us, int64_t wait_us, int64_t *started_us, struct err *err)
+static enum rc ask(struct ledger_part *self, char account[LEDGER_NAME_MAX], const struct wish *wish,
+                   int64_t wait_us, int64_t *started_us, struct err *err)
 {
-    struct ledger_part *self = (struct ledger_part *)part;
     enum rc rc = errand_take(&self->errand, err);
     if (rc != RC_OK)
         return rc;
-    free(self->wanted.name);
-    free(self->wanted.provider);
-    self->wanted.name = memory_copy_string(account);
-    self->wanted.provider = provider == NULL ? NULL : memory_copy_string(provider);
-    self->wanted.since_us = since_us;
+    free(self->wanted_name);
+    self->wanted_name = memory_copy_string(account);
+    set_wish(&self->wanted, wish);
     struct errand_answer answer = {"", 0};
     rc = errand_run(&self->errand, wait_us, &answer, err);
     if (rc == RC_OK)
         snprintf(account, LEDGER_NAME_MAX, "%s", answer.words);
     *started_us = answer.number;
+    return rc;
+}
+
+enum rc ledger_part_import(struct part *part, char account[LEDGER_NAME_MAX], const char *provider,
+                           int64_t since_us, int64_t wait_us, int64_t *started_us, struct err *err)
+{
+    struct wish wish = {.provider = copy_or_null(provider), .since_us = since_us};
+    enum rc rc = ask((struct ledger_part *)part, account, &wish, wait_us, started_us, err);
+    set_wish(&wish, &plain);
+    return rc;
+}
+
+enum rc ledger_part_retry(struct part *part, char account[LEDGER_NAME_MAX], const char *item,
+                          int64_t wait_us, struct err *err)
+{
+    struct wish wish = {.owed = memory_copy_string(item), .since_us = -1};
+    int64_t started_us;
+    enum rc rc = ask((struct ledger_part *)part, account, &wish, wait_us, &started_us, err);
+    set_wish(&wish, &plain);
     return rc;
 }
 
@@ -304,7 +369,7 @@ static enum rc open_part(struct part *part, struct err *err)
     self->opened = true;
     self->interval_us = config->ledger.interval_minutes * MINUTE_US;
     for (size_t i = 0; i < config->ledger.accounts.count; i++) {
-        struct entry *entry = add_entry(self, config->ledger.accounts.items[i], NULL);
+        struct entry *entry = add_entry(self, config->ledger.accounts.items[i]);
         entry->configured = true;
         entry->due_us = self->interval_us > 0 ? 0 : NEVER;
     }
@@ -393,8 +458,8 @@ static void free_part(struct part *part)
     ledger_providers_free(self->providers);
     if (self->opened)
         errand_deinit(&self->errand);
-    free(self->wanted.name);
-    free(self->wanted.provider);
+    free(self->wanted_name);
+    set_wish(&self->wanted, &plain);
     import_board_free(self->board);
     free(self->entries);
     free(self);

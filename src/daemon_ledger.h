@@ -26,6 +26,10 @@ bool ledger_part_is(const struct part *part);
 must_check enum rc ledger_part_import(struct part *part, char account[LEDGER_NAME_MAX],
                                       const char *provider, int64_t since_us, int64_t wait_us,
                                       int64_t *started_us, struct err *err);
+/* The same, to try again what `account` owes for this item, due or dead. RC_AGAIN also: something
+ * else of it waits for that already. */
+must_check enum rc ledger_part_retry(struct part *part, char account[LEDGER_NAME_MAX],
+                                     const char *item, int64_t wait_us, struct err *err);
 /* What its imports show; any thread. */
 struct import_board *ledger_part_board(struct part *part);
 /* The loop has ended: whoever waits is told so. */

@@ -33,7 +33,6 @@ static void commit_slice(struct standing *standing)
     assert(nothing != NULL);
     batch->answered = answered;
     batch->owner = standing;
-    batch->received_us = env->runtime->ops->wall_us(env->runtime);
     if (env->submit(env->submit_arg, batch) == RC_OK)
         standing->under_way = true;
     else

@@ -169,6 +169,22 @@ static void be_brief(struct config *config, struct text *url)
     config->store.url = text_string(url);
 }
 
+/* Whether a server answers and nobody has made tables there yet. */
+static bool is_bare(const struct config *config)
+{
+    struct store *store = NULL;
+    struct err err;
+    int64_t bare = 0;
+    if (file_of(config) != NULL || store_open(config->store.url, STORE_READ, &store, &err) != RC_OK)
+        return false;
+    store_limit_queries(store, QUERY_US_MAX);
+    enum rc rc = store_query_int(
+        store, "SELECT CASE WHEN to_regclass('schema_migrations') IS NULL THEN 1 ELSE 0 END", 0,
+        &bare, &err);
+    store_close(store);
+    return rc == RC_OK && bare == 1;
+}
+
 void doctor_check_store(struct target *target, struct doctor_clues *clues,
                         struct doctor_report *report)
 {
@@ -186,6 +202,9 @@ void doctor_check_store(struct target *target, struct doctor_clues *clues,
     } else if (file != NULL && !small_file_exists(file)) {
         doctor_say(report, DOCTOR_WARN, "store", "`tidemark run` or `tidemark migrate` makes it",
                    "there is none at %s", file);
+    } else if (is_bare(config)) {
+        doctor_say(report, DOCTOR_WARN, "store", "`tidemark run` or `tidemark migrate` makes them",
+                   "the database has no tables yet");
     } else if ((rc = target_open(target, &err)) != RC_OK) {
         doctor_say(report, DOCTOR_FAIL, "store", rc == RC_RETRY ? unanswered : NULL, "%s",
                    err.text);

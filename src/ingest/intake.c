@@ -187,8 +187,8 @@ static enum rc decode_frame(struct intake *intake, const struct frame *frame)
     } else if (position > intake->received) {
         intake->received = position;
     }
-    if (intake->filling_events == 0)
-        batch->received_us = intake->replaying ? 0 : frame->received_us;
+    if (before == 0 && batch->record_count > 0 && !intake->replaying)
+        batch->received_us = frame->received_us;
     intake->filling_events++;
     intake->events++;
     intake->records += batch->record_count - before;

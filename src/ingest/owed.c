@@ -16,7 +16,7 @@ _Static_assert(offsetof(struct owed_item, due) == 0, "an armed timer is its item
 
 static bool sane(const struct owed *owed)
 {
-    return owed->items != NULL && owed->running <= owed->running_max &&
+    return owed->items != NULL && owed->running_max > 0 && owed->running <= owed->count &&
            (!owed->spilled || owed->more);
 }
 
@@ -44,11 +44,20 @@ void owed_init(struct owed *owed, const struct owed_settings *settings)
     *owed = (struct owed){.settings = *settings, .schedule = make_schedule(), .more = true};
     if (owed->settings.items_max == 0)
         owed->settings.items_max = OWED_ITEMS_MAX;
-    uint32_t share = settings->share_percent == 0 ? OWED_SHARE_PERCENT : settings->share_percent;
-    owed->running_max = (uint32_t)((uint64_t)settings->concurrency * share / 100);
+    owed_table_init(owed);
+    owed_tune(owed, settings->concurrency);
+}
+
+void owed_tune(struct owed *owed, uint32_t concurrency)
+{
+    uint32_t percent = owed->settings.share_percent;
+    uint32_t share = percent == 0 ? OWED_SHARE_PERCENT : percent;
+    assert(concurrency > 0 && share <= 100);
+    owed->settings.concurrency = concurrency;
+    owed->running_max = (uint32_t)((uint64_t)concurrency * share / 100);
     if (owed->running_max == 0)
         owed->running_max = 1;
-    owed_table_init(owed);
+    assert(sane(owed));
 }
 
 void owed_deinit(struct owed *owed)

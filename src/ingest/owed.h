@@ -94,6 +94,8 @@ struct owed_ticket {
 
 void owed_init(struct owed *owed, const struct owed_settings *settings);
 void owed_deinit(struct owed *owed);
+/* Other places from now on; retries under way beyond their share are waited for. */
+void owed_tune(struct owed *owed, uint32_t concurrency);
 
 /* Reading the table, at the start and whenever `owed_wants_load`: begin, then the query with the
  * parameters over the row function, then end. Time may pass and batches may come and go between

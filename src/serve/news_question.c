@@ -98,27 +98,34 @@ static void take_layout(struct reading *reading, const char *value)
     reading->question->dense = true;
 }
 
+void news_question_take(struct news_question *question, const char *name, const char *value,
+                        struct refusal *refusal)
+{
+    struct reading reading = {question, refusal};
+    for (size_t i = 0; i < COUNT_OF(numbers); i++)
+        if (strcmp(name, numbers[i].name) == 0) {
+            take_number(&reading, &numbers[i], value);
+            return;
+        }
+    for (size_t i = 0; i < COUNT_OF(all_words); i++)
+        if (strcmp(name, all_words[i].name) == 0) {
+            take_words(&reading, &all_words[i], value);
+            return;
+        }
+    if (strcmp(name, "sort") == 0)
+        take_sort(&reading, value);
+    else if (strcmp(name, "layout") == 0)
+        take_layout(&reading, value);
+    else
+        refuse(&reading, REFUSAL_BAD_REQUEST, name, "is no parameter of this address");
+}
+
 static enum MHD_Result take_parameter(void *arg, enum MHD_ValueKind kind, const char *name,
                                       const char *value)
 {
     struct reading *reading = arg;
     (void)kind;
-    for (size_t i = 0; i < COUNT_OF(numbers); i++)
-        if (strcmp(name, numbers[i].name) == 0) {
-            take_number(reading, &numbers[i], value);
-            return MHD_YES;
-        }
-    for (size_t i = 0; i < COUNT_OF(all_words); i++)
-        if (strcmp(name, all_words[i].name) == 0) {
-            take_words(reading, &all_words[i], value);
-            return MHD_YES;
-        }
-    if (strcmp(name, "sort") == 0)
-        take_sort(reading, value);
-    else if (strcmp(name, "layout") == 0)
-        take_layout(reading, value);
-    else
-        refuse(reading, REFUSAL_BAD_REQUEST, name, "is no parameter of this address");
+    news_question_take(reading->question, name, value, reading->refusal);
     return MHD_YES;
 }
 

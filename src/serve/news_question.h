@@ -23,6 +23,10 @@ struct news_question {
 
 /* What is seen when nothing is asked. */
 struct news_question news_question_usual(int64_t now_us);
+/* Takes one parameter of an address, decoded; `value` NULL: it has none. The first that is none is
+ * kept in `refusal`, whose code is REFUSAL_NONE before. */
+void news_question_take(struct news_question *question, const char *name, const char *value,
+                        struct refusal *refusal);
 /* Takes what the address of the request says; RC_REJECT: a parameter is none, and `refusal` says
  * which. */
 must_check enum rc news_question_read(struct request *request, struct news_question *question,

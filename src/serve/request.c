@@ -157,7 +157,7 @@ void request_fail(struct request *request)
 {
     enum rc rc = request->job.rc;
     assert(rc != RC_OK);
-    if (rc == RC_REJECT) {
+    if (rc == RC_REJECT && request->refusal.code != REFUSAL_NONE) {
         request_refuse_with(request, &request->refusal);
         return;
     }

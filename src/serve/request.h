@@ -37,7 +37,7 @@ typedef enum rc route_work_fn(struct request *request, struct store *store, stru
 #define ON_SOCKET (1u << LISTENER_SOCKET)
 
 struct route {
-    const char *method, *path; /* a GET route answers HEAD too; `{}` in a path is any one part */
+    const char *method, *path; /* a GET route answers HEAD too; `{}` is one part of a path */
     unsigned listeners;        /* where it exists: ON_ALL, ON_MAIN or ON_SOCKET */
     enum scope scope;          /* what a visitor must have; SCOPE_ANYONE: nothing */
     route_fn *begin;
@@ -64,7 +64,7 @@ struct request {
     unsigned scopes; /* the visitor's */
     struct visitor_id visitor;
     const struct route *route;
-    char path_part[160];                  /* what stood where the route has `{}` */
+    char path_part[320];                  /* what stood where the route has `{}` */
     uint8_t session[HANDLE_SESSION_SIZE]; /* the one named, else the token's, else zero */
     struct text body;
     uint64_t body_announced;

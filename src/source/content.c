@@ -222,7 +222,7 @@ struct content *content_new(const struct source_env *env, struct gateways *gatew
                             const struct content_events *events, void *arg)
 {
     struct content *content = memory_new_zeroed(1, sizeof *content);
-    assert(settings->concurrency > 0 && settings->concurrency <= CONTENT_JOBS_MAX);
+    assert(settings->concurrency > 0 && settings->concurrency <= CONTENT_CONCURRENCY_MAX);
     content->env = *env;
     content->gateways = gateways;
     content->settings = *settings;
@@ -233,7 +233,7 @@ struct content *content_new(const struct source_env *env, struct gateways *gatew
     content->move = (struct timer){.fn = on_ready, .arg = content};
     content->doc = json_doc_new(STATE_MAX, JSON_DEPTH_MAX);
     content->units = memory_new_zeroed(settings->span, sizeof *content->units);
-    content->jobs = memory_new_zeroed(content_job_count(content), sizeof *content->jobs);
+    content->jobs = memory_new_zeroed(CONTENT_JOBS_MAX, sizeof *content->jobs);
     watermark_init(&content->watermark, settings->span);
     quarantine_init(&content->quarantine, CONTENT_SOURCE);
     owed_init(&content->owed, &(struct owed_settings){.source = CONTENT_SOURCE,
@@ -243,6 +243,14 @@ struct content *content_new(const struct source_env *env, struct gateways *gatew
     delivery_init(&content->delivery, &content->env, on_ready, content_written, content);
     content_needs_init(content);
     return content;
+}
+
+void content_tune(struct content *content, uint32_t concurrency)
+{
+    assert(concurrency > 0 && concurrency <= CONTENT_CONCURRENCY_MAX);
+    content->settings.concurrency = concurrency;
+    owed_tune(&content->owed, concurrency);
+    content_pump(content);
 }
 
 static bool is_idle(const struct content *content)

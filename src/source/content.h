@@ -23,7 +23,7 @@
 #include "source/source.h"
 
 #define CONTENT_SOURCE          "content"
-#define CONTENT_JOBS_MAX        256
+#define CONTENT_CONCURRENCY_MAX 256
 #define CONTENT_NEEDS_MAX       8192 /* documents of blocks under way */
 #define CONTENT_DOCUMENT_MAX    ((size_t)25 << 20)
 #define CONTENT_BATCH_BYTES     ((size_t)32 << 20) /* of each batch of its pool */
@@ -41,7 +41,7 @@ struct content_settings {
 };
 
 struct content_ref {
-    struct bytes name;  /* the letters behind ipfs:// */
+    struct bytes name;  /* what stands behind ipfs:// */
     struct bytes space; /* who named it; absent: not said */
 };
 
@@ -86,6 +86,8 @@ struct content *content_new(const struct source_env *env, struct gateways *gatew
 /* It has stopped, or was never started. */
 void content_free(struct content *content);
 void content_start(struct content *content);
+/* So many documents at a time from now on; fetches under way beyond it are waited for. */
+void content_tune(struct content *content, uint32_t concurrency);
 
 /* Takes the block that follows the last one. RC_AGAIN: no room, or an undo is under way; `room` or
  * `undone` is called. RC_REJECT: it names more than one block may. */

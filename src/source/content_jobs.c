@@ -53,7 +53,8 @@ static void hold(struct job *job)
 static bool has_place(const struct content *content)
 {
     return content->running < content->settings.concurrency &&
-           content->running + content->held < content_job_count(content);
+           content->running + content->held <
+               CONTENT_JOBS_PER_FETCH * content->settings.concurrency;
 }
 
 static void take_outcome(void *arg, const struct content_outcome *outcome)
@@ -78,12 +79,19 @@ static struct job *begin_job(struct content *content, const char *uri, uint64_t 
     struct job *job = content->jobs;
     while (job->place != JOB_FREE)
         job++;
-    assert(job < content->jobs + content_job_count(content));
+    assert(job < content->jobs + CONTENT_JOBS_MAX);
     *job = (struct job){
         .place = JOB_RUNNING, .content = content, .need = CONTENT_NONE, .block = block};
     snprintf(job->uri, sizeof job->uri, "%s", uri);
     content->running++;
     return job;
+}
+
+/* Where its document lies behind the address. */
+static struct bytes path_of(const struct job *job)
+{
+    size_t scheme = sizeof IPFS_URI_SCHEME - 1;
+    return ipfs_uri_path(bytes_of(job->canonical + scheme));
 }
 
 static void begin_need(struct content *content, uint32_t index)
@@ -93,7 +101,8 @@ static void begin_need(struct content *content, uint32_t index)
     need->place = NEED_FETCHING;
     job->need = index;
     memcpy(job->canonical, need->canonical, sizeof job->canonical);
-    content_fetch_begin(&job->fetch, content->gateways, &need->cid, CONTENT_DOCUMENT_MAX, 0,
+    content_fetch_begin(&job->fetch, content->gateways,
+                        &(struct content_wish){need->cid, path_of(job), CONTENT_DOCUMENT_MAX, 0},
                         take_outcome, job);
 }
 
@@ -124,7 +133,8 @@ static void begin_retry(struct content *content, const struct owed_item *item,
         hold(job);
         return;
     }
-    content_fetch_begin(&job->fetch, content->gateways, &cid, CONTENT_DOCUMENT_MAX, without,
+    content_fetch_begin(&job->fetch, content->gateways,
+                        &(struct content_wish){cid, path_of(job), CONTENT_DOCUMENT_MAX, without},
                         take_outcome, job);
 }
 
@@ -162,8 +172,7 @@ void content_jobs_pump(struct content *content)
 void content_jobs_stop(struct content *content)
 {
     struct runtime *runtime = content->env.runtime;
-    for (uint32_t i = 0; i < content_job_count(content); i++) {
-        struct job *job = &content->jobs[i];
+    for (struct job *job = content->jobs; content->running + content->held > 0; job++) {
         if (job->place == JOB_RUNNING)
             content_fetch_cancel(&job->fetch);
         if (job->place != JOB_FREE)

@@ -79,10 +79,8 @@ static inline uint64_t content_random(const struct content *content)
 }
 
 /* As many results may wait for a batch as fetches run: gateways need not wait for the store. */
-static inline uint32_t content_job_count(const struct content *content)
-{
-    return 2 * content->settings.concurrency;
-}
+#define CONTENT_JOBS_PER_FETCH 2
+#define CONTENT_JOBS_MAX       (CONTENT_JOBS_PER_FETCH * CONTENT_CONCURRENCY_MAX)
 
 static inline struct unit *content_unit(struct content *content, uint64_t ord)
 {

@@ -343,6 +343,14 @@ void gateways_free(struct gateways *gateways)
     free(gateways);
 }
 
+void gateways_tune(struct gateways *gateways, uint32_t flights_max)
+{
+    struct bucket_limits limits = {.flights_max = flights_max};
+    for (int i = 0; i < gateways->group.count; i++)
+        bucket_tune(&gateways->group.providers[i].bucket, &limits, mono(gateways));
+    wake_waiting(gateways);
+}
+
 const struct failover *gateways_group(const struct gateways *gateways)
 {
     return &gateways->group;

@@ -76,6 +76,8 @@ must_check enum rc gateways_new(struct runtime *runtime, const struct gateways_s
                                 struct gateways **out, struct err *err);
 /* Every call ended or was cancelled. */
 void gateways_free(struct gateways *gateways);
+/* So many exchanges at one gateway from now on; those under way beyond it are waited for. */
+void gateways_tune(struct gateways *gateways, uint32_t flights_max);
 /* Their standing, for people; the names are valid as long as the gateways are. */
 const struct failover *gateways_group(const struct gateways *gateways);
 

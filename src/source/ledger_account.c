@@ -13,7 +13,7 @@
 struct ledger_account {
     struct ledger_run run;
     struct text name, identifier;
-    char *only, *parent;
+    char *only, *parent, *owed;
     struct ledger_family *family; /* of a wallet: instead of streams */
     const char *status;
     enum ledger_outcome outcome;
@@ -302,7 +302,9 @@ enum rc ledger_account_new(const struct source_env *env, struct ledger_providers
         rc = check_only(account->run.platform, options->only, err);
     account->only = options->only == NULL ? NULL : memory_copy_string(options->only);
     account->parent = options->parent == NULL ? NULL : memory_copy_string(options->parent);
+    account->owed = options->owed == NULL ? NULL : memory_copy_string(options->owed);
     account->run.only = account->only;
+    account->run.owed = account->owed;
     account->run.since_us = options->since_us;
     if (rc == RC_OK && options->parent == NULL)
         rc = make_family(account, providers, options->gap_limit, err);
@@ -393,5 +395,6 @@ void ledger_account_free(struct ledger_account *account)
     text_free(&account->identifier);
     free(account->only);
     free(account->parent);
+    free(account->owed);
     free(account);
 }

@@ -24,6 +24,7 @@ struct ledger_account_options {
     int64_t since_us;   /* -1: from the beginning */
     uint32_t gap_limit; /* unused addresses in a row that end a wallet */
     const char *parent; /* the wallet it was derived from; NULL: none */
+    const char *owed;   /* the item for which more is asked now, due or dead; NULL: what is due */
 };
 
 struct ledger_account_view {

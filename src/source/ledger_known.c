@@ -10,11 +10,15 @@
 #define KNOWN(position)                                                                            \
     "SELECT t.event_id, " position ", t.block, t.status FROM account a CROSS JOIN "                \
     "raw_transactions t WHERE a.name = ?1 AND t.account_id = a.id AND t.stream = ?2 "              \
-    "AND (" position " >= ?3 OR " position " IS NULL) "                                            \
-    "ORDER BY t.event_id LIMIT ?4"
+    "AND (" position " >= ?3 OR " position " IS NULL) AND t.event_id >= ?5 "                       \
+    "AND t.event_id < ?6 ORDER BY t.event_id LIMIT ?4"
 
 const char ledger_known_by_block_sql[] = KNOWN("t.block");
 const char ledger_known_by_time_sql[] = KNOWN("t.timestamp_us");
+const char ledger_known_count_sql[] =
+    "SELECT count(*) FROM account a CROSS JOIN raw_transactions t WHERE a.name = ?1 "
+    "AND t.account_id = a.id AND t.stream = ?2 AND t.status <> 'orphaned' "
+    "AND t.event_id >= ?3 AND t.event_id < ?4";
 
 void ledger_known_take(struct ledger_known *known, const struct lookup_answer *answer)
 {
@@ -52,6 +56,41 @@ struct ledger_known_row *ledger_known_find(struct ledger_known *known,
     if (known->count == 0)
         return NULL;
     return bsearch(id, known->rows, known->count, sizeof *known->rows, compare_id);
+}
+
+void ledger_known_see(struct ledger_known *known, struct ledger_known_row *row, int64_t block,
+                      const char *status)
+{
+    row->seen = true;
+    if (row->block == block && strcmp(row->status, status) == 0)
+        return;
+    if (!row->moved) {
+        row->block_before = row->block;
+        memcpy(row->status_before, row->status, sizeof row->status);
+    }
+    known->moved = row->moved = true;
+    row->block = block;
+    snprintf(row->status, sizeof row->status, "%s", status);
+}
+
+void ledger_known_keep(struct ledger_known *known)
+{
+    for (size_t i = 0; known->moved && i < known->count; i++)
+        known->rows[i].moved = false;
+    known->moved = false;
+}
+
+void ledger_known_undo(struct ledger_known *known)
+{
+    for (size_t i = 0; known->moved && i < known->count; i++) {
+        struct ledger_known_row *row = &known->rows[i];
+        if (!row->moved)
+            continue;
+        row->block = row->block_before;
+        memcpy(row->status, row->status_before, sizeof row->status);
+        row->moved = false;
+    }
+    known->moved = false;
 }
 
 void ledger_known_forget_seen(struct ledger_known *known)

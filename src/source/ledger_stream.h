@@ -51,6 +51,7 @@ struct ledger_run {
     const char *only;   /* the one provider that may be asked; NULL: all */
     int64_t since_us;   /* rows older than this are not asked for where that can be said; -1: all */
     int64_t started_us; /* of the session */
+    const char *owed;   /* tried again whenever it is due, and if it is dead; NULL: none */
     struct ledger_file *file; /* rows come from there; NULL: from providers */
 };
 

@@ -29,14 +29,18 @@ enum rc ledger_stream_ask_debts(struct ledger_stream *stream, lookup_fn *loaded)
 {
     static const char sql[] =
         "SELECT item, unit, attempts FROM owed WHERE source = ?1 AND stream = ?2 "
-        "AND state = 'owed' AND next_us <= ?3 ORDER BY next_us, item LIMIT ?4";
+        "AND ((state = 'owed' AND next_us <= ?3) OR item = ?5) "
+        "ORDER BY CASE WHEN item = ?5 THEN 0 ELSE 1 END, next_us, item LIMIT ?4";
     const struct source_env *env = stream->run->env;
     const struct field params[] = {
         field_text(bytes_of(stream->run->account)), field_text(bytes_of(stream->name)),
-        field_int(ledger_stream_wall(stream)), field_int(LEDGER_DEBTS_MAX)};
+        field_int(ledger_stream_wall(stream)), field_int(LEDGER_DEBTS_MAX),
+        stream->run->owed == NULL ? field_null(FIELD_TEXT)
+                                  : field_text(bytes_of(stream->run->owed))};
+    const struct lookup_question question = {.sql = sql, .params = params, .param_count = 5};
     const struct lookup_answer none = {.rc = RC_OK};
     if (has_details(stream))
-        return env->ask_patiently(env->ask_arg, sql, params, 4, loaded, stream);
+        return env->ask_steadily(env->ask_arg, &question, loaded, stream);
     loaded(stream, &none);
     return RC_OK;
 }
@@ -142,6 +146,7 @@ bool ledger_stream_add_owed(struct ledger_stream *stream, struct batch *batch)
 
 void ledger_stream_drop_payments(struct ledger_stream *stream)
 {
+    text_clear(&stream->owed);
     for (size_t i = 0; i < stream->debt_count; i++)
         if (!stream->debts[i].told)
             stream->debts[i].stored = stream->debts[i].paid = false;

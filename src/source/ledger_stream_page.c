@@ -135,11 +135,8 @@ bool ledger_stream_row_known(struct ledger_stream *stream, bool seen)
     if (known->block >= 0 && stream->row.block < 0 && strcmp(known->status, "orphaned") != 0)
         return true;
     bool same = known->block == stream->row.block && strcmp(known->status, stream->row.status) == 0;
-    if (seen) {
-        known->seen = true;
-        known->block = stream->row.block;
-        snprintf(known->status, sizeof known->status, "%s", stream->row.status);
-    }
+    if (seen)
+        ledger_known_see(&stream->known, known, stream->row.block, stream->row.status);
     return same;
 }
 
@@ -199,6 +196,19 @@ static void refuse_line(struct ledger_stream *stream, struct batch *batch)
 
 /* ---- a batch ---- */
 
+/* Pages that are numbered are pages of one list only as long as it does not get shorter. */
+static void note_total(struct ledger_stream *stream)
+{
+    bool numbered = stream->shape->page.by == PAGE_NUMBER || stream->shape->page.by == PAGE_OFFSET;
+    int64_t total = stream->view.total;
+    if (stream->shape->count.request != NULL || stream->walk.leg_count > 1)
+        return;
+    if (stream->total_first < 0)
+        stream->total_first = total;
+    else if (total >= 0 && total < stream->total_first && numbered)
+        stream->shrank = true;
+}
+
 void ledger_stream_note_end(struct ledger_stream *stream)
 {
     stream->has_token = connector_page_token(&stream->page, &stream->answer, &stream->token);
@@ -207,6 +217,7 @@ void ledger_stream_note_end(struct ledger_stream *stream)
     if (stream->shape->count.given && stream->shape->count.request == NULL &&
         !connector_figure_read(&stream->shape->count, stream->answer.root, &stream->view.total))
         stream->view.total = -1;
+    note_total(stream);
 }
 
 static enum rc end_page(struct ledger_stream *stream, struct err *err)
@@ -304,6 +315,9 @@ static enum rc add_progress(struct ledger_stream *stream, struct batch *batch, s
     if (sweeping && walk->top >= 0)
         snprintf(stream->stored.cursor.custom, sizeof stream->stored.cursor.custom,
                  "{\"top\":%" PRId64 "}", walk->top);
+    else if (complete_now && stream->shape->count.request == NULL && stream->view.total >= 0)
+        snprintf(stream->stored.cursor.custom, sizeof stream->stored.cursor.custom,
+                 "{\"total\":%" PRId64 "}", stream->view.total);
     enum rc rc =
         stream_take(&stream->stored, &page, stream->cursor_doc, batch, stream->fresh, &fresh, err);
     if (rc == RC_OK &&
@@ -323,6 +337,21 @@ static void begin_batch(struct ledger_stream *stream)
     stream->here_count = 0;
 }
 
+/* Nothing of the batch was stored, and its pages are asked for again. */
+static void drop_batch(struct ledger_stream *stream, const char *why)
+{
+    ledger_stream_break_off(stream);
+    begin_batch(stream);
+    ledger_known_undo(&stream->known);
+    ledger_stream_drop_payments(stream);
+    stream->reading = stream->marking = false;
+    stream->marked = 0;
+    stream->provider = NULL;
+    ledger_walk_deinit(&stream->walk);
+    delivery_drop(ledger_stream_filling(stream));
+    ledger_stream_failed(stream, RETRY_PERMANENT, -1, why);
+}
+
 void ledger_stream_send(struct ledger_stream *stream)
 {
     struct err err;
@@ -330,12 +359,10 @@ void ledger_stream_send(struct ledger_stream *stream)
     assert(!stream->storing && delivery->batch != NULL);
     enum rc rc = add_progress(stream, delivery->batch, &err);
     if (rc != RC_OK) {
-        ledger_stream_break_off(stream);
-        begin_batch(stream);
-        delivery_drop(delivery);
-        ledger_stream_failed(stream, RETRY_PERMANENT, -1, err.text);
+        drop_batch(stream, err.text);
         return;
     }
+    ledger_known_keep(&stream->known);
     stream->view.rows += stream->id_count + stream->pending_here;
     stream->view.known += stream->known_here;
     stream->view.position = stream->walk.complete;
@@ -366,13 +393,7 @@ void ledger_stream_store(struct ledger_stream *stream)
     if (stream->run->file != NULL)
         refuse_line(stream, batch);
     if (fill(stream, batch, &err) == RC_REJECT) {
-        /* What came of the page is asked for again. */
-        begin_batch(stream);
-        ledger_stream_drop_payments(stream);
-        stream->provider = NULL;
-        ledger_walk_deinit(&stream->walk);
-        delivery_drop(ledger_stream_filling(stream));
-        ledger_stream_failed(stream, RETRY_PERMANENT, -1, err.text);
+        drop_batch(stream, err.text);
         return;
     }
     stream->due = true;

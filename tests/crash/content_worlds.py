@@ -50,6 +50,7 @@ class Trial:
                      "--content-documents", str(chance.choice((3, 20, 80))),
                      "--content-hard", str(chance.choice((0, 15, 40))),
                      "--content-large", str(chance.choice((0, 20, 60))),
+                     "--content-folders", str(chance.choice((0, 30))),
                      "--content-nodes", str(self.nodes),
                      "--content-gateways", str(self.gateways)))
 
@@ -163,7 +164,8 @@ class Trial:
             def settled():
                 if daemon.ended():
                     raise Failure(f"ended by itself: {daemon.words()[-2000:]}")
-                return self.stored_place() is not None and not world.difference()
+                return (daemon.health() and self.stored_place() is not None
+                        and not world.difference())
             try:
                 wait_until(settled, "the truth", END_S)
                 daemon.stop()

@@ -19,6 +19,8 @@ METHODS = ("app.bsky.graph.getFollows", "app.bsky.feed.getAuthorFeed", "app.bsky
 EVERYBODY_COUNTS = "news.single_domain_percent=100"
 WORDS_MAX = 3000
 EVENTS_MAX = 1500  # of a cell: less than a v1 host is asked for again
+RESERVE = 500      # of them, for the last life
+LOOKS_MAX = 20     # without progress, before more happens all the same
 CONVERGENCE_S = 150
 
 
@@ -32,7 +34,7 @@ class Cell:
         self.program, self.sim_program = programs
         self.tally, self.fault, self.store, self.wire, self.seed = tally, fault, store, wire, seed
         self.chance = random.Random(f"{seed} {fault.label} {store} {wire}")
-        self.events = 0
+        self.events, self.events_max = 0, EVENTS_MAX - RESERVE
         self.words = ""  # the daemon's last ones, when something is wrong
 
     def __str__(self):
@@ -77,9 +79,9 @@ class Cell:
             self.sim.ask("DELETE", "/_sim/fault")
 
     def finish(self):
-        fired = 0
+        fired, self.events_max = 0, EVENTS_MAX
         with self.daemon() as daemon:
-            self.step(20, 100)
+            self.step_on()
             if self.fault.quarantine and not self.fault.lossy:
                 fired = self.fired()
                 self.arm()  # once more where nobody is killed, so that a row must be there
@@ -129,10 +131,17 @@ class Cell:
 
     def step(self, low, high):
         """New events, as long as a v1 host would still send all of them again."""
-        count = min(self.chance.randint(low, high), EVENTS_MAX - self.events)
+        count = min(self.chance.randint(low, high), self.events_max - self.events)
         if count > 0:
             self.sim.step(count)
             self.events += count
+
+    def step_on(self):
+        """New events, among them one that the daemon must hear of."""
+        known = last_wanted_us(self.sim)
+        while last_wanted_us(self.sim) == known:
+            assert self.events < self.events_max, "nothing happens that anybody wants"
+            self.step(20, 100)
 
     def live_and_die(self, when):
         with self.daemon() as daemon:
@@ -153,16 +162,25 @@ class Cell:
         """So many, or all that there will be."""
         def reached():
             commits = (daemon.health() or {}).get("commit_seq", 0)
-            return commits >= (goal if self.events < EVENTS_MAX else 1)
-        self.wait(daemon, reached, "commits")
+            return commits >= (goal if self.events < self.events_max else 1)
+        self.wait(daemon, reached, "commits", lambda: (daemon.health() or {}).get("commit_seq"))
 
-    def wait(self, daemon, condition, what):
+    def wait(self, daemon, condition, what, progress=None):
+        """Lets more happen whenever what happened has had an effect: a slow machine gets time and
+        does not use up the events of the cell."""
+        progress = progress or (lambda: self.sim.stats()["frames"])
+        seen, looks = None, 0
+
         def look():
+            nonlocal seen, looks
             assert not daemon.ended(), f"ended before {what}"
-            held = condition()
-            if not held:
+            if condition():
+                return True
+            before, seen, looks = seen, progress(), looks + 1
+            if seen != before or looks == LOOKS_MAX:
                 self.step(1, 3)
-            return held
+                looks = 0
+            return False
         wait_until(look, what)
 
     def wait_for_end(self, daemon):

@@ -32,7 +32,7 @@ FAULTS = [
     Fault("too_slow", "", wires=("v2",)), Fault("stall", "ms=1200"), Fault("slow", "ms=400"),
     Fault("duplicate", "count=50", after=(0, 5)), Fault("reorder", "count=20", after=(0, 9)),
     Fault("drop", "count=3", lossy=True), Fault("cutover", "", lossy=True, after=(0, 0)),
-    Fault("omit", "collection=app.bsky.feed.repost", lossy=True),
+    Fault("omit", "collection=app.bsky.feed.repost", lossy=True, after=(0, 20)),  # reposts
     Fault("garbage", "count=3", quarantine=True), Fault("truncate", "count=3", quarantine=True),
     Fault("truncate", "lossy=1", lossy=True, quarantine=True, label="truncate-lossy"),
     Fault("huge", "bytes=5000000"), Fault("wrong_dictionary", "", compress=True),

@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "crash"), HERE]
 
 from both_stores import BothStores, main  # noqa: E402
-from daemon_client import Daemon, WAIT_S  # noqa: E402
+from daemon_client import Daemon, Home, WAIT_S  # noqa: E402
 from sim_client import Simulator  # noqa: E402
 from skeleton import PAST, settings  # noqa: E402
 
@@ -269,6 +269,12 @@ class Doctor(BothStores):
                 _, found, _ = self.ask(self.sound(home, sim, upstream, lost))
                 self.assertEqual(found["store"][0], "FAIL")
                 self.assertIn("Correct store.url", found["store"][1])
+                with Home("postgres") as bare:
+                    code, found, _ = self.ask(self.sound(home, sim, upstream,
+                                                         f"store.url={bare.url}"))
+                self.assertEqual((code, found["store"][0]), (0, "warn"))
+                self.assertIn("the database has no tables yet", found["store"][1])
+                self.assertIn("`tidemark migrate` makes them", found["store"][1])
         self.world(run)
 
     def test_a_dictionary_that_is_none_is_told(self):

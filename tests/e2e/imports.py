@@ -110,6 +110,42 @@ class Imports(unittest.TestCase):
             self.assertIn("1 accounts, 1 complete, 0 running, 0 failing; the oldest success",
                           self.command(world, "status").stdout)
 
+    def test_what_a_history_owes_is_tried_again_when_a_person_says_so(self):
+        # Before it is due, and also when it was given up.
+        for kind in ("sqlite", "postgres"):
+            with self.subTest(store=kind):
+                world = self.world(kind, providers=("solana",), platform="solana")
+                self.retry_owed(world)
+
+    def retry_owed(self, world):
+        with Daemon(PROGRAMS[0], world.home, config=world.configuration) as daemon:
+            daemon.wait_for(lambda _: True, "the daemon")
+            world.sim.arm("name=ledger_null&collection=solana/detail&after=3&count=1")
+            self.assertEqual(world.run()[0], 0)
+            world.sim.arm("name=ledger_null&collection=solana/detail&count=1")
+            self.assertEqual(world.run()[0], 0)  # from now on it is not due for hours
+            self.assertEqual(world.run()[0], 0)
+            debt, = json.loads(self.command(world, "owed", "--json").stdout)
+            self.assertEqual((debt["source"], debt["state"], debt["attempts"]),
+                             (world.account, "owed", 2))
+            for state in ("owed", "dead"):
+                world.home.run_sql(f"UPDATE owed SET state = '{state}'")
+                fails = int(state == "owed")
+                world.sim.arm(f"name=ledger_null&collection=solana/detail&count={fails}")
+                done = self.command(world, "owed", "retry", str(debt["id"]))
+                self.assertEqual(done.returncode, 0, done.stderr)
+                wait_until(lambda: self.attempts(world) == {"owed": [3], "dead": []}[state],
+                           "the retry")
+            done = self.command(world, "owed", "retry", str(debt["id"]))
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("nothing is owed under this id", done.stderr)
+        fees = world.home.select("SELECT normalized_data FROM raw_transactions")
+        self.assertNotIn('"fee":null', json.dumps(fees).replace("\\", "").replace(" ", ""))
+        self.assertEqual(world.difference(), {})
+
+    def attempts(self, world):
+        return [row["attempts"] for row in world.home.select("SELECT attempts FROM owed")]
+
     def test_whoever_stops_following_a_daemon_is_told_that_it_goes_on(self):
         world = self.world()
         with Daemon(PROGRAMS[0], world.home, config=world.configuration) as daemon:
@@ -146,6 +182,24 @@ class Imports(unittest.TestCase):
             done = self.command(world, "import", world.account)
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertIn("providers.etherscan.api_key", done.stderr)
+
+    def test_a_key_that_everybody_refuses_ends_with_3_beside_a_daemon_too(self):
+        world = self.world(providers=("etherscan", "routescan"))
+        self.configure(world, "ledger:\n", f"ledger:\n  accounts: ['{world.account}']\n")
+        world.sim.arm("name=ledger_http&status=401&count=1000000&lasts=1")
+        told = []
+        for kind in ("alone", "daemon"):
+            daemon = contextlib.nullcontext() if kind == "alone" else Daemon(
+                PROGRAMS[0], world.home, config=world.configuration)
+            with daemon as running:
+                if running:
+                    running.wait_for(lambda _: True, "the daemon")
+                for words in ((), ("--json",)) * 2:
+                    done = self.command(world, "import", world.account, *words)
+                    told.append(done.returncode)
+                    self.assertIn("providers.etherscan.api_key or providers.routescan.api_key",
+                                  done.stdout + done.stderr)
+        self.assertEqual(told, [3] * 8)
 
     def test_since_leaves_out_what_is_older_and_nothing_for_good(self):
         # The first two tell the block of a time, the others leave rows out.

@@ -64,7 +64,7 @@ class Janitor(BothStores):
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    # R001-70 R001-79
+    # R001-70 R001-79; R001-123: none of its commits is taken for the way of an event
     def test_the_start_makes_up_for_the_time_away(self):
         def run(home):
             self.tell(home, "migrate")
@@ -76,6 +76,8 @@ class Janitor(BothStores):
             with Daemon(self.program, home, NOWHERE) as daemon:
                 wait_until(lambda: sql(home, "SELECT count(*) FROM posts") == "1", "the old to go")
                 wait_until(lambda: "cleaned_up" in daemon.words(), "the word of it")
+                self.assertIn(b"tidemark_event_commit_seconds_count 0\n",
+                              daemon.ask_raw("GET", "/metrics")[1])
                 daemon.stop()
             self.assertEqual(sql(home, "SELECT share_count_total FROM links"), "1202")
             self.assertEqual(sql(home, "SELECT count(*) FROM shares WHERE n_posts = 1"), "1202")

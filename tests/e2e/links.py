@@ -83,6 +83,17 @@ class Links(BothStores):
         self.assertEqual((without, other), ([], {}))
         return count
 
+    def check_headlines(self, home, sim):
+        """Posts and pages say the same of an article, and it is what the simulator says."""
+        self.assertEqual(card_state(home, sim)[0], [])
+        said = {row["merged"]: row["title"] for row in truth(sim, "links") if "title" in row}
+        shown = ask_store(home, "SELECT normalized_url, title FROM links WHERE title <> ''")
+        self.assertEqual([row for row in shown if row[1] != said.get(row[0], row[1])], [])
+        sites = {url.split("/")[2].split(":")[0] for url, _ in shown if url in said}
+        self.assertGreater(len(sites), 10)
+        for site in sites:
+            self.assertRegex(site, r"^[a-z]+\.localhost$")
+
     def act(self, sim, **what):
         status, body = sim.ask("POST", "/_sim/act?" + urllib.parse.urlencode(what))
         self.assertEqual(status, 200, body)
@@ -121,6 +132,18 @@ class Links(BothStores):
                     self.check_shares(home, sim, merged=found_out(sim))
                     asked = [row["path"] for row in page_requests(sim)]
                     self.assertEqual(asked.count(short.split(str(sim.port))[1]), 1)
+                    daemon.stop()
+        self.both_stores(run)
+
+    def test_papers_with_names_are_read_like_any_site(self):
+        """As `make run` shows the network: many sites, none of which leaves this machine."""
+        def run(home):
+            with self.simulator("--web-links", "100", "--press", events=300) as sim:
+                begin_before_everything(home, sim)
+                with Daemon(self.program, home, settings(sim)) as daemon:
+                    self.wait_for_end(daemon, home, sim)
+                    self.assertGreater(self.check_shares(home, sim, merged=found_out(sim)), 20)
+                    self.check_headlines(home, sim)
                     daemon.stop()
         self.both_stores(run)
 

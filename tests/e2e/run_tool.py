@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make run` as a person sees it: an address is printed, the page is there, events come, and Ctrl-C
-ends it with nothing left over."""
+"""`make run` as a person sees it: an address is printed and nothing else, the page is there, events
+come, and Ctrl-C ends it with nothing left over."""
 
 import glob
 import http.client
@@ -8,21 +8,20 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "support"))
+
+from free_port import free_port  # noqa: E402
+
 WAIT_S = 120
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def wait_until(holds, what):
@@ -119,6 +118,20 @@ class RunTool(unittest.TestCase):
         wait_until(lambda: session_members(run.process.pid) == [], "that nobody is left over")
         self.assertEqual(os.listdir(run.scratch), [])
 
+    def check_news(self, run, address):
+        """What a person sees: papers with names of their own, headlines that differ."""
+        def links():
+            run.said()
+            return json.loads(run.get(address, "/api/trending")[1])["links"]
+
+        def settled():
+            return len({link["domain"] for link in links() if link["title"]}) >= 5
+
+        wait_until(settled, "headlines from five sites")
+        shown = [link for link in links() if link["title"]]
+        self.assertTrue(all(link["domain"].endswith(".localhost") for link in shown), shown)
+        self.assertGreater(len({link["title"] for link in shown}), 4)
+
     def test_the_page_and_events_are_there_and_a_signal_ends_all(self):
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
             with self.subTest(number), Run(self.tool, self.programs) as run:
@@ -135,6 +148,7 @@ class RunTool(unittest.TestCase):
                 wait_until(lambda: run.events(address) > seen + 100, "a stream that goes on")
                 self.assertNotIn("level=warn", run.said())  # nothing here is amiss
                 self.assertIn("tidemark_compressed 1\n", run.get(address, "/metrics")[1])
+                self.check_news(run, address)
                 self.end(run, number, code)
 
     def test_a_daemon_that_cannot_start_ends_it_all(self):
@@ -154,6 +168,52 @@ class RunTool(unittest.TestCase):
             wait_until(lambda: run.process.poll() is not None, "the end")
             self.assertEqual(run.process.returncode, 1)
             self.assertIn("tidemark is not there", run.said())
+
+
+class Make(unittest.TestCase):
+    """The Makefile that lies beside the tool, with stand-ins for everything that builds."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        shutil.copy(os.path.join(os.path.dirname(RunTool.tool), "..", "Makefile"), self.folder)
+        for path in ("tools/setup", "tools/link-programs"):
+            self.stand_in(path, "exit 0")
+        self.stand_in("tools/run", "echo Tidemark is at http://127.0.0.1:1/")
+        self.stand_in("bin/meson", 'echo Compiler for C supports; mkdir -p "${@: -1}"\n'
+                                   'touch "${@: -1}/build.ninja"')
+        self.stand_in("bin/ninja", "echo The Meson build system; echo Regenerating >&2")
+
+    def stand_in(self, path, script):
+        path = os.path.join(self.folder, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="ascii") as file:
+            file.write(f"#!/bin/bash\n{script}\n")
+        os.chmod(path, 0o755)
+
+    def run_make(self):
+        # Nothing else: a make that runs the tests would speak through its environment.
+        environment = {"PATH": os.path.join(self.folder, "bin") + ":" + os.environ["PATH"]}
+        done = subprocess.run(["make", "run"], cwd=self.folder, env=environment, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=WAIT_S)
+        return done.returncode, done.stdout
+
+    def test_nothing_but_the_address_is_said_when_all_is_well(self):
+        said = "building build/release\nTidemark is at http://127.0.0.1:1/\n"
+        self.assertEqual(self.run_make(), (0, said))
+        self.assertEqual(self.run_make(), (0, said))  # now that it is set up
+
+    def test_whoever_fails_is_heard_in_full(self):
+        for program in ("meson", "ninja"):
+            words = [f"{program} {i}: something is amiss" for i in range(500)]
+            self.stand_in(f"bin/{program}", "\n".join(f"echo '{word}' >&{1 + i % 2}" for i, word
+                                                      in enumerate(words)) + "\nexit 3")
+            code, said = self.run_make()
+            self.assertEqual(code, 2)
+            self.assertIn("\n".join(words), said)
+            self.assertNotIn("Tidemark is at", said)
+            self.stand_in("bin/meson", 'mkdir -p "${@: -1}"; touch "${@: -1}/build.ninja"')
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "postgres_server.h"
 
+#include "free_port.h"
 #include "sys/clock.h"
 
 #include <libpq-fe.h>
@@ -81,23 +82,13 @@ static void run(const struct server *server, const char *program, const char *co
         fail(program, "failed, see its log");
 }
 
-static int free_port(void)
-{
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof at;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    if (bind(fd, (struct sockaddr *)&at, sizeof at) != 0 ||
-        getsockname(fd, (struct sockaddr *)&at, &size) != 0)
-        fail("port", "none free");
-    close(fd);
-    return ntohs(at.sin_port);
-}
-
 static void make_home(struct server *server)
 {
     const char *base = getenv("TMPDIR") == NULL ? "/tmp" : getenv("TMPDIR");
     const struct passwd *user = unprivileged();
-    *server = (struct server){.port = free_port()};
+    *server = (struct server){.port = (int)free_port()};
+    if (server->port == 0)
+        fail("port", "none free");
     snprintf(server->home, sizeof server->home, "%s/tidemark-pg-XXXXXX", base);
     if (mkdtemp(server->home) == NULL ||
         (user != NULL && chown(server->home, user->pw_uid, user->pw_gid) != 0))

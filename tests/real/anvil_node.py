@@ -4,7 +4,8 @@
 import os
 
 from daemon_client import wait_until
-from node_process import NodeProcess, free_port
+from free_port import free_port
+from node_process import NodeProcess
 
 GAS = "0x200000"
 

@@ -18,7 +18,8 @@ import urllib.request
 import uuid
 
 from daemon_client import WAIT_S, wait_until
-from node_process import Refused, free_port
+from free_port import free_port
+from node_process import Refused
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCRIPTS = ("network.mjs", "jetstream_bridge.mjs")

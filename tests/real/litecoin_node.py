@@ -6,7 +6,8 @@ import collections
 import decimal
 import tempfile
 
-from node_process import NodeProcess, free_port
+from free_port import free_port
+from node_process import NodeProcess
 
 COIN = 10**8
 MATURE = 100  # blocks until the reward of one can be spent

@@ -5,7 +5,6 @@ import contextlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import urllib.error
@@ -16,12 +15,6 @@ from daemon_client import WAIT_S, wait_until
 
 class Refused(Exception):
     """The server said no."""
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class NodeProcess:

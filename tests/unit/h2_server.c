@@ -2,6 +2,7 @@
 #include "h2_server.h"
 
 #include "base/bytes.h"
+#include "free_port.h"
 #include "test_certificate.h"
 
 #include <arpa/inet.h>
@@ -44,19 +45,6 @@ static int dial(unsigned port)
         return fd;
     close(fd);
     return -1;
-}
-
-static unsigned free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    socklen_t len = sizeof address;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof address) != 0 ||
-        getsockname(fd, (struct sockaddr *)&address, &len) != 0)
-        give_up("no port");
-    close(fd);
-    return ntohs(address.sin_port);
 }
 
 static void run(const struct h2_server *server)
@@ -104,6 +92,8 @@ struct h2_server *h2_server_new(size_t file_bytes)
         give_up("no file");
     close(fd);
     server->port = free_port();
+    if (server->port == 0)
+        give_up("no port");
     server->pid = fork();
     if (server->pid == 0)
         run(server);

@@ -146,11 +146,11 @@ static enum rc submit(void *arg, struct batch *batch)
     return RC_OK;
 }
 
-static enum rc ask(void *arg, const char *sql, const struct field *params, size_t param_count,
-                   lookup_fn *fn, void *fn_arg)
+static enum rc ask(void *arg, const struct lookup_question *question, lookup_fn *fn, void *fn_arg)
 {
     struct ledger_desk *desk = arg;
     assert_true(desk->question_count < 8);
+    const char *sql = question->sql;
     bool cursor = strncmp(sql, "SELECT state", 12) == 0;
     bool count = strncmp(sql, "SELECT count", 12) == 0;
     desk->questions[desk->question_count].owed = strncmp(sql, "SELECT item", 11) == 0;
@@ -158,8 +158,9 @@ static enum rc ask(void *arg, const char *sql, const struct field *params, size_
     desk->questions[desk->question_count].arg = fn_arg;
     desk->questions[desk->question_count].cursor = cursor;
     desk->questions[desk->question_count].count = count;
-    desk->questions[desk->question_count++].from = cursor || count ? 0 : params[2].i;
-    assert_int_equal(param_count, cursor || count ? 2 : 4);
+    desk->questions[desk->question_count++].from = cursor || count ? 0 : question->params[2].i;
+    bool owed = desk->questions[desk->question_count - 1].owed;
+    assert_int_equal(question->param_count, cursor || count ? 2 : owed ? 5 : 4);
     return RC_OK;
 }
 
@@ -319,6 +320,24 @@ static enum desk_fault fault_of(struct ledger_desk *desk, unsigned who)
     return on ? desk->faults[who] : FAULT_NONE;
 }
 
+static void append_answer(struct ledger_desk *desk, const char *url, struct text *body)
+{
+    if (strstr(url, "/tip") != NULL)
+        text_appendf(body, "{\"tip\":%" PRId64 "}", desk->head);
+    else if (strstr(url, "/rise") != NULL)
+        append_rise(desk, url, body);
+    else if (strstr(url, "/span") != NULL)
+        append_span(desk, url, body);
+    else if (strstr(url, "/head") != NULL)
+        text_appendf(body, "{\"head\":%" PRId64 "}", head_of(desk, url));
+    else if (strstr(url, "/when") != NULL)
+        append_block(desk, url, body);
+    else if (strstr(url, "/one") != NULL)
+        append_detail(desk, url, body);
+    else
+        append_fall(desk, url, body);
+}
+
 static void answer_request(struct ledger_desk *desk)
 {
     static const struct {
@@ -337,24 +356,12 @@ static void answer_request(struct ledger_desk *desk)
     if (sent->done == NULL)
         return; /* cancelled */
     enum desk_fault fault = fault_of(desk, strstr(sent->url, "//alpha.") == NULL);
-    if (fault != FAULT_NONE)
-        text_append_string(&body, faults[fault].body);
-    else if (strstr(sent->url, "/tip") != NULL)
-        text_appendf(&body, "{\"tip\":%" PRId64 "}", desk->head);
-    else if (strstr(sent->url, "/rise") != NULL)
-        append_rise(desk, sent->url, &body);
-    else if (strstr(sent->url, "/span") != NULL)
-        append_span(desk, sent->url, &body);
-    else if (strstr(sent->url, "/head") != NULL)
-        text_appendf(&body, "{\"head\":%" PRId64 "}", head_of(desk, sent->url));
-    else if (strstr(sent->url, "/when") != NULL)
-        append_block(desk, sent->url, &body);
-    else if (strstr(sent->url, "/one") != NULL)
-        append_detail(desk, sent->url, &body);
+    bool whole = fault == FAULT_NONE || fault == FAULT_AGAIN;
+    if (whole)
+        append_answer(desk, sent[fault == FAULT_AGAIN ? -1 : 0].url, &body);
     else
-        append_fall(desk, sent->url, &body);
-    http_desk_answer(&desk->http, number, fault == FAULT_NONE ? 200 : faults[fault].status,
-                     text_string(&body));
+        text_append_string(&body, faults[fault].body);
+    http_desk_answer(&desk->http, number, whole ? 200 : faults[fault].status, text_string(&body));
     text_free(&body);
 }
 
@@ -372,7 +379,7 @@ void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned prov
                                     .pool = batch_pool_new(POOL_BATCHES, 1 << 20),
                                     .submit = submit,
                                     .submit_arg = desk,
-                                    .ask_patiently = ask,
+                                    .ask_steadily = ask,
                                     .ask_arg = desk};
     desk->providers = ledger_providers_new();
     config_init(&config);

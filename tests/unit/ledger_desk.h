@@ -39,6 +39,7 @@ enum desk_fault {
     FAULT_TOKEN,   /* does not know the token any more, once */
     FAULT_GARBLED,
     FAULT_SHAPE, /* JSON, but not what the connector says */
+    FAULT_AGAIN, /* gives the page before once more */
 };
 
 struct ledger_desk {

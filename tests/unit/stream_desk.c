@@ -79,7 +79,10 @@ void stream_desk_commit_all(struct stream_desk *desk)
         struct batch *batch = desk->handed[0];
         memmove(desk->handed, desk->handed + 1, --desk->handed_count * sizeof *desk->handed);
         desk->committed++;
-        desk->timed += batch->received_us != 0;
+        if (batch->received_us != 0) {
+            desk->timed++;
+            desk->timed_from_us = batch->received_us;
+        }
         batch->answered(batch->owner, batch, RC_OK);
     }
 }

@@ -30,6 +30,7 @@ struct stream_desk {
     struct text sent; /* the last message to the server */
     unsigned dials, messages;
     unsigned committed, timed; /* batches; of these whose way into the store counts */
+    int64_t timed_from_us;     /* since when it counts of the last of these */
 };
 
 /* Makes a source with these options; it is not started yet. */

@@ -73,12 +73,32 @@ static void who_is_stopped_stores_what_was_read(void **state)
     end(desk);
 }
 
+/* A page that leads nowhere takes those with it that wait beside it: what they said of known rows
+ * is news when the next provider says it. */
+static void what_was_refused_with_a_page_is_not_taken_for_stored(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin_slow("fall", 2, 30);
+    ledger_desk_mine(desk, -1, 1);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    desk->chain[30].block = 200; /* it has got into a block */
+    for (unsigned i = 0; i < 29; i++)
+        ledger_desk_mine(desk, 201 + i, 1);
+    desk->faults[0] = FAULT_AGAIN;
+    desk->fault_at[0] = desk->asked[0] + 3; /* the page after the one with that row */
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    assert_non_null(strstr(desk->cursor, "\"providerName\":\"beta\""));
+    ledger_desk_expect_truth(desk);
+    end(desk);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_next_page_is_read_while_the_last_one_is_stored),
         cmocka_unit_test(what_waits_for_the_store_is_not_lost_in_a_switch),
         cmocka_unit_test(who_is_stopped_stores_what_was_read),
+        cmocka_unit_test(what_was_refused_with_a_page_is_not_taken_for_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

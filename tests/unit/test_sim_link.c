@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "decode/post_links.h"
 #include "sim/event_json.h"
+#include "sim/press.h"
 #include "sim/truth_link.h"
 #include "sim/web_link.h"
 
@@ -19,9 +20,10 @@
 #define EVENTS      6000
 #define ARENA_BYTES (1u << 20)
 
-static struct world *make_world(void)
+static struct world *make_world(bool press)
 {
     struct world_options options = world_options_default();
+    options.press = press;
     options.links = PAGES;
     options.web_percent = 20;
     options.named_percent = 20;
@@ -29,10 +31,8 @@ static struct world *make_world(void)
     return world_new(&options);
 }
 
-static void every_spelling_means_its_page(void **state)
+static void check_spellings(struct world *world)
 {
-    struct world *world = make_world();
-    (void)state;
     for (uint32_t link = 0; link < PAGES; link++) {
         for (uint32_t spelling = 0; spelling < SPELLING_COUNT; spelling++) {
             char spelled[URL_SIZE], expected[URL_SIZE];
@@ -52,9 +52,31 @@ static void every_spelling_means_its_page(void **state)
     world_free(world);
 }
 
+static void every_spelling_means_its_page(void **state)
+{
+    (void)state;
+    check_spellings(make_world(false));
+    check_spellings(make_world(true));
+}
+
+static void a_paper_has_a_name_on_this_machine_and_a_headline_of_its_own(void **state)
+{
+    static char headlines[PRESS_ARTICLES][PRESS_HEADLINE_SIZE];
+    static const char machine[] = ".localhost";
+    (void)state;
+    for (uint32_t article = 0; article < PRESS_ARTICLES; article++) {
+        char host[PRESS_HOST_SIZE];
+        press_host(7, article, host);
+        press_headline(7, article, headlines[article]);
+        assert_string_equal(host + strlen(host) - strlen(machine), machine);
+        for (uint32_t other = 0; other < article; other++)
+            assert_string_not_equal(headlines[article], headlines[other]);
+    }
+}
+
 static void pages_of_a_block_turn_out_to_be_one(void **state)
 {
-    struct world *world = make_world();
+    struct world *world = make_world(false);
     unsigned merged = 0;
     (void)state;
     for (uint32_t address = 0; address < 2 * PAGES; address++) {
@@ -108,7 +130,7 @@ static void put_own_lines(const struct text *truth, struct text *out)
 
 static void the_product_finds_in_posts_what_was_put_there(void **state)
 {
-    struct world *world = make_world();
+    struct world *world = make_world(false);
     struct truth_link_question question = {.depth = 1};
     struct text truth = {0}, told = {0}, found = {0};
     struct json_doc *doc = json_doc_new(1 << 20, JSON_DEPTH_MAX);
@@ -138,6 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_spelling_means_its_page),
+        cmocka_unit_test(a_paper_has_a_name_on_this_machine_and_a_headline_of_its_own),
         cmocka_unit_test(the_product_finds_in_posts_what_was_put_there),
         cmocka_unit_test(pages_of_a_block_turn_out_to_be_one),
     };
