@@ -150,6 +150,8 @@ static void note_last(struct ledger_stream *stream)
     if (at < 0)
         return;
     stream->shown = at > stream->shown ? at : stream->shown;
+    if (strcmp(row->status, "pending") == 0 && (stream->waits_from < 0 || at < stream->waits_from))
+        stream->waits_from = at;
     if (row->block >= 0)
         stream->last[count++] = cursor_make_number(block, row->block, NULL);
     if (row->time_us >= 0)
@@ -284,7 +286,10 @@ static enum rc add_progress(struct ledger_stream *stream, struct batch *batch, s
     bool complete_now = over && !stream->marking && !doubted;
     /* A sweep whose end is not believed is one that was interrupted there. */
     bool sweeping = stream->shape->order != ORDER_ASC && (!over || (walk->abrupt && doubted));
-    struct cursor complete = cursor_make_number(stream->view.kind, walk->complete, NULL);
+    /* A row that has a place and still waits is read again: the next run begins there. */
+    bool waits = stream->waits_from >= 0 && stream->waits_from < walk->complete;
+    struct cursor complete =
+        cursor_make_number(stream->view.kind, waits ? stream->waits_from : walk->complete, NULL);
     struct cursor back = {0};
     /* One part has come to somewhere, another one nowhere yet: no position is true of both. */
     bool unequal = walk->leg_count > 1 && walk->complete < 0;
@@ -311,13 +316,7 @@ static enum rc add_progress(struct ledger_stream *stream, struct batch *batch, s
         .backfill = stream->skips || (sweeping && back.kind == CURSOR_NONE) ? NULL : &back,
         .covered = {stream->covered_from, walk->complete},
         .now_us = ledger_stream_wall(stream)};
-    snprintf(stream->stored.cursor.custom, sizeof stream->stored.cursor.custom, "%s", "");
-    if (sweeping && walk->top >= 0)
-        snprintf(stream->stored.cursor.custom, sizeof stream->stored.cursor.custom,
-                 "{\"top\":%" PRId64 "}", walk->top);
-    else if (complete_now && stream->shape->count.request == NULL && stream->view.total >= 0)
-        snprintf(stream->stored.cursor.custom, sizeof stream->stored.cursor.custom,
-                 "{\"total\":%" PRId64 "}", stream->view.total);
+    ledger_stream_note_place(stream, sweeping, complete_now);
     enum rc rc =
         stream_take(&stream->stored, &page, stream->cursor_doc, batch, stream->fresh, &fresh, err);
     if (rc == RC_OK &&

@@ -181,7 +181,7 @@ static int64_t find_start(struct ledger_stream *stream, enum cursor_kind kind)
 }
 
 /* The token of an interrupted sweep, if it still means something here. */
-static struct bytes find_token(const struct ledger_stream *stream, int64_t *top)
+static struct bytes find_token(struct ledger_stream *stream, int64_t *top)
 {
     const struct cursor_state *state = &stream->stored.cursor;
     int64_t token_ms = stream->shape->page.token_ms;
@@ -195,11 +195,12 @@ static struct bytes find_token(const struct ledger_stream *stream, int64_t *top)
         json_parse_copy(stream->cursor_doc, bytes_of(state->custom), &custom, &err) != RC_OK ||
         !json_i64(json_get(custom, "top"), top))
         return BYTES_ABSENT;
+    if (!json_i64(json_get(custom, "waits"), &stream->waits_from))
+        stream->waits_from = -1;
     return bytes_of(state->primary.text);
 }
 
-/* From what is stored, with as many partitions as were listed; -1: as the connector says. */
-static void start_walk(struct ledger_stream *stream, int listed)
+void ledger_stream_start_walk(struct ledger_stream *stream, int listed)
 {
     struct ledger_place place = {.top = -1, .head = stream->head};
     enum cursor_kind kind = ledger_stream_kind(stream->shape);
@@ -209,6 +210,7 @@ static void start_walk(struct ledger_stream *stream, int listed)
     stream->skips = since > place.complete;
     if (stream->skips)
         place.complete = since;
+    stream->waits_from = -1;
     place.token = find_token(stream, &place.top);
     if (stream->known.whole && !stream->skips)
         place.complete = ledger_stream_debts_from(stream, place.complete);
@@ -217,6 +219,8 @@ static void start_walk(struct ledger_stream *stream, int listed)
     if (stream->resweeping)
         place = (struct ledger_place){
             .complete = -1, .top = -1, .head = stream->head, .token = BYTES_ABSENT};
+    if (listed >= 0 && !stream->skips && place.complete >= 0)
+        ledger_stream_tell_new_parts(stream);
     ledger_walk_begin(&stream->walk, &place);
     /* What the interrupted part of a sweep has brought is not shown again. */
     stream->reread_from = stream->walk.continued ? place.top : place.complete;
@@ -229,7 +233,7 @@ void ledger_stream_list_parts(struct ledger_stream *stream)
     bool ranged = stream->shape->page.by == PAGE_RANGE;
     stream->purpose = ranged ? ASK_HEAD : ASK_LIST;
     if (stream->shape->listed.request == NULL && !ranged)
-        start_walk(stream, -1);
+        ledger_stream_start_walk(stream, -1);
 }
 
 void ledger_stream_begin_walk(struct ledger_stream *stream)
@@ -267,7 +271,7 @@ void ledger_stream_take_head(struct ledger_stream *stream)
         return;
     }
     ledger_walk_deinit(&stream->walk);
-    start_walk(stream, -1);
+    ledger_stream_start_walk(stream, -1);
     if (stream->walk.complete > stream->head + 1) {
         snprintf(words, sizeof words,
                  "is behind: its newest block is %" PRId64 ", and %" PRId64 " is known",
@@ -317,36 +321,4 @@ void ledger_stream_read_file(struct ledger_stream *stream)
     stream->last_count = 0;
     stream->reading = true;
     ledger_stream_store(stream);
-}
-
-/* ---- partitions that the source lists ---- */
-
-void ledger_stream_take_list(struct ledger_stream *stream)
-{
-    struct json root = stream->side.root, value;
-    struct json_walk walk = json_walk(json_pointer(root, stream->shape->listed.records));
-    const char *next = stream->shape->listed.next;
-    struct bytes key, name;
-    while (json_walk_next(&walk, &key, &value)) {
-        if (!json_string(json_pointer(value, stream->shape->listed.value), &name) || name.len == 0)
-            continue;
-        if (stream->part_count == LEDGER_LEGS_MAX) {
-            ledger_stream_failed(stream, RETRY_PERMANENT, -1, "lists too many parts");
-            return;
-        }
-        text_append(&stream->parts, name.data, name.len);
-        text_append_char(&stream->parts, '\0');
-        stream->part_count++;
-    }
-    name = next == NULL ? BYTES_ABSENT : json_string_or_absent(json_pointer(root, next));
-    bool again = name.len == stream->list_token.len && name.len > 0 &&
-                 memcmp(name.data, stream->list_token.data, name.len) == 0;
-    text_clear(&stream->list_token);
-    text_append(&stream->list_token, name.data, name.len);
-    if (name.len == 0 || again)
-        start_walk(stream, (int)stream->part_count);
-    if (stream->purpose == ASK_PAGE && ledger_walk_over(&stream->walk))
-        ledger_stream_settle(stream); /* there is no part */
-    else
-        ledger_stream_choose(stream);
 }

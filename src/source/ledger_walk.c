@@ -60,13 +60,21 @@ static void key_all(struct ledger_walk *walk)
     bool ranged = walk->shape->page.by == PAGE_RANGE;
     for (unsigned i = 0; i < walk->leg_count; i++) {
         struct ledger_leg *leg = &walk->legs[i];
-        key_leg(walk, leg, from ? walk->complete : -1);
-        leg->last = from ? walk->complete : -1;
-        leg->floor = walk->complete;
+        int64_t known = leg->whole ? -1 : walk->complete;
+        key_leg(walk, leg, from ? known : -1);
+        leg->last = leg->opened = from ? known : -1;
+        leg->floor = known;
         leg->claim = -1;
         leg->reopened = false;
         leg->over = ranged && walk->complete > walk->head;
     }
+}
+
+void ledger_walk_tell_part(struct ledger_walk *walk, unsigned leg, bool seen)
+{
+    assert(leg < walk->leg_count);
+    walk->legs[leg].seen = seen;
+    walk->legs[leg].whole = !seen;
 }
 
 void ledger_walk_begin(struct ledger_walk *walk, const struct ledger_place *place)
@@ -263,13 +271,15 @@ static enum rc take_token(struct ledger_walk *walk, struct ledger_leg *leg, stru
 
 /* What was there when it was asked, it has: on the way up at its last page, else at its first. Of
  * several partitions, one that ends with nothing has for now what it has shown: it is asked again
- * when all have ended. */
+ * when all have ended, and as long as that brings more. */
 static void claim(struct ledger_walk *walk, struct ledger_leg *leg, size_t records)
 {
-    bool again = records == 0 && walk->leg_count > 1 && !leg->reopened && is_ascending(walk) &&
-                 walk->shape->resume.kind != RESUME_NONE;
+    bool again = records == 0 && walk->leg_count > 1 && is_ascending(walk) &&
+                 walk->shape->resume.kind != RESUME_NONE &&
+                 (!leg->reopened || leg->last > leg->opened);
     if (is_ascending(walk) ? leg->over : !leg->started)
         leg->claim = again ? leg->last : walk->top;
+    leg->reopened = leg->reopened && !again;
     leg->started = true;
 }
 
@@ -284,6 +294,7 @@ static void reopen(struct ledger_walk *walk)
             continue;
         key_leg(walk, leg, is_ascending(walk) ? leg->last : -1);
         leg->floor = leg->claim;
+        leg->opened = leg->last;
         leg->reopened = true;
     }
 }
@@ -304,6 +315,15 @@ static bool is_cut_off(const struct ledger_walk *walk, const struct ledger_leg *
            (leg->last >= 0 || walk->continued);
 }
 
+/* One empty page may be a slip. */
+static bool asks_again(const struct ledger_walk *walk, struct ledger_leg *leg, size_t records)
+{
+    bool again = leg->over && records == 0 && !leg->asked_twice && is_cut_off(walk, leg);
+    leg->asked_twice = again;
+    leg->over = leg->over && !again;
+    return again;
+}
+
 enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last, struct bytes token,
                          struct err *err)
 {
@@ -317,6 +337,8 @@ enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last, st
         raise_complete(walk);
         return RC_OK;
     }
+    if (records == 0 && leg->seen && !leg->started && !is_ascending(walk))
+        return err_set(err, RC_REJECT, "shows nothing of a part of which it has shown rows");
     leg->over = last || leg->below || by == PAGE_NONE;
     if (!leg->over && leg->rows > 0 && leg->traces == leg->traces_before)
         return err_set(err, RC_REJECT, "the provider gave the same page twice");
@@ -326,6 +348,8 @@ enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last, st
                                                  : turn_page(walk, leg, records, err);
     if (rc != RC_OK)
         return rc;
+    if (asks_again(walk, leg, records))
+        return RC_OK;
     claim(walk, leg, records);
     if (leg->over && records == 0 && is_cut_off(walk, leg))
         walk->abrupt = true;

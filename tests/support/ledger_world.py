@@ -110,6 +110,9 @@ class World(ImportRun):
 
     def true_rows(self, stream, orphaned=0):
         truth = self.sim.truth(self.account, stream, orphaned)
+        if self.platform == "solana":  # a transaction is one, whatever it moved
+            truth += self.sim.truth(self.account, "token", orphaned)
+            truth = list({row["hash"]: row for row in truth}.values())
         for row in truth:
             if stream == "beacon":
                 row["hash"] = str(row["index"])

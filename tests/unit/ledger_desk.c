@@ -66,6 +66,7 @@ static const char tail[] =
     "      time: {at: /time, cast: unix_s}\n"
     "      amount: /amount\n"
     "      fee: /detail/fee\n"
+    "      status: {at: /state, when: {waits: pending}}\n"
     "    identity: {of: [platform, hash, kind, amount], equals: none}\n";
 /* clang-format on */
 
@@ -225,7 +226,7 @@ static void append_event(struct text *out, const struct desk_event *event, bool 
     if (event->block >= 0)
         text_appendf(out, ",\"block\":%" PRId64 ",\"time\":%" PRId64, event->block,
                      ledger_desk_time_us(event->block) / 1000000);
-    text_append_char(out, '}');
+    text_append_string(out, event->waits ? ",\"state\":\"waits\"}" : "}");
 }
 
 static long long param_of(const char *url, const char *name, long long otherwise)

@@ -20,6 +20,7 @@ struct desk_event {
     unsigned number; /* its hash and amount */
     bool other;      /* it is not of this stream */
     bool wide;       /* its amount is a number of 30 digits */
+    bool waits;      /* it has a place and is not settled yet */
 };
 
 struct desk_row {
