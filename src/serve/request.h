@@ -86,6 +86,7 @@ struct request {
     bool preflight;          /* only asks what that page may ask */
     const char *etag;    /* of what is there, so that nobody needs to fetch it twice; NULL: none */
     const char *caching; /* what is said of keeping it; NULL: to ask again each time */
+    bool same_origin;    /* no page from elsewhere may show it */
     bool ranges;         /* parts of it can be asked for */
     char content_range[80]; /* which part this is; "": all of it */
     enum coding coding;     /* of the reply */

@@ -62,10 +62,12 @@ class Hybrid(BothStores):
         """Whom one follows is known, and the stream works."""
         daemon.wait_for(
             lambda _: true_follows(self.sim) == stored_follows(self.home, self.me), "the follows")
-        self.sim.step(150)
         self.wait_for_stream(daemon)
+        # Where the first connection took long, feeds were polled until it was there.
+        before = self.metric(daemon, "poll_cycles_total"), self.feeds_asked()
+        self.sim.step(150)
         self.assert_truth(daemon)
-        self.assertEqual((self.metric(daemon, "poll_cycles_total"), self.feeds_asked()), (0, 0))
+        self.assertEqual((self.metric(daemon, "poll_cycles_total"), self.feeds_asked()), before)
 
     def break_stream(self, events):
         """The line breaks before the first of these events, and no host takes a call."""
