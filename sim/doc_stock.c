@@ -43,6 +43,14 @@ static void add_file(struct doc_stock *stock, struct doc *doc, struct draw *draw
     doc->root = ipfs_blocks_add_file(&stock->blocks, text_bytes(&doc->file), &shape);
 }
 
+static void put_in_folders(struct doc_stock *stock, struct doc *doc, uint32_t number)
+{
+    char name[32];
+    snprintf(name, sizeof name, "no %u.json", number);
+    size_t inner = ipfs_blocks_add_folder(&stock->blocks, IPFS_FOLDER, name, doc->root);
+    doc->root = ipfs_blocks_add_folder(&stock->blocks, IPFS_FOLDER, "notes", inner);
+}
+
 static void add_doc(struct doc_stock *stock, const struct doc_stock_options *options,
                     uint32_t number, size_t *spoiled)
 {
@@ -57,6 +65,9 @@ static void add_doc(struct doc_stock *stock, const struct doc_stock_options *opt
                                     bytes_make(empty_folder, sizeof empty_folder - 1));
     else if (doc->fate != DOC_NONSENSE)
         add_file(stock, doc, &draw, large);
+    doc->in_folder = doc->fate != DOC_NONSENSE && draw_below(&draw, 100) < options->folder_percent;
+    if (doc->in_folder && doc->fate != DOC_FOLDER) /* of an empty folder the path finds nothing */
+        put_in_folders(stock, doc, number);
     /* The first block of it is a leaf, or all there is. */
     *spoiled = draw_below(&draw, 2) == 0 ? first : doc->root;
 }
@@ -105,12 +116,16 @@ void doc_name(const struct doc_stock *stock, uint32_t doc, uint32_t spelling,
         return;
     }
     const struct ipfs_block *block = &stock->blocks.blocks[stock->docs[doc].root];
+    int used;
     digest_hex(block->digest, hex);
     if (spelling == 1)
-        snprintf(out, DOC_NAME_SIZE, "f01%s1220%s", block->raw ? "55" : "70", hex);
+        used = snprintf(out, DOC_NAME_SIZE, "f01%s1220%s", block->raw ? "55" : "70", hex);
     else
-        snprintf(out, DOC_NAME_SIZE, "%s",
-                 spelling == 2 && !block->raw ? block->cid_v0 : block->cid);
+        used = snprintf(out, DOC_NAME_SIZE, "%s",
+                        spelling == 2 && !block->raw ? block->cid_v0 : block->cid);
+    if (stock->docs[doc].in_folder)
+        snprintf(out + used, DOC_NAME_SIZE - (size_t)used,
+                 spelling == 1 ? "//%%6Eotes/no%%20%u%%2ejson" : "/notes/no%%20%u.json", doc);
 }
 
 const char *doc_verdict(const struct doc_stock *stock, uint32_t doc, unsigned gateways)

@@ -4,8 +4,9 @@
  * for them.
  *
  * All are drawn from the seed. Most are files, of one block or of several; some are nowhere to be
- * had, some are gone for good, some are no files, and some names are no addresses. A document has
- * several spellings, which are one address. What is said of a document here is computed from how it
+ * had, some are gone for good, some are no files, and some names are no addresses. Some lie in a
+ * folder of a folder, whose address is named with a path. A document has several spellings, which
+ * are one address. What is said of a document here is computed from how it
  * was made.
  *
  * Owner: the content world.  Thread: loop. */
@@ -14,7 +15,7 @@
 
 #include "sim/ipfs_blocks.h"
 
-#define DOC_NAME_SIZE 80
+#define DOC_NAME_SIZE 128
 #define DOC_SPELLINGS 3u
 
 enum doc_fate {
@@ -28,13 +29,15 @@ enum doc_fate {
 struct doc_stock_options {
     uint64_t seed;
     uint32_t documents;
-    uint32_t hard_percent;  /* that are not sound */
-    uint32_t large_percent; /* of several blocks */
+    uint32_t hard_percent;   /* that are not sound */
+    uint32_t large_percent;  /* of several blocks */
+    uint32_t folder_percent; /* in folders */
 };
 
 struct doc {
     enum doc_fate fate;
-    size_t root; /* its block */
+    size_t root; /* its block, or that of the outer folder */
+    bool in_folder;
     struct text file;
 };
 

@@ -95,7 +95,8 @@ static void write_leaf(struct bytes data, struct text *out)
     text_free(&file);
 }
 
-static void put_link(struct text *out, const struct ipfs_block *child, uint64_t size)
+static void put_link(struct text *out, const struct ipfs_block *child, const char *name,
+                     uint64_t size)
 {
     uint8_t cid[2 + MULTIHASH_BYTES] = {1, child->raw ? CID_RAW_BYTE : CID_DAG_PB_BYTE, 0x12,
                                         DIGEST_SIZE};
@@ -103,7 +104,7 @@ static void put_link(struct text *out, const struct ipfs_block *child, uint64_t 
     struct text link = {0};
     memcpy(cid + 4, child->digest, DIGEST_SIZE);
     put_bytes(&link, 1, bytes_make(cid + skip, sizeof cid - skip));
-    put_bytes(&link, 2, bytes_of(""));
+    put_bytes(&link, 2, bytes_of(name));
     put_number(&link, 3, size);
     put_bytes(out, 2, text_bytes(&link));
     text_free(&link);
@@ -115,7 +116,7 @@ void ipfs_node_write(const struct ipfs_blocks *blocks, const size_t *children,
     struct text file = {0};
     uint64_t sum = 0;
     for (size_t i = 0; i < count; i++) {
-        put_link(out, &blocks->blocks[children[i]], sizes[i]);
+        put_link(out, &blocks->blocks[children[i]], "", sizes[i]);
         sum += sizes[i];
     }
     put_number(&file, 1, 2);
@@ -205,6 +206,19 @@ size_t ipfs_blocks_add_file(struct ipfs_blocks *blocks, struct bytes file,
     size_t root = parts[0].block;
     free(parts);
     return root;
+}
+
+size_t ipfs_blocks_add_folder(struct ipfs_blocks *blocks, enum ipfs_folder kind, const char *name,
+                              size_t child)
+{
+    struct text node = {0}, folder = {0};
+    put_link(&node, &blocks->blocks[child], name, blocks->blocks[child].bytes.len);
+    put_number(&folder, 1, kind);
+    put_bytes(&node, 1, text_bytes(&folder));
+    size_t at = ipfs_blocks_add(blocks, false, text_bytes(&node));
+    text_free(&node);
+    text_free(&folder);
+    return at;
 }
 
 const struct ipfs_block *ipfs_blocks_find(const struct ipfs_blocks *blocks, struct bytes cid)

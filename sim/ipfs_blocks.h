@@ -33,11 +33,17 @@ struct ipfs_shape {
     bool raw_leaves; /* leaves are bare bytes, and so is a file of one leaf */
 };
 
+/* A folder, or one that is spread over shards, of which this is the first. */
+enum ipfs_folder { IPFS_FOLDER = 1, IPFS_SHARDS = 5 };
+
 void ipfs_blocks_free(struct ipfs_blocks *blocks);
-/* Both add what is not there yet and answer where it lies. */
+/* All three add what is not there yet and answer where it lies. */
 size_t ipfs_blocks_add(struct ipfs_blocks *blocks, bool raw, struct bytes block);
 size_t ipfs_blocks_add_file(struct ipfs_blocks *blocks, struct bytes file,
                             const struct ipfs_shape *shape);
+/* With one entry. */
+size_t ipfs_blocks_add_folder(struct ipfs_blocks *blocks, enum ipfs_folder kind, const char *name,
+                              size_t child);
 /* By the text of either version; NULL: not here. */
 const struct ipfs_block *ipfs_blocks_find(const struct ipfs_blocks *blocks, struct bytes cid);
 /* A node of a file over these blocks (`sizes` of the file each stands for) into `out`. */

@@ -62,6 +62,7 @@ static const char usage[] =
     "  --content-documents N different documents (default 60)\n"
     "  --content-hard P     percent of them that are missing, gone or nothing (default 0)\n"
     "  --content-large P    percent of them that are of several blocks (default 20)\n"
+    "  --content-folders P  percent of them that lie in folders (default 0)\n"
     "  --content-nodes N    nodes that show the chain, each on its port (default 2)\n"
     "  --content-gateways N gateways that have the documents (default 2)\n"
     "  --fault PLAN         arm a fault: name=…&after=N&count=K… (may be repeated)\n"
@@ -115,6 +116,7 @@ enum option_id {
     OPTION_CONTENT_DOCUMENTS,
     OPTION_CONTENT_HARD,
     OPTION_CONTENT_LARGE,
+    OPTION_CONTENT_FOLDERS,
     OPTION_CONTENT_NODES,
     OPTION_CONTENT_GATEWAYS,
     OPTION_FAULT,
@@ -169,6 +171,7 @@ static const struct option long_options[] = {
     {"content-documents", required_argument, NULL, OPTION_CONTENT_DOCUMENTS},
     {"content-hard", required_argument, NULL, OPTION_CONTENT_HARD},
     {"content-large", required_argument, NULL, OPTION_CONTENT_LARGE},
+    {"content-folders", required_argument, NULL, OPTION_CONTENT_FOLDERS},
     {"content-nodes", required_argument, NULL, OPTION_CONTENT_NODES},
     {"content-gateways", required_argument, NULL, OPTION_CONTENT_GATEWAYS},
     {"fault", required_argument, NULL, OPTION_FAULT},
@@ -281,6 +284,9 @@ static void set_content(struct settings *settings, int id, const char *name, con
         break;
     case OPTION_CONTENT_LARGE:
         content->stock.large_percent = (uint32_t)number_of(name, value, 0, 100);
+        break;
+    case OPTION_CONTENT_FOLDERS:
+        content->stock.folder_percent = (uint32_t)number_of(name, value, 0, 100);
         break;
     case OPTION_CONTENT_NODES:
         content->nodes = (uint32_t)number_of(name, value, 0, CONTENT_HOSTS_MAX);

@@ -199,6 +199,23 @@ static void put_tags(struct visit *visit)
     put_tag(out, attribute, twitter ? "twitter:image" : "og:image", words.image);
 }
 
+/* Whoever opens an article of the press finds it there. */
+static void put_body(struct visit *visit)
+{
+    struct text *out = &visit->html;
+    struct card_words words;
+    if (!world_settings(visit->sim->world)->press) {
+        text_append_string(out, "<p>tides &amp; marks</p>");
+        return;
+    }
+    write_words(visit->sim->world, visit->kind, visit->id, &words);
+    text_append_string(out, "<h1>");
+    put_escaped(out, words.title);
+    text_append_string(out, "</h1>\n<p>");
+    put_escaped(out, words.description);
+    text_append_string(out, "</p>\n<p>This article is invented, and so is the paper.</p>");
+}
+
 /* Where the page of that kind and the visit's id lies. */
 static void write_address(const struct visit *visit, const char *kind, char out[URL_SIZE])
 {
@@ -222,7 +239,9 @@ static void put_page(struct visit *visit)
         else
             text_append_char(out, *c);
     }
-    text_append_string(out, "</head><body><p>tides &amp; marks</p></body></html>\n");
+    text_append_string(out, "</head><body>");
+    put_body(visit);
+    text_append_string(out, "</body></html>\n");
 }
 
 static void put_filling(struct text *out, size_t bytes)

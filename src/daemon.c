@@ -134,11 +134,11 @@ static enum rc ask(void *arg, const char *sql, const struct field *params, size_
     return lookup_ask(daemon->lookup, sql, params, param_count, fn, fn_arg);
 }
 
-static enum rc ask_patiently(void *arg, const char *sql, const struct field *params,
-                             size_t param_count, lookup_fn *fn, void *fn_arg)
+static enum rc ask_steadily(void *arg, const struct lookup_question *question, lookup_fn *fn,
+                            void *fn_arg)
 {
     struct daemon *daemon = arg;
-    return lookup_ask_patiently(daemon->lookup, sql, params, param_count, fn, fn_arg);
+    return lookup_ask_steadily(daemon->lookup, question, fn, fn_arg);
 }
 
 /* Told in a turn of its own: who says it is in the midst of something. */
@@ -299,7 +299,7 @@ static enum rc make_parts(struct daemon *daemon, struct err *err)
                                                .submit = submit,
                                                .submit_arg = daemon,
                                                .ask = ask,
-                                               .ask_patiently = ask_patiently,
+                                               .ask_steadily = ask_steadily,
                                                .ask_arg = daemon},
                                     .tell = tell,
                                     .tell_arg = daemon,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon_serve.h"
 
-#include "decode/cid.h"
+#include "decode/ipfs_uri.h"
 #include "sys/log.h"
 
 /* "" is how the configuration says "none". */
@@ -13,10 +13,9 @@ static const char *or_none(const char *value)
 static bool spell_address(struct bytes name, struct text *out)
 {
     struct cid cid;
-    char canonical[CID_TEXT_SIZE];
-    if (cid_parse(name, &cid, NULL) != RC_OK)
+    char canonical[IPFS_URI_SPELLED_SIZE];
+    if (ipfs_uri_spell(name, false, &cid, canonical, NULL) != RC_OK)
         return false;
-    cid_format(&cid, canonical);
     text_append_string(out, canonical);
     return true;
 }

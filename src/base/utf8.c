@@ -21,3 +21,16 @@ void utf8_copy(struct bytes text, char *out, size_t size)
         memcpy(out, kept.data, kept.len);
     out[kept.len] = '\0';
 }
+
+void utf8_append(struct text *out, struct bytes text)
+{
+    const unsigned char *at = (const unsigned char *)text.data;
+    size_t bad = 0;
+    for (size_t i = 0, len; i<text.len; i += len> 0 ? len : bad) {
+        len = at[i] < 0x80 ? 1 : utf8_sequence(at + i, text.len - i, &bad);
+        if (len > 0)
+            text_append(out, text.data + i, len);
+        else
+            text_append_string(out, UTF8_REPLACEMENT);
+    }
+}

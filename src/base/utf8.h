@@ -37,5 +37,7 @@ static inline size_t utf8_sequence(const unsigned char *at, size_t left, size_t 
 struct bytes utf8_cut(struct bytes text, size_t max);
 /* Copies as much of it as has room, and a NUL; absent: "". */
 void utf8_copy(struct bytes text, char *out, size_t size);
+/* Appends it; replacement characters stand for what is no text. */
+void utf8_append(struct text *out, struct bytes text);
 
 #endif

@@ -50,11 +50,11 @@ static enum rc submit(void *arg, struct batch *batch)
     return outbox_submit(engine->outbox, batch);
 }
 
-static enum rc ask_patiently(void *arg, const char *sql, const struct field *params,
-                             size_t param_count, lookup_fn *fn, void *fn_arg)
+static enum rc ask_steadily(void *arg, const struct lookup_question *question, lookup_fn *fn,
+                            void *fn_arg)
 {
     struct import_engine *engine = arg;
-    return lookup_ask_patiently(engine->lookup, sql, params, param_count, fn, fn_arg);
+    return lookup_ask_steadily(engine->lookup, question, fn, fn_arg);
 }
 
 static void fail_stop(void *arg)
@@ -183,7 +183,7 @@ static void make(struct import_engine *engine, const struct config *config)
                                       .pool = engine->pool,
                                       .submit = submit,
                                       .submit_arg = engine,
-                                      .ask_patiently = ask_patiently,
+                                      .ask_steadily = ask_steadily,
                                       .ask_arg = engine};
 }
 

@@ -32,7 +32,7 @@ struct evm_event {
     unsigned param_count;
 };
 
-/* The letters behind ipfs://, borrowed for the call. */
+/* What stands behind ipfs://, borrowed for the call. */
 typedef void evm_name_fn(void *arg, struct bytes name);
 
 /* RC_REJECT: not an event, or not an address of a contract. */

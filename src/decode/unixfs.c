@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIELD_TYPE = 1, FIELD_DATA = 2, FIELD_SIZE = 3, FIELD_BLOCK_SIZE = 4 };
-enum unixfs_type { TYPE_RAW = 0, TYPE_FILE = 2 };
+enum { FIELD_DATA = 2, FIELD_SIZE = 3, FIELD_BLOCK_SIZE = 4 };
 
 struct unixfs_place {
     struct cid cid;
@@ -27,6 +26,23 @@ struct file_node {
     uint64_t size;
     size_t child_count;
 };
+
+const char *unixfs_type_words(uint64_t type)
+{
+    switch (type) {
+    case UNIXFS_RAW:
+    case UNIXFS_FILE:
+        return "a file";
+    case UNIXFS_DIRECTORY:
+        return "a directory";
+    case UNIXFS_SYMLINK:
+        return "a symbolic link";
+    case UNIXFS_SHARDS:
+        return "a sharded directory";
+    default:
+        return "UnixFS of another type";
+    }
+}
 
 static void add_place(struct unixfs_reading *reading, const struct unixfs_place *place)
 {
@@ -127,7 +143,7 @@ static enum rc read_node(struct bytes block, size_t size_max, struct file_node *
         return rc;
     struct bytes rest = node->sizes = node->block.data;
     while ((rc = protobuf_next(&rest, &field)) == RC_OK) {
-        if (field.number == FIELD_TYPE && !field.is_bytes)
+        if (field.number == UNIXFS_FIELD_TYPE && !field.is_bytes)
             type = field.value;
         else if (field.number == FIELD_DATA && field.is_bytes)
             node->data = field.bytes;
@@ -136,12 +152,8 @@ static enum rc read_node(struct bytes block, size_t size_max, struct file_node *
     }
     if (rc != RC_AGAIN || type == UINT64_MAX)
         return err_set(err, RC_REJECT, "the block is no part of a file");
-    if (type != TYPE_FILE && type != TYPE_RAW)
-        return err_set(err, RC_REJECT, "%s, not a file",
-                       type == 1   ? "a directory"
-                       : type == 5 ? "a sharded directory"
-                       : type == 4 ? "a symbolic link"
-                                   : "UnixFS of another type");
+    if (type != UNIXFS_FILE && type != UNIXFS_RAW)
+        return err_set(err, RC_REJECT, "%s, not a file", unixfs_type_words(type));
     return measure(node, size_max, err);
 }
 

@@ -21,6 +21,16 @@
 #define UNIXFS_DEPTH_MAX  16
 #define UNIXFS_BLOCK_MAX  ((size_t)2 << 20) /* of a block that is part of a file */
 
+#define UNIXFS_FIELD_TYPE 1 /* of the message in a block */
+
+enum unixfs_type {
+    UNIXFS_RAW = 0,
+    UNIXFS_DIRECTORY = 1,
+    UNIXFS_FILE = 2,
+    UNIXFS_SYMLINK = 4,
+    UNIXFS_SHARDS = 5
+};
+
 struct unixfs_place; /* a block that belongs somewhere in the file */
 
 struct unixfs_reading {
@@ -42,5 +52,8 @@ must_check enum rc unixfs_give(struct unixfs_reading *reading, const struct cid 
                                struct bytes block, struct err *err);
 /* Every block was given: `content` is the file. */
 bool unixfs_is_whole(const struct unixfs_reading *reading);
+
+/* What a block of that type is, for people. */
+const char *unixfs_type_words(uint64_t type);
 
 #endif

@@ -119,6 +119,15 @@ void url_text_put_folded(struct url_text *text, struct bytes bytes)
     }
 }
 
+void url_text_put_escaped(struct url_text *text, struct bytes bytes)
+{
+    for (size_t i = 0; i < bytes.len; i++)
+        if (unreserved((unsigned char)bytes.data[i]))
+            url_text_put(text, bytes.data[i]);
+        else
+            put_escaped(text, (unsigned char)bytes.data[i]);
+}
+
 void url_text_put_unescaped(struct url_text *text, struct bytes bytes, bool plus)
 {
     for (size_t i = 0; i < bytes.len; i++) {

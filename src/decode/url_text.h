@@ -34,6 +34,8 @@ void url_text_put_part(struct url_text *text, struct bytes bytes, enum url_part 
 /* One spelling per meaning: %7e becomes ~, %c3 becomes %C3, a % that begins no escape becomes
  * %25. What comes out is left alone the next time. */
 void url_text_put_folded(struct url_text *text, struct bytes bytes);
+/* Escapes everything but letters, digits and -._~, so that each text has one form. */
+void url_text_put_escaped(struct url_text *text, struct bytes bytes);
 /* Undoes escapes; a % that begins none stays. `plus`: + is a space, as in a form. */
 void url_text_put_unescaped(struct url_text *text, struct bytes bytes, bool plus);
 

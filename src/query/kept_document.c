@@ -14,7 +14,7 @@ static const char find_sql[] =
     "SELECT c.n, CASE WHEN c.is_errored THEN NULL ELSE coalesce(length(c.data), 0) END, "
     "substr(c.data, 1, 512), o.state, o.reason, o.next_us FROM ipfs_cache c "
     "LEFT JOIN owed o ON o.source = 'content' AND o.item = c.uri "
-    "WHERE c.uri = ?1 OR c.canonical = ?2 "
+    "WHERE c.uri = ?1 OR c.canonical = ?1 "
     "ORDER BY c.is_errored, CASE o.state WHEN 'owed' THEN 0 WHEN 'dead' THEN 1 ELSE 2 END LIMIT 1";
 static const char piece_sql[] = "SELECT substr(data, %lld, %lld) FROM ipfs_cache WHERE n = ?1";
 static const char place_sql[] = "SELECT block_number FROM meta WHERE id = 'content'";
@@ -48,20 +48,17 @@ static bool take_row(void *arg, const struct field *columns, size_t count)
     return false;
 }
 
-enum rc kept_document_find(struct store *store, const char *name, const char *canonical,
-                           struct kept_document *out, struct err *err)
+enum rc kept_document_find(struct store *store, const char *name, struct kept_document *out,
+                           struct err *err)
 {
-    struct text uris[2] = {{0}, {0}};
-    text_appendf(&uris[0], SCHEME "%s", name);
-    text_appendf(&uris[1], SCHEME "%s", canonical);
-    const struct field params[] = {field_text(text_bytes(&uris[0])),
-                                   field_text(text_bytes(&uris[1]))};
+    struct text uri = {0};
+    text_appendf(&uri, SCHEME "%s", name);
+    struct field param = field_text(text_bytes(&uri));
     *out = (struct kept_document){.state = KEPT_UNKNOWN};
-    enum rc rc = store_query(store, find_sql, params, 2, take_row, out, err);
+    enum rc rc = store_query(store, find_sql, &param, 1, take_row, out, err);
     if (rc == RC_OK && out->state == KEPT_UNKNOWN)
         rc = store_query_int(store, place_sql, -1, &out->read_up_to, err);
-    text_free(&uris[0]);
-    text_free(&uris[1]);
+    text_free(&uri);
     return rc;
 }
 

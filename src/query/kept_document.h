@@ -31,8 +31,8 @@ struct kept_document {
     int64_t read_up_to; /* of one that is unknown: the last block whose documents are; -1: none */
 };
 
-/* Looks for `name` as it is spelled, and as `canonical`, which may be the same. */
-must_check enum rc kept_document_find(struct store *store, const char *name, const char *canonical,
+/* Looks for a name in its one spelling; of one that is no address there is none but its own. */
+must_check enum rc kept_document_find(struct store *store, const char *name,
                                       struct kept_document *out, struct err *err);
 /* Puts `len` bytes from `at` on into `out`; fewer: they are not there any more. */
 must_check enum rc kept_document_read(struct store *store, const struct kept_document *document,

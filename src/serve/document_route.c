@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/utf8.h"
 #include "query/kept_document.h"
 #include "serve/byte_range.h"
 #include "serve/document_type.h"
@@ -55,7 +56,7 @@ void document_begin(struct request *request)
     request->data = call;
     request->free_data = free_call;
     if (options->spell_address == NULL || !options->spell_address(name, &call->canonical))
-        text_append(&call->canonical, name.data, name.len);
+        utf8_append(&call->canonical, name);
     snprintf(call->etag, sizeof call->etag, "\"%s\"", text_string(&call->canonical));
     call->known = request_has_tag(request, call->etag);
     call->range = range_asked_for(request, call->etag);
@@ -76,8 +77,7 @@ enum rc document_work(struct request *request, struct store *store, struct err *
     int64_t len;
     if (call->found)
         return read_piece(call, store, err);
-    enum rc rc = kept_document_find(store, request->path_part, text_string(&call->canonical),
-                                    &call->document, err);
+    enum rc rc = kept_document_find(store, text_string(&call->canonical), &call->document, err);
     if (rc != RC_OK || call->document.state != KEPT_WHOLE || call->known ||
         !byte_range_resolve(&call->range, call->document.size, &call->at, &len))
         return rc;

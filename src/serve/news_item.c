@@ -12,7 +12,6 @@
 #define ABOUT_MAX  400
 #define PERSON_MAX 60
 #define POST_MAX   700
-#define FACES_MAX  5
 #define NAMES_MAX  3
 #define HUES       8
 
@@ -73,7 +72,7 @@ static void put_sharers(struct markup *page, const struct news_question *questio
     (void)json_i64(json_get(link, "shares"), &people);
     markup_begin_class(page, "p", "sharers");
     markup_begin_class(page, "span", "faces");
-    for (size_t i = 0; i < count && i < FACES_MAX; i++)
+    for (size_t i = 0; i < count && i < NEWS_PAGE_FACES; i++)
         put_face(page, json_at(sharers, i));
     markup_end(page, "span");
     markup_begin_class(page, "span", "names");

@@ -37,7 +37,7 @@ typedef enum rc route_work_fn(struct request *request, struct store *store, stru
 #define ON_SOCKET (1u << LISTENER_SOCKET)
 
 struct route {
-    const char *method, *path; /* a GET route answers HEAD too; `{}` in a path is any one part */
+    const char *method, *path; /* a GET route answers HEAD too; `{}` is one part of a path */
     unsigned listeners;        /* where it exists: ON_ALL, ON_MAIN or ON_SOCKET */
     enum scope scope;          /* what a visitor must have; SCOPE_ANYONE: nothing */
     route_fn *begin;
@@ -64,20 +64,19 @@ struct request {
     unsigned scopes; /* the visitor's */
     struct visitor_id visitor;
     const struct route *route;
-    char path_part[160];                  /* what stood where the route has `{}` */
+    char path_part[320];                  /* what stood where the route has `{}` */
     uint8_t session[HANDLE_SESSION_SIZE]; /* the one named, else the token's, else zero */
     struct text body;
     uint64_t body_announced;
-    size_t body_seen;       /* bytes that came, kept or not */
-    bool body_unkept;       /* all bodies together are too many */
-    struct refusal refusal; /* filled by `work` with RC_REJECT */
-    int64_t
-        behind_until_us; /* it waits for a commit at most until then; monotonic; 0: it does not */
-    void *data;          /* the route's own; given back by `free_data` */
+    size_t body_seen;        /* bytes that came, kept or not */
+    bool body_unkept;        /* all bodies together are too many */
+    struct refusal refusal;  /* filled by `work` with RC_REJECT */
+    int64_t behind_until_us; /* monotonic; it waits for a commit until then; 0: it does not */
+    void *data;              /* the route's own; given back by `free_data` */
     void (*free_data)(void *data);
     route_fn *resume; /* of whom it came through: it was answered after a while */
 
-    bool answered, begun, dispatched, waiting, parked;
+    bool answered, begun, dispatched, waiting, parked, reading;
     int status; /* 0: not answered */
     bool close; /* the connection ends after it */
     const char *content_type, *allow, *policy, *challenge, *location;
@@ -128,11 +127,13 @@ void request_print_refusal(const struct refusal *refusal, struct text *out);
 void request_fail(struct request *request);
 /* Has `work` and then `finish` done for a request that was parked. */
 void request_read(struct request *request);
+/* The same from its `finish`: both are called once more. */
+void request_read_again(struct request *request);
 /* One that was parked has been answered, or there is more of its stream; it may be gone then. */
 void request_resume(struct request *request);
-/* Parses the body, which must be a JSON object; false: the request is answered. With a document of
- * the caller's own the values last as long as that. */
+/* Parses the body, which must be a JSON object; false: the request is answered. */
 must_check bool request_parse_body(struct request *request, struct json *root);
+/* The same for `work`: into the caller's own document; false: see the request's refusal. */
 must_check bool request_parse_body_with(struct request *request, struct json_doc *doc,
                                         struct json *root);
 /* `collection` and `id` of a request; false: see its refusal. */

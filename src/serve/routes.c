@@ -30,8 +30,11 @@ static void put_refusals(const struct service *service, struct text *out)
     text_appendf(out,
                  "# HELP tidemark_connections_cut_total Connections that took too long.\n"
                  "# TYPE tidemark_connections_cut_total counter\n"
-                 "tidemark_connections_cut_total %" PRIu64 "\n",
-                 service->cuts);
+                 "tidemark_connections_cut_total %" PRIu64 "\n"
+                 "# HELP tidemark_requests_waiting Requests that a reader has, or that wait for "
+                 "one.\n# TYPE tidemark_requests_waiting gauge\n"
+                 "tidemark_requests_waiting %u\n",
+                 service->cuts, service->waiting);
 }
 
 static void show_metrics(struct request *request)
@@ -90,6 +93,13 @@ static const struct route built_in[] = {
      .finish = page_finish},
     {.method = "GET",
      .path = "/ipfs/{}",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
+     .begin = document_begin,
+     .work = document_work,
+     .finish = document_finish},
+    {.method = "GET",
+     .path = "/ipfs/{}/{}",
      .listeners = ON_MAIN,
      .scope = SCOPE_READ,
      .begin = document_begin,
@@ -300,7 +310,8 @@ static bool is_method(const struct route *route, const char *method)
            (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);
 }
 
-/* Whether the path is the route's; `{}` stands for one part of it, which is kept. */
+/* Whether the path is the route's; `{}` stands for one part of it, which is kept, and a second one
+ * for all that follows, which is kept with it. */
 static bool is_path(const char *pattern, const char *path, struct request *request)
 {
     const char *hole = strstr(pattern, "{}");
@@ -309,8 +320,13 @@ static bool is_path(const char *pattern, const char *path, struct request *reque
     size_t before = (size_t)(hole - pattern);
     if (strncmp(pattern, path, before) != 0)
         return false;
+    const char *after = hole + 2;
     size_t len = strcspn(path + before, "/");
-    if (len == 0 || len >= sizeof request->path_part || strcmp(path + before + len, hole + 2) != 0)
+    if (len > 0 && path[before + len] == '/' && strcmp(after, "/{}") == 0) {
+        len = strlen(path + before);
+        after = "";
+    }
+    if (len == 0 || len >= sizeof request->path_part || strcmp(path + before + len, after) != 0)
         return false;
     memcpy(request->path_part, path + before, len);
     request->path_part[len] = '\0';

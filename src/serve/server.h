@@ -67,7 +67,8 @@ struct server_options {
     const struct config *config;     /* how links are ranked; NULL: none are */
     struct bell *bell;               /* rung after every commit; NULL: never */
     struct collections *collections; /* what can be asked for; NULL: the built-in ones */
-    /* Appends the one spelling of a content address; false: it is none. NULL: nobody knows. */
+    /* Appends the one spelling of a content address and its path, whose escapes are undone; false:
+     * it is none. NULL: nobody knows. */
     bool (*spell_address)(struct bytes name, struct text *out);
     /* Further routes; the built-in ones come first. */
     const struct route *routes;

@@ -41,7 +41,7 @@ struct content_settings {
 };
 
 struct content_ref {
-    struct bytes name;  /* the letters behind ipfs:// */
+    struct bytes name;  /* what stands behind ipfs:// */
     struct bytes space; /* who named it; absent: not said */
 };
 

@@ -4,6 +4,7 @@
 #include <assert.h>
 
 static void pump(struct content_fetch *fetch);
+static void go_on(struct content_fetch *fetch);
 
 static void cancel_calls(struct content_fetch *fetch)
 {
@@ -58,18 +59,57 @@ static void pump(struct content_fetch *fetch)
             return;
         fetch->slots[i] = (struct content_slot){fetch, true};
         gateways_get(fetch->gateways, &fetch->calls[i], &cid, bytes_max_of(fetch, &cid),
-                     fetch->without, take_block, &fetch->slots[i]);
+                     fetch->wish.without, take_block, &fetch->slots[i]);
     }
 }
 
-void content_fetch_begin(struct content_fetch *fetch, struct gateways *gateways,
-                         const struct cid *cid, size_t size_max, uint32_t without,
-                         content_fetch_fn *fn, void *arg)
+/* ---- directories on the way ---- */
+
+static enum rc step(struct content_fetch *fetch, struct bytes block, struct err *err)
 {
-    *fetch = (struct content_fetch){.gateways = gateways, .without = without, .fn = fn, .arg = arg};
-    unixfs_begin(&fetch->reading, cid, size_max);
+    struct cid next;
+    if (++fetch->steps > UNIXFS_PATH_STEPS_MAX)
+        return err_set(err, RC_REJECT, "the path has more than %d names", UNIXFS_PATH_STEPS_MAX);
+    enum rc rc = unixfs_path_step(&fetch->wish.cid, block, &fetch->wish.path, &next, err);
+    if (rc == RC_OK)
+        fetch->wish.cid = next;
+    return rc;
+}
+
+static void take_directory(void *arg, const struct gateway_outcome *answer)
+{
+    struct content_slot *slot = arg;
+    struct content_fetch *fetch = slot->fetch;
+    struct content_outcome outcome = {.rc = answer->rc, .blocked = answer};
+    slot->busy = false;
+    if (answer->rc == RC_OK)
+        outcome.rc = step(fetch, answer->block, &outcome.err);
+    if (outcome.rc == RC_OK)
+        go_on(fetch);
+    else
+        finish(fetch, &outcome);
+}
+
+/* Asks for the next directory, or for the file when the path is at its end. */
+static void go_on(struct content_fetch *fetch)
+{
+    const struct content_wish *wish = &fetch->wish;
+    if (wish->path.len > 0) {
+        fetch->slots[0] = (struct content_slot){fetch, true};
+        gateways_get(fetch->gateways, &fetch->calls[0], &wish->cid, UNIXFS_BLOCK_MAX, wish->without,
+                     take_directory, &fetch->slots[0]);
+        return;
+    }
+    unixfs_begin(&fetch->reading, &wish->cid, wish->size_max);
     pump(fetch);
     assert(fetch->slots[0].busy);
+}
+
+void content_fetch_begin(struct content_fetch *fetch, struct gateways *gateways,
+                         const struct content_wish *wish, content_fetch_fn *fn, void *arg)
+{
+    *fetch = (struct content_fetch){.gateways = gateways, .wish = *wish, .fn = fn, .arg = arg};
+    go_on(fetch);
 }
 
 void content_fetch_cancel(struct content_fetch *fetch)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * content_fetch.h - one document by its content address: its blocks, a few at a time, put together.
+ * content_fetch.h - one document by its content address, and a path if there is one: the
+ * directories on its way, then its blocks, a few at a time, put together.
  *
  * Ends exactly once unless it is cancelled: with the whole file; with what the gateways said of the
  * first block that none of them gave; or with why this will never be a file.
@@ -10,9 +11,17 @@
 #define SOURCE_CONTENT_FETCH_H
 
 #include "decode/unixfs.h"
+#include "decode/unixfs_path.h"
 #include "source/gateways.h"
 
 #define CONTENT_BLOCKS_AT_ONCE 4
+
+struct content_wish {
+    struct cid cid;
+    struct bytes path; /* in its one spelling, outlives the fetch; absent: the address is its own */
+    size_t size_max;
+    uint32_t without; /* see gateways_get() */
+};
 
 struct content_outcome {
     enum rc rc; /* RC_OK: the file. RC_RETRY: see `blocked`. RC_REJECT: no file, see `err` */
@@ -25,21 +34,20 @@ typedef void content_fetch_fn(void *arg, const struct content_outcome *outcome);
 
 struct content_fetch {
     struct gateways *gateways;
+    struct content_wish wish; /* of a path what is left, from the directory `wish.cid` */
+    unsigned steps;
     struct unixfs_reading reading;
     struct gateway_call calls[CONTENT_BLOCKS_AT_ONCE];
     struct content_slot {
         struct content_fetch *fetch;
         bool busy;
     } slots[CONTENT_BLOCKS_AT_ONCE];
-    uint32_t without;
     content_fetch_fn *fn;
     void *arg;
 };
 
-/* `without`: see gateways_get(). */
 void content_fetch_begin(struct content_fetch *fetch, struct gateways *gateways,
-                         const struct cid *cid, size_t size_max, uint32_t without,
-                         content_fetch_fn *fn, void *arg);
+                         const struct content_wish *wish, content_fetch_fn *fn, void *arg);
 void content_fetch_cancel(struct content_fetch *fetch);
 
 #endif

@@ -87,6 +87,13 @@ static struct job *begin_job(struct content *content, const char *uri, uint64_t 
     return job;
 }
 
+/* Where its document lies behind the address. */
+static struct bytes path_of(const struct job *job)
+{
+    size_t scheme = sizeof IPFS_URI_SCHEME - 1;
+    return ipfs_uri_path(bytes_of(job->canonical + scheme));
+}
+
 static void begin_need(struct content *content, uint32_t index)
 {
     struct need *need = &content->needs[index];
@@ -94,7 +101,8 @@ static void begin_need(struct content *content, uint32_t index)
     need->place = NEED_FETCHING;
     job->need = index;
     memcpy(job->canonical, need->canonical, sizeof job->canonical);
-    content_fetch_begin(&job->fetch, content->gateways, &need->cid, CONTENT_DOCUMENT_MAX, 0,
+    content_fetch_begin(&job->fetch, content->gateways,
+                        &(struct content_wish){need->cid, path_of(job), CONTENT_DOCUMENT_MAX, 0},
                         take_outcome, job);
 }
 
@@ -125,7 +133,8 @@ static void begin_retry(struct content *content, const struct owed_item *item,
         hold(job);
         return;
     }
-    content_fetch_begin(&job->fetch, content->gateways, &cid, CONTENT_DOCUMENT_MAX, without,
+    content_fetch_begin(&job->fetch, content->gateways,
+                        &(struct content_wish){cid, path_of(job), CONTENT_DOCUMENT_MAX, without},
                         take_outcome, job);
 }
 

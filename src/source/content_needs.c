@@ -81,13 +81,11 @@ bool content_spell(const char *uri, struct cid *cid, char canonical[CONTENT_URI_
                    struct err *err)
 {
     struct bytes name = bytes_of(uri);
-    char text[CID_TEXT_SIZE];
+    char text[IPFS_URI_SPELLED_SIZE];
     size_t scheme = sizeof IPFS_URI_SCHEME - 1;
     if (bytes_starts_with(name, IPFS_URI_SCHEME))
         name = bytes_make(name.data + scheme, name.len - scheme);
-    bool is_address = cid_parse(name, cid, err) == RC_OK;
-    if (is_address)
-        cid_format(cid, text);
+    bool is_address = ipfs_uri_spell(name, true, cid, text, err) == RC_OK;
     snprintf(canonical, CONTENT_URI_SIZE, "%s%s", is_address ? IPFS_URI_SCHEME : "",
              is_address ? text : uri);
     return is_address;

@@ -18,7 +18,7 @@
 
 #define CONTENT_NONE     UINT32_MAX
 #define CONTENT_HEADS    4096 /* of the table of needs, a power of two */
-#define CONTENT_URI_SIZE (sizeof IPFS_URI_SCHEME + IPFS_URI_NAME_MAX)
+#define CONTENT_URI_SIZE (sizeof IPFS_URI_SCHEME + IPFS_URI_SPELLED_SIZE)
 
 enum need_place {
     NEED_FREE,

@@ -10,11 +10,15 @@
 #define KNOWN(position)                                                                            \
     "SELECT t.event_id, " position ", t.block, t.status FROM account a CROSS JOIN "                \
     "raw_transactions t WHERE a.name = ?1 AND t.account_id = a.id AND t.stream = ?2 "              \
-    "AND (" position " >= ?3 OR " position " IS NULL) "                                            \
-    "ORDER BY t.event_id LIMIT ?4"
+    "AND (" position " >= ?3 OR " position " IS NULL) AND t.event_id >= ?5 "                       \
+    "AND t.event_id < ?6 ORDER BY t.event_id LIMIT ?4"
 
 const char ledger_known_by_block_sql[] = KNOWN("t.block");
 const char ledger_known_by_time_sql[] = KNOWN("t.timestamp_us");
+const char ledger_known_count_sql[] =
+    "SELECT count(*) FROM account a CROSS JOIN raw_transactions t WHERE a.name = ?1 "
+    "AND t.account_id = a.id AND t.stream = ?2 AND t.status <> 'orphaned' "
+    "AND t.event_id >= ?3 AND t.event_id < ?4";
 
 void ledger_known_take(struct ledger_known *known, const struct lookup_answer *answer)
 {

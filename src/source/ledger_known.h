@@ -39,9 +39,17 @@ struct ledger_known {
     bool moved; /* some of them came otherwise */
 };
 
-/* The rows of a stream from a position on; the parameters are account, stream, position and a
+/* Asked in pieces of event ids. A row keeps its id, and comes into a stream or changes its place in
+ * it only with a batch of that stream: as long as none is under way, the pieces tell what one
+ * question would tell, but for a row that another stream of the account has taken over meanwhile,
+ * which is told or not, as it would be a little earlier or later.
+ *
+ * The rows of a stream from a position on; the parameters are account, stream, position and a
  * limit. Positions are blocks, or times where there are none. */
 extern const char ledger_known_by_block_sql[], ledger_known_by_time_sql[];
+/* How many rows of a stream are in force; the parameters are account and stream. A row per piece,
+ * to be added up. */
+extern const char ledger_known_count_sql[];
 
 void ledger_known_take(struct ledger_known *known, const struct lookup_answer *answer);
 void ledger_known_free(struct ledger_known *known);

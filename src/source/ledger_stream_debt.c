@@ -37,9 +37,10 @@ enum rc ledger_stream_ask_debts(struct ledger_stream *stream, lookup_fn *loaded)
         field_int(ledger_stream_wall(stream)), field_int(LEDGER_DEBTS_MAX),
         stream->run->owed == NULL ? field_null(FIELD_TEXT)
                                   : field_text(bytes_of(stream->run->owed))};
+    const struct lookup_question question = {.sql = sql, .params = params, .param_count = 5};
     const struct lookup_answer none = {.rc = RC_OK};
     if (has_details(stream))
-        return env->ask_patiently(env->ask_arg, sql, params, 5, loaded, stream);
+        return env->ask_steadily(env->ask_arg, &question, loaded, stream);
     loaded(stream, &none);
     return RC_OK;
 }

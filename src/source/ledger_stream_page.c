@@ -198,6 +198,19 @@ static void refuse_line(struct ledger_stream *stream, struct batch *batch)
 
 /* ---- a batch ---- */
 
+/* Pages that are numbered are pages of one list only as long as it does not get shorter. */
+static void note_total(struct ledger_stream *stream)
+{
+    bool numbered = stream->shape->page.by == PAGE_NUMBER || stream->shape->page.by == PAGE_OFFSET;
+    int64_t total = stream->view.total;
+    if (stream->shape->count.request != NULL || stream->walk.leg_count > 1)
+        return;
+    if (stream->total_first < 0)
+        stream->total_first = total;
+    else if (total >= 0 && total < stream->total_first && numbered)
+        stream->shrank = true;
+}
+
 void ledger_stream_note_end(struct ledger_stream *stream)
 {
     stream->has_token = connector_page_token(&stream->page, &stream->answer, &stream->token);
@@ -206,6 +219,7 @@ void ledger_stream_note_end(struct ledger_stream *stream)
     if (stream->shape->count.given && stream->shape->count.request == NULL &&
         !connector_figure_read(&stream->shape->count, stream->answer.root, &stream->view.total))
         stream->view.total = -1;
+    note_total(stream);
 }
 
 static enum rc end_page(struct ledger_stream *stream, struct err *err)

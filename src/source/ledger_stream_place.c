@@ -65,9 +65,13 @@ static enum rc ask_known(struct ledger_stream *stream)
     const struct field params[LEDGER_KNOWN_PARAMS] = {
         field_text(bytes_of(stream->run->account)), field_text(bytes_of(stream->name)),
         field_int(from > 0 ? from : 0), field_int(LEDGER_KNOWN_MAX + 1)};
-    return stream->run->env->ask_patiently(
-        stream->run->env->ask_arg, blocks ? ledger_known_by_block_sql : ledger_known_by_time_sql,
-        params, LEDGER_KNOWN_PARAMS, on_known, stream);
+    const struct lookup_question question = {.sql = blocks ? ledger_known_by_block_sql
+                                                           : ledger_known_by_time_sql,
+                                             .params = params,
+                                             .param_count = LEDGER_KNOWN_PARAMS,
+                                             .in_pieces = true,
+                                             .rows_max = LEDGER_KNOWN_MAX + 1};
+    return stream->run->env->ask_steadily(stream->run->env->ask_arg, &question, on_known, stream);
 }
 
 static void on_debts(void *arg, const struct lookup_answer *answer)
@@ -80,6 +84,19 @@ static void on_debts(void *arg, const struct lookup_answer *answer)
                           answer->rc == RC_OK ? "" : answer->err.text);
 }
 
+/* What the source counted when its history was complete; -1: nothing is known of it. */
+static int64_t read_total(struct ledger_stream *stream)
+{
+    struct bytes custom = bytes_of(stream->stored.cursor.custom);
+    struct json root;
+    struct err ignored;
+    int64_t total;
+    bool told = custom.len > 0 &&
+                json_parse_copy(stream->cursor_doc, custom, &root, &ignored) == RC_OK &&
+                json_i64(json_get(root, "total"), &total);
+    return told ? total : -1;
+}
+
 static void on_cursor(void *arg, const struct lookup_answer *answer)
 {
     struct ledger_stream *stream = arg;
@@ -90,6 +107,7 @@ static void on_cursor(void *arg, const struct lookup_answer *answer)
     if (rc == RC_OK && answer->rows > 0 && !answer->fields[0].null)
         rc = stream_resume(&stream->stored, stream->cursor_doc, answer->fields[0].b, &err);
     stream->was_complete = rc == RC_OK && stream_is_complete(&stream->stored);
+    stream->total_before = read_total(stream);
     if (rc == RC_OK && !stream->stopping)
         rc = ledger_stream_ask_debts(stream, on_debts);
     if (rc == RC_REJECT)
@@ -104,8 +122,9 @@ void ledger_stream_load(struct ledger_stream *stream)
     const struct source_env *env = stream->run->env;
     const struct field params[] = {field_text(bytes_of(stream->run->account)),
                                    field_text(bytes_of(stream->name))};
+    const struct lookup_question question = {.sql = sql, .params = params, .param_count = 2};
     stream->view.state = LEDGER_LOADING;
-    if (env->ask_patiently(env->ask_arg, sql, params, 2, on_cursor, stream) != RC_OK)
+    if (env->ask_steadily(env->ask_arg, &question, on_cursor, stream) != RC_OK)
         ledger_stream_end(stream, LEDGER_INCOMPLETE, "the store cannot be asked now");
 }
 
@@ -231,7 +250,8 @@ void ledger_stream_begin_walk(struct ledger_stream *stream)
     stream->vars.api_key = secret_reveal(&stream->provider->api_key);
     stream->vars.api_secret = secret_reveal(&stream->provider->api_secret);
     ledger_known_forget_seen(&stream->known);
-    stream->counted = stream->reached = false;
+    stream->counted = stream->reached = stream->shrank = false;
+    stream->total_first = -1;
     stream->reach = stream->shown = -1;
     stream->purpose = ASK_SINCE;
     stream->part_count = 0;

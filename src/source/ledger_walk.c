@@ -62,7 +62,7 @@ static void key_all(struct ledger_walk *walk)
         struct ledger_leg *leg = &walk->legs[i];
         int64_t known = leg->whole ? -1 : walk->complete;
         key_leg(walk, leg, from ? known : -1);
-        leg->last = from ? known : -1;
+        leg->last = leg->opened = from ? known : -1;
         leg->floor = known;
         leg->claim = -1;
         leg->reopened = false;
@@ -271,13 +271,15 @@ static enum rc take_token(struct ledger_walk *walk, struct ledger_leg *leg, stru
 
 /* What was there when it was asked, it has: on the way up at its last page, else at its first. Of
  * several partitions, one that ends with nothing has for now what it has shown: it is asked again
- * when all have ended. */
+ * when all have ended, and as long as that brings more. */
 static void claim(struct ledger_walk *walk, struct ledger_leg *leg, size_t records)
 {
-    bool again = records == 0 && walk->leg_count > 1 && !leg->reopened && is_ascending(walk) &&
-                 walk->shape->resume.kind != RESUME_NONE;
+    bool again = records == 0 && walk->leg_count > 1 && is_ascending(walk) &&
+                 walk->shape->resume.kind != RESUME_NONE &&
+                 (!leg->reopened || leg->last > leg->opened);
     if (is_ascending(walk) ? leg->over : !leg->started)
         leg->claim = again ? leg->last : walk->top;
+    leg->reopened = leg->reopened && !again;
     leg->started = true;
 }
 
@@ -292,6 +294,7 @@ static void reopen(struct ledger_walk *walk)
             continue;
         key_leg(walk, leg, is_ascending(walk) ? leg->last : -1);
         leg->floor = leg->claim;
+        leg->opened = leg->last;
         leg->reopened = true;
     }
 }

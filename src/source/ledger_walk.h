@@ -48,9 +48,10 @@ struct ledger_leg {
     int64_t from;         /* its pages are counted from there; -1: from the beginning */
     int64_t page, offset; /* of the page that is asked for next */
     char token[LEDGER_TOKEN_MAX + 1];
-    int64_t last;  /* position of the last row; -1: none yet */
-    int64_t floor; /* a sweep ends below it; -1: it goes to the end */
-    int64_t claim; /* once it is over, nothing strictly below is missing; -1: nothing is claimed */
+    int64_t last;   /* position of the last row; -1: none yet */
+    int64_t opened; /* the same when it was opened or reopened */
+    int64_t floor;  /* a sweep ends below it; -1: it goes to the end */
+    int64_t claim;  /* once it is over, nothing strictly below is missing; -1: nothing is claimed */
     bool started, over, reopened;
     bool whole;       /* nothing of it was read before: it is read to its end */
     bool seen;        /* it has shown rows before */

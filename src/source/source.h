@@ -25,9 +25,9 @@ struct source_env {
     /* Asks what is stored, as a lookup does; NULL: this source never asks. */
     enum rc (*ask)(void *arg, const char *sql, const struct field *params, size_t param_count,
                    lookup_fn *fn, void *fn_arg);
-    /* The same for those who cannot look again later: a slow store is given more time. */
-    enum rc (*ask_patiently)(void *arg, const char *sql, const struct field *params,
-                             size_t param_count, lookup_fn *fn, void *fn_arg);
+    /* The same for those who cannot look again later. */
+    enum rc (*ask_steadily)(void *arg, const struct lookup_question *question, lookup_fn *fn,
+                            void *fn_arg);
     void *ask_arg;
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/lookup.h"
 
+#include "store/key_piece.h"
 #include "store/reader_pool.h"
 #include "sys/loop.h"
 
@@ -8,15 +9,15 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#define QUERY_US_MAX  INT64_C(250000)
-#define PATIENT_TRIES 3 /* more: 1, 4 and 16 s */
-#define ROOM_MIN      64
+#define QUERY_US_MAX INT64_C(250000)
+#define ROOM_MIN     64
 
 /* Fields whose bytes lie one after the other in a text of their own. */
 struct fields {
     struct field *items;
     size_t count, room;
     struct text bytes;
+    size_t kept_count, kept_len; /* of both, what a new try does not take away */
 };
 
 struct ask {
@@ -24,7 +25,10 @@ struct ask {
     struct ask *next; /* free */
     const char *sql;
     struct fields params, found;
-    size_t columns, rows;
+    size_t columns, rows, kept_rows, rows_max;
+    bool steady, in_pieces;
+    struct key_piece piece;
+    unsigned late; /* readings in a row that took too long */
     lookup_fn *fn;
     void *arg;
 };
@@ -45,8 +49,20 @@ static bool has_bytes(const struct field *field)
 
 static void fields_clear(struct fields *fields)
 {
-    fields->count = 0;
+    fields->count = fields->kept_count = fields->kept_len = 0;
     text_clear(&fields->bytes);
+}
+
+static void fields_keep(struct fields *fields)
+{
+    fields->kept_count = fields->count;
+    fields->kept_len = fields->bytes.len;
+}
+
+static void fields_back(struct fields *fields)
+{
+    fields->count = fields->kept_count;
+    fields->bytes.len = fields->kept_len;
 }
 
 static void fields_add(struct fields *fields, const struct field *field)
@@ -86,8 +102,9 @@ static bool take_row(void *arg, const struct field *columns, size_t count)
 {
     struct ask *ask = arg;
     ask->columns = count;
-    if (ask->rows++ == LOOKUP_ROWS_MAX)
+    if (ask->rows == ask->rows_max)
         return false;
+    ask->rows++;
     for (size_t i = 0; i < count; i++)
         fields_add(&ask->found, &columns[i]);
     return true;
@@ -96,8 +113,8 @@ static bool take_row(void *arg, const struct field *columns, size_t count)
 static enum rc work(struct reader_job *job, struct store *store, struct err *err)
 {
     struct ask *ask = of(job);
-    fields_clear(&ask->found);
-    ask->columns = ask->rows = 0;
+    fields_back(&ask->found);
+    ask->rows = ask->kept_rows;
     enum rc rc =
         store_query(store, ask->sql, ask->params.items, ask->params.count, take_row, ask, err);
     if (rc == RC_OK && ask->rows > LOOKUP_ROWS_MAX)
@@ -106,6 +123,36 @@ static enum rc work(struct reader_job *job, struct store *store, struct err *err
 }
 
 /* ---- on the loop ---- */
+
+static enum rc hand_over(struct lookup *lookup, struct ask *ask)
+{
+    char room[KEY_PIECE_KEY_MAX];
+    fields_back(&ask->params);
+    if (ask->in_pieces) {
+        const struct field first = field_blob(key_piece_first(&ask->piece, room));
+        fields_add(&ask->params, &first);
+        const struct field end = field_blob(key_piece_end(&ask->piece, room));
+        fields_add(&ask->params, &end);
+    }
+    fields_settle(&ask->params);
+    return reader_pool_submit(lookup->readers, &ask->job);
+}
+
+/* False: it has its answer. */
+static bool ask_on(struct lookup *lookup, struct ask *ask)
+{
+    if (ask->job.rc == RC_AGAIN && ask->steady && ++ask->late < LOOKUP_TRIES_MAX) {
+        key_piece_halve(&ask->piece);
+        return hand_over(lookup, ask) == RC_OK;
+    }
+    if (ask->job.rc != RC_OK || !ask->in_pieces || ask->rows == ask->rows_max ||
+        !key_piece_next(&ask->piece))
+        return false;
+    ask->late = 0;
+    fields_keep(&ask->found);
+    ask->kept_rows = ask->rows;
+    return hand_over(lookup, ask) == RC_OK;
+}
 
 static void tell(struct lookup *lookup, struct ask *ask)
 {
@@ -127,7 +174,8 @@ static void deliver(void *arg)
 {
     struct lookup *lookup = arg;
     for (struct reader_job *job; (job = reader_pool_take(lookup->readers)) != NULL;)
-        tell(lookup, of(job));
+        if (!ask_on(lookup, of(job)))
+            tell(lookup, of(job));
 }
 
 /* Reader's thread. */
@@ -171,22 +219,28 @@ void lookup_free(struct lookup *lookup)
     free(lookup);
 }
 
-static enum rc submit(struct lookup *lookup, unsigned more_tries, const char *sql,
-                      const struct field *params, size_t param_count, lookup_fn *fn, void *arg)
+static enum rc submit(struct lookup *lookup, const struct lookup_question *question, bool steady,
+                      lookup_fn *fn, void *arg)
 {
-    assert(param_count <= LOOKUP_PARAMS_MAX && fn != NULL);
+    assert(question->param_count + 2U * question->in_pieces <= LOOKUP_PARAMS_MAX && fn != NULL);
+    assert(question->rows_max <= LOOKUP_ROWS_MAX);
     struct ask *ask = lookup->free;
     if (ask == NULL || lookup->closing)
         return RC_AGAIN;
-    ask->job.more_tries = more_tries;
-    ask->sql = sql;
+    ask->sql = question->sql;
     ask->fn = fn;
     ask->arg = arg;
+    ask->steady = steady;
+    ask->in_pieces = question->in_pieces;
+    ask->rows_max = question->rows_max > 0 ? question->rows_max : LOOKUP_ROWS_MAX + 1;
+    ask->piece = key_piece_all();
+    ask->columns = ask->kept_rows = ask->late = 0;
+    fields_clear(&ask->found);
     fields_clear(&ask->params);
-    for (size_t i = 0; i < param_count; i++)
-        fields_add(&ask->params, &params[i]);
-    fields_settle(&ask->params);
-    enum rc rc = reader_pool_submit(lookup->readers, &ask->job);
+    for (size_t i = 0; i < question->param_count; i++)
+        fields_add(&ask->params, &question->params[i]);
+    fields_keep(&ask->params);
+    enum rc rc = hand_over(lookup, ask);
     if (rc == RC_OK)
         lookup->free = ask->next;
     return rc;
@@ -195,11 +249,13 @@ static enum rc submit(struct lookup *lookup, unsigned more_tries, const char *sq
 enum rc lookup_ask(struct lookup *lookup, const char *sql, const struct field *params,
                    size_t param_count, lookup_fn *fn, void *arg)
 {
-    return submit(lookup, 0, sql, params, param_count, fn, arg);
+    const struct lookup_question question = {
+        .sql = sql, .params = params, .param_count = param_count};
+    return submit(lookup, &question, false, fn, arg);
 }
 
-enum rc lookup_ask_patiently(struct lookup *lookup, const char *sql, const struct field *params,
-                             size_t param_count, lookup_fn *fn, void *arg)
+enum rc lookup_ask_steadily(struct lookup *lookup, const struct lookup_question *question,
+                            lookup_fn *fn, void *arg)
 {
-    return submit(lookup, PATIENT_TRIES, sql, params, param_count, fn, arg);
+    return submit(lookup, question, true, fn, arg);
 }

@@ -8,8 +8,10 @@
  * more rows than anybody may ask for (RC_REJECT). A reader sees what was committed before the
  * question was asked.
  *
- * 250 ms are long enough for those who look again anyway, and short enough for SQLite to tidy up
- * its log. A patient question is asked again with 1, 4 and 16 s, and those behind it wait.
+ * No reading lasts longer than 250 ms: SQLite cannot begin its log anew meanwhile. Those who look
+ * again anyway are told so. A steady question is asked again, behind those that wait; one in pieces
+ * with half as much to read. Each piece is a reading of its own: what is committed between two of
+ * them is seen by the later one only, and a row is told once as long as its key stays.
  *
  * Owner: the daemon.  Thread: the ingest loop. */
 #ifndef STORE_LOOKUP_H
@@ -19,6 +21,7 @@
 
 #define LOOKUP_PARAMS_MAX 8
 #define LOOKUP_ROWS_MAX   100000
+#define LOOKUP_TRIES_MAX  64
 
 struct loop;
 struct lookup;
@@ -31,6 +34,16 @@ struct lookup_answer {
     size_t columns, rows;
 };
 
+struct lookup_question {
+    const char *sql; /* outlives the answer */
+    const struct field *params;
+    size_t param_count;
+    /* `sql` has two parameters behind those: the first key of a piece, and the first behind it. The
+     * answer has the rows of all pieces, by pieces in the order of their keys. */
+    bool in_pieces;
+    size_t rows_max; /* what is beyond is not asked for; 0: nothing is */
+};
+
 typedef void lookup_fn(void *arg, const struct lookup_answer *answer);
 
 /* At most `asks_max` questions are under way at a time. */
@@ -41,9 +54,10 @@ void lookup_free(struct lookup *lookup);
  * lookup is being freed. */
 must_check enum rc lookup_ask(struct lookup *lookup, const char *sql, const struct field *params,
                               size_t param_count, lookup_fn *fn, void *arg);
-/* For those who would have to give up what they do. */
-must_check enum rc lookup_ask_patiently(struct lookup *lookup, const char *sql,
-                                        const struct field *params, size_t param_count,
-                                        lookup_fn *fn, void *arg);
+/* For those who would have to give up what they do: RC_AGAIN is answered only after
+ * LOOKUP_TRIES_MAX readings in a row that took too long. */
+must_check enum rc lookup_ask_steadily(struct lookup *lookup,
+                                       const struct lookup_question *question, lookup_fn *fn,
+                                       void *arg);
 
 #endif

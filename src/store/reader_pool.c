@@ -7,8 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define WAIT_US   INT64_C(60000000)
-#define MORE_TIME 4 /* of the next try, times what the last one had */
+#define WAIT_US INT64_C(60000000)
 
 struct reader {
     struct reader_pool *pool;
@@ -33,7 +32,7 @@ static bool is_stopping(void *arg)
     return queue_is_closed(pool->todo);
 }
 
-static enum rc try_job(struct reader *reader, struct reader_job *job, int64_t query_us_max)
+static enum rc try_job(struct reader *reader, struct reader_job *job)
 {
     struct reader_pool *pool = reader->pool;
     job->err.text[0] = '\0';
@@ -45,33 +44,21 @@ static enum rc try_job(struct reader *reader, struct reader_job *job, int64_t qu
         reader->store->stop_arg = pool;
     }
     /* The job before may have lifted it for itself. */
-    store_limit_queries(reader->store, query_us_max);
-    reader->store->patient = query_us_max > pool->query_us_max;
+    store_limit_queries(reader->store, pool->query_us_max);
     return job->work(job, reader->store, &job->err);
 }
 
-static void try_connections(struct reader *reader, struct reader_job *job, int64_t query_us_max)
+static void do_job(struct reader *reader, struct reader_job *job)
 {
     bool fresh = reader->store == NULL;
-    job->rc = try_job(reader, job, query_us_max);
+    job->rc = try_job(reader, job);
     while (job->rc == RC_RETRY || job->rc == RC_FATAL) {
         store_close(reader->store);
         reader->store = NULL;
         if (fresh)
             break;
         fresh = true;
-        job->rc = try_job(reader, job, query_us_max);
-    }
-}
-
-static void do_job(struct reader *reader, struct reader_job *job)
-{
-    struct reader_pool *pool = reader->pool;
-    int64_t query_us_max = pool->query_us_max;
-    try_connections(reader, job, query_us_max);
-    for (unsigned i = 0; i < job->more_tries && job->rc == RC_AGAIN && !is_stopping(pool); i++) {
-        query_us_max *= MORE_TIME;
-        try_connections(reader, job, query_us_max);
+        job->rc = try_job(reader, job);
     }
 }
 

@@ -6,9 +6,7 @@
  * after a failure; a job that fails on an old connection is tried once more on a fresh one, so it
  * must be able to start over. Jobs that wait, run or are done and not yet taken are bounded (I6).
  *
- * A job that took too long may have more tries, each with four times as long for a query.
- *
- * A stop breaks off a read of SQLite that has no time limit, and any that has more than the first.
+ * A stop breaks off a read of SQLite that has no time limit.
  *
  * Owner: whoever has the loop.  Thread: the loop, but for the work, which a reader does. */
 #ifndef STORE_READER_POOL_H
@@ -23,9 +21,8 @@ typedef enum rc reader_work_fn(struct reader_job *job, struct store *store, stru
 /* Embedded in what the job is about; owned by whoever submitted it. */
 struct reader_job {
     reader_work_fn *work;
-    unsigned more_tries; /* after it took too long */
-    enum rc rc;          /* what `work` answered last */
-    bool begun;          /* false: it was never called, and `rc` is RC_AGAIN */
+    enum rc rc; /* what `work` answered last */
+    bool begun; /* false: it was never called, and `rc` is RC_AGAIN */
     struct err err;
 };
 
@@ -34,7 +31,7 @@ struct reader_pool;
 struct reader_options {
     const char *store_url;
     unsigned threads, jobs_max;
-    int64_t query_us_max; /* of a first try; a query that takes longer ends with RC_AGAIN */
+    int64_t query_us_max; /* a query that takes longer ends with RC_AGAIN */
 };
 
 /* `ready` is called on a reader's thread whenever a job is done and must only pass it on. */

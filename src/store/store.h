@@ -49,9 +49,9 @@ struct store {
     struct store *beside; /* NULL: not asked for yet. See store_beside() */
     int64_t query_us_max; /* of each query of a reader; 0: none. See store_limit_queries() */
     bool one_plan;        /* of the next queries: one for all values, since they walk an index */
-    bool patient;         /* much is being read: a server may be silent for long */
-    /* Asked now and then during a patient read, and one of SQLite without a time limit: true ends
-     * it with RC_AGAIN. NULL: never. */
+    bool patient;         /* the whole store is being read: a server may be silent for long */
+    /* Asked now and then during a long read of SQLite, and of a patient one of PostgreSQL: true
+     * ends it with RC_AGAIN. NULL: never. */
     bool (*stop)(void *arg);
     void *stop_arg;
     /* The declared collections a commit may write to; NULL: none. The writer's alone. */

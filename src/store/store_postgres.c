@@ -321,9 +321,7 @@ static enum rc fail_query(struct store_postgres *store, const PGresult *result, 
 {
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     bool ended = state != NULL && strcmp(state, QUERY_CANCELED) == 0;
-    const struct store *base = &store->store;
-    bool stopped = base->patient && base->stop != NULL && base->stop(base->stop_arg);
-    if (ended && (base->query_us_max == 0 || stopped))
+    if (ended && store->store.query_us_max == 0)
         return err_set(err, RC_AGAIN, "the program is stopping");
     if (ended)
         return err_set(err, RC_AGAIN, "the query took longer than %" PRId64 " ms",

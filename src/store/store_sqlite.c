@@ -266,17 +266,12 @@ static bool is_to_stop(const struct store_sqlite *store)
     return store->store.stop != NULL && store->store.stop(store->store.stop_arg);
 }
 
-static bool is_late(const struct store_sqlite *store)
-{
-    return store->store.query_us_max > 0 && clock_mono_us() > store->query_end_us;
-}
-
 /* Called by SQLite every few thousand steps; not 0 ends the query. */
 static int look_at_clock(void *arg)
 {
     const struct store_sqlite *store = arg;
-    bool is_long = store->store.query_us_max == 0 || store->store.patient;
-    return is_late(store) || (is_long && is_to_stop(store));
+    return store->store.query_us_max > 0 ? clock_mono_us() > store->query_end_us
+                                         : is_to_stop(store);
 }
 
 static void begin_query(struct store_sqlite *store)
@@ -292,7 +287,7 @@ static enum rc end_query(struct store_sqlite *store, int code, struct err *err)
     sqlite3_progress_handler(store->db, 0, NULL, NULL);
     if (code == SQLITE_ROW || code == SQLITE_DONE)
         return RC_OK;
-    if ((code & 0xff) == SQLITE_INTERRUPT && !is_late(store))
+    if ((code & 0xff) == SQLITE_INTERRUPT && store->store.query_us_max == 0)
         return err_set(err, RC_AGAIN, "the program is stopping");
     if ((code & 0xff) == SQLITE_INTERRUPT)
         return err_set(err, RC_AGAIN, "the query took longer than %" PRId64 " ms",

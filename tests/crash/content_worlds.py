@@ -43,13 +43,14 @@ class Trial:
         self.world = World(
             programs, home, event=chance.choice(tuple(EVENTS)), depth=chance.randint(1, 8),
             confirmations=chance.choice((0, 0, 0, 3)), concurrency=chance.randint(1, 20),
-            start=chance.choice((0, 0, empty + blocks // 2)),
+            start=chance.choice((0, 0, empty + blocks // 2)), heads=chance.random() < 0.5,
             options=("--content-seed", str(seed), "--content-empty", str(empty),
                      "--content-blocks", str(blocks),
                      "--content-density", str(chance.randint(0, 3)),
                      "--content-documents", str(chance.choice((3, 20, 80))),
                      "--content-hard", str(chance.choice((0, 15, 40))),
                      "--content-large", str(chance.choice((0, 20, 60))),
+                     "--content-folders", str(chance.choice((0, 30))),
                      "--content-nodes", str(self.nodes),
                      "--content-gateways", str(self.gateways)))
 
@@ -82,6 +83,8 @@ class Trial:
             manner["dies_after"] = chance.randint(0, 30)
         if chance.random() < 0.2:
             manner.update(ms_min=0, ms_max=60)
+        if chance.random() < 0.3:
+            manner["hang_up"] = chance.choice((5, 50))
         return manner
 
     def plan_nodes(self):
@@ -163,7 +166,8 @@ class Trial:
             def settled():
                 if daemon.ended():
                     raise Failure(f"ended by itself: {daemon.words()[-2000:]}")
-                return self.stored_place() is not None and not world.difference()
+                return (daemon.health() and self.stored_place() is not None
+                        and not world.difference())
             try:
                 wait_until(settled, "the truth", END_S)
                 daemon.stop()

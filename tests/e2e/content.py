@@ -43,6 +43,20 @@ def address(document):
     return "b" + base64.b32encode(binary).decode().lower().rstrip("=")
 
 
+def folder(entries, kind=1):
+    """A directory of UnixFS, or with kind 5 the first of its shards: its address and its block."""
+    links = b""
+    for name, cid in entries:
+        padded = cid[1:].upper() + "=" * (-len(cid[1:]) % 8)
+        binary = base64.b32decode(padded)
+        link = (bytes([0x0a, len(binary)]) + binary + bytes([0x12, len(name)]) + name.encode()
+                + b"\x18\x01")
+        links += bytes([0x12, len(link)]) + link
+    block = links + bytes([0x0a, 2, 8, kind])
+    binary = bytes([1, 0x70, 0x12, 32]) + hashlib.sha256(block).digest()
+    return "b" + base64.b32encode(binary).decode().lower().rstrip("="), block
+
+
 class World:
     """One chain and what its documents are; what is asked for is counted."""
 
@@ -56,6 +70,11 @@ class World:
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler_of(self))
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def name(self, *names):
+        """A block that has these addresses in its logs, as they are."""
+        with self.lock:
+            self.blocks.append(("a", list(names)))
 
     def add(self, *documents, fork="a"):
         """A block that names them; answers their addresses."""
@@ -81,8 +100,9 @@ class World:
             numbers = range(int(question["fromBlock"], 16), int(question["toBlock"], 16) + 1)
         return [{"address": CONTRACT, "blockNumber": hex(n), "blockHash": self.hash(n),
                  "logIndex": hex(i), "topics": [], "removed": False,
-                 "data": "0x" + ("ipfs://" + address(document)).encode().hex()}
-                for n in numbers for i, document in enumerate(self.blocks[n][1])]
+                 "data": "0x" + ("ipfs://" + (named if isinstance(named, str) else address(named))
+                                 ).encode().hex()}
+                for n in numbers for i, named in enumerate(self.blocks[n][1])]
 
     def answer(self, question):
         method, params = question["method"], question["params"]
@@ -392,6 +412,46 @@ class Content(unittest.TestCase):
         self.assertEqual(get(daemon, "/ipfs/" + cid)[0], 200)
         self.assertEqual(json.loads(command("--json").stdout), [])
 
+    def test_a_path_behind_an_address_leads_to_its_document(self):
+        """R002-12: a document in a folder is stored under its whole address and given by it; a way
+        that leads nowhere says so."""
+        def run(home, world):
+            picture = b"\x89PNG\r\n\x1a\n" + bytes(9)
+            inner, inner_block = folder([("a.json", address(b"{}")),
+                                         ("my 1.png", address(picture))])
+            root, root_block = folder([("img", inner), ("notes", address(b"notes"))])
+            shards, shards_block = folder([("00a.json", address(b"{}"))], kind=5)
+            with world.lock:
+                world.documents.update({root: root_block, inner: inner_block, shards: shards_block,
+                                        address(picture): picture, address(b"{}"): b"{}"})
+            spellings = [f"{root}/img/my%201.png", f"{root}//%69mg/my%201.png"]
+            dead = {f"{root}/img": "a directory, not a file",
+                    f"{root}/img/b.json": "the directory has no `b.json`",
+                    f"{root}/img/a.json/x": "a file where a directory with `x` should be",
+                    f"{shards}/a.json": "`a.json` lies in a sharded directory: those are not read"}
+            world.name(*spellings, f"{root}/notes", *dead)
+            world.missing.add(address(b"notes"))
+            with Daemon(PROGRAM, home, world.settings()) as daemon:
+                reach(daemon, home, 1)
+                wait_until(lambda: len(stored(home)) == 2, "both spellings")
+                self.assertEqual(stored(home), sorted("ipfs://" + name for name in spellings))
+                status, headers, body = get(daemon, "/ipfs/" + spellings[0])
+                self.assertEqual((status, headers["Content-Type"], body),
+                                 (200, "image/png", picture))
+                self.assertEqual(headers["ETag"], f'"{spellings[0]}"')
+                self.assertEqual(get(daemon, "/ipfs/" + spellings[1])[2], picture)
+                for name, why in dead.items():
+                    status, _, body = get(daemon, "/ipfs/" + name)
+                    self.assertEqual((status, json.loads(body)["code"]), (410, "DEAD"), name)
+                    self.assertIn(why, json.loads(body)["error"])
+                self.assertEqual(get(daemon, f"/ipfs/{root}/notes")[0], 503)
+                for unknown in ("a.json", "img/my%25201.png", "%ff", "a" * 300):
+                    self.assertEqual(get(daemon, f"/ipfs/{root}/{unknown}")[0], 404, unknown)
+                for unknown in (root, root + "/", "%ff/a"):
+                    self.assertEqual(get(daemon, "/ipfs/" + unknown)[0], 404, unknown)
+                daemon.stop()
+        self.both_stores(run)
+
     def test_documents_are_given_by_their_address(self):
         """R002-12: what is stored, unknown, owed and dead are four answers."""
         large = bytes(range(256)) * (25 << 12)
@@ -416,7 +476,7 @@ class Content(unittest.TestCase):
                 self.assertEqual((status, json.loads(body)["code"]), (503, "OWED"))
                 self.assertGreaterEqual(int(headers["Retry-After"]), 1)
                 self.assertNotIn("ETag", headers)
-                for unknown in (address(b"nobody named it"), "nonsense"):
+                for unknown in (address(b"nobody named it"), "%ff", "nonsense"):
                     status, headers, body = get(daemon, "/ipfs/" + unknown)
                     self.assertEqual((status, json.loads(body)["code"]), (404, "NOT_KNOWN"))
                     self.assertEqual(headers["Cache-Control"], "no-store")

@@ -102,8 +102,27 @@ class Hybrid(BothStores):
         self.assertEqual([gap for gap in daemon.walk("gaps") if gap["closedAt"] is None], [])
         self.assertEqual(daemon.walk("quarantine"), [])
 
+    def assert_metrics_say(self, daemon, works):
+        """The connection, its host, what comes and how long it has been there: all of them follow
+        what happens, and go back with it."""
+        host = f'provider_usable{{provider="127.0.0.1:{self.sim.port}"}}'
+
+        def flows():
+            self.sim.step(1)
+            return (self.metric(daemon, "events_per_second") > 0) == works
+        wait_until(lambda: self.metric(daemon, "websocket_connected") == works, "the connection")
+        wait_until(lambda: self.metric(daemon, host) == works, "what is thought of the host")
+        wait_until(flows, "events, or none")
+        before = self.metric(daemon, "websocket_uptime_percent")
+        self.assertLess(before, 100)
+
+        def moves():
+            now = self.metric(daemon, "websocket_uptime_percent")
+            return now > before if works else now < before
+        wait_until(moves, "the share of the time that it is there")
+
     def test_feeds_are_polled_only_while_no_host_works(self):
-        """R001-01 R001-57"""
+        """R001-01 R001-57 R001-114 R001-119 R001-120"""
         def run():
             with self.daemon() as daemon:
                 self.meet(daemon)
@@ -111,8 +130,10 @@ class Hybrid(BothStores):
                 self.wait_for_cycle(daemon)
                 self.assert_what_feeds_show(daemon)
                 self.assertEqual(self.metric(daemon, "polling"), 1)
+                self.assert_metrics_say(daemon, works=False)
                 self.mend_stream()
                 self.wait_for_stream(daemon)
+                self.assert_metrics_say(daemon, works=True)
                 self.assertGreaterEqual(self.feeds_asked(), 10)
                 self.sim.step(150)
                 self.assert_truth(daemon)

@@ -173,6 +173,14 @@ class NextImport(Case):
         world.sim.ask("DELETE", "/_sim/fault")
         self.complete(world)
 
+    def test_rows_between_pages_that_moved_are_not_lost(self):
+        """What is newest is not shown for a page, and all that follows has another number."""
+        world = self.world(("blockchaincom",), platform="bitcoin", sizes={"blockchaincom": 10})
+        self.assertGreater(len(world.true_rows("normal")), 30)
+        world.sim.arm("name=ledger_lag&collection=blockchaincom&bytes=30&after=2&count=1")
+        self.complete(world)
+        self.assertEqual(world.sim.fired("ledger_lag"), 1)
+
 
 class Switching(Case):
     def first_requests(self, world, provider):

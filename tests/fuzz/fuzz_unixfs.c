@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Any bytes as a content address, and as blocks of a file: refused with a sentence, or read within
- * the bounds. Every block is given for whatever address is wanted next. */
+ * Any bytes as a content address with a path, as blocks of a file and as directories: refused with
+ * a sentence, or read within the bounds. Every block is given for whatever address is wanted next.
+ */
+#include "decode/ipfs_uri.h"
 #include "decode/unixfs.h"
+#include "decode/unixfs_path.h"
 
 #include <assert.h>
 #include <string.h>
@@ -23,6 +26,33 @@ static void read_address(struct bytes input)
     cid_format(&cid, text);
     assert(strlen(text) == CID_TEXT_SIZE - 1);
     assert(cid_parse(bytes_of(text), &again, &err) == RC_OK && cid_equal(&cid, &again));
+}
+
+/* One spelling stays as it is. */
+static void spell_address(struct bytes input)
+{
+    struct cid cid;
+    struct err err = {{0}};
+    char once[IPFS_URI_SPELLED_SIZE], twice[IPFS_URI_SPELLED_SIZE];
+    if (ipfs_uri_spell(input, true, &cid, once, &err) != RC_OK) {
+        assert(err.text[0] != '\0');
+        return;
+    }
+    if (ipfs_uri_spell(bytes_of(once), true, &cid, twice, &err) == RC_OK)
+        assert(strcmp(once, twice) == 0);
+    else
+        assert(strlen(once) >= IPFS_URI_NAME_MAX);
+}
+
+static void read_directory(struct bytes block)
+{
+    const struct cid directory = {.codec = CID_DAG_PB};
+    struct bytes path = bytes_of("a/b%20c");
+    struct cid next;
+    struct err err = {{0}};
+    if (unixfs_path_step(&directory, block, &path, &next, &err) != RC_OK)
+        assert(err.text[0] != '\0');
+    assert(bytes_equal_string(path, "b%20c"));
 }
 
 /* Blocks are divided by their length in one byte. */
@@ -50,6 +80,8 @@ static void read_blocks(struct bytes rest)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     read_address(bytes_make(data, size));
+    spell_address(bytes_make(data, size));
+    read_directory(bytes_make(data, size));
     read_blocks(bytes_make(data, size));
     return 0;
 }

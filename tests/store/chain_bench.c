@@ -17,17 +17,19 @@ void chain_bench_hash(uint64_t number, char *out, size_t size)
              number >= CHAIN_BLOCKS ? 0U : (unsigned)(unsigned char)model.fork[number]);
 }
 
-static void print_block(uint64_t number, struct text *out)
+static void print_block(uint64_t number, bool strays, struct text *out)
 {
     char hash[80], parent[80];
     chain_bench_hash(number, hash, sizeof hash);
     chain_bench_hash(number - 1, parent, sizeof parent);
+    if (strays)
+        hash[2] = parent[2] = 'f';
     text_appendf(out,
                  "{\"number\":\"0x%llx\",\"hash\":\"%s\",\"parentHash\":\"%s\",\"timestamp\":"
                  "\"0x1\",\"logsBloom\":\"0x",
                  (unsigned long long)number, hash, parent);
     for (int i = 0; i < 256; i++)
-        text_append_string(out, model.letters[number][0] == '\0' ? "00" : "ff");
+        text_append_string(out, strays || model.letters[number][0] == '\0' ? "00" : "ff");
     text_append_string(out, "\"}");
 }
 
@@ -68,7 +70,7 @@ static uint64_t block_of_hash(const char *body)
 
 static bool hides_now(struct chain_node *node)
 {
-    bool now = node->hides || node->hides_next > 0;
+    bool now = node->hides || node->hides_next > 0 || node->strays;
     node->hides_next -= node->hides_next > 0;
     return now;
 }
@@ -103,7 +105,7 @@ static void answer_block(const struct chain_node *node, const char *body, struct
     if (number > head && !latest)
         text_append_string(out, "null");
     else
-        print_block(number, out);
+        print_block(number, node->strays, out);
     text_append_string(out, "}");
 }
 

@@ -24,6 +24,7 @@ struct chain_node {
     unsigned hides_next;  /* so many answers are without logs */
     unsigned breaks_next; /* so many questions for logs are answered by 503 */
     bool dead;            /* every question is */
+    bool strays;          /* it follows another chain, whose blocks name nothing */
     unsigned log_questions;
 };
 

@@ -58,6 +58,12 @@ struct record *news_add_link(struct bench *bench, struct news_post post, const c
     return record;
 }
 
+void news_add_post_with_link(struct bench *bench, struct news_post post, const char *url)
+{
+    news_add_post(bench, post);
+    news_add_link(bench, post, url, "A title");
+}
+
 struct record *news_add_account(struct bench *bench, const char *did, int64_t at_us, int active)
 {
     struct record *record = batch_add(&bench->batch, RECORD_ACCOUNT);

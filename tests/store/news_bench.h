@@ -21,6 +21,8 @@ struct record *news_add_post(struct bench *bench, struct news_post post);
 /* A link of that post, with its title (NULL: none). */
 struct record *news_add_link(struct bench *bench, struct news_post post, const char *url,
                              const char *title);
+/* Both, with a title. */
+void news_add_post_with_link(struct bench *bench, struct news_post post, const char *url);
 struct record *news_add_account(struct bench *bench, const char *did, int64_t at_us, int active);
 /* `same_as` NULL: the page has no other address. */
 struct record *news_add_card(struct bench *bench, const char *url, int64_t at_us, const char *title,

@@ -65,6 +65,21 @@ static void a_node_without_the_end_of_a_range_has_no_opinion(void **state)
     expect(b, 1000, 2);
 }
 
+/* R002-12: nor from one that follows another chain: what it does not have says nothing of ours. */
+static void a_node_on_another_chain_has_no_opinion(void **state)
+{
+    struct content_bench *b = *state;
+    model.head = 1000;
+    model.nodes[0].hides_next = 1;
+    model.nodes[1].strays = true;
+    chain_bench_name(150, "A");
+    content_bench_read_by(b, &chain_reader);
+    chain_bench_run(b);
+    expect(b, 1000, 1);
+    assert_int_equal(model.nodes[0].hides_next, 0);
+    assert_int_equal(model.nodes[1].log_questions, 0);
+}
+
 /* R002-12: the first node shows the end of the range and breaks off; the one that goes on in its
  * place has not come so far, and what it answers is not all. */
 static void a_node_that_takes_over_in_mid_range_must_have_its_end(void **state)
@@ -148,6 +163,7 @@ int main(void)
         ON_STORE(a_lagging_node_is_not_believed),
         ON_STORE(an_empty_range_takes_two_nodes_to_be_believed),
         ON_STORE(a_node_without_the_end_of_a_range_has_no_opinion),
+        ON_STORE(a_node_on_another_chain_has_no_opinion),
         ON_STORE(a_node_that_takes_over_in_mid_range_must_have_its_end),
         ON_STORE(a_head_that_stands_still_is_noticed),
         ON_STORE(a_head_that_is_not_there_is_given_up),

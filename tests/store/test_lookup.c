@@ -2,7 +2,6 @@
  *
  * Questions from a loop to the store and their answers, on both stores. */
 #include "store/lookup.h"
-#include "store/reader_pool.h"
 #include "store_bench.h"
 #include "sys/loop.h"
 
@@ -153,119 +152,53 @@ static void a_store_that_cannot_be_opened_is_said(void **state)
 #define NUMBERS(to)                                                                                \
     "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < " to                 \
     ") SELECT count(*) FROM c"
+#define FOR_EVER "2000000000"
 
-struct slow_job {
-    struct reader_job job; /* first */
-    struct loop *loop;
-    struct loop_waker *waker;
-    struct reader_pool *pool;
-    unsigned slow; /* tries that take too long */
-    unsigned tries;
-    int64_t limits[8];
-};
-
-static enum rc work_slowly(struct reader_job *job, struct store *store, struct err *err)
-{
-    struct slow_job *slow = (struct slow_job *)(void *)job;
-    slow->limits[slow->tries++] = store->query_us_max;
-    return slow->tries <= slow->slow ? err_set(err, RC_AGAIN, "too long") : RC_OK;
-}
-
-static bool take_nothing(void *arg, const struct field *columns, size_t count)
-{
-    (void)arg, (void)columns, (void)count;
-    return true;
-}
-
-/* The second try is one without an end, and is told of when it begins. */
-static enum rc work_for_ever(struct reader_job *job, struct store *store, struct err *err)
-{
-    struct slow_job *slow = (struct slow_job *)(void *)job;
-    if (slow->tries++ == 0)
-        return err_set(err, RC_AGAIN, "too long");
-    loop_waker_wake(slow->waker);
-    return store_query(store, NUMBERS("2000000000"), NULL, 0, take_nothing, NULL, err);
-}
-
-static void stop_loop(void *arg)
-{
-    loop_stop(arg);
-}
-
-static void wake(void *arg)
-{
-    loop_waker_wake(arg);
-}
-
-/* Until something is told. */
-static void start_slow_job(struct bench *bench, struct slow_job *slow, int64_t query_us_max)
-{
-    slow->loop = loop_new();
-    slow->waker = loop_waker_new(slow->loop, stop_loop, slow->loop);
-    const struct reader_options options = {
-        .store_url = bench->fixture.url, .threads = 1, .jobs_max = 1, .query_us_max = query_us_max};
-    slow->pool = reader_pool_start(&options, wake, slow->waker);
-    assert_ok(reader_pool_submit(slow->pool, &slow->job));
-    loop_run(slow->loop);
-}
-
-static void end_slow_job(struct slow_job *slow)
-{
-    reader_pool_stop(slow->pool);
-    assert_ptr_equal(reader_pool_take(slow->pool), &slow->job);
-    reader_pool_free(slow->pool);
-    loop_waker_free(slow->waker);
-    loop_free(slow->loop);
-}
-
-static void run_slow_job(struct bench *bench, struct slow_job *slow)
-{
-    slow->job.work = work_slowly;
-    start_slow_job(bench, slow, 1000);
-    end_slow_job(slow);
-}
-
-static void what_took_too_long_is_tried_again_with_more_time(void **state)
-{
-    struct bench *bench = *state;
-    struct slow_job twice = {.job.more_tries = 3, .slow = 2},
-                    ever = {.job.more_tries = 3, .slow = 9}, once = {.slow = 1};
-    run_slow_job(bench, &twice);
-    assert_int_equal(twice.job.rc, RC_OK);
-    assert_string_equal(twice.job.err.text, "");
-    assert_int_equal(twice.tries, 3);
-    run_slow_job(bench, &ever);
-    assert_int_equal(ever.job.rc, RC_AGAIN);
-    assert_int_equal(ever.tries, 4);
-    for (unsigned i = 0; i < 4; i++)
-        assert_int_equal(ever.limits[i], 1000 << 2 * i);
-    run_slow_job(bench, &once);
-    assert_int_equal(once.job.rc, RC_AGAIN);
-    assert_int_equal(once.tries, 1);
-}
-
-/* However many tries it takes, only the rows of the last one are told. */
-static void a_patient_question_outlasts_a_slow_answer(void **state)
+static void what_takes_too_long_is_said(void **state)
 {
     struct bench *bench = *state;
     struct asking asking;
     begin(&asking, bench->fixture.url);
-    assert_ok(lookup_ask_patiently(asking.lookup, NUMBERS("400000"), NULL, 0, take, &asking));
+    assert_ok(ask(&asking, NUMBERS(FOR_EVER)));
     wait_for(&asking, 1);
-    assert_int_equal(asking.rc, RC_OK);
-    assert_string_equal(text_string(&asking.words), "400000|");
+    assert_int_equal(asking.rc, RC_AGAIN);
     end(&asking);
 }
 
-static void a_stop_breaks_off_a_try_that_has_much_time(void **state)
+/* No try of it is any longer; the one that sees the row has little to do. */
+static void a_steady_question_is_asked_until_it_is_answered(void **state)
 {
     struct bench *bench = *state;
-    struct slow_job slow = {.job = {.work = work_for_ever, .more_tries = 3}};
-    start_slow_job(bench, &slow, INT64_C(900000000));
-    end_slow_job(&slow);
-    assert_int_equal(slow.job.rc, RC_AGAIN);
-    assert_string_equal(slow.job.err.text, "the program is stopping");
-    assert_int_equal(slow.tries, 2);
+    struct asking asking;
+    const struct lookup_question question = {
+        .sql = NUMBERS("CASE WHEN EXISTS (SELECT 1 FROM posts) THEN 7 ELSE " FOR_EVER " END")};
+    begin(&asking, bench->fixture.url);
+    assert_ok(lookup_ask_steadily(asking.lookup, &question, take, &asking));
+    assert_ok(ask(&asking, "SELECT 1"));
+    wait_for(&asking, 1);
+    assert_string_equal(text_string(&asking.words), "1|"); /* it does not wait for the other */
+    add_post(bench, "did:plc:a", "1", "r1", 0, 100, "x");
+    assert_ok(write_batch(bench));
+    wait_for(&asking, 2);
+    assert_int_equal(asking.rc, RC_OK);
+    assert_string_equal(text_string(&asking.words), "1|7|");
+    end(&asking);
+}
+
+static void a_steady_question_ends_with_the_program(void **state)
+{
+    struct bench *bench = *state;
+    struct asking asking;
+    const struct lookup_question question = {.sql = NUMBERS(FOR_EVER)};
+    begin(&asking, bench->fixture.url);
+    assert_ok(lookup_ask_steadily(asking.lookup, &question, take, &asking));
+    assert_ok(ask(&asking, "SELECT 1"));
+    wait_for(&asking, 1);
+    lookup_free(asking.lookup);
+    asking.lookup = NULL;
+    assert_int_equal(asking.answered, 2);
+    assert_int_equal(asking.rc, RC_AGAIN);
+    end(&asking);
 }
 
 int main(void)
@@ -276,9 +209,9 @@ int main(void)
         ON_STORE(a_question_that_fails_or_asks_for_too_much_is_answered_too),
         ON_STORE(questions_left_at_the_end_are_answered),
         ON_STORE(a_store_that_cannot_be_opened_is_said),
-        ON_STORE(what_took_too_long_is_tried_again_with_more_time),
-        ON_STORE(a_patient_question_outlasts_a_slow_answer),
-        ON_STORE(a_stop_breaks_off_a_try_that_has_much_time),
+        ON_STORE(what_takes_too_long_is_said),
+        ON_STORE(a_steady_question_is_asked_until_it_is_answered),
+        ON_STORE(a_steady_question_ends_with_the_program),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

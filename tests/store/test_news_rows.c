@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the store makes of posts, links, cards and accounts, on both stores. */
+ * What the store makes of posts, links and accounts, on both stores. */
 #include "news_bench.h"
 #include "store/verification.h"
 
@@ -28,16 +28,10 @@ static const struct news_post reposted_by_b = {.did = B,
 #define TOTAL    "SELECT share_count_total FROM links WHERE normalized_url = '" URL "'"
 #define OWED(s_) "SELECT count(*) FROM owed WHERE source = '" s_ "'"
 
-static void post_with_link(struct bench *bench, struct news_post post, const char *url)
-{
-    news_add_post(bench, post);
-    news_add_link(bench, post, url, "A title");
-}
-
 static void a_post_shares_its_links_and_a_repost_inherits_them(void **state)
 {
     struct bench *bench = *state;
-    post_with_link(bench, by_a, URL);
+    news_add_post_with_link(bench, by_a, URL);
     assert_ok(write_batch(bench));
     assert_int_equal(number(bench, TOTAL), 1);
     news_add_post(bench, reposted_by_b);
@@ -60,14 +54,15 @@ static void a_repost_that_comes_first_is_told_later(void **state)
     struct news_post subject = by_a;
     subject.kind = POST_KIND_SUBJECT;
     subject.rev = NULL;
-    post_with_link(bench, subject, URL);
+    news_add_post_with_link(bench, subject, URL);
     assert_ok(write_batch(bench));
     assert_int_equal(number(bench, OWED("appview")), 0);
     assert_int_equal(number(bench, TOTAL), 1);
     assert_string_equal(word(bench, "SELECT a.did FROM shares s JOIN actors a ON a.id = s.actor"),
                         B);
     assert_int_equal(number(bench, "SELECT count(*) FROM posts"), 1);
-    post_with_link(bench, by_a, URL); /* its author is followed now: it becomes an act of sharing */
+    news_add_post_with_link(bench, by_a,
+                            URL); /* its author is followed now: it becomes an act of sharing */
     assert_ok(write_batch(bench));
     assert_int_equal(number(bench, TOTAL), 2);
     assert_int_equal(number(bench, "SELECT count(*) FROM posts"), 2);
@@ -80,11 +75,11 @@ static void edits_and_deletes_of_the_subject_reach_those_who_shared_it(void **st
     edited.rev = "r3";
     deleted.rev = "r4";
     deleted.op = POST_OP_DELETE;
-    post_with_link(bench, by_a, URL);
+    news_add_post_with_link(bench, by_a, URL);
     news_add_post(bench, reposted_by_b);
     assert_ok(write_batch(bench));
     assert_int_equal(number(bench, TOTAL), 2);
-    post_with_link(bench, edited, TWO);
+    news_add_post_with_link(bench, edited, TWO);
     assert_ok(write_batch(bench));
     assert_int_equal(number(bench, TOTAL), 0);
     assert_int_equal(
@@ -108,12 +103,12 @@ static void own_links_beat_inherited_ones(void **state)
                               .shared_us = 200,
                               .subject_did = A,
                               .subject_rkey = "1"};
-    post_with_link(bench, by_a, URL);
-    post_with_link(bench, quote, URL);
+    news_add_post_with_link(bench, by_a, URL);
+    news_add_post_with_link(bench, quote, URL);
     assert_ok(write_batch(bench));
     assert_string_equal(word(bench, VIA("9")), "post");
     quote.rev = "r3";
-    post_with_link(bench, quote, TWO);
+    news_add_post_with_link(bench, quote, TWO);
     assert_ok(write_batch(bench));
     assert_int_equal(number(bench, TOTAL), 2);
     assert_int_equal(number(bench, "SELECT count(*) FROM post_links WHERE via = 'quote'"), 1);
@@ -125,8 +120,8 @@ static void sharing_twice_counts_once_until_both_are_gone(void **state)
     struct news_post again = by_a;
     again.rkey = "2";
     again.shared_us = 300;
-    post_with_link(bench, by_a, URL);
-    post_with_link(bench, again, URL);
+    news_add_post_with_link(bench, by_a, URL);
+    news_add_post_with_link(bench, again, URL);
     assert_ok(write_batch(bench));
     assert_int_equal(number(bench, TOTAL), 1);
     assert_int_equal(number(bench, "SELECT n_posts FROM shares"), 2);
@@ -145,9 +140,9 @@ static void an_older_version_that_comes_late_still_tells_when_it_was_shared(void
     struct news_post edit = by_a;
     edit.rev = "r2";
     edit.shared_us = 300;
-    post_with_link(bench, edit, URL);
+    news_add_post_with_link(bench, edit, URL);
     assert_ok(write_batch(bench));
-    post_with_link(bench, by_a, TWO);
+    news_add_post_with_link(bench, by_a, TWO);
     assert_ok(write_batch(bench));
     assert_string_equal(word(bench, "SELECT rev FROM post"), "r2");
     assert_int_equal(number(bench, "SELECT shared_us FROM post"), 100);
@@ -158,10 +153,10 @@ static void an_older_version_that_comes_late_still_tells_when_it_was_shared(void
     /* A replay brings both in one commit. */
     struct news_post other = by_a, other_edit = edit;
     other.rkey = other_edit.rkey = "5";
-    post_with_link(bench, other_edit, URL);
+    news_add_post_with_link(bench, other_edit, URL);
     assert_ok(write_batch(bench));
     news_add_post(bench, other);
-    post_with_link(bench, other_edit, URL);
+    news_add_post_with_link(bench, other_edit, URL);
     assert_ok(write_batch(bench));
     assert_int_equal(number(bench, "SELECT shared_us FROM post WHERE rkey = '5'"), 100);
     other_edit.op = POST_OP_DELETE;
@@ -175,16 +170,16 @@ static void an_older_version_that_comes_late_still_tells_when_it_was_shared(void
     edit.op = POST_OP_PUT;
     edit.rev = "r4";
     edit.shared_us = 500;
-    post_with_link(bench, edit, URL);
+    news_add_post_with_link(bench, edit, URL);
     assert_ok(write_batch(bench));
-    post_with_link(bench, by_a, URL);
+    news_add_post_with_link(bench, by_a, URL);
     assert_ok(write_batch(bench));
     assert_int_equal(number(bench, "SELECT shared_us FROM post"), 500);
 }
 
 static int64_t time_after(struct bench *bench, const struct news_post *post)
 {
-    post_with_link(bench, *post, URL);
+    news_add_post_with_link(bench, *post, URL);
     assert_ok(write_batch(bench));
     return number(bench, "SELECT p.shared_us FROM post p ORDER BY p.rkey DESC LIMIT 1");
 }
@@ -222,7 +217,7 @@ static void a_post_dated_back_counts_from_when_it_was_created(void **state)
 static void an_author_who_comes_back_at_once_lends_to_all(void **state)
 {
     struct bench *bench = *state;
-    post_with_link(bench, by_a, URL);
+    news_add_post_with_link(bench, by_a, URL);
     assert_ok(write_batch(bench));
     /* As if more posts than a slice takes were before this one. */
     run_script(bench, "UPDATE actors SET active = 0");
@@ -239,14 +234,14 @@ static void links_join_only_the_version_that_carries_them(void **state)
     struct bench *bench = *state;
     struct news_post newer = by_a;
     newer.rev = "r2";
-    post_with_link(bench, newer, TWO);
+    news_add_post_with_link(bench, newer, TWO);
     assert_ok(write_batch(bench));
-    post_with_link(bench, by_a, URL); /* replayed: older than what is stored */
+    news_add_post_with_link(bench, by_a, URL); /* replayed: older than what is stored */
     assert_ok(write_batch(bench));
     assert_int_equal(number(bench, "SELECT count(*) FROM links"), 1);
     newer.rev = "r3";
-    post_with_link(bench, by_a, URL); /* both versions in one commit */
-    post_with_link(bench, newer, TWO);
+    news_add_post_with_link(bench, by_a, URL); /* both versions in one commit */
+    news_add_post_with_link(bench, newer, TWO);
     assert_ok(write_batch(bench));
     assert_int_equal(number(bench, "SELECT count(*) FROM links"), 1);
     assert_int_equal(number(bench, "SELECT share_count_total FROM links"), 1);
@@ -259,24 +254,24 @@ static void a_feed_row_corrects_only_what_is_older_than_its_reading(void **state
     live.cid = "c1";
     feed.rev = NULL;
     feed.cid = "c2";
-    post_with_link(bench, live, URL);
+    news_add_post_with_link(bench, live, URL);
     assert_ok(write_batch(bench));
     feed.asof = number(bench, "SELECT seq FROM post") - 1;
-    post_with_link(bench, feed, TWO);
+    news_add_post_with_link(bench, feed, TWO);
     assert_ok(write_batch(bench));
     assert_int_equal(number(bench, TOTAL), 1); /* the live version came in while it was read */
     feed.asof = number(bench, "SELECT seq FROM post");
-    post_with_link(bench, feed, TWO);
+    news_add_post_with_link(bench, feed, TWO);
     assert_ok(write_batch(bench));
     assert_int_equal(number(bench, TOTAL), 0);
-    post_with_link(bench, replayed, URL); /* the version it replaced does not come back */
+    news_add_post_with_link(bench, replayed, URL); /* the version it replaced does not come back */
     assert_ok(write_batch(bench));
     assert_int_equal(number(bench, TOTAL), 0);
     live.op = POST_OP_DELETE;
     live.rev = "r5";
     news_add_post(bench, live);
     assert_ok(write_batch(bench));
-    post_with_link(bench, feed, TWO); /* nor does a feed bring back what was deleted */
+    news_add_post_with_link(bench, feed, TWO); /* nor does a feed bring back what was deleted */
     assert_ok(write_batch(bench));
     assert_int_equal(number(bench, "SELECT count(*) FROM post"), 0);
 }
@@ -284,7 +279,7 @@ static void a_feed_row_corrects_only_what_is_older_than_its_reading(void **state
 static void an_account_that_goes_takes_its_shares_along_and_brings_them_back(void **state)
 {
     struct bench *bench = *state;
-    post_with_link(bench, by_a, URL);
+    news_add_post_with_link(bench, by_a, URL);
     news_add_post(bench, reposted_by_b);
     assert_ok(write_batch(bench));
     news_add_account(bench, A, 500, 0);
@@ -308,7 +303,7 @@ static void many_shares_of_one_account_leave_in_slices(void **state)
         snprintf(rkey, sizeof rkey, "%d", i);
         snprintf(url, sizeof url, "https://e.example/%d", i);
         post.rkey = rkey;
-        post_with_link(bench, post, url);
+        news_add_post_with_link(bench, post, url);
         if (i % 100 == 99)
             assert_ok(write_batch(bench));
     }
@@ -326,65 +321,6 @@ static void many_shares_of_one_account_leave_in_slices(void **state)
         assert_int_equal(number(bench, counted), left);
         assert_int_equal(number(bench, "SELECT count(*) FROM standing"), left > 0);
     }
-}
-
-/* What is shared a lot has no time since which it is too little. */
-static void a_card_is_owed_also_for_what_is_shared_a_lot(void **state)
-{
-    struct bench *bench = *state;
-    news_add_post(bench, by_a);
-    news_add_link(bench, by_a, URL, NULL);
-    assert_ok(write_batch(bench));
-    run_script(bench, "UPDATE links SET below_us = NULL; DELETE FROM owed");
-    struct news_post again = by_a;
-    again.rkey = "again";
-    news_add_post(bench, again);
-    news_add_link(bench, again, URL, NULL);
-    assert_ok(write_batch(bench));
-    assert_int_equal(number(bench, "SELECT count(*) FROM quarantine"), 0);
-    assert_int_equal(number(bench, "SELECT count(*) FROM owed WHERE source = 'cards'"), 1);
-    assert_int_equal(number(bench, "SELECT count(*) FROM post_links"), 2);
-}
-
-static void a_link_without_a_title_is_owed_a_card(void **state)
-{
-    struct bench *bench = *state;
-    news_add_post(bench, by_a);
-    news_add_link(bench, by_a, URL, NULL);
-    batch_set_int(news_add_link(bench, by_a, "https://e.example/x.gif", NULL), LINK_FLAGS, 8);
-    assert_ok(write_batch(bench));
-    assert_string_equal(word(bench, "SELECT item FROM owed WHERE source = 'cards' AND "
-                                    "stream = 'page'"),
-                        URL);
-    assert_int_equal(number(bench, OWED("cards")), 1);
-    news_add_card(bench, URL, 900, "From the page", NULL);
-    assert_ok(write_batch(bench));
-    assert_string_equal(word(bench, "SELECT title FROM links WHERE card_us = 900"),
-                        "From the page");
-}
-
-static void pages_that_turn_out_to_be_one_become_one_link(void **state)
-{
-    struct bench *bench = *state;
-    struct news_post by_b = {.did = B, .rkey = "2", .rev = "r1", .shared_us = 50};
-    post_with_link(bench, by_a, "https://s.example/x");
-    post_with_link(bench, by_b, URL);
-    assert_ok(write_batch(bench));
-    /* A chain in one commit, and one that leads back. */
-    news_add_card(bench, "https://s.example/x", 900, NULL, TWO);
-    news_add_card(bench, TWO, 900, "Two", URL);
-    assert_ok(write_batch(bench));
-    assert_int_equal(number(bench, "SELECT count(*) FROM links"), 1);
-    assert_int_equal(number(bench, TOTAL), 2);
-    assert_int_equal(number(bench, "SELECT first_shared_us FROM links"), 50);
-    news_add_card(bench, URL, 950, NULL, TWO);
-    assert_ok(write_batch(bench));
-    assert_int_equal(number(bench, "SELECT count(*) FROM links"), 1);
-    struct news_post by_c = {.did = C, .rkey = "3", .rev = "r1", .shared_us = 60};
-    post_with_link(bench, by_c, "https://s.example/x");
-    assert_ok(write_batch(bench));
-    assert_int_equal(number(bench, TOTAL), 3);
-    assert_int_equal(number(bench, "SELECT count(*) FROM links"), 1);
 }
 
 /* R001-53 */
@@ -469,7 +405,7 @@ static void verification_counts_shares_anew(void **state)
     };
     struct news_post other = by_a;
     other.rkey = "2";
-    post_with_link(bench, by_a, URL);
+    news_add_post_with_link(bench, by_a, URL);
     news_add_post(bench, reposted_by_b);
     news_add_post(bench, other);
     assert_ok(write_batch(bench));
@@ -496,9 +432,6 @@ int main(void)
         ON_STORE(a_post_dated_back_counts_from_when_it_was_created),
         ON_STORE(an_account_that_goes_takes_its_shares_along_and_brings_them_back),
         ON_STORE(many_shares_of_one_account_leave_in_slices),
-        ON_STORE(a_link_without_a_title_is_owed_a_card),
-        ON_STORE(a_card_is_owed_also_for_what_is_shared_a_lot),
-        ON_STORE(pages_that_turn_out_to_be_one_become_one_link),
         ON_STORE(names_follow_the_account),
         ON_STORE(a_follow_is_seen_when_it_shares_and_a_replay_does_not_move_that_back),
         ON_STORE(verification_counts_shares_anew),

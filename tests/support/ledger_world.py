@@ -126,9 +126,12 @@ class World(ImportRun):
         for stream in self.streams():
             rows = [row for row in stored
                     if self.platform != "ethereum" or row["stream"] == stream]
-            have = collections.Counter(self.key(row) for row in rows if row["status"] != "orphaned")
-            want = collections.Counter(self.key(row) for row in self.true_rows(stream))
             gone = {row["hash"] for row in self.true_rows(stream, orphaned=1)}
+            # No provider tells of one that left the mempool and is in no block.
+            have = collections.Counter(
+                self.key(row) for row in rows if row["status"] != "orphaned"
+                and not (row["status"] == "pending" and row["hash"] in gone))
+            want = collections.Counter(self.key(row) for row in self.true_rows(stream))
             for name, found in (("missing", want - have), ("too many", have - want)):
                 if found:
                     wrong[f"{stream} {name}"] = list(found.items())[:3] + [sum(found.values())]

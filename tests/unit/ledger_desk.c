@@ -147,11 +147,11 @@ static enum rc submit(void *arg, struct batch *batch)
     return RC_OK;
 }
 
-static enum rc ask(void *arg, const char *sql, const struct field *params, size_t param_count,
-                   lookup_fn *fn, void *fn_arg)
+static enum rc ask(void *arg, const struct lookup_question *question, lookup_fn *fn, void *fn_arg)
 {
     struct ledger_desk *desk = arg;
     assert_true(desk->question_count < 8);
+    const char *sql = question->sql;
     bool cursor = strncmp(sql, "SELECT state", 12) == 0;
     bool count = strncmp(sql, "SELECT count", 12) == 0;
     desk->questions[desk->question_count].owed = strncmp(sql, "SELECT item", 11) == 0;
@@ -159,9 +159,9 @@ static enum rc ask(void *arg, const char *sql, const struct field *params, size_
     desk->questions[desk->question_count].arg = fn_arg;
     desk->questions[desk->question_count].cursor = cursor;
     desk->questions[desk->question_count].count = count;
-    desk->questions[desk->question_count++].from = cursor || count ? 0 : params[2].i;
+    desk->questions[desk->question_count++].from = cursor || count ? 0 : question->params[2].i;
     bool owed = desk->questions[desk->question_count - 1].owed;
-    assert_int_equal(param_count, cursor || count ? 2 : owed ? 5 : 4);
+    assert_int_equal(question->param_count, cursor || count ? 2 : owed ? 5 : 4);
     return RC_OK;
 }
 
@@ -380,7 +380,7 @@ void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned prov
                                     .pool = batch_pool_new(POOL_BATCHES, 1 << 20),
                                     .submit = submit,
                                     .submit_arg = desk,
-                                    .ask_patiently = ask,
+                                    .ask_steadily = ask,
                                     .ask_arg = desk};
     desk->providers = ledger_providers_new();
     config_init(&config);

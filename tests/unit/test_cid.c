@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "chance.h"
 #include "decode/cid.h"
+#include "decode/ipfs_uri.h"
 #include "sim/ipfs_blocks.h"
 
 #include <setjmp.h>
@@ -150,6 +151,56 @@ static void addresses_that_others_write_are_read(void **state)
     ipfs_blocks_free(&blocks);
 }
 
+/* An address with a path has one spelling, whatever the escapes of its names. */
+static void a_path_is_spelled_in_one_way(void **state)
+{
+    (void)state;
+#define LETTERS "bafkreifzjut3te2nhyekklss27nh3k72ysco7y32koao5eei66wof36n5e"
+    const struct {
+        const char *name;
+        bool escaped;
+        const char *spelled;
+    } cases[] = {
+        {LETTERS, true, LETTERS},
+        {LETTERS "/", true, LETTERS},
+        {LETTERS "//a/./..//b%20c/", true, LETTERS "/a/./../b%20c"},
+        {LETTERS "/%61%2fb+c%", true, LETTERS "/a%2Fb%2Bc%25"},
+        {LETTERS "/b c%20d", false, LETTERS "/b%20c%2520d"},
+        {"f01551220b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9/a", true,
+         LETTERS "/a"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct cid cid;
+        struct err err;
+        char spelled[IPFS_URI_SPELLED_SIZE];
+        if (ipfs_uri_spell(bytes_of(cases[i].name), cases[i].escaped, &cid, spelled, &err) != RC_OK)
+            fail_msg("%s: %s", cases[i].name, err.text);
+        assert_string_equal(spelled, cases[i].spelled);
+    }
+}
+
+static void a_path_that_is_too_long_names_nothing(void **state)
+{
+    (void)state;
+    struct cid cid;
+    struct err err;
+    char name[IPFS_URI_NAME_MAX + 1], spelled[IPFS_URI_SPELLED_SIZE];
+    struct bytes next, rest = bytes_make(name, sizeof name);
+    snprintf(name, sizeof name, "%s", IPFS_URI_SCHEME LETTERS "/");
+    memset(name + strlen(name), '+', sizeof name - strlen(name));
+    assert_true(ipfs_uri_next(&rest, &next));
+    assert_int_equal(ipfs_uri_spell(next, true, &cid, spelled, &err), RC_REJECT);
+    assert_string_equal(err.text, "the path of the address is too long");
+    char longer[2 * IPFS_URI_NAME_MAX];
+    snprintf(longer, sizeof longer, "%s", IPFS_URI_SCHEME LETTERS "/");
+    memset(longer + strlen(longer), 'a', sizeof longer - strlen(longer));
+    rest = bytes_make(longer, sizeof longer);
+    assert_true(ipfs_uri_next(&rest, &next));
+    assert_int_equal(next.len, IPFS_URI_NAME_MAX);
+    assert_int_equal(ipfs_uri_spell(next, true, &cid, spelled, &err), RC_REJECT);
+    assert_string_equal(err.text, "the address has 256 letters or more");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +208,8 @@ int main(void)
         cmocka_unit_test(what_is_spelled_in_a_second_way_is_refused),
         cmocka_unit_test(the_reason_tells_what_cannot_be_checked),
         cmocka_unit_test(addresses_that_others_write_are_read),
+        cmocka_unit_test(a_path_is_spelled_in_one_way),
+        cmocka_unit_test(a_path_that_is_too_long_names_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,11 +77,16 @@ static struct cid cid_of(const struct bench *b, size_t block)
     return cid;
 }
 
+static void begin_path(struct bench *b, size_t block, const char *path, uint32_t without)
+{
+    struct content_wish wish = {cid_of(b, block), bytes_of(path), SIZE_MAX_BYTES, without};
+    content_fetch_begin(&b->fetch, b->gateways, &wish, take_outcome, b);
+    http_desk_pass(&b->desk, 0);
+}
+
 static void begin(struct bench *b, size_t block, uint32_t without)
 {
-    struct cid cid = cid_of(b, block);
-    content_fetch_begin(&b->fetch, b->gateways, &cid, SIZE_MAX_BYTES, without, take_outcome, b);
-    http_desk_pass(&b->desk, 0);
+    begin_path(b, block, NULL, without);
 }
 
 /* The open request of this gateway for this block, or -1. */
@@ -324,8 +329,8 @@ static void places_at_a_gateway_are_bounded(void **state)
         char word[16];
         snprintf(word, sizeof word, "place %zu", i);
         blocks[i] = ipfs_blocks_add(&b->blocks, true, bytes_of(word));
-        struct cid cid = cid_of(b, blocks[i]);
-        content_fetch_begin(&fetches[i], b->gateways, &cid, SIZE_MAX_BYTES, 6, take_outcome, b);
+        struct content_wish wish = {cid_of(b, blocks[i]), BYTES_ABSENT, SIZE_MAX_BYTES, 6};
+        content_fetch_begin(&fetches[i], b->gateways, &wish, take_outcome, b);
     }
     http_desk_pass(&b->desk, 100 * DESK_MS);
     assert_int_equal(open_requests(b), FETCHES - 1);
@@ -334,6 +339,91 @@ static void places_at_a_gateway_are_bounded(void **state)
         http_desk_pass(&b->desk, 0);
     }
     assert_int_equal(b->ended, FETCHES);
+}
+
+/* ---- paths ---- */
+
+static void a_path_leads_through_directories(void **state)
+{
+    struct bench *b = *state;
+    size_t file = ipfs_blocks_add(&b->blocks, true, bytes_of("a picture"));
+    size_t inner = ipfs_blocks_add_folder(&b->blocks, IPFS_FOLDER, "my file.png", file);
+    size_t outer = ipfs_blocks_add_folder(&b->blocks, IPFS_FOLDER, "img", inner);
+    const size_t way[] = {outer, inner, file};
+    begin_path(b, outer, "img/my%20file.png", 6);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(b->ended, 0);
+        assert_int_equal(open_requests(b), 1);
+        give(b, "a.example", way[i]);
+        http_desk_pass(&b->desk, 0);
+    }
+    assert_int_equal(b->rc, RC_OK);
+    assert_string_equal(text_string(&b->content), "a picture");
+}
+
+/* Each of these will never be a file, and says why. */
+static void a_path_that_leads_nowhere_is_refused_for_good(void **state)
+{
+    struct bench *b = *state;
+    char longest[UNIXFS_NAME_MAX + 2];
+    memset(longest, 'n', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    size_t file = ipfs_blocks_add(&b->blocks, true, bytes_of("a file"));
+    size_t folder = ipfs_blocks_add_folder(&b->blocks, IPFS_FOLDER, "name", file);
+    size_t shards = ipfs_blocks_add_folder(&b->blocks, IPFS_SHARDS, "00name", file);
+    const struct {
+        size_t block;
+        const char *path, *why;
+    } cases[] = {
+        {folder, "nam", "the directory has no `nam`"},
+        {folder, "name%00", "the directory has no `name%00`"},
+        {folder, "..", "the directory has no `..`"},
+        {folder, longest, "the path has a name of more than 255 bytes"},
+        {file, "name", "a file where a directory with `name` should be"},
+        {shards, "name", "`name` lies in a sharded directory: those are not read"},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        begin_path(b, cases[i].block, cases[i].path, 6);
+        give(b, "a.example", cases[i].block);
+        assert_int_equal(b->ended, i + 1);
+        assert_int_equal(b->rc, RC_REJECT);
+        assert_string_equal(b->said, cases[i].why);
+    }
+}
+
+static void a_path_has_no_more_names_than_are_gone(void **state)
+{
+    struct bench *b = *state;
+    struct text path = {0};
+    size_t blocks[UNIXFS_PATH_STEPS_MAX + 2];
+    blocks[0] = ipfs_blocks_add(&b->blocks, true, bytes_of("deep"));
+    for (unsigned i = 0; i <= UNIXFS_PATH_STEPS_MAX; i++) {
+        blocks[i + 1] = ipfs_blocks_add_folder(&b->blocks, IPFS_FOLDER, "a", blocks[i]);
+        text_append_string(&path, i == 0 ? "a" : "/a");
+    }
+    begin_path(b, blocks[UNIXFS_PATH_STEPS_MAX + 1], text_string(&path), 6);
+    for (unsigned i = UNIXFS_PATH_STEPS_MAX + 1; i > 0; i--) {
+        assert_int_equal(b->ended, 0);
+        give(b, "a.example", blocks[i]);
+        http_desk_pass(&b->desk, 0);
+    }
+    assert_int_equal(b->rc, RC_REJECT);
+    assert_string_equal(b->said, "the path has more than 32 names");
+    text_free(&path);
+}
+
+static void a_directory_that_nobody_gives_is_tried_again(void **state)
+{
+    struct bench *b = *state;
+    size_t file = ipfs_blocks_add(&b->blocks, true, bytes_of("a file"));
+    size_t folder = ipfs_blocks_add_folder(&b->blocks, IPFS_FOLDER, "name", file);
+    begin_path(b, folder, "name", 6);
+    refuse(b, "a.example", folder, 404);
+    assert_int_equal(b->rc, RC_RETRY);
+    begin_path(b, folder, "name", 6);
+    content_fetch_cancel(&b->fetch);
+    assert_int_equal(open_requests(b), 0);
+    assert_int_equal(b->ended, 1);
 }
 
 int main(void)
@@ -351,6 +441,10 @@ int main(void)
         ON_BENCH(what_is_no_file_ends_at_once),
         ON_BENCH(a_fetch_that_is_cancelled_says_nothing),
         ON_BENCH(places_at_a_gateway_are_bounded),
+        ON_BENCH(a_path_leads_through_directories),
+        ON_BENCH(a_path_that_leads_nowhere_is_refused_for_good),
+        ON_BENCH(a_path_has_no_more_names_than_are_gone),
+        ON_BENCH(a_directory_that_nobody_gives_is_tried_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

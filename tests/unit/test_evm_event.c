@@ -185,8 +185,8 @@ static void anonymous_actions_are_searched_and_tell_their_space(void **state)
     put_word(&data, 32);
     put_string(&data, "see ipfs://" NAME_1 "/a.json, ipfs://ipfs/" NAME_2 "\" and ipfs://, ipfs:");
     struct evm_log log = make_log(&data, topics, 4);
-    expect_names("action", &log, NAME_1 " " NAME_2 " ");
-    expect_names("any", &log, NAME_1 " " NAME_2 " ");
+    expect_names("action", &log, NAME_1 "/a.json " NAME_2 " ");
+    expect_names("any", &log, NAME_1 "/a.json " NAME_2 " ");
     assert_int_equal(evm_event_parse(bytes_of("action"), bytes_of(CONTRACT), &event, NULL), RC_OK);
     assert_true(evm_event_space(&event, &log, space));
     assert_string_equal(space, "01234567-89ab-cdef-0123-456789abcdef");

@@ -1,63 +1,10 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#include "ingest/failover.h"
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which provider a stream is given, and what is said of those it is not. */
+#include "failover_bench.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#define SECOND INT64_C(1000000)
-#define MINUTE (60 * SECOND)
-
-/* Bits that stand for cursor kinds; only the caller knows what they mean. */
-enum { BLOCK = 1, TIME = 2, HASH = 4, SIGNATURE = 8, TOKEN = 16 };
-
-static const struct provider_failure broken = {RETRY_TRANSIENT, -1, "HTTP 503"};
-
-static struct failover group;
-static struct failover_stream stream;
-
-static int add(const char *name, uint32_t kinds, uint32_t preferred, int32_t priority)
-{
-    int number = PROVIDER_NONE;
-    struct provider_spec spec = {
-        .name = name, .kinds = kinds, .kind_preferred = preferred, .priority = priority};
-    assert_int_equal(failover_add(&group, &spec, 0, &number, NULL), RC_OK);
-    return number;
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    struct failover_settings settings;
-    failover_settings_default(&settings);
-    failover_init(&group, &settings);
-    failover_stream_init(&stream, &group, "ethereum/normal");
-    return 0;
-}
-
-static struct failover_offer offer_of(uint32_t portable, uint32_t scoped, int owner)
-{
-    return (struct failover_offer){.portable = portable, .scoped = scoped, .owner = owner};
-}
-
-static struct failover_pick choose(struct failover_stream *of, struct failover_offer offer,
-                                   int64_t now_us)
-{
-    struct failover_pick pick;
-    struct err err = {""};
-    if (failover_choose(of, &offer, now_us, &pick, &err) != RC_OK)
-        print_message("%s\n", err.text);
-    assert_int_not_equal(pick.provider, PROVIDER_NONE);
-    return pick;
-}
-
-static void let_fail(struct failover_stream *of, const struct failover_pick *pick, int64_t now_us)
-{
-    failover_failed(of, pick, &broken, now_us, RETRY_CENTRE);
-}
 
 /* R003-35 */
 static void a_provider_that_takes_no_kind_of_the_cursor_is_skipped_and_says_so(void **state)
@@ -292,142 +239,6 @@ static void a_full_group_of_talkative_providers_is_still_named_one_by_one(void *
     assert_int_equal(failover_find(&group, "one more"), PROVIDER_NONE);
 }
 
-/* Works at `b` from 0 on because `a`, which is preferred, broke three times; `a` is half-open. */
-static void leave_a_for_b(int *a, int *b, struct failover_offer *offer)
-{
-    *a = add("a", BLOCK, BLOCK, 0);
-    *b = add("b", BLOCK, BLOCK, 1);
-    *offer = offer_of(BLOCK, 0, *a);
-    struct failover_pick pick = choose(&stream, *offer, 0);
-    for (int i = 0; i < 3; i++)
-        let_fail(&stream, &pick, 0);
-    pick = choose(&stream, *offer, 0);
-    assert_int_equal(pick.provider, *b);
-    failover_succeeded(&stream, &pick, 1000, 0);
-    *offer = offer_of(BLOCK, 0, *b);
-}
-
-static void a_stream_returns_to_the_preferred_provider_after_probe_and_dwell(void **state)
-{
-    (void)state;
-    int a, b;
-    struct failover_offer offer;
-    leave_a_for_b(&a, &b, &offer);
-    /* Nobody has proved it: the dwell time alone is not enough. */
-    assert_int_equal(choose(&stream, offer, 6 * MINUTE).provider, b);
-    struct provider_ticket ticket;
-    assert_int_equal(failover_probe_next(&group, 20 * SECOND, &ticket), PROVIDER_NONE);
-    assert_int_equal(failover_probe_next(&group, 30 * SECOND, &ticket), a);
-    assert_int_equal(failover_probe_next(&group, 30 * SECOND, &ticket), PROVIDER_NONE);
-    provider_succeeded(&group.providers[a], ticket, 1000, 31 * SECOND);
-    /* Proved: but the stream has just moved. */
-    assert_int_equal(choose(&stream, offer, 31 * SECOND).provider, b);
-    assert_int_equal(choose(&stream, offer, 5 * MINUTE - 1).provider, b);
-    struct failover_pick pick = choose(&stream, offer, 5 * MINUTE);
-    assert_int_equal(pick.provider, a);
-    assert_true(pick.crossed);
-    assert_int_equal(choose(&stream, offer, 5 * MINUTE).provider, a);
-    assert_int_equal(group.switches, 2);
-    assert_string_equal(failover_history(&group, 0)->reason, "a is preferred and works again");
-    assert_int_equal(failover_history(&group, 1)->to, b);
-}
-
-static void a_single_failure_too_must_be_followed_by_a_proof(void **state)
-{
-    (void)state;
-    int a = add("a", BLOCK, BLOCK, 0), b = add("b", BLOCK, BLOCK, 1);
-    struct failover_offer offer = offer_of(BLOCK, 0, PROVIDER_NONE);
-    struct failover_pick pick = choose(&stream, offer, 0);
-    let_fail(&stream, &pick, 0);
-    assert_int_equal(choose(&stream, offer, 0).provider, b);
-    assert_int_equal(choose(&stream, offer, 10 * MINUTE).provider, b);
-    struct provider_ticket ticket;
-    assert_int_equal(failover_probe_next(&group, 10 * MINUTE, &ticket), a);
-    provider_failed(&group.providers[a], ticket, &broken, 10 * MINUTE);
-    assert_int_equal(choose(&stream, offer, 10 * MINUTE).provider, b);
-    assert_int_equal(failover_probe_next(&group, 11 * MINUTE, &ticket), a);
-    provider_succeeded(&group.providers[a], ticket, 5, 11 * MINUTE);
-    assert_int_equal(choose(&stream, offer, 11 * MINUTE).provider, a);
-}
-
-static void equal_priority_is_no_reason_to_move(void **state)
-{
-    (void)state;
-    int a = add("a", BLOCK, BLOCK, 0);
-    add("b", BLOCK, BLOCK, 0);
-    struct failover_offer offer = offer_of(BLOCK, 0, PROVIDER_NONE);
-    for (int64_t i = 0; i < 100; i++) {
-        struct failover_pick pick = choose(&stream, offer, i * MINUTE);
-        assert_int_equal(pick.provider, a);
-        failover_succeeded(&stream, &pick, 1000000, i * MINUTE);
-    }
-    assert_int_equal(group.switches, 0);
-}
-
-static void only_one_of_two_streams_gets_the_probe(void **state)
-{
-    (void)state;
-    int a = add("a", BLOCK, BLOCK, 0);
-    struct failover_stream other;
-    failover_stream_init(&other, &group, "ethereum/token");
-    struct failover_offer offer = offer_of(BLOCK, 0, a);
-    struct failover_pick pick = choose(&stream, offer, 0), second;
-    for (int i = 0; i < 3; i++) {
-        pick.ticket = provider_ticket(&group.providers[a]); /* one after the other */
-        let_fail(&stream, &pick, 0);
-    }
-    struct err err;
-    assert_int_equal(failover_choose(&other, &offer, 0, &second, &err), RC_RETRY);
-    assert_non_null(strstr(err.text, "a: circuit open for 30 s after: HTTP 503"));
-    assert_int_equal(second.at_us, 30 * SECOND);
-    pick = choose(&stream, offer, 30 * SECOND);
-    assert_int_not_equal(pick.ticket.probe, 0);
-    assert_int_equal(failover_choose(&other, &offer, 30 * SECOND, &second, &err), RC_RETRY);
-    assert_non_null(strstr(err.text, "a: being probed after: HTTP 503"));
-    assert_int_equal(second.at_us, 90 * SECOND);
-    failover_abandoned(&stream, &pick);
-    pick = choose(&other, offer, 31 * SECOND);
-    failover_succeeded(&other, &pick, 10, 32 * SECOND);
-    assert_int_equal(choose(&stream, offer, 32 * SECOND).ticket.probe, 0);
-    assert_int_equal(choose(&other, offer, 32 * SECOND).ticket.probe, 0);
-}
-
-static void a_short_pause_is_waited_out_and_a_long_one_is_not(void **state)
-{
-    (void)state;
-    int a = add("a", BLOCK, BLOCK, 0), b = add("b", BLOCK, BLOCK, 1);
-    struct failover_offer offer = offer_of(BLOCK, 0, PROVIDER_NONE);
-    struct provider_failure limited = {RETRY_RATE_LIMITED, 5 * SECOND, "HTTP 429"};
-    struct failover_pick pick = choose(&stream, offer, 0);
-    failover_failed(&stream, &pick, &limited, 0, RETRY_CENTRE);
-    pick = choose(&stream, offer, 0);
-    assert_int_equal(pick.provider, a);
-    assert_int_equal(pick.at_us, 5 * SECOND);
-    limited.retry_after_us = 6 * SECOND;
-    failover_failed(&stream, &pick, &limited, 5 * SECOND, RETRY_CENTRE);
-    pick = choose(&stream, offer, 5 * SECOND);
-    assert_int_equal(pick.provider, b);
-    assert_int_equal(pick.at_us, 5 * SECOND);
-    assert_string_equal(failover_history(&group, 0)->reason, "pauses for 6 s: HTTP 429");
-    /* A limit is no illness: its end is proof enough. */
-    assert_int_equal(choose(&stream, offer, 6 * MINUTE).provider, a);
-}
-
-static void a_permanent_failure_is_checked_again_a_day_later(void **state)
-{
-    (void)state;
-    int a = add("a", BLOCK, BLOCK, 0);
-    struct failover_offer offer = offer_of(BLOCK, 0, a);
-    struct provider_failure gone = {RETRY_PERMANENT, -1, "HTTP 404"};
-    struct failover_pick pick = choose(&stream, offer, 0);
-    failover_failed(&stream, &pick, &gone, 0, RETRY_CENTRE);
-    assert_int_equal(failover_choose(&stream, &offer, 0, &pick, NULL), RC_RETRY);
-    assert_int_equal(pick.at_us, 1440 * MINUTE);
-    struct failover_stream other;
-    failover_stream_init(&other, &group, "another account");
-    assert_int_equal(choose(&other, offer, 0).provider, a);
-}
-
 static void a_resumed_stream_begins_where_its_cursor_was_written(void **state)
 {
     (void)state;
@@ -496,31 +307,23 @@ static void the_history_keeps_the_last_switches_and_no_more(void **state)
     assert_null(failover_history(&group, FAILOVER_HISTORY_MAX));
 }
 
-#define ROW(name) cmocka_unit_test_setup(name, set_up)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ROW(a_provider_that_takes_no_kind_of_the_cursor_is_skipped_and_says_so),
-        ROW(the_preferred_kind_is_named_when_several_fit),
-        ROW(a_foreign_token_does_not_disqualify_who_takes_an_alternative),
-        ROW(a_lone_foreign_token_names_its_owner),
-        ROW(every_provider_declaring_the_kind_is_eligible),
-        ROW(an_error_leads_to_the_next_provider_however_late_the_question_comes),
-        ROW(after_an_error_the_next_provider_goes_on_from_the_last_good_cursor),
-        ROW(one_blip_that_meets_all_streams_does_not_open_the_circuit),
-        ROW(an_answer_nobody_understands_sends_the_stream_to_the_next_provider),
-        ROW(when_all_failed_one_sentence_names_each_reason_and_the_time),
-        ROW(a_full_group_of_talkative_providers_is_still_named_one_by_one),
-        ROW(a_stream_returns_to_the_preferred_provider_after_probe_and_dwell),
-        ROW(a_single_failure_too_must_be_followed_by_a_proof),
-        ROW(equal_priority_is_no_reason_to_move),
-        ROW(only_one_of_two_streams_gets_the_probe),
-        ROW(a_short_pause_is_waited_out_and_a_long_one_is_not),
-        ROW(a_permanent_failure_is_checked_again_a_day_later),
-        ROW(a_resumed_stream_begins_where_its_cursor_was_written),
-        ROW(a_provider_that_contradicts_itself_is_refused_in_words),
-        ROW(the_history_keeps_the_last_switches_and_no_more),
+        ON_GROUP(a_provider_that_takes_no_kind_of_the_cursor_is_skipped_and_says_so),
+        ON_GROUP(the_preferred_kind_is_named_when_several_fit),
+        ON_GROUP(a_foreign_token_does_not_disqualify_who_takes_an_alternative),
+        ON_GROUP(a_lone_foreign_token_names_its_owner),
+        ON_GROUP(every_provider_declaring_the_kind_is_eligible),
+        ON_GROUP(an_error_leads_to_the_next_provider_however_late_the_question_comes),
+        ON_GROUP(after_an_error_the_next_provider_goes_on_from_the_last_good_cursor),
+        ON_GROUP(one_blip_that_meets_all_streams_does_not_open_the_circuit),
+        ON_GROUP(an_answer_nobody_understands_sends_the_stream_to_the_next_provider),
+        ON_GROUP(when_all_failed_one_sentence_names_each_reason_and_the_time),
+        ON_GROUP(a_full_group_of_talkative_providers_is_still_named_one_by_one),
+        ON_GROUP(a_resumed_stream_begins_where_its_cursor_was_written),
+        ON_GROUP(a_provider_that_contradicts_itself_is_refused_in_words),
+        ON_GROUP(the_history_keeps_the_last_switches_and_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

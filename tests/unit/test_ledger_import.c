@@ -600,6 +600,25 @@ static void fewer_rows_than_the_source_counts_are_not_all(void **state)
     end(desk);
 }
 
+/* An index that was behind gets an old row: nothing new is shown first, but more is counted. */
+static void an_old_row_that_is_counted_later_is_looked_for(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("counted", 1, 45);
+    struct desk_event *late = &desk->chain[12], kept = *late;
+    memmove(late, late + 1, (desk->count - 13) * sizeof *late);
+    desk->count--;
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 5);
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1);
+    memmove(late + 1, late, (desk->count - 12) * sizeof *late);
+    *late = kept;
+    desk->count++;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1);
+    end(desk);
+}
+
 /* Exitbook 1.8.10: a last page of which nothing is wanted ended in an error. */
 static void a_last_page_without_a_row_of_the_stream_is_an_end(void **state)
 {
@@ -659,6 +678,7 @@ int main(void)
         cmocka_unit_test(details_are_fetched_for_new_rows_and_missing_ones_are_owed),
         cmocka_unit_test(a_detail_that_fails_has_the_page_asked_for_again),
         cmocka_unit_test(fewer_rows_than_the_source_counts_are_not_all),
+        cmocka_unit_test(an_old_row_that_is_counted_later_is_looked_for),
         cmocka_unit_test(a_last_page_without_a_row_of_the_stream_is_an_end),
     };
     /* All of it holds whether the store is quick or slow. */

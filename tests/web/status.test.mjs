@@ -167,6 +167,8 @@ describe('the page at /status', () => {
     await page.scripts(false);
     await openStatus();
     assert.equal(await page.eval('document.documentElement.scrollWidth'), 360);
+    assert.ok(await page.eval(
+      "document.querySelector('.gap-line text').getBoundingClientRect().height >= 9"), 'hours to be read');
     assert.ok((await texts('#sources tbody th')).includes('jetstream'));
     await page.eval("document.querySelector('.refused form[action*=retry] button').click()");
     await page.until("document.querySelector('h1')?.textContent === 'This cannot be shown'");
