@@ -157,7 +157,11 @@ void ledger_solana(struct ledger_call *call)
     bool list = bytes_equal_string(method, "getSignaturesForAddress");
     bool detail = bytes_equal_string(method, "getTransaction");
     bool tokens = bytes_equal_string(method, "getTokenAccountsByOwner");
-    if (!ledger_admit(call, list ? "normal" : detail ? "detail" : tokens ? "tokens" : "head"))
+    bool own = ledger_account(call, json_string_or_absent(json_at(params, 0))) != CHAIN_NONE;
+    const char *endpoint = detail ? "detail" : tokens ? "tokens" : "head";
+    if (list)
+        endpoint = own ? "normal" : "token";
+    if (!ledger_admit(call, endpoint))
         return;
     if (ledger_answers_error(call,
                              "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32005,"

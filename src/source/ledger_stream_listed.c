@@ -101,22 +101,23 @@ static void mark_seen(struct ledger_stream *stream)
 
 void ledger_stream_note_place(struct ledger_stream *stream, bool sweeping, bool complete)
 {
+    const struct connector_figure *count = &stream->shape->count;
     char *custom = stream->stored.cursor.custom;
-    size_t size = sizeof stream->stored.cursor.custom;
-    bool top = sweeping && stream->walk.top >= 0;
-    bool total =
-        !sweeping && complete && stream->shape->count.request == NULL && stream->view.total >= 0;
-    char number[80] = "";
+    struct text words = {0};
     if (complete && !stream->skips)
         mark_seen(stream);
-    if (top)
-        snprintf(number, sizeof number, "\"top\":%" PRId64 ",\"waits\":%" PRId64, stream->walk.top,
-                 stream->waits_from);
-    else if (total)
-        snprintf(number, sizeof number, "\"total\":%" PRId64, stream->view.total);
+    if (sweeping && stream->walk.top >= 0)
+        text_appendf(&words, ",\"top\":%" PRId64 ",\"waits\":%" PRId64, stream->walk.top,
+                     stream->waits_from);
+    else if (complete && count->request == NULL && stream->view.total >= 0)
+        text_appendf(&words, ",\"total\":%" PRId64, stream->view.total);
     if (stream->marks.len > 0)
-        snprintf(custom, size, "{%s%s\"parts\":\"%s\"}", number, number[0] != '\0' ? "," : "",
-                 text_string(&stream->marks));
-    else
-        snprintf(custom, size, number[0] != '\0' ? "{%s}" : "%s", number);
+        text_appendf(&words, ",\"parts\":\"%s\"", text_string(&stream->marks));
+    if (words.len > 0) {
+        words.data[0] = '{';
+        text_append_char(&words, '}');
+    }
+    assert(words.len < sizeof stream->stored.cursor.custom);
+    memcpy(custom, text_string(&words), words.len + 1);
+    text_free(&words);
 }

@@ -31,7 +31,7 @@ void ledger_stream_take_list(struct ledger_stream *stream);
 /* Tells the walk which of those that were listed had shown rows when its beginning was stored. */
 void ledger_stream_tell_new_parts(struct ledger_stream *stream);
 /* Sets what the cursor keeps beside the position: the top of a sweep with the first row of it that
- * waits, and the partitions for which the position is true. */
+ * waits, what the source counts, and the partitions for which the position is true. */
 void ledger_stream_note_place(struct ledger_stream *stream, bool sweeping, bool complete);
 
 /* ---- since a time (ledger_stream_since.c) ---- */

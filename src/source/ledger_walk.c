@@ -49,7 +49,7 @@ static void key_leg(const struct ledger_walk *walk, struct ledger_leg *leg, int6
     leg->offset = walk->shape->page.by == PAGE_OFFSET ? walk->shape->page.first : 0;
     leg->token[0] = '\0';
     leg->traces_before = 0;
-    leg->started = leg->over = leg->below = false;
+    leg->started = leg->over = leg->below = leg->shortened = false;
     ledger_equals_clear(&leg->equals); /* its first block is read from the beginning */
 }
 
@@ -315,10 +315,23 @@ static bool is_cut_off(const struct ledger_walk *walk, const struct ledger_leg *
            (leg->last >= 0 || walk->continued);
 }
 
+/* A page that is short by a slip looks like the last one, where nothing else tells that: newest
+ * first there would be no later run to find what is missing. */
+static bool looks_further(const struct ledger_walk *walk, const struct ledger_leg *leg,
+                          size_t records, struct bytes token)
+{
+    const struct connector_stream *shape = walk->shape;
+    bool leads_on =
+        shape->page.by == PAGE_OFFSET || (shape->page.by == PAGE_TOKEN && token.len > 0);
+    return shape->order == ORDER_DESC && shape->page.stop == STOP_SHORT_PAGE &&
+           !shape->count.given && records > 0 && !leg->below && leads_on;
+}
+
 /* One empty page may be a slip. */
 static bool asks_again(const struct ledger_walk *walk, struct ledger_leg *leg, size_t records)
 {
-    bool again = leg->over && records == 0 && !leg->asked_twice && is_cut_off(walk, leg);
+    bool again =
+        leg->over && records == 0 && !leg->asked_twice && !leg->shortened && is_cut_off(walk, leg);
     leg->asked_twice = again;
     leg->over = leg->over && !again;
     return again;
@@ -340,6 +353,8 @@ enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last, st
     if (records == 0 && leg->seen && !leg->started && !is_ascending(walk))
         return err_set(err, RC_REJECT, "shows nothing of a part of which it has shown rows");
     leg->over = last || leg->below || by == PAGE_NONE;
+    bool further = leg->over && looks_further(walk, leg, records, token);
+    leg->over = leg->over && !further;
     if (!leg->over && leg->rows > 0 && leg->traces == leg->traces_before)
         return err_set(err, RC_REJECT, "the provider gave the same page twice");
     leg->traces_before = leg->traces;
@@ -351,8 +366,9 @@ enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last, st
     if (asks_again(walk, leg, records))
         return RC_OK;
     claim(walk, leg, records);
-    if (leg->over && records == 0 && is_cut_off(walk, leg))
+    if (leg->over && records == 0 && !leg->shortened && is_cut_off(walk, leg))
         walk->abrupt = true;
+    leg->shortened = further;
     if (ledger_walk_over(walk) && walk->continued)
         sweep_again(walk);
     else if (ledger_walk_over(walk))

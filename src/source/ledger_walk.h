@@ -20,8 +20,9 @@
  *
  * Always holds: everything strictly below `complete` was handed to the caller, in this walk or in
  * one before it. A page that is the same as the last one is refused rather than asked for ever. In
- * the midst of a sweep an empty page is asked for once more before it is the end, and a partition
- * that has shown rows and now shows none is refused.
+ * the midst of a sweep an empty page is asked for once more before it is the end; where only its
+ * length tells the last page, what follows it is asked for. A partition that has shown rows and now
+ * shows none is refused.
  *
  * Owner: a stream.  Thread: the ingest loop.  Pure but for the memory of the counters. */
 #ifndef SOURCE_LEDGER_WALK_H
@@ -56,6 +57,7 @@ struct ledger_leg {
     bool whole;       /* nothing of it was read before: it is read to its end */
     bool seen;        /* it has shown rows before */
     bool asked_twice; /* for the page that is under way, since it was empty */
+    bool shortened;   /* its last page was short, and looked like the end */
     bool below;       /* it has met a row below its floor */
     uint64_t traces;  /* of this page's rows, and of the page before */
     uint64_t traces_before;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random worlds of account histories: random chains, page sizes, providers and misfortunes, and an
-import that is killed at random. In the end what is stored is what exists, each row once.
+import that is killed at random. In the end what is stored is what exists, each row once: every
+provider is read without a cursor first, and then from one (R003-34).
 
   ledger_worlds.py TIDEMARK TIDEMARK_SIM [SEED...]
 

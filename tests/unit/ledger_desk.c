@@ -135,6 +135,7 @@ static void commit(struct ledger_desk *desk, struct batch *batch)
     for (struct record *at = batch->first[RECORD_SESSION]; at != NULL; at = at->next) {
         copy_text(desk->session, sizeof desk->session, &at->fields[SESSION_STATUS]);
         copy_text(desk->error, sizeof desk->error, &at->fields[SESSION_ERROR]);
+        desk->skipped += at->fields[SESSION_SKIPPED].null ? 0 : at->fields[SESSION_SKIPPED].i;
     }
     desk->batches++;
 }

@@ -12,7 +12,7 @@
 #include "http_desk.h"
 #include "source/ledger_account.h"
 
-#define LEDGER_DESK_ROWS 600
+#define LEDGER_DESK_ROWS 800
 #define LEDGER_DESK_SIZE 10 /* of a page */
 
 struct desk_event {
@@ -69,6 +69,7 @@ struct ledger_desk {
     size_t row_count;
     char *cursor; /* NULL: none */
     char session[16], error[512];
+    int64_t skipped; /* of all sessions */
     char owed[32], owed_unit[24], owed_state[8];
     int64_t owed_attempts;
     struct batch *handed[8];

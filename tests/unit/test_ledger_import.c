@@ -33,7 +33,8 @@ static size_t requests_of(struct ledger_desk *desk, enum ledger_outcome expected
     return desk->http.sent_count - before;
 }
 
-/* R003-21 R003-31 R003-33 R003-57: also the last page that is exactly full (exitbook 1.8.8). */
+/* R003-21 R003-28 R003-31 R003-33 R003-57: also the last page that is exactly full (exitbook
+ * 1.8.8). */
 static void an_import_is_complete_and_the_next_one_asks_once(void **state)
 {
     (void)state;
