@@ -125,9 +125,8 @@ void request_refuse_with(struct request *request, const struct refusal *refusal)
 void request_print_refusal(const struct refusal *refusal, struct text *out);
 /* Answers for a `work` that did not end with RC_OK; what the store said goes to the log. */
 void request_fail(struct request *request);
-/* Has `work` and then `finish` done for a request that was parked. */
+/* Has `work` and then `finish` done for a request that was parked; or once more, from `finish`. */
 void request_read(struct request *request);
-/* The same from its `finish`: both are called once more. */
 void request_read_again(struct request *request);
 /* One that was parked has been answered, or there is more of its stream; it may be gone then. */
 void request_resume(struct request *request);
