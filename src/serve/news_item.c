@@ -95,9 +95,9 @@ static void put_sharers(struct markup *page, const struct news_question *questio
 static bool append_post_address(struct bytes uri, struct text *out)
 {
     static const char collection[] = "/app.bsky.feed.post/";
-    const char *did = uri.data + 5;
     if (!bytes_starts_with(uri, "at://"))
         return false;
+    const char *did = uri.data + strlen("at://");
     const char *slash = memchr(did, '/', uri.len - 5);
     size_t left = slash == NULL ? 0 : (size_t)(uri.data + uri.len - slash);
     size_t prefix = sizeof collection - 1;
