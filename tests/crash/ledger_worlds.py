@@ -40,6 +40,7 @@ FAULTS = ("http&status=500", "http&status=429&retry_after=1", "http&status=0", "
 # page where another one can be asked.
 BELIEVED = ("tatum", "solana", "helius", "cosmos")
 EMPTY_BELIEVED = BELIEVED + ("coinbase",)  # it says with each page whether there is another one
+MOVED = ("tatum",)  # pages counted from the head: when that falls back, rows lie between two
 REORGS = ("reorg&bytes=1", "reorg&bytes=3")  # where there are any
 MINE_MAX = 40
 PATIENCE_S = 3  # with misfortunes; who waits for a provider then is killed like any other
@@ -88,7 +89,8 @@ class Trial:
             provider = chance.choice(world.providers)
             often = "" if "count=" in fault else f"&count={chance.randint(1, 3)}"
             believed = (fault == "partial" and provider in BELIEVED) or (
-                fault == "empty" and provider in EMPTY_BELIEVED and len(world.providers) == 1)
+                fault == "empty" and provider in EMPTY_BELIEVED and len(world.providers) == 1) or (
+                fault.startswith("lag") and provider in MOVED)
             if not believed:
                 world.sim.arm(f"name=ledger_{fault}&collection={provider}"
                               f"&after={chance.randint(0, 8)}{often}")
