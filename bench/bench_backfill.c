@@ -11,21 +11,19 @@
  *
  *   bench_backfill TIDEMARK TIDEMARK_SIM */
 #include "base/json.h"
+#include "child.h"
 #include "fixture.h"
+#include "loopback_http.h"
+#include "stopwatch.h"
 #include "store/store.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #define SPACING_S    0.1
 #define GOAL         1.2
@@ -38,14 +36,8 @@
 
 static struct fixture fixture;
 static pid_t sim_pid, daemon_pid;
-static uint16_t sim_port;
-
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
+static unsigned sim_port;
+static struct text answer; /* of the simulator */
 
 static void fail(const char *what)
 {
@@ -62,71 +54,54 @@ static void fail(const char *what)
 
 static void start_sim(const char *program)
 {
-    int ends[2];
-    char address[96] = "";
-    if (pipe2(ends, O_CLOEXEC) != 0 || (sim_pid = fork()) < 0)
-        fail("fork");
-    if (sim_pid == 0) {
-        dup2(ends[1], STDOUT_FILENO);
-        execl(program, program, "--accounts", "343", "--follows", "342", "--events", "6000",
-              "--start-us", "now", "--gap-us", "14000000", (char *)NULL);
-        _exit(127);
-    }
-    close(ends[1]);
-    ssize_t got = read(ends[0], address, sizeof address - 1);
-    const char *port = got > 0 ? strrchr(address, ':') : NULL;
+    char address[96];
+    sim_pid =
+        child_start((const char *[]){program, "--accounts", "343", "--follows", "342", "--events",
+                                     "6000", "--start-us", "now", "--gap-us", "14000000", NULL},
+                    address, sizeof address);
+    const char *port = sim_pid > 0 ? strrchr(address, ':') : NULL;
     if (port == NULL)
         fail("tidemark-sim did not tell its address");
-    sim_port = (uint16_t)strtol(port + 1, NULL, 10);
-    close(ends[0]);
+    sim_port = (unsigned)strtoul(port + 1, NULL, 10);
 }
 
 static void start_daemon(const char *program, const char *actor, const char *mode)
 {
-    char store[SETTING_SIZE], data[SETTING_SIZE], cursor[SETTING_SIZE], view[SETTING_SIZE],
-        endpoint[SETTING_SIZE], actors[SETTING_SIZE];
+    char store[SETTING_SIZE], data[SETTING_SIZE], cursor[SETTING_SIZE], log[SETTING_SIZE],
+        view[SETTING_SIZE], endpoint[SETTING_SIZE], actors[SETTING_SIZE];
     snprintf(store, sizeof store, "store.url=%s", fixture.url);
     snprintf(data, sizeof data, "store.data_dir=%s", fixture.folder);
     snprintf(cursor, sizeof cursor, "jetstream.cursor_file=%s/cursor", fixture.folder);
+    snprintf(log, sizeof log, "log.file=%s/log", fixture.folder);
     snprintf(view, sizeof view, "bluesky.appview=http://127.0.0.1:%u", sim_port);
     snprintf(endpoint, sizeof endpoint, "jetstream.endpoint=ws://127.0.0.1:%u/subscribe", sim_port);
     snprintf(actors, sizeof actors, "bluesky.actors=%s", actor);
-    daemon_pid = fork();
+    const char *const argv[] = {program, "run",
+                                "-c",    "/dev/null",
+                                "--set", store,
+                                "--set", data,
+                                "--set", cursor,
+                                "--set", log,
+                                "--set", view,
+                                "--set", endpoint,
+                                "--set", actors,
+                                "--set", mode,
+                                "--set", "serve.listen=127.0.0.1:0",
+                                "--set", "serve.health_listen=",
+                                "--set", "jetstream.fallback_endpoint=",
+                                NULL};
+    daemon_pid = child_start(argv, NULL, 0);
     if (daemon_pid < 0)
-        fail("fork");
-    if (daemon_pid > 0)
-        return;
-    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    dup2(nowhere, STDERR_FILENO);
-    execl(program, program, "run", "-c", "/dev/null", "--set", store, "--set", data, "--set",
-          cursor, "--set", view, "--set", endpoint, "--set", actors, "--set", mode, "--set",
-          "serve.listen=127.0.0.1:0", "--set", "serve.health_listen=", "--set",
-          "jetstream.fallback_endpoint=", (char *)NULL);
-    _exit(127);
+        fail(program);
 }
 
-/* What the simulator answers to GET `path`, without the head. */
-static const char *ask_sim(const char *path, char answer[ANSWER_BYTES])
+/* What the simulator answers to GET `path`, until it is asked again. */
+static const char *ask_sim(const char *path)
 {
-    struct sockaddr_in address = {
-        .sin_family = AF_INET, .sin_port = htons(sim_port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    char request[128];
-    int len = snprintf(request, sizeof request,
-                       "GET %s HTTP/1.1\r\nHost: sim\r\nConnection: close\r\n\r\n", path);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    size_t used = 0;
-    if (connect(fd, (const struct sockaddr *)&address, sizeof address) != 0 ||
-        write(fd, request, (size_t)len) != len)
+    int connection = loopback_ask(sim_port, "GET", path);
+    if (connection < 0 || !loopback_answer(connection, &answer))
         fail("tidemark-sim does not answer");
-    for (ssize_t got;
-         used < ANSWER_BYTES - 1 && (got = read(fd, answer + used, ANSWER_BYTES - 1 - used)) > 0;)
-        used += (size_t)got;
-    close(fd);
-    answer[used] = '\0';
-    const char *body = strstr(answer, "\r\n\r\n");
-    if (body == NULL)
-        fail("tidemark-sim answers nonsense");
-    return body + 4;
+    return text_string(&answer);
 }
 
 /* ---- what is counted ---- */
@@ -137,13 +112,12 @@ struct requests {
 
 static void count_requests(struct requests *out)
 {
-    static char answer[ANSWER_BYTES];
     struct json_doc *doc = json_doc_new(ANSWER_BYTES, JSON_DEPTH_MAX);
     struct json root, value;
     struct bytes key;
     struct err err;
     *out = (struct requests){0};
-    if (json_parse_copy(doc, bytes_of(ask_sim("/_sim/stats", answer)), &root, &err) != RC_OK)
+    if (json_parse_copy(doc, bytes_of(ask_sim("/_sim/stats")), &root, &err) != RC_OK)
         fail(err.text);
     struct json_walk walk = json_walk(json_get(root, "requests"));
     while (json_walk_next(&walk, &key, &value)) {
@@ -185,20 +159,19 @@ static bool report(const char *name, const char *unit, double value, double agai
 static double time_until(const char *program, const char *actor, const char *mode,
                          const char *left_sql, int64_t *followed)
 {
-    double begin = now_s();
+    double begin = seconds_now();
     start_daemon(program, actor, mode);
     while (!is_complete(left_sql, followed)) {
-        if (now_s() - begin > PATIENCE_S || waitpid(daemon_pid, NULL, WNOHANG) != 0)
+        if (seconds_now() - begin > PATIENCE_S || waitpid(daemon_pid, NULL, WNOHANG) != 0)
             fail("the histories did not come");
         ppoll(NULL, 0, &(struct timespec){.tv_nsec = LOOK_NS}, NULL);
     }
-    return now_s() - begin;
+    return seconds_now() - begin;
 }
 
 static void stop_daemon(void)
 {
-    kill(daemon_pid, SIGTERM);
-    waitpid(daemon_pid, NULL, 0);
+    child_end(daemon_pid);
     daemon_pid = 0;
 }
 
@@ -226,16 +199,16 @@ static bool bench_polling(const char *program, const char *actor)
     double first = time_until(program, actor, "bluesky.mode=polling", unpolled, &followed);
     stop_daemon();
     struct requests before, now = {0};
-    double begin = now_s();
+    double begin = seconds_now();
     count_requests(&before);
     start_daemon(program, actor, "bluesky.mode=polling");
     while (now.feeds < before.feeds + followed) {
-        if (now_s() - begin > PATIENCE_S || waitpid(daemon_pid, NULL, WNOHANG) != 0)
+        if (seconds_now() - begin > PATIENCE_S || waitpid(daemon_pid, NULL, WNOHANG) != 0)
             fail("the second round did not end");
         ppoll(NULL, 0, &(struct timespec){.tv_nsec = LOOK_NS}, NULL);
         count_requests(&now);
     }
-    double second = now_s() - begin;
+    double second = seconds_now() - begin;
     stop_daemon();
     fixture_close(&fixture);
     bool ok = report("poll_initial", "s", first, INITIAL_S, 1.0);
@@ -244,16 +217,15 @@ static bool bench_polling(const char *program, const char *actor)
 
 int main(int argc, char **argv)
 {
-    static char answer[ANSWER_BYTES];
     char actor[128] = "";
     if (argc != 3)
         return EXIT_FAILURE;
     start_sim(argv[2]);
-    if (sscanf(ask_sim("/_sim/accounts", answer), "{\"did\":\"%127[^\"]", actor) != 1)
+    if (sscanf(ask_sim("/_sim/accounts"), "{\"did\":\"%127[^\"]", actor) != 1)
         fail("tidemark-sim does not say who is there");
     bool ok = bench_cold_start(argv[1], actor);
     ok = bench_polling(argv[1], actor) && ok;
-    kill(sim_pid, SIGTERM);
-    waitpid(sim_pid, NULL, 0);
+    child_end(sim_pid);
+    text_free(&answer);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

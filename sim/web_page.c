@@ -6,6 +6,7 @@
 #include "sim/sim.h"
 #include "sim/web_fault.h"
 #include "sim/web_link.h"
+#include "sim/web_picture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -431,13 +432,7 @@ static void reply_status(struct visit *visit)
 
 static void reply_image(struct visit *visit)
 {
-    static const unsigned char png[] = {
-        0x89, 'P',  'N',  'G',  0x0d, 0x0a, 0x1a, 0x0a, 0,    0,    0,    13,   'I',  'H',
-        'D',  'R',  0,    0,    0,    1,    0,    0,    0,    1,    8,    0,    0,    0,
-        0,    0x3a, 0x7e, 0x9b, 0x55, 0,    0,    0,    10,   'I',  'D',  'A',  'T',  0x78,
-        0x9c, 0x63, 0xf8, 0x0f, 0x00, 0x01, 0x01, 0x01, 0x00, 0x1b, 0xb6, 0xee, 0x56, 0,
-        0,    0,    0,    'I',  'E',  'N',  'D',  0xae, 0x42, 0x60, 0x82};
-    http_reply(visit->exchange, 200, "image/png", NULL, bytes_make(png, sizeof png));
+    web_picture_reply(visit->exchange, visit->id);
 }
 
 /* Splits "KIND/ID" after the prefix; false when it is no page, which has been answered. */

@@ -5,6 +5,7 @@
 #include "daemon_admin.h"
 #include "daemon_appview.h"
 #include "daemon_parts.h"
+#include "daemon_pictures.h"
 #include "daemon_serve.h"
 #include "daemon_view.h"
 #include "query/collections.h"
@@ -371,6 +372,7 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
     options.status = tell_status;
     options.arg = daemon;
     options.bell = daemon->bell;
+    options.pictures = pictures_part_desk(parts_pictures(&daemon->parts));
     daemon->admin.reset = daemon->reset;
     daemon->admin.backfill = daemon->backfill_ask;
     daemon->admin.follows = &daemon->follows_ask;

@@ -86,10 +86,10 @@ struct request {
     bool preflight;          /* only asks what that page may ask */
     const char *etag;    /* of what is there, so that nobody needs to fetch it twice; NULL: none */
     const char *caching; /* what is said of keeping it; NULL: to ask again each time */
-    bool ranges;         /* parts of it can be asked for */
-    char content_range[80]; /* which part this is; "": all of it */
-    enum coding coding;     /* of the reply */
-    bool varies;            /* with what the client accepts */
+    bool same_origin, ranges; /* only pages from here may show it; parts can be asked for */
+    char content_range[80];   /* which part this is; "": all of it */
+    enum coding coding;       /* of the reply */
+    bool varies;              /* with what the client accepts */
     struct text reply;
     struct worker_job packing;
     /* The answer is a stream: writes up to `size` bytes of it; 0: there are none now, and

@@ -222,9 +222,10 @@ void ledger_stream_settle(struct ledger_stream *stream)
         stream->denied |= 1U << stream->pick.provider;
         uint32_t others = ledger_stream_able(stream) & ~stream->denied;
         bool alone = is_alone(stream);
+        bool too_few = stream->counted && stream->stored_count < stream->view.total;
         if (alone && others != 0) {
             note_doubted(stream);
-            stream->resweeping = stream->resweeping || stream->walk.abrupt || stream->shrank;
+            stream->resweeping |= stream->walk.abrupt || stream->shrank || too_few;
             ledger_stream_failed(stream, RETRY_PERMANENT, -1, doubt);
             return;
         }
@@ -240,7 +241,6 @@ void ledger_stream_settle(struct ledger_stream *stream)
             ledger_stream_end(stream, LEDGER_INCOMPLETE, words);
             return;
         }
-        bool too_few = stream->counted && stream->stored_count < stream->view.total;
         if ((too_few || stream->shrank) && sweep_again(stream))
             return;
         if (alone && stream->shrank) {

@@ -6,8 +6,7 @@ R002-14, R002-17, R002-18.
 
   content_worlds.py TIDEMARK TIDEMARK_SIM [SEED...]
 
-TIDEMARK_SEEDS says how many worlds there are, TIDEMARK_SEED which is the first. A world that failed
-is repeated by naming its seed."""
+Which worlds there are: tests/support/seeded_trials.py."""
 
 import os
 import random
@@ -18,17 +17,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "support"))
 
 from content_world import EVENTS, World  # noqa: E402
-from daemon_client import Home, wait_until  # noqa: E402
+from daemon_client import wait_until  # noqa: E402
+from seeded_trials import POINTS, Failure, run_trials  # noqa: E402
 
-POINTS = ("after_rows", "after_cursor", "before_commit", "after_commit", "before_ack")
 STATUSES = (0, 429, 500, 502, 503, 504)
 PATIENCE_S = 2  # with misfortunes; then a daemon is killed wherever it stands
 END_S = 100  # until all is true once nothing goes wrong any more
-LONG = "TIDEMARK_LONG" in os.environ
-
-
-class Failure(Exception):
-    pass
 
 
 class Trial:
@@ -53,6 +47,9 @@ class Trial:
                      "--content-folders", str(chance.choice((0, 30))),
                      "--content-nodes", str(self.nodes),
                      "--content-gateways", str(self.gateways)))
+
+    def __str__(self):
+        return f"{self.nodes} nodes and {self.gateways} gateways"
 
     # ---- misfortunes ----
 
@@ -187,27 +184,5 @@ class Trial:
         self.run_to_the_end()
 
 
-def main():
-    programs, seeds = sys.argv[1:3], [int(seed) for seed in sys.argv[3:]]
-    first = int(os.environ.get("TIDEMARK_SEED", "7"))
-    count = int(os.environ.get("TIDEMARK_SEEDS", "1000" if LONG else "4"))
-    seeds = seeds or range(first, first + count)
-    kills, failed, begun = 0, [], time.monotonic()
-    for seed in seeds:
-        with Home("postgres" if seed % 3 == 0 else "sqlite") as home:
-            trial = Trial(programs, seed, home)
-            with trial.world:
-                try:
-                    trial.run()
-                except Failure as failure:
-                    failed.append(seed)
-                    print(f"seed {seed} on {home.kind}: {failure}", flush=True)
-            kills += trial.kills
-    took = time.monotonic() - begun
-    print(f"content_worlds: {len(seeds)} worlds from seed {seeds[0]}, {kills} kills,"
-          f" {len(failed)} failed {failed}, {took:.0f} s")
-    sys.exit(1 if failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    run_trials("content_worlds", Trial, first=7, count=4, postgres_every=3)

@@ -5,21 +5,18 @@ provider is read without a cursor first, and then from one (R003-34).
 
   ledger_worlds.py TIDEMARK TIDEMARK_SIM [SEED...]
 
-TIDEMARK_SEEDS says how many worlds there are, TIDEMARK_SEED which is the first. A world that failed
-is repeated by naming its seed."""
+Which worlds there are: tests/support/seeded_trials.py."""
 
 import os
 import random
 import sys
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "support"))
 
-from daemon_client import Home  # noqa: E402
 from ledger_world import SINGLE, World  # noqa: E402
+from seeded_trials import POINTS, Failure, run_trials  # noqa: E402
 
-POINTS = ("after_rows", "after_cursor", "before_commit", "after_commit", "before_ack")
 # Who shows a platform, and how deep its history may change.
 PLATFORMS = {
     "ethereum": (("etherscan", "routescan", "blockscout", "moralis", "alchemy"), 6),
@@ -39,17 +36,12 @@ FAULTS = ("http&status=500", "http&status=429&retry_after=1", "http&status=0", "
 # Newest first and without a count: that they leave something out cannot be known, but of an empty
 # page where another one can be asked.
 BELIEVED = ("tatum", "solana", "helius", "cosmos")
+MOVING = ("tatum",)  # and by number: that rows have moved between two pages cannot be known either
 EMPTY_BELIEVED = BELIEVED + ("coinbase",)  # it says with each page whether there is another one
-MOVED = ("tatum",)  # pages counted from the head: when that falls back, rows lie between two
 REORGS = ("reorg&bytes=1", "reorg&bytes=3")  # where there are any
 MINE_MAX = 40
 PATIENCE_S = 3  # with misfortunes; who waits for a provider then is killed like any other
 RUNS_MAX = 12  # to the end, once nothing goes wrong any more
-LONG = "TIDEMARK_LONG" in os.environ
-
-
-class Failure(Exception):
-    pass
 
 
 class Trial:
@@ -73,6 +65,9 @@ class Trial:
                      "--chain-burst", str(chance.choice((0, 15, 40))),
                      "--chain-mempool", str(chance.choice((0, 0, 7)))))
 
+    def __str__(self):
+        return f"{self.world.account} {self.world.providers}"
+
     def happen(self):
         """Something on the chain, or nothing."""
         what = self.chance.choice(("mine", "mine", "reorg", "mempool", "expire_tokens", None))
@@ -90,7 +85,7 @@ class Trial:
             often = "" if "count=" in fault else f"&count={chance.randint(1, 3)}"
             believed = (fault == "partial" and provider in BELIEVED) or (
                 fault == "empty" and provider in EMPTY_BELIEVED and len(world.providers) == 1) or (
-                fault.startswith("lag") and provider in MOVED)
+                fault.startswith(("lag", "reorg")) and provider in MOVING)
             if not believed:
                 world.sim.arm(f"name=ledger_{fault}&collection={provider}"
                               f"&after={chance.randint(0, 8)}{often}")
@@ -131,28 +126,5 @@ class Trial:
         self.run_to_the_end()
 
 
-def main():
-    programs, seeds = sys.argv[1:3], [int(seed) for seed in sys.argv[3:]]
-    first = int(os.environ.get("TIDEMARK_SEED", "1"))
-    count = int(os.environ.get("TIDEMARK_SEEDS", "1000" if LONG else "12"))
-    seeds = seeds or range(first, first + count)
-    kills, failed, begun = 0, [], time.monotonic()
-    for seed in seeds:
-        with Home("sqlite" if seed % 5 else "postgres") as home:
-            trial = Trial(programs, seed, home)
-            with trial.world:
-                try:
-                    trial.run()
-                except Failure as failure:
-                    failed.append(seed)
-                    print(f"seed {seed} {trial.world.account} {trial.world.providers}: {failure}",
-                          flush=True)
-            kills += trial.kills
-    took = time.monotonic() - begun
-    print(f"ledger_worlds: {len(seeds)} worlds from seed {seeds[0]}, {kills} kills,"
-          f" {len(failed)} failed {failed}, {took:.0f} s")
-    sys.exit(1 if failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    run_trials("ledger_worlds", Trial, first=1, count=12, postgres_every=5)

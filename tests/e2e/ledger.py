@@ -219,6 +219,14 @@ class Switching(Case):
         rows = [world.key(row) for row in world.stored() if row["stream"] == "token"]
         self.assertGreater(max(collections.Counter(rows).values()), 1)
 
+    def test_who_is_asked_after_one_that_gave_too_little_reads_it_all(self):
+        world = self.world(("blockstream", "tatum"), platform="bitcoin")
+        self.assertGreater(len(world.true_rows("normal")), 250)
+        world.sim.arm("name=ledger_partial&collection=blockstream&after=8&count=1")
+        self.complete(world)
+        self.assertEqual(world.sim.fired("ledger_partial"), 1)
+        self.assertGreater(len(world.requests("tatum")), 0)
+
     def test_an_empty_answer_where_rows_are_known_is_not_believed(self):
         world = self.world(("etherscan", "routescan"))
         self.complete(world)

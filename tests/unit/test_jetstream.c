@@ -310,9 +310,14 @@ static void ten_refusals_are_an_alert_until_an_event_comes(void **state)
         desk.source->ops->view(desk.source, &view);
         assert_int_equal(view.alerting, failures >= 10);
     }
+    stream_desk_ended(&desk, 503, "");
+    desk.source->ops->view(desk.source, &view);
+    assert_string_equal(view.providers[0].state, "open");
+    stream_desk_pass(&desk, INT64_C(60000000));
     stream_desk_opened(&desk);
     stream_desk_message(&desk, stream_desk_event(desk_wall_us(&desk.clock.runtime), 0));
     desk.source->ops->view(desk.source, &view);
+    assert_string_equal(view.providers[0].state, "closed");
     assert_false(view.alerting);
     stream_desk_finish(&desk);
 }
