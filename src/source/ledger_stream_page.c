@@ -285,7 +285,7 @@ static enum rc add_progress(struct ledger_stream *stream, struct batch *batch, s
     bool doubted = over && ledger_stream_doubt(stream) != NULL;
     bool complete_now = over && !stream->marking && !doubted;
     /* A sweep whose end is not believed is one that was interrupted there. */
-    bool sweeping = stream->shape->order != ORDER_ASC && (!over || (walk->abrupt && doubted));
+    bool sweeping = stream->shape->order != ORDER_ASC && (!over || doubted);
     /* A row that has a place and still waits is read again: the next run begins there. */
     bool waits = stream->waits_from >= 0 && stream->waits_from < walk->complete;
     struct cursor complete =
@@ -294,7 +294,7 @@ static enum rc add_progress(struct ledger_stream *stream, struct batch *batch, s
     /* One part has come to somewhere, another one nowhere yet: no position is true of both. */
     bool unequal = walk->leg_count > 1 && walk->complete < 0;
     /* What did not come again would be forgotten by a run that begins above it. */
-    bool behind = ledger_stream_left_behind(stream) || (walk->abrupt && doubted);
+    bool behind = ledger_stream_left_behind(stream) || (sweeping && over);
     /* What lies before the time that was asked for is not there: no position is true. */
     bool nowhere = unequal || stream->skips;
     size_t fresh;

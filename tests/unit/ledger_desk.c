@@ -358,11 +358,14 @@ static void answer_request(struct ledger_desk *desk)
     if (sent->done == NULL)
         return; /* cancelled */
     enum desk_fault fault = fault_of(desk, strstr(sent->url, "//alpha.") == NULL);
-    bool whole = fault == FAULT_NONE || fault == FAULT_AGAIN;
+    bool whole = fault == FAULT_NONE || fault == FAULT_AGAIN || fault == FAULT_LAST;
     if (whole)
         append_answer(desk, sent[fault == FAULT_AGAIN ? -1 : 0].url, &body);
     else
         text_append_string(&body, faults[fault].body);
+    char *next = fault == FAULT_LAST ? strstr(body.data, "\"next\"") : NULL;
+    if (next != NULL)
+        memcpy(next, "\"none\"", strlen("\"none\""));
     http_desk_answer(&desk->http, number, whole ? 200 : faults[fault].status, text_string(&body));
     text_free(&body);
 }

@@ -41,6 +41,7 @@ enum desk_fault {
     FAULT_GARBLED,
     FAULT_SHAPE, /* JSON, but not what the connector says */
     FAULT_AGAIN, /* gives the page before once more */
+    FAULT_LAST,  /* says that the page is the last one */
 };
 
 struct ledger_desk {

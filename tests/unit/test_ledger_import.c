@@ -620,6 +620,22 @@ static void an_old_row_that_is_counted_later_is_looked_for(void **state)
     end(desk);
 }
 
+/* What is doubted at its end is not stored as complete: whoever goes on may not count. */
+static void the_end_of_a_sweep_that_is_doubted_is_no_position(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("counted", 1, 95);
+    desk->faults[0] = FAULT_LAST;
+    desk->fault_at[0] = 3;
+    desk->fault_end[0] = 4;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_INCOMPLETE);
+    assert_int_equal(desk->row_count, 40);
+    assert_null(strstr(desk->cursor, "highWater"));
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    end(desk);
+}
+
 /* Exitbook 1.8.10: a last page of which nothing is wanted ended in an error. */
 static void a_last_page_without_a_row_of_the_stream_is_an_end(void **state)
 {
@@ -680,6 +696,7 @@ int main(void)
         cmocka_unit_test(a_detail_that_fails_has_the_page_asked_for_again),
         cmocka_unit_test(fewer_rows_than_the_source_counts_are_not_all),
         cmocka_unit_test(an_old_row_that_is_counted_later_is_looked_for),
+        cmocka_unit_test(the_end_of_a_sweep_that_is_doubted_is_no_position),
         cmocka_unit_test(a_last_page_without_a_row_of_the_stream_is_an_end),
     };
     /* All of it holds whether the store is quick or slow. */
