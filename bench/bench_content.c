@@ -6,8 +6,9 @@
  * that waits for all documents of a block before it goes on to the next, at the same gateway.
  * content_bound: the time that the gateway's delays need at the least when as many documents as are
  * allowed are always under way, against the time it took.
- * content_lag: new blocks at the head: from the first question for one of their documents until the
- * position has passed them, against the slowest of these fetches.
+ * content_lag: new blocks at the head: from the last question for one of their documents until the
+ * position has passed them, against the slowest fetch that is pending then, and a commit: what the
+ * same takes at most when the gateway answers at once.
  * content_crash: killed in the middle, documents that are fetched twice, against the blocks that
  * may be under way. content_refetch: of what was stored by then, documents that are fetched again.
  *
@@ -28,7 +29,8 @@
 
 #define PARALLEL_GOAL  10.0
 #define BOUND_GOAL     0.9
-#define LAG_GOAL       1.2
+#define LAG_GOAL       1.0
+#define LAG_ROUNDS     5 /* odd: the middle one counts */
 #define CONCURRENCY    20
 #define SPAN           4096.0
 #define DELAYS         "ms_min=5&ms_max=500"
@@ -287,30 +289,68 @@ static bool measure_rate(struct bench *bench)
            ok;
 }
 
-/* The daemon is at the head, and all it knows is stored. */
-static bool measure_lag(struct bench *bench)
+/* The last of the new blocks that names something. */
+static uint64_t mine_blocks(struct bench *bench)
 {
     char *blocks[64], target[96];
-    uint64_t head = head_of(bench), last;
-    double begin = seconds_now();
-    snprintf(target, sizeof target, "/_sim/content/manner?host=gateway&ms_min=%d&ms_max=%d",
-             SLOW_MS, SLOW_MS);
-    ask(bench, "POST", target);
-    uint64_t asked = look_at(bench, "gateways").requests;
+    uint64_t last, head = head_of(bench);
     ask(bench, "POST", "/_sim/content/act?do=mine&count=" NEW_BLOCKS);
     snprintf(target, sizeof target, "/_sim/content/truth?what=references&event=published&from=%llu",
              (unsigned long long)head + 1);
     ask(bench, "GET", target);
     size_t count = read_lines(bench->answer.data, "\"block\":", blocks, 64);
-    if (count == 0 || !bytes_to_u64(bytes_of(blocks[count - 1]), &last))
-        fail(bench, "the new blocks name nothing");
-    while (look_at(bench, "gateways").requests == asked && seconds_now() - begin < PATIENCE_S)
+    if (count == 0)
+        return mine_blocks(bench);
+    if (!bytes_to_u64(bytes_of(blocks[count - 1]), &last))
+        fail(bench, "the new blocks have no numbers");
+    return last;
+}
+
+/* From the last question for a document of new blocks until the position has passed them, with a
+ * gateway that takes so long. The daemon is at the head, and all it knows is stored. */
+static double pass_new_blocks(struct bench *bench, unsigned gateway_ms)
+{
+    char target[96];
+    snprintf(target, sizeof target, "/_sim/content/manner?host=gateway&ms_min=%u&ms_max=%u",
+             gateway_ms, gateway_ms);
+    ask(bench, "POST", target);
+    uint64_t before = look_at(bench, "gateways").requests, asked = before;
+    uint64_t last = mine_blocks(bench);
+    double begin = seconds_now(), asked_at = begin;
+    while (position_of(bench) < (int64_t)last) {
+        uint64_t requests = look_at(bench, "gateways").requests;
+        if (requests != asked)
+            asked_at = seconds_now();
+        asked = requests;
+        if (seconds_now() - begin > PATIENCE_S)
+            fail(bench, "the position does not come");
         look_again();
-    begin = seconds_now();
-    reach(bench, last);
-    double lag = seconds_now() - begin, slowest = SLOW_MS / 1000.0;
-    return report("content_lag", "s", lag, slowest, lag / slowest, LAG_GOAL,
-                  lag <= slowest * LAG_GOAL);
+    }
+    double took = seconds_now() - asked_at;
+    return asked == before ? pass_new_blocks(bench, gateway_ms) : took; /* all were there */
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* So many times, in order. */
+static void pass_often(struct bench *bench, unsigned gateway_ms, double times[LAG_ROUNDS])
+{
+    for (int i = 0; i < LAG_ROUNDS; i++)
+        times[i] = pass_new_blocks(bench, gateway_ms);
+    qsort(times, LAG_ROUNDS, sizeof *times, compare_times);
+}
+
+static bool measure_lag(struct bench *bench)
+{
+    double slow[LAG_ROUNDS], quick[LAG_ROUNDS];
+    pass_often(bench, 0, quick);
+    pass_often(bench, SLOW_MS, slow);
+    double lag = slow[LAG_ROUNDS / 2], bound = SLOW_MS / 1000.0 + quick[LAG_ROUNDS - 1];
+    return report("content_lag", "s", lag, bound, lag / bound, LAG_GOAL, lag <= bound * LAG_GOAL);
 }
 
 static bool add_name(void *arg, const struct field *columns, size_t count)

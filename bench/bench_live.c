@@ -4,8 +4,9 @@
  *
  * live_memory: its largest resident size while the whole network comes in, faster than it ever
  * does; ten thousand accounts are followed, who wrote one event of a hundred. replay_memory: the
- * same over ten million events as fast as they are read. replay_memory_growth: in the second half
- * of them, against in the first, when caches have filled. live_latency: posts at 500 a second, from
+ * same over ten million events as fast as they are read. replay_memory_growth: over these, against
+ * before them, when what SQLite keeps of the store has been read once: half as many events, and
+ * until all whom it follows wait for their histories. live_latency: posts at 500 a second, from
  * the moment they are sent to the moment another connection to the store finds them, the 99th of a
  * hundred, against 20 ms and four times the same share of the disk's own syncs (R001-147).
  * live_cpu: the share of a processor that 500 events a second take, filtered as above, against 5 %
@@ -15,6 +16,7 @@
  * the most, against a second (R001-77).
  *
  *   bench_live TIDEMARK [EVENTS] */
+#include "child.h"
 #include "fixture.h"
 #include "packed_stock.h"
 #include "ws_sender.h"
@@ -24,13 +26,11 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -55,7 +55,6 @@
 #define VIEW_REST_US   200000
 #define SYNCS          400
 #define PATIENCE_S     600
-#define ARGS_MAX       40
 #define PATH_SIZE      512
 
 static const char *tidemark;
@@ -86,58 +85,38 @@ static void rest(long us)
 
 /* ---- the daemon ---- */
 
-static pid_t spawn(const char *word, const char *const *settings, size_t count)
-{
-    char *args[ARGS_MAX] = {0};
-    size_t at = 0;
-    const char *const begin[] = {tidemark, word, "-c", "/dev/null"};
-    assert(4 + 2 * count < ARGS_MAX);
-    for (size_t i = 0; i < 4; i++)
-        args[at++] = memory_copy_string(begin[i]);
-    for (size_t i = 0; i < count; i++) {
-        args[at++] = memory_copy_string("--set");
-        args[at++] = memory_copy_string(settings[i]);
-    }
-    posix_spawn_file_actions_t actions;
-    pid_t pid;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    if (posix_spawn(&pid, tidemark, &actions, NULL, args, environ) != 0)
-        fail("the daemon cannot be started");
-    posix_spawn_file_actions_destroy(&actions);
-    for (size_t i = 0; i < at; i++)
-        free(args[i]);
-    return pid;
-}
-
 static void start_daemon(unsigned port, const char *actors)
 {
-    char url[PATH_SIZE], data[PATH_SIZE], cursor[PATH_SIZE], endpoint[PATH_SIZE];
+    char url[PATH_SIZE], data[PATH_SIZE], cursor[PATH_SIZE], endpoint[PATH_SIZE], log[PATH_SIZE];
     snprintf(url, sizeof url, "store.url=%s", fixture.url);
     snprintf(data, sizeof data, "store.data_dir=%s", fixture.folder);
     snprintf(cursor, sizeof cursor, "jetstream.cursor_file=%s/cursor", fixture.folder);
     snprintf(endpoint, sizeof endpoint, "jetstream.endpoint=ws://127.0.0.1:%u/subscribe", port);
-    const char *const settings[] = {url,
-                                    data,
-                                    cursor,
-                                    endpoint,
-                                    actors,
-                                    "jetstream.fallback_endpoint=",
-                                    "jetstream.compress=false",
-                                    "bluesky.mode=firehose",
-                                    "bluesky.appview=http://127.0.0.1:9",
-                                    "cards.enabled=false",
-                                    "serve.listen=127.0.0.1:0",
-                                    "serve.health_listen="};
-    daemon_pid = spawn("run", settings, sizeof settings / sizeof settings[0]);
+    snprintf(log, sizeof log, "log.file=%s/log", fixture.folder);
+    const char *const argv[] = {tidemark, "run",
+                                "-c",     "/dev/null",
+                                "--set",  url,
+                                "--set",  data,
+                                "--set",  cursor,
+                                "--set",  endpoint,
+                                "--set",  log,
+                                "--set",  actors,
+                                "--set",  "jetstream.fallback_endpoint=",
+                                "--set",  "jetstream.compress=false",
+                                "--set",  "bluesky.mode=firehose",
+                                "--set",  "bluesky.appview=http://127.0.0.1:9",
+                                "--set",  "cards.enabled=false",
+                                "--set",  "serve.listen=127.0.0.1:0",
+                                "--set",  "serve.health_listen=",
+                                NULL};
+    daemon_pid = child_start(argv, NULL, 0);
+    if (daemon_pid < 0)
+        fail("the daemon cannot be started");
 }
 
 static void stop_daemon(void)
 {
-    kill(daemon_pid, SIGTERM);
-    if (waitpid(daemon_pid, NULL, 0) != daemon_pid)
-        fail("the daemon did not end");
+    child_end(daemon_pid);
     daemon_pid = 0;
 }
 
@@ -154,12 +133,10 @@ static sqlite3 *open_store(int flags)
 static void make_store(const struct packed_stock *follows)
 {
     char url[PATH_SIZE];
-    int status;
     struct text sql = {0};
     snprintf(url, sizeof url, "store.url=%s", fixture.url);
-    const char *const settings[] = {url};
-    pid_t pid = spawn("migrate", settings, 1);
-    if (waitpid(pid, &status, 0) != pid || status != 0)
+    const char *const argv[] = {tidemark, "migrate", "-c", "/dev/null", "--set", url, NULL};
+    if (child_run(argv, NULL) != 0)
         fail("the store cannot be made");
     if (follows == NULL)
         return;
@@ -204,65 +181,81 @@ static bool report(const char *name, const char *unit, double value, double agai
 
 /* ---- memory ---- */
 
-static double resident_mib(void)
-{
-    char path[64];
-    long pages[2] = {0};
-    snprintf(path, sizeof path, "/proc/%d/statm", (int)daemon_pid);
-    FILE *file = fopen(path, "r");
-    if (file == NULL || fscanf(file, "%ld %ld", &pages[0], &pages[1]) != 2)
-        fail("the daemon is gone");
-    fclose(file);
-    return (double)pages[1] * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
-}
-
 struct memory {
-    double early, peak; /* MiB: in the first half, and at most */
+    double early, peak; /* MiB: while caches fill, and at most */
     double rate;        /* events read in a second */
     double cpu;         /* percent of a processor */
 };
 
-/* `per_second` 0: as fast as they are read. */
-static struct memory watch_memory(const struct packed_stock *stock, uint64_t events,
+/* Everybody who is followed was put into the queue of histories, which is the largest table: both
+ * the writer and who asks for the daemon have seen all pages there are. */
+static bool all_queued(sqlite3 *db)
+{
+    sqlite3_stmt *queued;
+    if (sqlite3_prepare_v2(db, "SELECT count(*) FROM backfill_queue", -1, &queued, NULL) !=
+        SQLITE_OK)
+        fail(sqlite3_errmsg(db));
+    bool all = sqlite3_step(queued) == SQLITE_ROW && sqlite3_column_int64(queued, 0) == FOLLOWS;
+    sqlite3_finalize(queued);
+    return all;
+}
+
+/* Watches until `fill` events were sent and caches are full, and then for `events` more. */
+static void watch_resident(struct ws_sender *sender, uint64_t fill, uint64_t events,
+                           struct memory *memory)
+{
+    sqlite3 *db = open_store(SQLITE_OPEN_READONLY);
+    bool full = fill == 0;
+    uint64_t sent = 0, begun = 0;
+    int64_t begin_us = wall_us();
+    while (!full || sent < begun + events) {
+        rest(20000);
+        sent = ws_sender_sent(sender);
+        double now = child_rss_mib(daemon_pid);
+        memory->peak = now > memory->peak ? now : memory->peak;
+        if (!full) {
+            memory->early = memory->peak;
+            full = sent >= fill && all_queued(db);
+            begun = sent;
+        }
+        if (wall_us() - begin_us > PATIENCE_S * INT64_C(1000000))
+            fail("the events are not read");
+    }
+    memory->rate = (double)sent * 1e6 / (double)(wall_us() - begin_us);
+    memory->cpu = 100 * cpu_seconds() * 1e6 / (double)(wall_us() - begin_us);
+    sqlite3_close(db);
+}
+
+/* `per_second` 0: as fast as they are read. `fill`: so many come before. */
+static struct memory watch_memory(const struct packed_stock *stock, uint64_t fill, uint64_t events,
                                   uint32_t per_second)
 {
     struct ws_sender_options sending = {
         .stock = {stock->plain.data, stock->plain_start, stock->count, false},
-        .events = events,
+        .events = fill > 0 ? UINT64_MAX : events,
         .per_second = per_second,
         .restamp = true};
     struct memory memory = {0};
     fixture_open(&fixture, FIXTURE_SQLITE);
     make_store(stock);
     struct ws_sender *sender = ws_sender_start(&sending);
-    int64_t begin_us = wall_us();
     start_daemon(ws_sender_port(sender), "bluesky.actors=[me.example]");
-    for (uint64_t sent = 0; sent < events; rest(20000)) {
-        sent = ws_sender_sent(sender);
-        double now = resident_mib();
-        memory.peak = now > memory.peak ? now : memory.peak;
-        if (sent <= events / 2)
-            memory.early = memory.peak;
-        if (wall_us() - begin_us > PATIENCE_S * INT64_C(1000000))
-            fail("the events are not read");
-    }
-    memory.rate = (double)events * 1e6 / (double)(wall_us() - begin_us);
-    memory.cpu = 100 * cpu_seconds() * 1e6 / (double)(wall_us() - begin_us);
+    watch_resident(sender, fill, events, &memory);
     stop_daemon();
     ws_sender_stop(sender);
     fixture_close(&fixture);
-    fprintf(stderr,
-            "%.0f events/s, %.1f %% of a processor; resident: %.1f MiB in the first half, %.1f MiB "
-            "at most\n",
-            memory.rate, memory.cpu, memory.early, memory.peak);
+    fprintf(stderr, "%.0f events/s, %.1f %% of a processor; resident: %.1f MiB at most\n",
+            memory.rate, memory.cpu, memory.peak);
+    if (fill > 0)
+        fprintf(stderr, "while caches filled: %.1f MiB at most\n", memory.early);
     return memory;
 }
 
 static bool measure_memory(const struct packed_stock *stock, uint64_t events)
 {
-    struct memory calm = watch_memory(stock, CALM_EVENTS, LATENCY_RATE);
-    struct memory live = watch_memory(stock, LIVE_EVENTS, LIVE_RATE);
-    struct memory replay = watch_memory(stock, events, 0);
+    struct memory calm = watch_memory(stock, 0, CALM_EVENTS, LATENCY_RATE);
+    struct memory live = watch_memory(stock, 0, LIVE_EVENTS, LIVE_RATE);
+    struct memory replay = watch_memory(stock, events / 2, events, 0);
     bool small = report("live_memory", "MiB", live.peak, MEMORY_MIB_MAX);
     small = report("replay_memory", "MiB", replay.peak, MEMORY_MIB_MAX) && small;
     bool flat = replay.peak <= replay.early * GROWTH_MAX;
@@ -467,10 +460,11 @@ static bool measure_clean_up(const struct packed_stock *stock)
     if (pthread_create(&thread, NULL, look_at_view, &viewer) != 0)
         fail("no thread");
     size_t seen = watch_posts(ages, CLEAN_EVENTS, OLD_POSTS);
+    for (int64_t begin_us = wall_us(); !all_gone(); rest(VIEW_REST_US))
+        if (wall_us() - begin_us > PATIENCE_S * INT64_C(1000000))
+            fail("old posts are left");
     atomic_store(&viewer.on, false);
     pthread_join(thread, NULL);
-    if (!all_gone())
-        fail("old posts are left");
     stop_daemon();
     ws_sender_stop(sender);
     fixture_close(&fixture);

@@ -3,7 +3,9 @@
  * Websockets of a daemon with a declared collection on SQLite. push: a thousand clients follow the
  * collection, each with a filter of its own, while documents are created at a steady rate; how long
  * after one was sent to be created those whose filter it meets have it, at the 99th of a hundred,
- * against 20 ms and four times what the disk takes to write something down for good. idle_sessions:
+ * against 20 ms and four times what the disk takes to write something down for good. push_cpu: a
+ * thousand follow it all, as open pages do, at fifty changes a second; how long the daemon works
+ * for one push, commits and all, against a loop that only sends them with wslay. idle_sessions:
  * what the daemon holds in memory with ten thousand named sessions that say nothing, before and
  * after each of them was pinged. */
 #include "child.h"
@@ -28,6 +30,8 @@
 #define DOCUMENTS     400
 #define PER_SECOND    20
 #define PUSH_MS       20.0
+#define PAGES_SECOND  50
+#define CPU_GOAL      4.0
 #define SYNCS         400
 #define SYNCS_IN_PUSH 4
 #define SESSIONS      10000
@@ -144,11 +148,14 @@ static void time_syncs(double *seconds, size_t count)
 /* ---- tails ---- */
 
 struct tails {
+    bool all; /* each is told of every document */
+    unsigned per_second;
     struct ws_crowd *crowd;
     size_t asked, ready;      /* questions, and answers to them */
     char handles[TAILS][40];  /* of their queries */
     double *taken;            /* by each delivery */
     size_t delivered, wanted; /* so far; in the end */
+    size_t bytes, pushes;     /* that carried them */
 };
 
 static void note_deliveries(struct tails *tails, const char *words)
@@ -168,6 +175,8 @@ static void hear_tail(void *arg, size_t client, struct bytes message)
     words[message.len] = '\0';
     const char *handle = strstr(words, "\"queryHandle\":\"");
     if (strstr(words, "\"push\":\"tail\"") != NULL) {
+        tails->bytes += message.len;
+        tails->pushes++;
         note_deliveries(tails, words);
     } else {
         if (strstr(words, "\"success\":true") == NULL)
@@ -206,7 +215,7 @@ static void follow(struct tails *tails)
         text_appendf(&words,
                      "{\"id\":1,\"command\":\"query-open\",\"params\":{\"collection\":\"notes\","
                      "\"filter\":{\"level\":{\"$gte\":%zu},\"text\":{\"$ne\":\"%zu\"}}}}",
-                     i % LEVELS, i);
+                     tails->all ? 0 : i % LEVELS, i);
         ask(tails, i, &words);
     }
     for (size_t i = 0; i < TAILS; i++) {
@@ -229,6 +238,12 @@ static void hear_writer(void *arg, size_t client, struct bytes message)
     ++*(size_t *)arg;
 }
 
+static void count_push(void *arg, size_t client, struct bytes message)
+{
+    (void)client, (void)message;
+    ++*(size_t *)arg;
+}
+
 static void create(struct ws_crowd *writer, unsigned number)
 {
     struct text words = {0};
@@ -248,8 +263,8 @@ static void write_documents(struct tails *tails)
     double begin = seconds_now();
     for (unsigned i = 0; i < DOCUMENTS; i++) {
         create(writer, i);
-        tails->wanted += (size_t)TAILS / LEVELS * (i % LEVELS + 1);
-        for (double left; (left = begin + (i + 1.0) / PER_SECOND - seconds_now()) > 0;)
+        tails->wanted += tails->all ? TAILS : (size_t)TAILS / LEVELS * (i % LEVELS + 1);
+        for (double left; (left = begin + (i + 1.0) / tails->per_second - seconds_now()) > 0;)
             ws_crowd_hear(tails->crowd, (int)(left * 1e3) + 1);
         ws_crowd_hear(writer, 0);
     }
@@ -262,7 +277,7 @@ _Static_assert(TAILS % ASKED_AT_ONCE == 0, "nobody is left waiting");
 
 static bool measure_push(void)
 {
-    static struct tails tails;
+    static struct tails tails = {.per_second = PER_SECOND};
     double syncs[2 * SYNCS];
     tails.taken = memory_new((size_t)TAILS * DOCUMENTS * sizeof tails.taken[0]);
     tails.crowd = ws_crowd_open(port, TAILS, hear_tail, &tails);
@@ -279,6 +294,51 @@ static bool measure_push(void)
            p99, against, p99 / against, p99 <= against ? "true" : "false");
     free(tails.taken);
     return p99 <= against;
+}
+
+/* ---- how long the daemon works for it ---- */
+
+/* Seconds that a loop of wslay works for one of as many pushes of `bytes`. */
+static double push_barely(const char *bare_pusher, size_t pushes, size_t bytes)
+{
+    char clients[24], messages[24], per_second[24], size[24], words[64];
+    size_t heard = 0, rounds = (pushes + TAILS - 1) / TAILS;
+    snprintf(clients, sizeof clients, "%d", TAILS);
+    snprintf(messages, sizeof messages, "%zu", rounds);
+    snprintf(per_second, sizeof per_second, "%d", PAGES_SECOND);
+    snprintf(size, sizeof size, "%zu", bytes);
+    pid_t pid =
+        child_start((const char *[]){bare_pusher, clients, messages, per_second, size, NULL}, words,
+                    sizeof words);
+    if (pid < 0)
+        fail("bare_pusher cannot be started");
+    struct ws_crowd *crowd =
+        ws_crowd_open((unsigned)strtoul(words, NULL, 10), TAILS, count_push, &heard);
+    double before = child_cpu_seconds(pid);
+    wait_for(crowd, &heard, rounds * TAILS);
+    double worked = child_cpu_seconds(pid) - before;
+    ws_crowd_close(crowd);
+    child_end(pid);
+    return worked / (double)(rounds * TAILS);
+}
+
+static bool measure_cpu(const char *bare_pusher)
+{
+    static struct tails tails = {.all = true, .per_second = PAGES_SECOND};
+    tails.taken = memory_new((size_t)TAILS * DOCUMENTS * sizeof tails.taken[0]);
+    tails.crowd = ws_crowd_open(port, TAILS, hear_tail, &tails);
+    follow(&tails);
+    double before = child_cpu_seconds(daemon_pid);
+    write_documents(&tails);
+    double worked = (child_cpu_seconds(daemon_pid) - before) / (double)tails.pushes;
+    ws_crowd_close(tails.crowd);
+    free(tails.taken);
+    double barely = push_barely(bare_pusher, tails.pushes, tails.bytes / tails.pushes);
+    bool ok = worked <= barely * CPU_GOAL;
+    printf("{\"name\":\"push_cpu\",\"value\":%.2f,\"unit\":\"us\",\"against\":%.2f,\"ratio\":%.3f,"
+           "\"goal\":%.1f,\"ok\":%s}\n",
+           worked * 1e6, barely * 1e6, worked / barely, CPU_GOAL, ok ? "true" : "false");
+    return ok;
 }
 
 /* ---- sessions that say nothing ---- */
@@ -311,12 +371,12 @@ static bool measure_idle(void)
 int main(int argc, char **argv)
 {
     struct rlimit files = {.rlim_cur = FILES, .rlim_max = FILES};
-    assert(argc == 2);
+    assert(argc == 3);
     if (setrlimit(RLIMIT_NOFILE, &files) != 0)
         fail("so many files may not be open: ulimit -n 20000");
     fixture_open(&fixture, FIXTURE_SQLITE);
     atexit(clean_up);
     start_daemon(argv[1]);
-    bool idle = measure_idle(), push = measure_push();
-    return idle && push ? EXIT_SUCCESS : EXIT_FAILURE;
+    bool idle = measure_idle(), push = measure_push(), cpu = measure_cpu(argv[2]);
+    return idle && push && cpu ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -88,3 +88,21 @@ double child_rss_mib(pid_t pid)
     fclose(file);
     return (double)pages * (double)sysconf(_SC_PAGESIZE) / (1 << 20);
 }
+
+double child_cpu_seconds(pid_t pid)
+{
+    char path[64], words[1024];
+    unsigned long user = 0, kernel = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "r");
+    assert(file != NULL);
+    size_t len = fread(words, 1, sizeof words - 1, file);
+    fclose(file);
+    words[len] = '\0';
+    const char *after = strrchr(words, ')'); /* a name may hold anything else */
+    assert(after != NULL);
+    int read =
+        sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &kernel);
+    assert(read == 2);
+    return (double)(user + kernel) / (double)sysconf(_SC_CLK_TCK);
+}

@@ -20,5 +20,7 @@ int child_run(const char *const *argv, double *peak_mib);
 void child_end(pid_t pid);
 /* Its memory that is resident, in MiB. */
 double child_rss_mib(pid_t pid);
+/* How long it has worked so far, on all threads and in the kernel. */
+double child_cpu_seconds(pid_t pid);
 
 #endif

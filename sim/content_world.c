@@ -21,14 +21,16 @@ struct host_manner host_manner_default(void)
 }
 
 static enum rc open_hosts(struct content_world *world, uv_loop_t *loop, struct host *hosts,
-                          uint32_t count, const struct http_route *route, uint64_t salt,
+                          uint32_t count, const struct http_route routes[2], uint64_t salt,
                           struct err *err)
 {
     enum rc rc = RC_OK;
     assert(count <= CONTENT_HOSTS_MAX);
     for (uint32_t i = 0; i < count && rc == RC_OK; i++) {
-        hosts[i] = (struct host){
-            .world = world, .routes = {*route}, .manner = host_manner_default(), .salt = salt + i};
+        hosts[i] = (struct host){.world = world,
+                                 .routes = {routes[0], routes[1]},
+                                 .manner = host_manner_default(),
+                                 .salt = salt + i};
         rc = http_server_start(&hosts[i].server, loop, 0, hosts[i].routes, &hosts[i], err);
     }
     return rc;
@@ -37,17 +39,18 @@ static enum rc open_hosts(struct content_world *world, uv_loop_t *loop, struct h
 enum rc content_world_start(struct content_world *world, uv_loop_t *loop,
                             const struct content_options *options, struct err *err)
 {
-    static const struct http_route node = {"POST", "/", evm_node_answer, 0};
-    static const struct http_route gateway = {"GET", "/ipfs/*", ipfs_gateway_answer, 0};
+    static const struct http_route node[] = {{"POST", "/", evm_node_answer, 0},
+                                             {"GET", "/", evm_heads_open, 0}};
+    static const struct http_route gateway[2] = {{"GET", "/ipfs/*", ipfs_gateway_answer, 0}};
     *world = (struct content_world){.options = *options};
     world->options.chain.documents = options->stock.documents;
     doc_stock_init(&world->stock, &world->options.stock);
     doc_chain_init(&world->chain, &world->options.chain);
     world->doc = json_doc_new(QUESTION_MAX, JSON_DEPTH_MAX);
-    enum rc rc = open_hosts(world, loop, world->nodes, options->nodes, &node, 0, err);
+    enum rc rc = open_hosts(world, loop, world->nodes, options->nodes, node, 0, err);
     if (rc == RC_OK)
-        rc = open_hosts(world, loop, world->gateways, options->gateways, &gateway,
-                        CONTENT_HOSTS_MAX, err);
+        rc = open_hosts(world, loop, world->gateways, options->gateways, gateway, CONTENT_HOSTS_MAX,
+                        err);
     return rc;
 }
 
@@ -84,6 +87,7 @@ static void stir(struct host *host, struct draw *draw)
         doc_chain_reorganise(chain, 1 + draw_below(draw, host->manner.depth));
     else
         doc_chain_mine(chain, 1 + draw_below(draw, 2), draw_below(draw, 4) == 0);
+    evm_heads_tell(host->world);
 }
 
 bool host_admit(struct host *host, struct http_exchange *exchange, struct draw *draw)

@@ -36,20 +36,23 @@ struct host_manner {
     uint32_t ms_min, ms_max; /* how late answers come */
     uint32_t stir;           /* percent: the chain moves before the answer */
     uint32_t depth;          /* how deep it may change then */
+    uint32_t hang_up;        /* percent: it hangs up in place of telling a head */
     uint64_t dies_after;     /* requests from now on; UINT64_MAX: it lives */
 };
 
 struct host_counts {
     uint64_t requests, failed, lacked, lied, refused, stirred, dropped;
-    uint64_t late_ms; /* of all answers together */
+    uint64_t late_ms;          /* of all answers together */
+    uint64_t heads, listening; /* told over websockets; to whom now */
 };
 
 struct content_world;
+struct listener;
 
 struct host {
     struct content_world *world;
     struct http_server *server;
-    struct http_route routes[2];
+    struct http_route routes[3];
     struct host_manner manner;
     struct host_counts counts;
     uint64_t salt;
@@ -60,6 +63,7 @@ struct content_world {
     struct doc_stock stock;
     struct doc_chain chain;
     struct host nodes[CONTENT_HOSTS_MAX], gateways[CONTENT_HOSTS_MAX];
+    struct listener *listeners; /* to heads */
     struct json_doc *doc;
 };
 
@@ -81,6 +85,12 @@ void host_reply(struct host *host, struct http_exchange *exchange, struct draw *
 
 /* POST /: JSON-RPC. */
 http_handler_fn evm_node_answer;
+/* The newest block that the node has seen. */
+void evm_node_print_head(struct host *host, struct text *out);
+/* GET /: a websocket, for `newHeads`. */
+http_handler_fn evm_heads_open;
+/* The chain has changed: whoever listens hears of its newest block. */
+void evm_heads_tell(struct content_world *world);
 /* GET /ipfs/CID?format=raw */
 http_handler_fn ipfs_gateway_answer;
 

@@ -37,7 +37,8 @@ static void put_hosts(struct text *out, const char *key, const struct host *host
         } numbers[] = {{"requests", counts->requests}, {"failed", counts->failed},
                        {"lacked", counts->lacked},     {"lied", counts->lied},
                        {"refused", counts->refused},   {"stirred", counts->stirred},
-                       {"dropped", counts->dropped},   {"late_ms", counts->late_ms}};
+                       {"dropped", counts->dropped},   {"late_ms", counts->late_ms},
+                       {"heads", counts->heads},       {"listening", counts->listening}};
         text_appendf(out, "%s{\"url\":\"http://127.0.0.1:%u\"", i == 0 ? "" : ",",
                      http_server_port(hosts[i].server));
         for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
@@ -66,11 +67,11 @@ static struct host_manner read_manner(struct bytes query)
     const struct {
         const char *name;
         uint32_t *value;
-    } numbers[] = {{"fail", &manner.fail},     {"status", &manner.status},
-                   {"lack", &manner.lack},     {"lie", &manner.lie},
-                   {"lag", &manner.lag},       {"range_max", &manner.range_max},
-                   {"ms_min", &manner.ms_min}, {"ms_max", &manner.ms_max},
-                   {"stir", &manner.stir},     {"depth", &manner.depth}};
+    } numbers[] = {
+        {"fail", &manner.fail},     {"status", &manner.status},  {"lack", &manner.lack},
+        {"lie", &manner.lie},       {"lag", &manner.lag},        {"range_max", &manner.range_max},
+        {"ms_min", &manner.ms_min}, {"ms_max", &manner.ms_max},  {"stir", &manner.stir},
+        {"depth", &manner.depth},   {"hang_up", &manner.hang_up}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         *numbers[i].value = (uint32_t)query_get_u64(query, numbers[i].name, *numbers[i].value);
     manner.dies_after = query_get_u64(query, "dies_after", manner.dies_after);
@@ -107,7 +108,8 @@ static void put_head(const struct doc_chain *chain, struct text *out)
 
 void control_content_act(struct http_exchange *exchange, void *arg)
 {
-    struct doc_chain *chain = &world_of(arg)->chain;
+    struct content_world *world = world_of(arg);
+    struct doc_chain *chain = &world->chain;
     struct bytes query = http_exchange_request(exchange)->query;
     uint64_t count = query_get_u64(query, "count", 1);
     struct text body = {0};
@@ -122,6 +124,7 @@ void control_content_act(struct http_exchange *exchange, void *arg)
         doc_chain_mine(chain, count, query_get_u64(query, "empty", 0) == 1);
     else
         doc_chain_reorganise(chain, count);
+    evm_heads_tell(world);
     put_head(chain, &body);
     reply(exchange, "application/json", &body);
 }

@@ -294,6 +294,24 @@ static void answer_question(struct answer *answer)
         refuse(answer, "the method does not exist");
 }
 
+static uint64_t head_of(const struct host *host)
+{
+    uint64_t head = host->world->chain.head;
+    return head > host->manner.lag ? head - host->manner.lag : 0;
+}
+
+void evm_node_print_head(struct host *host, struct text *out)
+{
+    struct answer answer = {.host = host, .chain = &host->world->chain, .head = head_of(host)};
+    struct doc_block block;
+    if (doc_chain_block(answer.chain, answer.head, &block))
+        put_block(&answer, &block);
+    else
+        text_append_string(&answer.out, "null");
+    text_append(out, answer.out.data, answer.out.len);
+    text_free(&answer.out);
+}
+
 void evm_node_answer(struct http_exchange *exchange, void *arg)
 {
     struct host *host = arg;
@@ -307,8 +325,7 @@ void evm_node_answer(struct http_exchange *exchange, void *arg)
         http_reply_text(exchange, 400, "the question is no JSON\n");
         return;
     }
-    uint32_t lag = host->manner.lag;
-    answer.head = answer.chain->head > lag ? answer.chain->head - lag : 0;
+    answer.head = head_of(host);
     answer.params = json_get(answer.question, "params");
     text_append_string(&answer.out, "{\"jsonrpc\":\"2.0\",\"id\":");
     json_print(json_get(answer.question, "id"), &answer.out);

@@ -214,6 +214,10 @@ size_t ipfs_blocks_add_folder(struct ipfs_blocks *blocks, enum ipfs_folder kind,
     struct text node = {0}, folder = {0};
     put_link(&node, &blocks->blocks[child], name, blocks->blocks[child].bytes.len);
     put_number(&folder, 1, kind);
+    if (kind == IPFS_SHARDS) { /* of 256 at most, by a hash of this kind */
+        put_number(&folder, 5, 0x22);
+        put_number(&folder, 6, 256);
+    }
     put_bytes(&node, 1, text_bytes(&folder));
     size_t at = ipfs_blocks_add(blocks, false, text_bytes(&node));
     text_free(&node);

@@ -103,18 +103,18 @@ static void answer_references(struct ledger_call *call, struct bytes address)
     struct ledger_history history = ledger_history(call, account, true);
     uint64_t before = query_get_u64(call->query, "before", UINT32_MAX);
     uint64_t limit = read_limit(call, "limit", 2000);
-    size_t place = history.waiting_count;
+    size_t place = history.ahead_count;
     while (place < history.count && ledger_history_tx(&history, place)->block >= before)
         place++;
     text_appendf(&call->out,
                  "{\"address\":\"%.*s\",\"n_tx\":%zu,\"unconfirmed_n_tx\":%zu,"
                  "\"final_n_tx\":%zu,\"txrefs\":[",
-                 (int)address.len, address.data, history.mined.count, history.waiting_count,
+                 (int)address.len, address.data, history.mined.count, history.ahead_count,
                  history.count);
     place = put_references(call, &history, account, place, call->partial ? limit / 2 : limit);
     text_append_string(&call->out, "],\"unconfirmed_txrefs\":[");
     struct ledger_history waiting = history;
-    waiting.count = history.waiting_count;
+    waiting.count = history.ahead_count;
     put_references(call, &waiting, account, 0, limit);
     text_appendf(&call->out, "]%s}", place < history.count ? ",\"hasMore\":true" : "");
     ledger_history_deinit(&history);

@@ -80,23 +80,25 @@ static void answer_txs(struct ledger_call *call, struct tx_query *query)
 {
     char order[24] = "", key[64] = "", next[40];
     uint32_t bound = query->spent;
-    size_t place = 0;
+    size_t place = 0, left = 0; /* a key is a place, or how many are left newest first */
     query_get(call->query, "order_by", order, sizeof order);
     query_get(call->query, "pagination.key", key, sizeof key);
     query->ascending = strcmp(order, "ORDER_BY_DESC") != 0 && strcmp(order, "2") != 0;
     query->limit = query_get_u64(call->query, "pagination.limit", LIMIT_DEFAULT);
     if (query->limit > LIMIT_DEFAULT)
         query->limit = LIMIT_DEFAULT;
-    if (key[0] != '\0' && !ledger_token_read(call, bytes_of(key), bound, &place)) {
+    if (key[0] != '\0' && !ledger_token_read(call, bytes_of(key), bound, &left)) {
         ledger_refuse(call, 400, "{\"code\":3,\"message\":\"invalid pagination key\"}");
         return;
     }
     struct ledger_history history = ledger_history(call, query->account, false);
+    if (key[0] != '\0')
+        place = query->ascending ? left : left < history.count ? history.count - left : 0;
     text_append_string(&call->out, "{\"txs\":[],\"tx_responses\":[");
     place = put_responses(call, &history, query, place);
     text_append_string(&call->out, "],\"pagination\":{\"total\":\"0\",\"next_key\":");
     if (place < history.count) {
-        ledger_token_write(call, place, bound, next);
+        ledger_token_write(call, query->ascending ? place : history.count - place, bound, next);
         text_appendf(&call->out, "\"%s\"}}", next);
     } else {
         text_append_string(&call->out, "null}}");

@@ -59,7 +59,7 @@ static size_t smaller(size_t a, size_t b)
 static void answer_txs(struct ledger_call *call, const struct ledger_history *history,
                        struct bytes part, struct bytes last)
 {
-    size_t waiting = history->waiting_count, place = waiting;
+    size_t waiting = history->ahead_count, place = waiting;
     if (last.len > 0 && last.len != 64) {
         ledger_refuse(call, 400, "Invalid hex string");
         return;
@@ -98,7 +98,7 @@ static void answer_stats(struct ledger_call *call, const struct ledger_history *
                      ",\"%s\":{\"funded_txo_sum\":%llu,\"spent_txo_sum\":%llu,\"tx_count\":%zu}",
                      which == 0 ? "chain_stats" : "mempool_stats",
                      (unsigned long long)sums[which][0], (unsigned long long)sums[which][1],
-                     which == 0 ? history->mined.count : history->waiting_count);
+                     which == 0 ? history->mined.count : history->ahead_count);
     text_append_char(&call->out, '}');
     ledger_finish(call);
 }

@@ -12,27 +12,45 @@ struct ledger_history ledger_history(const struct ledger_call *call, uint32_t ac
     struct ledger_history history = {.call = call,
                                      .mined = ledger_list(call, account, STREAM_NORMAL)};
     if (with_waiting && account != CHAIN_NONE && !call->lies_empty) {
-        history.waiting = memory_new((count + 1) * sizeof *history.waiting);
+        history.ahead = memory_new((count + 1) * sizeof *history.ahead);
         for (size_t i = count; i-- > 0;)
             if (pending[i].from == account || pending[i].to == account)
-                history.waiting[history.waiting_count++] = &pending[i];
+                history.ahead[history.ahead_count++] = &pending[i];
     }
-    history.count = history.waiting_count + history.mined.count;
+    history.count = history.ahead_count + history.mined.count;
+    return history;
+}
+
+struct ledger_history ledger_history_token(const struct ledger_call *call, uint32_t account,
+                                           unsigned asset)
+{
+    struct chain_list list = ledger_list(call, account, STREAM_TOKEN);
+    struct ledger_history history = {.call = call};
+    const struct chain_tx *last = NULL;
+    history.ahead = memory_new((list.count + 1) * sizeof *history.ahead);
+    for (size_t i = list.count; i-- > 0;) {
+        const struct chain_row *row = chain_row(call->chain, list.rows[i]);
+        const struct chain_tx *tx = chain_tx(call->chain, row->tx);
+        if (row->asset != asset || tx == last)
+            continue;
+        history.ahead[history.ahead_count++] = last = tx;
+    }
+    history.count = history.ahead_count;
     return history;
 }
 
 void ledger_history_deinit(struct ledger_history *history)
 {
-    free(history->waiting);
+    free(history->ahead);
 }
 
 const struct chain_tx *ledger_history_tx(const struct ledger_history *history, size_t place)
 {
     const struct chain *chain = history->call->chain;
     assert(place < history->count);
-    if (place < history->waiting_count)
-        return history->waiting[place];
-    size_t row = history->mined.count - 1 - (place - history->waiting_count);
+    if (place < history->ahead_count)
+        return history->ahead[place];
+    size_t row = history->mined.count - 1 - (place - history->ahead_count);
     return chain_tx(chain, chain_row(chain, history->mined.rows[row])->tx);
 }
 
@@ -56,11 +74,10 @@ bool ledger_history_after(const struct ledger_history *history, struct bytes nam
     if (tx == NULL)
         return false;
     size_t at = 0;
-    if (tx->block == CHAIN_NONE)
-        while (at < history->waiting_count && history->waiting[at] != tx)
-            at++;
-    else
-        at = history->waiting_count + find_row(history, tx->first_row);
+    while (at < history->ahead_count && history->ahead[at] != tx)
+        at++;
+    if (at == history->ahead_count && tx->block != CHAIN_NONE)
+        at += find_row(history, tx->first_row);
     *place = at + 1;
     return at < history->count && ledger_history_tx(history, at) == tx;
 }

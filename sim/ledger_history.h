@@ -2,7 +2,8 @@
  *
  * ledger_history.h - the transactions of one account, newest first, as most providers list them.
  *
- * Those who wait come before all others. Places are good until the chain changes. */
+ * Those who wait come before all others, ahead of the list. Places are good until the chain
+ * changes. */
 #ifndef SIM_LEDGER_HISTORY_H
 #define SIM_LEDGER_HISTORY_H
 
@@ -10,14 +11,17 @@
 
 struct ledger_history {
     const struct ledger_call *call;
-    const struct chain_tx **waiting;
-    size_t waiting_count, count; /* `count`: with those who wait; may be cut by who asks */
+    const struct chain_tx **ahead;
+    size_t ahead_count, count; /* `count`: with those ahead; may be cut by who asks */
     struct chain_list mined;
 };
 
 /* Without `with_waiting` only what was mined. */
 struct ledger_history ledger_history(const struct ledger_call *call, uint32_t account,
                                      bool with_waiting);
+/* Of one of its token accounts: the transactions that moved this asset; all stand ahead. */
+struct ledger_history ledger_history_token(const struct ledger_call *call, uint32_t account,
+                                           unsigned asset);
 void ledger_history_deinit(struct ledger_history *history);
 /* The transaction at a place, 0 is the newest. */
 const struct chain_tx *ledger_history_tx(const struct ledger_history *history, size_t place);

@@ -219,7 +219,7 @@ static void say_shape(const struct world *world, struct post *post, struct draw 
     bool in_text = shape != SHAPE_CARD && shape != SHAPE_QUOTE_AND_CARD;
     for (unsigned i = 0; in_text && i < post->outline.share_count; i++) {
         if (i == 1)
-            say(post, "🌊");
+            say(post, world_settings(world)->press ? "and" : "🌊");
         say_link(world, post, draw, i);
     }
     post->has_card = has_card(shape);

@@ -26,6 +26,8 @@ static const struct http_route all_routes[] = {
     {"POST", "/xrpc/com.atproto.server.refreshSession", xrpc_refresh_session, 0},
     {"GET", "/web/*", web_page_get, 0},
     {"GET", "/s/*", web_page_shortened, 0},
+    {"GET", "/picture/*", web_picture_get, 0},
+    {"GET", "/img/*", web_picture_thumb, 0},
     {"POST", "/_sim/follow", control_follow, 0},
     {"DELETE", "/_sim/follow", control_unfollow, 0},
     {"GET", "/_sim/stats", control_stats, 0},

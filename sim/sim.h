@@ -13,6 +13,7 @@
 #include "sim/ledger.h"
 #include "sim/request_log.h"
 #include "sim/web_page.h"
+#include "sim/web_picture.h"
 #include "sim/world.h"
 #include "sim/xrpc_session.h"
 

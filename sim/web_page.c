@@ -6,6 +6,7 @@
 #include "sim/sim.h"
 #include "sim/web_fault.h"
 #include "sim/web_link.h"
+#include "sim/web_picture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,6 +200,23 @@ static void put_tags(struct visit *visit)
     put_tag(out, attribute, twitter ? "twitter:image" : "og:image", words.image);
 }
 
+/* Whoever opens an article of the press finds it there. */
+static void put_body(struct visit *visit)
+{
+    struct text *out = &visit->html;
+    struct card_words words;
+    if (!world_settings(visit->sim->world)->press) {
+        text_append_string(out, "<p>tides &amp; marks</p>");
+        return;
+    }
+    write_words(visit->sim->world, visit->kind, visit->id, &words);
+    text_append_string(out, "<h1>");
+    put_escaped(out, words.title);
+    text_append_string(out, "</h1>\n<p>");
+    put_escaped(out, words.description);
+    text_append_string(out, "</p>\n<p>This article is invented, and so is the paper.</p>");
+}
+
 /* Where the page of that kind and the visit's id lies. */
 static void write_address(const struct visit *visit, const char *kind, char out[URL_SIZE])
 {
@@ -222,7 +240,9 @@ static void put_page(struct visit *visit)
         else
             text_append_char(out, *c);
     }
-    text_append_string(out, "</head><body><p>tides &amp; marks</p></body></html>\n");
+    text_append_string(out, "</head><body>");
+    put_body(visit);
+    text_append_string(out, "</body></html>\n");
 }
 
 static void put_filling(struct text *out, size_t bytes)
@@ -412,13 +432,7 @@ static void reply_status(struct visit *visit)
 
 static void reply_image(struct visit *visit)
 {
-    static const unsigned char png[] = {
-        0x89, 'P',  'N',  'G',  0x0d, 0x0a, 0x1a, 0x0a, 0,    0,    0,    13,   'I',  'H',
-        'D',  'R',  0,    0,    0,    1,    0,    0,    0,    1,    8,    0,    0,    0,
-        0,    0x3a, 0x7e, 0x9b, 0x55, 0,    0,    0,    10,   'I',  'D',  'A',  'T',  0x78,
-        0x9c, 0x63, 0xf8, 0x0f, 0x00, 0x01, 0x01, 0x01, 0x00, 0x1b, 0xb6, 0xee, 0x56, 0,
-        0,    0,    0,    'I',  'E',  'N',  'D',  0xae, 0x42, 0x60, 0x82};
-    http_reply(visit->exchange, 200, "image/png", NULL, bytes_make(png, sizeof png));
+    web_picture_reply(visit->exchange, visit->id);
 }
 
 /* Splits "KIND/ID" after the prefix; false when it is no page, which has been answered. */

@@ -92,6 +92,11 @@ struct config {
         bool enabled;
         int64_t per_host_ms, in_flight;
     } cards;
+    struct {
+        bool images;
+        int64_t images_mb;
+        const char *images_cdn;
+    } page;
     struct config_provider *providers; /* in order of appearance */
     size_t provider_count;
     struct config_collection *collections;

@@ -317,6 +317,17 @@ const struct setting config_settings[] = {
     {.path = "cards.in_flight", .type = SETTING_INT,
      .offset = offsetof(struct config, cards.in_flight), .initial = "8", .min = 1, .max = 64,
      .reloadable = true, .sentence = "Pages fetched at the same time."},
+    {.path = "page.images", .type = SETTING_BOOL, .offset = offsetof(struct config, page.images),
+     .initial = "true", .reloadable = true,
+     .sentence = "Show pictures of links. The daemon fetches them when a page is looked at; a "
+                 "reader's browser asks nobody else."},
+    {.path = "page.images_mb", .type = SETTING_INT,
+     .offset = offsetof(struct config, page.images_mb), .initial = "256", .min = 8, .max = 65536,
+     .reloadable = true, .sentence = "MiB of pictures kept in the store; the oldest go."},
+    {.path = "page.images_cdn", .type = SETTING_TEXT,
+     .offset = offsetof(struct config, page.images_cdn), .initial = "https://cdn.bsky.app",
+     .check = config_check_http_url, .url = true, .reloadable = true,
+     .sentence = "Where pictures that Bluesky keeps are fetched from."},
 };
 
 const struct setting config_provider_settings[CONFIG_PROVIDER_KEYS] = {

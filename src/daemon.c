@@ -3,6 +3,7 @@
 
 #include "config_load.h"
 #include "daemon_appview.h"
+#include "daemon_pictures.h"
 #include "daemon_serve.h"
 #include "query/collections.h"
 #include "store/outbox.h"
@@ -246,6 +247,7 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
     options.status = daemon_tell_status;
     options.arg = daemon;
     options.bell = daemon->bell;
+    options.pictures = pictures_part_desk(parts_pictures(&daemon->parts));
     daemon->admin.reset = daemon->reset;
     daemon->admin.backfill = daemon->backfill_ask;
     daemon->admin.follows = &daemon->follows_ask;

@@ -11,6 +11,7 @@
 #include "daemon_gauges.h"
 #include "daemon_janitor.h"
 #include "daemon_ledger.h"
+#include "daemon_pictures.h"
 #include "daemon_polling.h"
 #include "daemon_standing.h"
 #include "daemon_subjects.h"
@@ -28,6 +29,7 @@ static struct part *(*const makers[])(const struct part_env *env) = {
     polling_part_new,
     subjects_part_new,
     cards_part_new,
+    pictures_part_new,
     content_part_new,
     standing_part_new,
     ledger_part_new,
@@ -125,6 +127,14 @@ struct part *parts_ledger(const struct parts *parts)
 {
     for (size_t i = 0; i < parts->count; i++)
         if (ledger_part_is(parts->items[i]))
+            return parts->items[i];
+    return NULL;
+}
+
+struct part *parts_pictures(const struct parts *parts)
+{
+    for (size_t i = 0; i < parts->count; i++)
+        if (pictures_part_is(parts->items[i]))
             return parts->items[i];
     return NULL;
 }

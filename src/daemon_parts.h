@@ -32,5 +32,7 @@ void parts_free(struct parts *parts);
 struct part *parts_follower(const struct parts *parts, const char *source);
 /* The one that imports accounts; NULL before it is made. */
 struct part *parts_ledger(const struct parts *parts);
+/* The one that fetches pictures; NULL before it is made. */
+struct part *parts_pictures(const struct parts *parts);
 
 #endif

@@ -222,6 +222,18 @@ static void show_cards(const struct due_counts *cards, struct metrics *metrics)
         (double)cards->running);
 }
 
+static void show_pictures(const struct pictures_counts *pictures, struct metrics *metrics)
+{
+    count(metrics, "tidemark_pictures_total", "Pictures of links that were fetched.",
+          pictures->fetched);
+    count(metrics, "tidemark_picture_failures_total", "Pictures that could not be had.",
+          pictures->failed);
+    count(metrics, "tidemark_pictures_turned_away_total",
+          "Wishes for pictures that found too many others.", pictures->turned_away);
+    set(metrics, "tidemark_pictures_under_way", "Pictures being fetched or stored.",
+        (double)pictures->under_way);
+}
+
 static void show_documents(const struct documents_view *documents, struct metrics *metrics)
 {
     const struct content_view *content = &documents->content;
@@ -378,6 +390,7 @@ void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct 
     show_ledger(&view->ledger, now_us, metrics);
     show_providers(source, metrics);
     show_cards(&view->cards, metrics);
+    show_pictures(&view->pictures, metrics);
     show_documents(&view->documents, metrics);
     show_subjects(&view->subjects, metrics);
     show_appview(&view->appview, metrics);

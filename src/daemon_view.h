@@ -17,6 +17,7 @@
 #include "source/circle.h"
 #include "source/due.h"
 #include "source/evm_chain.h"
+#include "source/pictures.h"
 #include "source/poller.h"
 #include "source/source.h"
 #include "store/writer.h"
@@ -66,6 +67,7 @@ struct daemon_view {
     struct poller_view poller;
     struct stored_view stored;
     struct due_counts cards, subjects;
+    struct pictures_counts pictures;
     struct documents_view documents;
     struct appview_view appview;
     struct circle_view circle;

@@ -35,6 +35,8 @@ const struct record_kind record_kinds[RECORD_ID_COUNT] = {
                            "same_reader_url", "same_domain", "same_flags"),
                      TYPES(T, I, T, T, T, T, T, T, I), CARD_FIELDS, 1, CARD_AT_US, -1, -1, true, 0,
                      0},
+    [RECORD_PICTURE] = {"picture", NAMES("link", "at_us", "reason", "keep_bytes", "data"),
+                        TYPES(I, I, T, I, B), PICTURE_FIELDS, 1, PICTURE_AT_US, -1, -1, true, 0, 0},
     [RECORD_ACCOUNT] = {"account", NAMES("did", "at_us", "active", "status"), TYPES(T, I, I, T),
                         ACCOUNT_FIELDS, 1, ACCOUNT_AT_US, -1, -1, true, 0, 0},
     [RECORD_IDENTITY] = {"identity", NAMES("did", "at_us", "handle"), TYPES(T, I, T),

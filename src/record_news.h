@@ -53,6 +53,14 @@ enum {
     CARD_SAME_FLAGS,
     CARD_FIELDS
 };
+enum {
+    PICTURE_LINK, /* whose picture it is */
+    PICTURE_AT_US,
+    PICTURE_REASON,     /* why there is none; null: there is */
+    PICTURE_KEEP_BYTES, /* all that are kept may be so many together: the oldest go */
+    PICTURE_DATA,
+    PICTURE_FIELDS
+};
 enum { ACCOUNT_DID, ACCOUNT_AT_US, ACCOUNT_ACTIVE, ACCOUNT_STATUS, ACCOUNT_FIELDS };
 enum { IDENTITY_DID, IDENTITY_AT_US, IDENTITY_HANDLE, IDENTITY_FIELDS };
 enum {

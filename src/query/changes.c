@@ -141,11 +141,25 @@ static bool copy_item(struct reading *reading, const struct field *columns, stru
     return copy_bytes(reading, text_bytes(&reading->item), &change->item);
 }
 
+/* A commit begins, and those before it are enough. */
+static bool ends_before(const struct changes *changes, int64_t seq)
+{
+    return changes->count > 0 && changes->items[changes->count - 1].seq < seq &&
+           CHANGES_BYTES_MAX - arena_left(&changes->arena) >= CHANGES_BYTES_GOAL;
+}
+
+/* Rows come in the order of their commits. */
 static bool take_row(void *arg, const struct field *columns, size_t count)
 {
     struct reading *reading = arg;
-    struct change *change = add_change(reading);
+    struct changes *changes = reading->changes;
     assert(count >= ROW_COLUMNS_FROM + reading->collection->column_count);
+    if (ends_before(changes, columns[ROW_SEQ].i)) {
+        changes->seq = changes->items[changes->count - 1].seq;
+        changes->more = true;
+        return false;
+    }
+    struct change *change = add_change(reading);
     change->seq = columns[ROW_SEQ].i;
     change->n = columns[ROW_N].i;
     change->gone = columns[ROW_IS_MEMBER].i == 0;
@@ -168,8 +182,8 @@ static enum rc read_rows(struct reading *reading, struct store *store, struct er
         text_appendf(&sql, ", %s", collection->columns[i].sql);
     if (collection->extra != NULL)
         text_appendf(&sql, ", %s", collection->extra);
-    text_appendf(&sql, " FROM %s %s WHERE %s > ?1 AND %s <= ?2", collection->table,
-                 collection->joins, collection->seq, collection->seq);
+    text_appendf(&sql, " FROM %s %s WHERE %s > ?1 AND %s <= ?2 ORDER BY %s", collection->table,
+                 collection->joins, collection->seq, collection->seq, collection->seq);
     enum rc rc = store_query(store, text_string(&sql), params, 2, take_row, reading, err);
     text_free(&sql);
     return rc;

@@ -10,7 +10,8 @@
  * Always holds: a reading is about whole commits, in their order; of one commit what left comes
  * before what came. Where the past of rows is kept, a row that went on to change in commits that
  * are not read yet is told of, too, as gone: what it is comes with the rest. One reading is
- * bounded: it ends after the commit in which its rows are enough, and says that more follow. When
+ * bounded: it ends after the commit in which its rows are enough, by their number or their bytes,
+ * and says that more follow. When
  * deletes since that commit may have left no trace, or one commit changed more than fits, it is
  * refused with GAP instead of being incomplete.
  *
@@ -23,9 +24,10 @@
 #include "query/refusal.h"
 #include "store/store.h"
 
-#define CHANGES_ROWS_GOAL 1000 /* of a reading; its last commit is read whole */
-#define CHANGES_ROWS_MAX  100000
-#define CHANGES_BYTES_MAX (64 << 20) /* reserved; used as far as there are rows */
+#define CHANGES_ROWS_GOAL  1000 /* of a reading; its last commit is read whole */
+#define CHANGES_ROWS_MAX   100000
+#define CHANGES_BYTES_GOAL (1 << 20)  /* the same */
+#define CHANGES_BYTES_MAX  (64 << 20) /* reserved; used as far as there are rows */
 
 /* What a row was until a commit. */
 struct past {

@@ -37,8 +37,12 @@ struct walk {
 
 struct trending_request trending_request_default(int64_t now_us)
 {
-    return (struct trending_request){
-        .now_us = now_us, .hours = 24, .limit = 50, .min_shares = 1, .degree = 1};
+    return (struct trending_request){.now_us = now_us,
+                                     .hours = 24,
+                                     .limit = 50,
+                                     .min_shares = 1,
+                                     .degree = 1,
+                                     .sharers = TRENDING_SHARERS_MAX};
 }
 
 static struct bytes text_or_absent(const struct field *field)

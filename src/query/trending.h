@@ -39,6 +39,7 @@ struct trending_request {
     int64_t hours, limit, min_shares, degree;
     enum trending_sort sort;
     int64_t posts;                  /* of each link that are told, latest first */
+    int64_t sharers;                /* of each link that are named, latest first */
     int64_t stories;                /* 1: articles of one story are told with its first */
     char q[TRENDING_Q_MAX];         /* "": all */
     char domain[TRENDING_NAME_MAX]; /* of this site only; "": of all */

@@ -120,21 +120,27 @@ static bool print_post(void *arg, const struct field *columns, size_t count)
     return true;
 }
 
+/* Only people who shared it as late as so many others are looked at: whoever has a stored post of
+ * that time leaves no room for earlier ones. SQLite takes tables in the order of a CROSS JOIN. */
 static enum rc print_posts(struct printing *printing, struct store *store, int64_t link,
                            int64_t max, struct err *err)
 {
-    struct field id = field_int(link);
-    char sql[512];
+    const struct field params[] = {field_int(link), field_int(INT64_MIN)};
+    char sql[1024];
     snprintf(sql, sizeof sql,
              "SELECT 'at://' || a.did || '/' || p.collection || '/' || p.rkey, a.did, a.handle, "
-             "a.display_name, p.body, p.kind, p.shared_us, l.via FROM post_links l "
-             "JOIN post p ON p.n = l.post_id JOIN actors a ON a.id = p.actor "
-             "WHERE l.link_id = ?1 AND l.actor IS NOT NULL AND a.active = 1 "
-             "ORDER BY p.shared_us DESC, p.n DESC LIMIT %" PRId64,
-             max);
+             "a.display_name, p.body, p.kind, p.shared_us, l.via FROM shares s "
+             "CROSS JOIN actors a CROSS JOIN post_links l CROSS JOIN post p "
+             "WHERE s.link_id = ?1 AND s.last_us >= coalesce((SELECT t.last_us FROM shares t "
+             "CROSS JOIN actors b WHERE t.link_id = ?1 AND b.id = t.actor AND b.active = 1 "
+             "AND t.n_posts > t.old_posts AND (t.old_us IS NULL OR t.old_us < t.last_us) "
+             "ORDER BY t.last_us DESC LIMIT 1 OFFSET %" PRId64 "), ?2) "
+             "AND a.id = s.actor AND a.active = 1 AND l.link_id = ?1 AND l.actor = s.actor "
+             "AND p.n = l.post_id ORDER BY p.shared_us DESC, p.n DESC LIMIT %" PRId64,
+             max - 1, max);
     json_key(&printing->json, "posts");
     json_begin_array(&printing->json);
-    enum rc rc = store_query(store, sql, &id, 1, print_post, printing, err);
+    enum rc rc = store_query(store, sql, params, 2, print_post, printing, err);
     json_end_array(&printing->json);
     return rc;
 }
@@ -198,8 +204,8 @@ static enum rc print_one(struct printing *printing, struct store *store,
     text_appendf(&sql,
                  "SELECT a.did, a.handle, a.display_name, a.avatar FROM shares s "
                  "JOIN actors a ON a.id = s.actor WHERE s.link_id = ?1 AND s.last_us >= ?2 AND %s "
-                 "ORDER BY s.last_us DESC, s.actor LIMIT %d",
-                 text_string(&people->counts), TRENDING_SHARERS_MAX);
+                 "ORDER BY s.last_us DESC, s.actor LIMIT %" PRId64,
+                 text_string(&people->counts), request->sharers);
     rc = store_query(store, text_string(&sql), params, 2, print_sharer, printing, err);
     text_free(&sql);
     json_end_array(&printing->json);

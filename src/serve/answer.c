@@ -170,6 +170,8 @@ enum MHD_Result answer_send(struct request *request)
     if (request->coding != CODING_NONE)
         put(response, "Content-Encoding", coding_name(request->coding));
     put(response, "X-Content-Type-Options", "nosniff");
+    if (request->same_origin)
+        put(response, "Cross-Origin-Resource-Policy", "same-origin");
     put(response, "Allow", request->allow);
     put(response, "Location", request->location);
     put(response, "Content-Security-Policy", request->policy);

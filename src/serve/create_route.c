@@ -11,6 +11,8 @@
 #define DOCUMENTS_MAX BATCH_RECORDS_MAX
 #define KEY_BYTES_MAX 255
 #define IDS_AT_ONCE   32
+/* A larger body is read by a reader: on the loop everybody would wait for it. */
+#define BODY_HERE_MAX ((size_t)64 << 10)
 
 static void name_document(char out[32], struct json data, size_t at)
 {
@@ -21,22 +23,16 @@ static void name_document(char out[32], struct json data, size_t at)
 }
 
 /* A request with a key makes the same ids whenever it is sent. */
-static void make_id(struct request *request, const struct write_call *call, size_t at,
-                    char out[UUID_TEXT_SIZE])
+static void make_id(const struct write_call *call, size_t at, char out[UUID_TEXT_SIZE])
 {
-    struct runtime *runtime = request->service->runtime;
-    uint64_t random[2] = {runtime->ops->random(runtime), runtime->ops->random(runtime)};
     uint8_t digest[DIGEST_SIZE];
     struct text seed = {0};
-    if (call->key.len > 0) {
-        text_append(&seed, call->digest, DIGEST_SIZE);
-        text_appendf(&seed, "%s %zu ", call->collection->name, at);
-        text_append(&seed, call->key.data, call->key.len);
-        digest_sha256(text_bytes(&seed), digest);
-        memcpy(random, digest, sizeof random);
-        text_free(&seed);
-    }
-    uuid_format((uint8_t *)random, out);
+    text_append(&seed, call->key.len > 0 ? call->digest : call->chance, DIGEST_SIZE);
+    text_appendf(&seed, "%s %zu ", call->collection->name, at);
+    text_append(&seed, call->key.data, call->key.len);
+    digest_sha256(text_bytes(&seed), digest);
+    uuid_format(digest, out);
+    text_free(&seed);
 }
 
 static bool add_document(struct request *request, struct write_call *call, struct json document,
@@ -50,7 +46,7 @@ static bool add_document(struct request *request, struct write_call *call, struc
     if (document_id(document, where, &id, refusal) != RC_OK)
         return false;
     if (id.data == NULL) {
-        make_id(request, call, at, made);
+        make_id(call, at, made);
         id = bytes_of(made);
     }
     if (!write_name(&call->write, call->collection->name, WRITE_NAME_DOCUMENT, id)) {
@@ -168,20 +164,38 @@ static bool must_look(const struct write_call *call, struct json data)
     return named || call->key.len > 0;
 }
 
-void create_begin(struct request *request)
+/* Makes rows of the body, and the answer; false: see the request's refusal. */
+static bool prepare(struct request *request, struct write_call *call)
 {
-    struct write_call *call = write_call_begin(request);
     struct json_doc *doc = json_doc_new(CREATE_BODY_MAX, JSON_DEPTH_MAX);
     struct json root;
-    if (request_parse_body_with(request, doc, &root)) {
-        bool good = parse_create(request, root, call);
-        bool look = good && must_look(call, json_get(root, "data"));
-        if (!good)
-            request_refuse_with(request, &request->refusal);
-        else if (desk_enter(request->service->desk, &call->write, look) && !look)
-            create_finish(request);
-    }
+    call->prepared =
+        request_parse_body_with(request, doc, &root) && parse_create(request, root, call);
+    call->look = call->prepared && must_look(call, json_get(root, "data"));
     json_doc_free(doc);
+    return call->prepared;
+}
+
+/* Whether it is at the desk now, and need not wait there. */
+static bool come_to_desk(struct request *request, struct write_call *call)
+{
+    return desk_enter(request->service->desk, &call->write, call->look);
+}
+
+void create_begin(struct request *request)
+{
+    struct runtime *runtime = request->service->runtime;
+    struct write_call *call = write_call_begin(request);
+    for (size_t i = 0; i < DIGEST_SIZE; i += sizeof(uint64_t)) {
+        uint64_t random = runtime->ops->random(runtime);
+        memcpy(call->chance + i, &random, sizeof random);
+    }
+    if (request->body.len > BODY_HERE_MAX)
+        return;
+    if (!prepare(request, call))
+        request_refuse_with(request, &request->refusal);
+    else if (come_to_desk(request, call) && !call->look)
+        write_call_end(request, call);
 }
 
 static bool take_key_row(void *arg, const struct field *columns, size_t count)
@@ -226,6 +240,8 @@ static enum rc look_for_ids(struct write_call *call, const struct record **row, 
 enum rc create_work(struct request *request, struct store *store, struct err *err)
 {
     struct write_call *call = request->data;
+    if (!call->prepared)
+        return prepare(request, call) ? RC_OK : RC_REJECT;
     const struct record *row = call->write.batch.first[RECORD_ROW];
     const struct field key[] = {field_text(bytes_of(call->collection->name)),
                                 field_text(text_bytes(&call->key))};
@@ -252,6 +268,13 @@ enum rc create_work(struct request *request, struct store *store, struct err *er
 void create_finish(struct request *request)
 {
     struct write_call *call = request->data;
+    bool arrives = request->job.rc == RC_OK && call->write.state == WRITE_NEW;
+    if (arrives && !come_to_desk(request, call))
+        return;
+    if (arrives && call->look) {
+        request_read_again(request);
+        return;
+    }
     if (request->job.rc != RC_OK)
         request_fail(request);
     else if (call->replayed)

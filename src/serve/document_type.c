@@ -1,36 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/document_type.h"
 
+#include "base/picture_type.h"
 #include "base/utf8.h"
 
 #include <string.h>
 
 #define BYTES_TYPE    "application/octet-stream"
 #define CHARACTER_MAX 4
-
-struct magic {
-    const char *type, *bytes;
-    size_t len;
-};
-
-static bool is_at(struct bytes head, size_t at, const char *bytes, size_t len)
-{
-    return head.len >= at + len && memcmp(head.data + at, bytes, len) == 0;
-}
-
-static const char *picture_type(struct bytes head)
-{
-    static const struct magic magics[] = {
-        {"image/png", "\x89PNG\r\n\x1a\n", 8},
-        {"image/jpeg", "\xff\xd8\xff", 3},
-        {"image/gif", "GIF87a", 6},
-        {"image/gif", "GIF89a", 6},
-    };
-    for (size_t i = 0; i < sizeof magics / sizeof magics[0]; i++)
-        if (is_at(head, 0, magics[i].bytes, magics[i].len))
-            return magics[i].type;
-    return is_at(head, 0, "RIFF", 4) && is_at(head, 8, "WEBP", 4) ? "image/webp" : NULL;
-}
 
 static bool is_text_byte(unsigned char c)
 {
@@ -72,7 +49,7 @@ static bool begins_as_json(struct bytes head)
 
 const char *document_type_of(struct bytes head, bool cut)
 {
-    const char *picture = picture_type(head);
+    const char *picture = picture_type_of(head);
     if (picture != NULL)
         return picture;
     if (head.len == 0 || !is_text(head, cut))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/hash.h"
 #include "base/utf8.h"
+#include "query/kept_picture.h"
 #include "serve/news_page.h"
 #include "serve/page_frame.h"
 
@@ -12,7 +13,6 @@
 #define ABOUT_MAX  400
 #define PERSON_MAX 60
 #define POST_MAX   700
-#define FACES_MAX  5
 #define NAMES_MAX  3
 #define HUES       8
 
@@ -73,7 +73,7 @@ static void put_sharers(struct markup *page, const struct news_question *questio
     (void)json_i64(json_get(link, "shares"), &people);
     markup_begin_class(page, "p", "sharers");
     markup_begin_class(page, "span", "faces");
-    for (size_t i = 0; i < count && i < FACES_MAX; i++)
+    for (size_t i = 0; i < count && i < NEWS_PAGE_FACES; i++)
         put_face(page, json_at(sharers, i));
     markup_end(page, "span");
     markup_begin_class(page, "span", "names");
@@ -95,9 +95,9 @@ static void put_sharers(struct markup *page, const struct news_question *questio
 static bool append_post_address(struct bytes uri, struct text *out)
 {
     static const char collection[] = "/app.bsky.feed.post/";
-    const char *did = uri.data + 5;
     if (!bytes_starts_with(uri, "at://"))
         return false;
+    const char *did = uri.data + strlen("at://");
     const char *slash = memchr(did, '/', uri.len - 5);
     size_t left = slash == NULL ? 0 : (size_t)(uri.data + uri.len - slash);
     size_t prefix = sizeof collection - 1;
@@ -233,6 +233,32 @@ static void put_count(struct markup *page, int64_t people)
     markup_end(page, "p");
 }
 
+static bool has_picture(const struct news_question *question, struct json link)
+{
+    return question->pictures && json_string_or_absent(json_get(link, "image")).len > 0;
+}
+
+/* Room is kept for it from the start, so nothing moves when it comes, or does not. */
+static void put_picture(struct markup *page, const struct news_question *question, struct json link)
+{
+    struct bytes id = json_string_or_absent(json_get(link, "id"));
+    struct bytes url = json_string_or_absent(json_get(link, "image"));
+    struct text address = {0};
+    if (!has_picture(question, link))
+        return;
+    text_append_string(&address, "/image/");
+    picture_name_print(id, url, &address);
+    markup_begin_class(page, "img", "picture");
+    markup_attr(page, "src", text_bytes(&address));
+    markup_attr_string(page, "alt", "");
+    markup_attr_string(page, "width", "160");
+    markup_attr_string(page, "height", "90");
+    markup_attr_string(page, "loading", "lazy");
+    markup_attr_string(page, "decoding", "async");
+    markup_end(page, "img");
+    text_free(&address);
+}
+
 /* The same story elsewhere. */
 static void put_others(struct markup *page, struct json link)
 {
@@ -269,7 +295,7 @@ void news_item_print(struct markup *page, const struct news_question *question, 
     int64_t people = 0;
     (void)json_i64(json_get(link, "shares"), &people);
     markup_begin(page, "li");
-    markup_begin_class(page, "article", "link");
+    markup_begin_class(page, "article", has_picture(question, link) ? "link pictured" : "link");
     markup_attr(page, "data-id", id);
     markup_attr_i64(page, "data-rank", (int64_t)rank);
     markup_attr(page, "data-first", json_string_or_absent(json_get(link, "first_shared_at")));
@@ -286,6 +312,7 @@ void news_item_print(struct markup *page, const struct news_question *question, 
     put_sharers(page, question, link);
     put_more(page, question, link);
     markup_end(page, "div");
+    put_picture(page, question, link);
     markup_end(page, "article");
     markup_end(page, "li");
 }

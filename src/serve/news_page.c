@@ -384,6 +384,17 @@ static void put_links(struct markup *page, const struct news_page *news)
     }
 }
 
+/* An author's page takes the name from wherever it stands in the answer. */
+struct trending_request news_page_request(const struct news_question *question)
+{
+    struct trending_request wanted = question->links;
+    wanted.posts = NEWS_PAGE_POSTS;
+    wanted.stories = 1;
+    if (wanted.author[0] == '\0')
+        wanted.sharers = NEWS_PAGE_FACES;
+    return wanted;
+}
+
 void news_page_print(const struct news_page *news, struct text *out)
 {
     struct markup page;

@@ -15,6 +15,7 @@
 #include "serve/news_question.h"
 
 #define NEWS_PAGE_POSTS 3 /* of each that stand on the page */
+#define NEWS_PAGE_FACES 5
 
 struct news_page {
     const struct news_question *question;
@@ -23,6 +24,8 @@ struct news_page {
     bool follows_anybody; /* accounts are configured */
 };
 
+/* What has to be asked to print the page of a view. */
+struct trending_request news_page_request(const struct news_question *question);
 void news_page_print(const struct news_page *page, struct text *out);
 /* One post that shares a link, as an item of a list. */
 void news_post_print(struct markup *page, const struct news_question *question, struct json post);

@@ -17,7 +17,8 @@ struct request;
 
 struct news_question {
     struct trending_request links;
-    bool dense; /* as many links as fit on a screen */
+    bool dense;    /* as many links as fit on a screen */
+    bool pictures; /* links are shown with theirs; no part of an address */
 };
 
 /* What is seen when nothing is asked. */

@@ -37,6 +37,7 @@ static void begin_view(struct request *request)
     request->data = call;
     request->free_data = free_view;
     call->question = news_question_usual(runtime->ops->wall_us(runtime));
+    call->question.pictures = pictures_shown(request->service);
     if (options->config == NULL ||
         news_question_read(request, &call->question, &refusal) != RC_OK) {
         page_refuse(request, &refusal);
@@ -67,17 +68,14 @@ static void print_page(struct request *request, struct view_call *call, struct j
 typedef void print_fn(struct request *request, struct view_call *call, struct json answer);
 
 /* Asks what the API would answer and has it written in another way. */
-static enum rc print_view(struct request *request, struct store *store, int64_t posts,
-                          print_fn *print, struct err *err)
+static enum rc print_view(struct request *request, struct store *store,
+                          const struct trending_request *wanted, print_fn *print, struct err *err)
 {
     struct view_call *call = request->data;
-    struct trending_request wanted = call->question.links;
     struct json answer;
-    wanted.posts = posts;
-    wanted.stories = 1;
     text_clear(&request->reply);
     enum rc rc =
-        trending_print(store, request->service->options->config, &wanted, &call->answer, err);
+        trending_print(store, request->service->options->config, wanted, &call->answer, err);
     if (rc != RC_OK)
         return rc;
     struct json_doc *doc = json_doc_new(ANSWER_MAX, JSON_DEPTH_MAX);
@@ -92,7 +90,9 @@ static enum rc print_view(struct request *request, struct store *store, int64_t 
 
 enum rc home_work(struct request *request, struct store *store, struct err *err)
 {
-    return print_view(request, store, NEWS_PAGE_POSTS, print_page, err);
+    const struct view_call *call = request->data;
+    const struct trending_request wanted = news_page_request(&call->question);
+    return print_view(request, store, &wanted, print_page, err);
 }
 
 /* ---- feeds ---- */
@@ -125,7 +125,11 @@ static void print_feed(struct request *request, struct view_call *call, struct j
 
 enum rc feed_work(struct request *request, struct store *store, struct err *err)
 {
-    return print_view(request, store, 0, print_feed, err);
+    const struct view_call *call = request->data;
+    struct trending_request wanted = call->question.links;
+    wanted.posts = 0;
+    wanted.stories = 1;
+    return print_view(request, store, &wanted, print_feed, err);
 }
 
 static void send_feed(struct request *request, const char *content_type)

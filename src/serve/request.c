@@ -179,19 +179,31 @@ void request_fail(struct request *request)
         request_refuse(request, REFUSAL_INTERNAL, "the store refused to read: see the log");
 }
 
-void request_read(struct request *request)
+static bool give_to_reader(struct request *request)
 {
     struct service *service = request->service;
-    assert(request->route->work != NULL);
+    assert(request->route->work != NULL && !request->reading);
     request->job.rc = RC_AGAIN;
-    if (service->waiting < service->waiting_max &&
-        reader_pool_submit(service->readers, &request->job) == RC_OK) {
-        service->waiting++;
+    request->job.begun = false;
+    request->reading = service->waiting < service->waiting_max &&
+                       reader_pool_submit(service->readers, &request->job) == RC_OK;
+    service->waiting += request->reading;
+    return request->reading;
+}
+
+void request_read(struct request *request)
+{
+    if (give_to_reader(request))
         return;
-    }
     request->route->finish(request);
     if (request->answered)
         request_resume(request);
+}
+
+void request_read_again(struct request *request)
+{
+    if (!give_to_reader(request))
+        request->route->finish(request);
 }
 
 void request_resume(struct request *request)
@@ -205,7 +217,10 @@ void request_resume(struct request *request)
 
 bool request_parse_body(struct request *request, struct json *root)
 {
-    return request_parse_body_with(request, request->service->doc, root);
+    bool good = request_parse_body_with(request, request->service->doc, root);
+    if (!good)
+        request_refuse_with(request, &request->refusal);
+    return good;
 }
 
 bool request_find_collection(struct request *request, struct json root,
@@ -260,13 +275,11 @@ bool request_parse_body_with(struct request *request, struct json_doc *doc, stru
 {
     struct err err;
     struct bytes body = bytes_make(text_string(&request->body), request->body.len);
-    if (json_parse_copy(doc, body, root, &err) != RC_OK) {
-        request_refuse(request, REFUSAL_BAD_REQUEST, "the body is not JSON: %s", err.text);
-        return false;
-    }
-    if (json_type(*root) != JSON_OBJECT) {
-        request_refuse(request, REFUSAL_BAD_REQUEST, "the body must be a JSON object");
-        return false;
-    }
-    return true;
+    if (json_parse_copy(doc, body, root, &err) != RC_OK)
+        refusal_set(&request->refusal, REFUSAL_BAD_REQUEST, "the body is not JSON: %s", err.text);
+    else if (json_type(*root) != JSON_OBJECT)
+        refusal_set(&request->refusal, REFUSAL_BAD_REQUEST, "the body must be a JSON object");
+    else
+        return true;
+    return false;
 }

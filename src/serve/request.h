@@ -68,16 +68,15 @@ struct request {
     uint8_t session[HANDLE_SESSION_SIZE]; /* the one named, else the token's, else zero */
     struct text body;
     uint64_t body_announced;
-    size_t body_seen;       /* bytes that came, kept or not */
-    bool body_unkept;       /* all bodies together are too many */
-    struct refusal refusal; /* filled by `work` with RC_REJECT */
-    int64_t
-        behind_until_us; /* it waits for a commit at most until then; monotonic; 0: it does not */
-    void *data;          /* the route's own; given back by `free_data` */
+    size_t body_seen;        /* bytes that came, kept or not */
+    bool body_unkept;        /* all bodies together are too many */
+    struct refusal refusal;  /* filled by `work` with RC_REJECT */
+    int64_t behind_until_us; /* monotonic; it waits for a commit until then; 0: it does not */
+    void *data;              /* the route's own; given back by `free_data` */
     void (*free_data)(void *data);
     route_fn *resume; /* of whom it came through: it was answered after a while */
 
-    bool answered, begun, dispatched, waiting, parked;
+    bool answered, begun, dispatched, waiting, parked, reading;
     int status; /* 0: not answered */
     bool close; /* the connection ends after it */
     const char *content_type, *allow, *policy, *challenge, *location;
@@ -87,10 +86,10 @@ struct request {
     bool preflight;          /* only asks what that page may ask */
     const char *etag;    /* of what is there, so that nobody needs to fetch it twice; NULL: none */
     const char *caching; /* what is said of keeping it; NULL: to ask again each time */
-    bool ranges;         /* parts of it can be asked for */
-    char content_range[80]; /* which part this is; "": all of it */
-    enum coding coding;     /* of the reply */
-    bool varies;            /* with what the client accepts */
+    bool same_origin, ranges; /* only pages from here may show it; parts can be asked for */
+    char content_range[80];   /* which part this is; "": all of it */
+    enum coding coding;       /* of the reply */
+    bool varies;              /* with what the client accepts */
     struct text reply;
     struct worker_job packing;
     /* The answer is a stream: writes up to `size` bytes of it; 0: there are none now, and
@@ -126,13 +125,14 @@ void request_refuse_with(struct request *request, const struct refusal *refusal)
 void request_print_refusal(const struct refusal *refusal, struct text *out);
 /* Answers for a `work` that did not end with RC_OK; what the store said goes to the log. */
 void request_fail(struct request *request);
-/* Has `work` and then `finish` done for a request that was parked. */
+/* Has `work` and then `finish` done for a request that was parked; or once more, from `finish`. */
 void request_read(struct request *request);
+void request_read_again(struct request *request);
 /* One that was parked has been answered, or there is more of its stream; it may be gone then. */
 void request_resume(struct request *request);
-/* Parses the body, which must be a JSON object; false: the request is answered. With a document of
- * the caller's own the values last as long as that. */
+/* Parses the body, which must be a JSON object; false: the request is answered. */
 must_check bool request_parse_body(struct request *request, struct json *root);
+/* The same for `work`: into the caller's own document; false: see the request's refusal. */
 must_check bool request_parse_body_with(struct request *request, struct json_doc *doc,
                                         struct json *root);
 /* `collection` and `id` of a request; false: see its refusal. */

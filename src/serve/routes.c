@@ -30,8 +30,11 @@ static void put_refusals(const struct service *service, struct text *out)
     text_appendf(out,
                  "# HELP tidemark_connections_cut_total Connections that took too long.\n"
                  "# TYPE tidemark_connections_cut_total counter\n"
-                 "tidemark_connections_cut_total %" PRIu64 "\n",
-                 service->cuts);
+                 "tidemark_connections_cut_total %" PRIu64 "\n"
+                 "# HELP tidemark_requests_waiting Requests that a reader has, or that wait for "
+                 "one.\n# TYPE tidemark_requests_waiting gauge\n"
+                 "tidemark_requests_waiting %u\n",
+                 service->cuts, service->waiting);
 }
 
 static void show_metrics(struct request *request)
@@ -95,6 +98,13 @@ static const struct route built_in[] = {
      .begin = document_begin,
      .work = document_work,
      .finish = document_finish},
+    {.method = "GET",
+     .path = "/image/{}",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
+     .begin = picture_begin,
+     .work = picture_work,
+     .finish = picture_finish},
     {.method = "GET",
      .path = "/ipfs/{}/{}",
      .listeners = ON_MAIN,

@@ -79,6 +79,12 @@ void document_begin(struct request *request);
 enum rc document_work(struct request *request, struct store *store, struct err *err);
 void document_finish(struct request *request);
 
+/* The picture of a link, and whether there are any. */
+void picture_begin(struct request *request);
+enum rc picture_work(struct request *request, struct store *store, struct err *err);
+void picture_finish(struct request *request);
+bool pictures_shown(const struct service *service);
+
 /* What each source is at. `status_ask` has it from whoever runs them, who is there. */
 void status_ask(struct service *service, struct status_live *live);
 void status_begin(struct request *request);

@@ -101,10 +101,11 @@ static void finish_jobs(void *arg)
             continue;
         struct request *request = (struct request *)job;
         server->service.waiting--;
+        request->reading = false;
         if (seq_waits_take(server->service.waits, request))
             continue;
         request->route->finish(request);
-        assert(request->answered || request->parked);
+        assert(request->answered || request->parked || request->reading);
         if (request->answered)
             request_resume(request);
     }

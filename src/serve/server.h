@@ -41,6 +41,14 @@ struct gate_options {
     bool limit_loopback;               /* addresses of loopback count as any other */
 };
 
+/* Who fetches pictures of links; all NULL: nobody does, and none are shown. Any thread. */
+struct server_pictures {
+    bool (*enabled)(void *arg);
+    /* Has the picture of a link, which lies at `url`, fetched into the store; false: not now. */
+    bool (*want)(void *arg, int64_t link, struct bytes url);
+    void *arg;
+};
+
 struct server_options {
     const char *listen;        /* "127.0.0.1:8080"; NULL: none. Port 0: a free one */
     const char *health_listen; /* "127.0.0.1:8081"; NULL: none */
@@ -70,6 +78,7 @@ struct server_options {
     /* Appends the one spelling of a content address and its path, whose escapes are undone; false:
      * it is none. NULL: nobody knows. */
     bool (*spell_address)(struct bytes name, struct text *out);
+    struct server_pictures pictures;
     /* Further routes; the built-in ones come first. */
     const struct route *routes;
     size_t route_count;

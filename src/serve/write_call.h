@@ -5,7 +5,7 @@
  * Each finds its collection, names what it is about and comes to the desk; looks at the store; and
  * either refuses or submits its rows. The reply was written before, all but the commit's number.
  *
- * Owner: the request.  Thread: the serving loop, but for the look at the store. */
+ * Owner: the request.  Thread: the serving loop, but for `work`. */
 #ifndef SERVE_WRITE_CALL_H
 #define SERVE_WRITE_CALL_H
 
@@ -21,6 +21,8 @@ struct write_call {
     struct write write; /* first: the desk gives it back */
     const struct collection *collection;
     int64_t at_us;
+    uint8_t chance[DIGEST_SIZE]; /* what ids are made of */
+    bool prepared, look;         /* the rows are there; what the store has is to be read first */
     struct text id, key;
     uint8_t digest[DIGEST_SIZE];
     struct text reply; /* members, as JSON */

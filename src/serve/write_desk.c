@@ -123,9 +123,18 @@ static void remove_write(struct desk *desk, struct write *write)
         admit(desk);
 }
 
+static void refuse_late(struct request *request)
+{
+    request_refuse(request, REFUSAL_SHUTTING_DOWN, "the daemon is stopping: nothing is stored");
+}
+
 bool desk_enter(struct desk *desk, struct write *write, bool read)
 {
     assert(write->state == WRITE_NEW && write->request != NULL);
+    if (desk->closed) {
+        refuse_late(write->request);
+        return false;
+    }
     write->desk = desk;
     write->read = read;
     write->previous = desk->last;
@@ -193,7 +202,7 @@ void desk_submit(struct write *write)
     } else if (rc == RC_AGAIN) {
         request_refuse(request, REFUSAL_BUSY, "too much is being written: try again");
     } else {
-        request_refuse(request, REFUSAL_SHUTTING_DOWN, "the daemon is stopping: nothing is stored");
+        refuse_late(request);
     }
 }
 
@@ -211,8 +220,7 @@ void desk_close(struct desk *desk)
                            "the daemon is stopping and cannot tell whether this is stored: look, "
                            "or ask again with the same idempotencyKey");
         else
-            request_refuse(request, REFUSAL_SHUTTING_DOWN,
-                           "the daemon is stopping: nothing is stored");
+            refuse_late(request);
         request_resume(request);
     }
 }

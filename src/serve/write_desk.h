@@ -51,7 +51,7 @@ void desk_free(struct desk *desk);
 /* Adds a name; false when the write has it already. */
 bool write_name(struct write *write, const char *collection, char kind, struct bytes name);
 /* Comes in with a request; true: it has entered. Else it is parked: once it may, it reads the store
- * (`read`), or its route's `finish` is called. */
+ * (`read`), or its route's `finish` is called. A closed desk answers it. */
 bool desk_enter(struct desk *desk, struct write *write, bool read);
 /* It is answered and writes nothing: others may have its names. */
 void desk_release(struct write *write);

@@ -69,8 +69,9 @@ static enum rc step(struct content_fetch *fetch, struct bytes block, struct err 
 {
     struct cid next;
     if (++fetch->steps > UNIXFS_PATH_STEPS_MAX)
-        return err_set(err, RC_REJECT, "the path has more than %d names", UNIXFS_PATH_STEPS_MAX);
-    enum rc rc = unixfs_path_step(&fetch->wish.cid, block, &fetch->wish.path, &next, err);
+        return err_set(err, RC_REJECT, "the path leads through more than %d blocks",
+                       UNIXFS_PATH_STEPS_MAX);
+    enum rc rc = unixfs_path_step(&fetch->wish.cid, block, &fetch->way, &next, err);
     if (rc == RC_OK)
         fetch->wish.cid = next;
     return rc;
@@ -94,7 +95,7 @@ static void take_directory(void *arg, const struct gateway_outcome *answer)
 static void go_on(struct content_fetch *fetch)
 {
     const struct content_wish *wish = &fetch->wish;
-    if (wish->path.len > 0) {
+    if (fetch->way.path.len > 0) {
         fetch->slots[0] = (struct content_slot){fetch, true};
         gateways_get(fetch->gateways, &fetch->calls[0], &wish->cid, UNIXFS_BLOCK_MAX, wish->without,
                      take_directory, &fetch->slots[0]);
@@ -108,7 +109,8 @@ static void go_on(struct content_fetch *fetch)
 void content_fetch_begin(struct content_fetch *fetch, struct gateways *gateways,
                          const struct content_wish *wish, content_fetch_fn *fn, void *arg)
 {
-    *fetch = (struct content_fetch){.gateways = gateways, .wish = *wish, .fn = fn, .arg = arg};
+    *fetch = (struct content_fetch){
+        .gateways = gateways, .wish = *wish, .way = {.path = wish->path}, .fn = fn, .arg = arg};
     go_on(fetch);
 }
 

@@ -34,7 +34,8 @@ typedef void content_fetch_fn(void *arg, const struct content_outcome *outcome);
 
 struct content_fetch {
     struct gateways *gateways;
-    struct content_wish wish; /* of a path what is left, from the directory `wish.cid` */
+    struct content_wish wish;
+    struct unixfs_way way; /* that is left, from the directory `wish.cid` */
     unsigned steps;
     struct unixfs_reading reading;
     struct gateway_call calls[CONTENT_BLOCKS_AT_ONCE];

@@ -290,6 +290,14 @@ static void write_position(struct content *content, struct batch *batch)
     content->staged = place;
 }
 
+/* One is under way at a time: what comes meanwhile, and the position, wait for it. */
+static void send(struct content *content, struct batch *batch)
+{
+    batch->urgent = true;
+    content->sent = batch;
+    delivery_send(&content->delivery);
+}
+
 /* ---- undo: alone in its batch, so that nothing of the old chain comes after it ---- */
 
 static void write_undo(struct content *content, struct batch *batch)
@@ -302,8 +310,7 @@ static void write_undo(struct content *content, struct batch *batch)
     enum rc rc = back ? add_cursor(content, batch, &content->undo_to) : RC_OK;
     assert(rc == RC_OK); /* the batch was empty */
     content->undo_sent = true;
-    content->sent = batch;
-    delivery_send(&content->delivery);
+    send(content, batch);
 }
 
 /* ---- batches ---- */
@@ -347,8 +354,7 @@ void content_write(struct content *content)
     if (batch->record_count == 0)
         return;
     content->cursor_due_us = content_mono(content) + CURSOR_ONLY_US;
-    content->sent = batch;
-    delivery_send(&content->delivery);
+    send(content, batch);
     content_jobs_pump(content); /* what the batch holds has left its places */
 }
 

@@ -11,6 +11,8 @@
 #define RING_BYTES  ((size_t)16 << 20)
 #define WINDOW_US   INT64_C(86400000000)
 #define STREAM_NAME "live"
+/* A host that is back is dialled within this time, however long it was gone. */
+#define RECONNECT_US_MAX INT64_C(60000000)
 
 static struct jetstream *of(struct source *source)
 {
@@ -190,6 +192,7 @@ static enum rc add_host(struct jetstream *js, const char *endpoint, int32_t prio
                                  .kinds = cursor_bit(CURSOR_TIME_US) | cursor_bit(CURSOR_SEQ),
                                  .kind_preferred = cursor_bit(CURSOR_TIME_US),
                                  .replay_us = JETSTREAM_CROSS_REPLAY_US,
+                                 .open_us_max = RECONNECT_US_MAX,
                                  .priority = priority};
     if (rc == RC_OK)
         rc = failover_add(&js->hosts, &spec, jetstream_mono(js), &number, err);

@@ -345,6 +345,7 @@ void ledger_stream_free(struct ledger_stream *stream)
     text_free(&stream->group);
     text_free(&stream->owed);
     text_free(&stream->parts);
+    text_free(&stream->marks);
     text_free(&stream->list_token);
     text_free(&stream->side_headers);
     text_free(&stream->digits);

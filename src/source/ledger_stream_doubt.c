@@ -13,7 +13,8 @@
 static bool is_countable(const struct ledger_stream *stream)
 {
     const struct connector_figure *count = &stream->shape->count;
-    bool changed = !stream->was_complete || stream->view.rows + stream->id_count > 0;
+    bool changed = !stream->was_complete || stream->view.rows + stream->id_count > 0 ||
+                   (count->request == NULL && stream->view.total != stream->total_before);
     /* A total is of everything, but where it is told of what was asked for. */
     bool all = stream->view.older == 0 &&
                (!stream->skips || ledger_stream_kind(stream->shape) == CURSOR_TIMESTAMP);
@@ -31,6 +32,8 @@ const char *ledger_stream_doubt(const struct ledger_stream *stream)
     if (stream->walk.rows == 0 && stream->known.count == 0 && !none_counted &&
         stream->stored.cursor.total_fetched == 0)
         return "says that there is nothing";
+    if (stream->shrank)
+        return "counts less than it did some pages before";
     if (is_countable(stream) && !stream->counted)
         return "was not counted yet";
     if (stream->counted && stream->stored_count < stream->view.total)
@@ -110,10 +113,11 @@ static bool is_gone(const struct ledger_stream *stream, const struct ledger_know
     return row->position <= reach || stream->counted_out;
 }
 
-/* Less was stored than is counted: what is missing lies where nobody looked again. */
+/* Less was stored than is counted, and what is missing lies where nobody looked again; or it lies
+ * between two pages. */
 static bool sweep_again(struct ledger_stream *stream)
 {
-    if (stream->resweeping || stream->reread_from < 0)
+    if (stream->resweeping || (stream->reread_from < 0 && !stream->shrank))
         return false;
     stream->resweeping = true;
     stream->denied = 0;
@@ -218,9 +222,10 @@ void ledger_stream_settle(struct ledger_stream *stream)
         stream->denied |= 1U << stream->pick.provider;
         uint32_t others = ledger_stream_able(stream) & ~stream->denied;
         bool alone = is_alone(stream);
+        bool too_few = stream->counted && stream->stored_count < stream->view.total;
         if (alone && others != 0) {
             note_doubted(stream);
-            stream->resweeping = stream->resweeping || stream->walk.abrupt;
+            stream->resweeping |= stream->walk.abrupt || stream->shrank || too_few;
             ledger_stream_failed(stream, RETRY_PERMANENT, -1, doubt);
             return;
         }
@@ -236,9 +241,13 @@ void ledger_stream_settle(struct ledger_stream *stream)
             ledger_stream_end(stream, LEDGER_INCOMPLETE, words);
             return;
         }
-        bool too_few = stream->counted && stream->stored_count < stream->view.total;
-        if (too_few && sweep_again(stream))
+        if ((too_few || stream->shrank) && sweep_again(stream))
             return;
+        if (alone && stream->shrank) {
+            snprintf(words, sizeof words, "%s counts less with every page", stream->view.provider);
+            ledger_stream_end(stream, LEDGER_INCOMPLETE, words);
+            return;
+        }
         if (alone && too_few) {
             snprintf(words, sizeof words, "%s counts %" PRId64 " rows and has given %" PRId64,
                      stream->view.provider, stream->view.total, stream->stored_count);

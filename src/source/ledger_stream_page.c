@@ -150,6 +150,8 @@ static void note_last(struct ledger_stream *stream)
     if (at < 0)
         return;
     stream->shown = at > stream->shown ? at : stream->shown;
+    if (strcmp(row->status, "pending") == 0 && (stream->waits_from < 0 || at < stream->waits_from))
+        stream->waits_from = at;
     if (row->block >= 0)
         stream->last[count++] = cursor_make_number(block, row->block, NULL);
     if (row->time_us >= 0)
@@ -196,6 +198,19 @@ static void refuse_line(struct ledger_stream *stream, struct batch *batch)
 
 /* ---- a batch ---- */
 
+/* Pages that are numbered are pages of one list only as long as it does not get shorter. */
+static void note_total(struct ledger_stream *stream)
+{
+    bool numbered = stream->shape->page.by == PAGE_NUMBER || stream->shape->page.by == PAGE_OFFSET;
+    int64_t total = stream->view.total;
+    if (stream->shape->count.request != NULL || stream->walk.leg_count > 1)
+        return;
+    if (stream->total_first < 0)
+        stream->total_first = total;
+    else if (total >= 0 && total < stream->total_first && numbered)
+        stream->shrank = true;
+}
+
 void ledger_stream_note_end(struct ledger_stream *stream)
 {
     stream->has_token = connector_page_token(&stream->page, &stream->answer, &stream->token);
@@ -204,6 +219,7 @@ void ledger_stream_note_end(struct ledger_stream *stream)
     if (stream->shape->count.given && stream->shape->count.request == NULL &&
         !connector_figure_read(&stream->shape->count, stream->answer.root, &stream->view.total))
         stream->view.total = -1;
+    note_total(stream);
 }
 
 static enum rc end_page(struct ledger_stream *stream, struct err *err)
@@ -269,13 +285,16 @@ static enum rc add_progress(struct ledger_stream *stream, struct batch *batch, s
     bool doubted = over && ledger_stream_doubt(stream) != NULL;
     bool complete_now = over && !stream->marking && !doubted;
     /* A sweep whose end is not believed is one that was interrupted there. */
-    bool sweeping = stream->shape->order != ORDER_ASC && (!over || (walk->abrupt && doubted));
-    struct cursor complete = cursor_make_number(stream->view.kind, walk->complete, NULL);
+    bool sweeping = stream->shape->order != ORDER_ASC && (!over || doubted);
+    /* A row that has a place and still waits is read again: the next run begins there. */
+    bool waits = stream->waits_from >= 0 && stream->waits_from < walk->complete;
+    struct cursor complete =
+        cursor_make_number(stream->view.kind, waits ? stream->waits_from : walk->complete, NULL);
     struct cursor back = {0};
     /* One part has come to somewhere, another one nowhere yet: no position is true of both. */
     bool unequal = walk->leg_count > 1 && walk->complete < 0;
     /* What did not come again would be forgotten by a run that begins above it. */
-    bool behind = ledger_stream_left_behind(stream) || (walk->abrupt && doubted);
+    bool behind = ledger_stream_left_behind(stream) || (sweeping && over);
     /* What lies before the time that was asked for is not there: no position is true. */
     bool nowhere = unequal || stream->skips;
     size_t fresh;
@@ -297,10 +316,7 @@ static enum rc add_progress(struct ledger_stream *stream, struct batch *batch, s
         .backfill = stream->skips || (sweeping && back.kind == CURSOR_NONE) ? NULL : &back,
         .covered = {stream->covered_from, walk->complete},
         .now_us = ledger_stream_wall(stream)};
-    snprintf(stream->stored.cursor.custom, sizeof stream->stored.cursor.custom, "%s", "");
-    if (sweeping && walk->top >= 0)
-        snprintf(stream->stored.cursor.custom, sizeof stream->stored.cursor.custom,
-                 "{\"top\":%" PRId64 "}", walk->top);
+    ledger_stream_note_place(stream, sweeping, complete_now);
     enum rc rc =
         stream_take(&stream->stored, &page, stream->cursor_doc, batch, stream->fresh, &fresh, err);
     if (rc == RC_OK &&

@@ -70,6 +70,7 @@ struct ledger_stream {
     struct ledger_walk walk;
     int64_t reread_from; /* the walk reads known rows from there on again; -1: from the beginning */
     int64_t head;        /* the newest block of its provider, of a walk by ranges */
+    int64_t waits_from;  /* the first position of a row that waits to be settled; -1: none does */
     int64_t covered_from; /* the walk covers from there to what is complete */
     uint32_t denied;      /* a bit for each provider whose end was doubted */
     bool believed;        /* what was doubted is so */
@@ -100,6 +101,7 @@ struct ledger_stream {
     /* partitions that the source lists: names, each with a NUL after it */
     struct text parts, list_token;
     unsigned part_count;
+    struct text marks; /* of those for which the stored position is true */
     /* records whose details are fetched, a group at a time */
     struct ledger_detail *details;
     size_t detail_count, detail_at, detail_capacity;
@@ -109,6 +111,9 @@ struct ledger_stream {
     size_t debt_count;
     /* how many rows there should be, and how many there are */
     bool was_complete, counted;
+    int64_t total_before; /* that was told when it was complete; -1: none */
+    int64_t total_first;  /* that the first page of this walk told; -1: none */
+    bool shrank;          /* a later page told of fewer: what it numbers has moved */
     /* how far the provider looks: its newest block, and the newest row it has shown; -1: unknown */
     bool reached;
     int64_t reach, shown;

@@ -84,6 +84,19 @@ static void on_debts(void *arg, const struct lookup_answer *answer)
                           answer->rc == RC_OK ? "" : answer->err.text);
 }
 
+/* What the source counted when its history was complete; -1: nothing is known of it. */
+static int64_t read_total(struct ledger_stream *stream)
+{
+    struct bytes custom = bytes_of(stream->stored.cursor.custom);
+    struct json root;
+    struct err ignored;
+    int64_t total;
+    bool told = custom.len > 0 &&
+                json_parse_copy(stream->cursor_doc, custom, &root, &ignored) == RC_OK &&
+                json_i64(json_get(root, "total"), &total);
+    return told ? total : -1;
+}
+
 static void on_cursor(void *arg, const struct lookup_answer *answer)
 {
     struct ledger_stream *stream = arg;
@@ -94,6 +107,7 @@ static void on_cursor(void *arg, const struct lookup_answer *answer)
     if (rc == RC_OK && answer->rows > 0 && !answer->fields[0].null)
         rc = stream_resume(&stream->stored, stream->cursor_doc, answer->fields[0].b, &err);
     stream->was_complete = rc == RC_OK && stream_is_complete(&stream->stored);
+    stream->total_before = read_total(stream);
     if (rc == RC_OK && !stream->stopping)
         rc = ledger_stream_ask_debts(stream, on_debts);
     if (rc == RC_REJECT)
@@ -167,7 +181,7 @@ static int64_t find_start(struct ledger_stream *stream, enum cursor_kind kind)
 }
 
 /* The token of an interrupted sweep, if it still means something here. */
-static struct bytes find_token(const struct ledger_stream *stream, int64_t *top)
+static struct bytes find_token(struct ledger_stream *stream, int64_t *top)
 {
     const struct cursor_state *state = &stream->stored.cursor;
     int64_t token_ms = stream->shape->page.token_ms;
@@ -181,11 +195,12 @@ static struct bytes find_token(const struct ledger_stream *stream, int64_t *top)
         json_parse_copy(stream->cursor_doc, bytes_of(state->custom), &custom, &err) != RC_OK ||
         !json_i64(json_get(custom, "top"), top))
         return BYTES_ABSENT;
+    if (!json_i64(json_get(custom, "waits"), &stream->waits_from))
+        stream->waits_from = -1;
     return bytes_of(state->primary.text);
 }
 
-/* From what is stored, with as many partitions as were listed; -1: as the connector says. */
-static void start_walk(struct ledger_stream *stream, int listed)
+void ledger_stream_start_walk(struct ledger_stream *stream, int listed)
 {
     struct ledger_place place = {.top = -1, .head = stream->head};
     enum cursor_kind kind = ledger_stream_kind(stream->shape);
@@ -195,6 +210,7 @@ static void start_walk(struct ledger_stream *stream, int listed)
     stream->skips = since > place.complete;
     if (stream->skips)
         place.complete = since;
+    stream->waits_from = -1;
     place.token = find_token(stream, &place.top);
     if (stream->known.whole && !stream->skips)
         place.complete = ledger_stream_debts_from(stream, place.complete);
@@ -203,6 +219,8 @@ static void start_walk(struct ledger_stream *stream, int listed)
     if (stream->resweeping)
         place = (struct ledger_place){
             .complete = -1, .top = -1, .head = stream->head, .token = BYTES_ABSENT};
+    if (listed >= 0 && !stream->skips && place.complete >= 0)
+        ledger_stream_tell_new_parts(stream);
     ledger_walk_begin(&stream->walk, &place);
     /* What the interrupted part of a sweep has brought is not shown again. */
     stream->reread_from = stream->walk.continued ? place.top : place.complete;
@@ -215,7 +233,7 @@ void ledger_stream_list_parts(struct ledger_stream *stream)
     bool ranged = stream->shape->page.by == PAGE_RANGE;
     stream->purpose = ranged ? ASK_HEAD : ASK_LIST;
     if (stream->shape->listed.request == NULL && !ranged)
-        start_walk(stream, -1);
+        ledger_stream_start_walk(stream, -1);
 }
 
 void ledger_stream_begin_walk(struct ledger_stream *stream)
@@ -232,7 +250,8 @@ void ledger_stream_begin_walk(struct ledger_stream *stream)
     stream->vars.api_key = secret_reveal(&stream->provider->api_key);
     stream->vars.api_secret = secret_reveal(&stream->provider->api_secret);
     ledger_known_forget_seen(&stream->known);
-    stream->counted = stream->reached = false;
+    stream->counted = stream->reached = stream->shrank = false;
+    stream->total_first = -1;
     stream->reach = stream->shown = -1;
     stream->purpose = ASK_SINCE;
     stream->part_count = 0;
@@ -252,7 +271,7 @@ void ledger_stream_take_head(struct ledger_stream *stream)
         return;
     }
     ledger_walk_deinit(&stream->walk);
-    start_walk(stream, -1);
+    ledger_stream_start_walk(stream, -1);
     if (stream->walk.complete > stream->head + 1) {
         snprintf(words, sizeof words,
                  "is behind: its newest block is %" PRId64 ", and %" PRId64 " is known",
@@ -302,36 +321,4 @@ void ledger_stream_read_file(struct ledger_stream *stream)
     stream->last_count = 0;
     stream->reading = true;
     ledger_stream_store(stream);
-}
-
-/* ---- partitions that the source lists ---- */
-
-void ledger_stream_take_list(struct ledger_stream *stream)
-{
-    struct json root = stream->side.root, value;
-    struct json_walk walk = json_walk(json_pointer(root, stream->shape->listed.records));
-    const char *next = stream->shape->listed.next;
-    struct bytes key, name;
-    while (json_walk_next(&walk, &key, &value)) {
-        if (!json_string(json_pointer(value, stream->shape->listed.value), &name) || name.len == 0)
-            continue;
-        if (stream->part_count == LEDGER_LEGS_MAX) {
-            ledger_stream_failed(stream, RETRY_PERMANENT, -1, "lists too many parts");
-            return;
-        }
-        text_append(&stream->parts, name.data, name.len);
-        text_append_char(&stream->parts, '\0');
-        stream->part_count++;
-    }
-    name = next == NULL ? BYTES_ABSENT : json_string_or_absent(json_pointer(root, next));
-    bool again = name.len == stream->list_token.len && name.len > 0 &&
-                 memcmp(name.data, stream->list_token.data, name.len) == 0;
-    text_clear(&stream->list_token);
-    text_append(&stream->list_token, name.data, name.len);
-    if (name.len == 0 || again)
-        start_walk(stream, (int)stream->part_count);
-    if (stream->purpose == ASK_PAGE && ledger_walk_over(&stream->walk))
-        ledger_stream_settle(stream); /* there is no part */
-    else
-        ledger_stream_choose(stream);
 }

@@ -18,11 +18,21 @@ void ledger_stream_load(struct ledger_stream *stream);
 void ledger_stream_begin_walk(struct ledger_stream *stream);
 /* Lists them, or begins the walk where there is nothing to list. */
 void ledger_stream_list_parts(struct ledger_stream *stream);
-void ledger_stream_take_list(struct ledger_stream *stream);
+/* From what is stored, with as many partitions as were listed; -1: as the connector says. */
+void ledger_stream_start_walk(struct ledger_stream *stream, int listed);
 void ledger_stream_take_head(struct ledger_stream *stream);
 /* The next rows of a file. */
 void ledger_stream_read_file(struct ledger_stream *stream);
 enum cursor_kind ledger_stream_kind(const struct connector_stream *shape);
+
+/* ---- partitions that the source lists (ledger_stream_listed.c) ---- */
+
+void ledger_stream_take_list(struct ledger_stream *stream);
+/* Tells the walk which of those that were listed had shown rows when its beginning was stored. */
+void ledger_stream_tell_new_parts(struct ledger_stream *stream);
+/* Sets what the cursor keeps beside the position: the top of a sweep with the first row of it that
+ * waits, what the source counts, and the partitions for which the position is true. */
+void ledger_stream_note_place(struct ledger_stream *stream, bool sweeping, bool complete);
 
 /* ---- since a time (ledger_stream_since.c) ---- */
 

@@ -49,7 +49,7 @@ static void key_leg(const struct ledger_walk *walk, struct ledger_leg *leg, int6
     leg->offset = walk->shape->page.by == PAGE_OFFSET ? walk->shape->page.first : 0;
     leg->token[0] = '\0';
     leg->traces_before = 0;
-    leg->started = leg->over = leg->below = false;
+    leg->started = leg->over = leg->below = leg->shortened = false;
     ledger_equals_clear(&leg->equals); /* its first block is read from the beginning */
 }
 
@@ -60,13 +60,21 @@ static void key_all(struct ledger_walk *walk)
     bool ranged = walk->shape->page.by == PAGE_RANGE;
     for (unsigned i = 0; i < walk->leg_count; i++) {
         struct ledger_leg *leg = &walk->legs[i];
-        key_leg(walk, leg, from ? walk->complete : -1);
-        leg->last = from ? walk->complete : -1;
-        leg->floor = walk->complete;
+        int64_t known = leg->whole ? -1 : walk->complete;
+        key_leg(walk, leg, from ? known : -1);
+        leg->last = leg->opened = from ? known : -1;
+        leg->floor = known;
         leg->claim = -1;
         leg->reopened = false;
         leg->over = ranged && walk->complete > walk->head;
     }
+}
+
+void ledger_walk_tell_part(struct ledger_walk *walk, unsigned leg, bool seen)
+{
+    assert(leg < walk->leg_count);
+    walk->legs[leg].seen = seen;
+    walk->legs[leg].whole = !seen;
 }
 
 void ledger_walk_begin(struct ledger_walk *walk, const struct ledger_place *place)
@@ -263,13 +271,15 @@ static enum rc take_token(struct ledger_walk *walk, struct ledger_leg *leg, stru
 
 /* What was there when it was asked, it has: on the way up at its last page, else at its first. Of
  * several partitions, one that ends with nothing has for now what it has shown: it is asked again
- * when all have ended. */
+ * when all have ended, and as long as that brings more. */
 static void claim(struct ledger_walk *walk, struct ledger_leg *leg, size_t records)
 {
-    bool again = records == 0 && walk->leg_count > 1 && !leg->reopened && is_ascending(walk) &&
-                 walk->shape->resume.kind != RESUME_NONE;
+    bool again = records == 0 && walk->leg_count > 1 && is_ascending(walk) &&
+                 walk->shape->resume.kind != RESUME_NONE &&
+                 (!leg->reopened || leg->last > leg->opened);
     if (is_ascending(walk) ? leg->over : !leg->started)
         leg->claim = again ? leg->last : walk->top;
+    leg->reopened = leg->reopened && !again;
     leg->started = true;
 }
 
@@ -284,6 +294,7 @@ static void reopen(struct ledger_walk *walk)
             continue;
         key_leg(walk, leg, is_ascending(walk) ? leg->last : -1);
         leg->floor = leg->claim;
+        leg->opened = leg->last;
         leg->reopened = true;
     }
 }
@@ -304,6 +315,28 @@ static bool is_cut_off(const struct ledger_walk *walk, const struct ledger_leg *
            (leg->last >= 0 || walk->continued);
 }
 
+/* A page that is short by a slip looks like the last one, where nothing else tells that: newest
+ * first there would be no later run to find what is missing. */
+static bool looks_further(const struct ledger_walk *walk, const struct ledger_leg *leg,
+                          size_t records, struct bytes token)
+{
+    const struct connector_stream *shape = walk->shape;
+    bool leads_on =
+        shape->page.by == PAGE_OFFSET || (shape->page.by == PAGE_TOKEN && token.len > 0);
+    return shape->order == ORDER_DESC && shape->page.stop == STOP_SHORT_PAGE &&
+           !shape->count.given && records > 0 && !leg->below && leads_on;
+}
+
+/* One empty page may be a slip. */
+static bool asks_again(const struct ledger_walk *walk, struct ledger_leg *leg, size_t records)
+{
+    bool again =
+        leg->over && records == 0 && !leg->asked_twice && !leg->shortened && is_cut_off(walk, leg);
+    leg->asked_twice = again;
+    leg->over = leg->over && !again;
+    return again;
+}
+
 enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last, struct bytes token,
                          struct err *err)
 {
@@ -317,7 +350,11 @@ enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last, st
         raise_complete(walk);
         return RC_OK;
     }
+    if (records == 0 && leg->seen && !leg->started && !is_ascending(walk))
+        return err_set(err, RC_REJECT, "shows nothing of a part of which it has shown rows");
     leg->over = last || leg->below || by == PAGE_NONE;
+    bool further = leg->over && looks_further(walk, leg, records, token);
+    leg->over = leg->over && !further;
     if (!leg->over && leg->rows > 0 && leg->traces == leg->traces_before)
         return err_set(err, RC_REJECT, "the provider gave the same page twice");
     leg->traces_before = leg->traces;
@@ -326,9 +363,12 @@ enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last, st
                                                  : turn_page(walk, leg, records, err);
     if (rc != RC_OK)
         return rc;
+    if (asks_again(walk, leg, records))
+        return RC_OK;
     claim(walk, leg, records);
-    if (leg->over && records == 0 && is_cut_off(walk, leg))
+    if (leg->over && records == 0 && !leg->shortened && is_cut_off(walk, leg))
         walk->abrupt = true;
+    leg->shortened = further;
     if (ledger_walk_over(walk) && walk->continued)
         sweep_again(walk);
     else if (ledger_walk_over(walk))

@@ -15,10 +15,14 @@
  *   no order       everything, each time; `complete` rises at the end.
  * A stream in several partitions is one such walk for each; the one furthest behind is asked next,
  * and what all have passed is complete. The chain grows meanwhile: a partition that came to its end
- * before another met a newer row is asked once more.
+ * before another met a newer row is asked once more. What is complete at the beginning is so for
+ * the partitions of then; one that is new since is read whole.
  *
  * Always holds: everything strictly below `complete` was handed to the caller, in this walk or in
- * one before it. A page that is the same as the last one is refused rather than asked for ever.
+ * one before it. A page that is the same as the last one is refused rather than asked for ever. In
+ * the midst of a sweep an empty page is asked for once more before it is the end; where only its
+ * length tells the last page, what follows it is asked for. A partition that has shown rows and now
+ * shows none is refused.
  *
  * Owner: a stream.  Thread: the ingest loop.  Pure but for the memory of the counters. */
 #ifndef SOURCE_LEDGER_WALK_H
@@ -45,12 +49,17 @@ struct ledger_leg {
     int64_t from;         /* its pages are counted from there; -1: from the beginning */
     int64_t page, offset; /* of the page that is asked for next */
     char token[LEDGER_TOKEN_MAX + 1];
-    int64_t last;  /* position of the last row; -1: none yet */
-    int64_t floor; /* a sweep ends below it; -1: it goes to the end */
-    int64_t claim; /* once it is over, nothing strictly below is missing; -1: nothing is claimed */
+    int64_t last;   /* position of the last row; -1: none yet */
+    int64_t opened; /* the same when it was opened or reopened */
+    int64_t floor;  /* a sweep ends below it; -1: it goes to the end */
+    int64_t claim;  /* once it is over, nothing strictly below is missing; -1: nothing is claimed */
     bool started, over, reopened;
-    bool below;      /* it has met a row below its floor */
-    uint64_t traces; /* of this page's rows, and of the page before */
+    bool whole;       /* nothing of it was read before: it is read to its end */
+    bool seen;        /* it has shown rows before */
+    bool asked_twice; /* for the page that is under way, since it was empty */
+    bool shortened;   /* its last page was short, and looked like the end */
+    bool below;       /* it has met a row below its floor */
+    uint64_t traces;  /* of this page's rows, and of the page before */
     uint64_t traces_before;
     size_t rows;
     struct ledger_equals equals;
@@ -72,6 +81,8 @@ struct ledger_walk {
 /* `listed` partitions that the source has named; -1: those that the connector says. */
 void ledger_walk_init(struct ledger_walk *walk, const struct connector_stream *shape, int listed);
 void ledger_walk_deinit(struct ledger_walk *walk);
+/* Of a partition, before the walk begins: it had shown rows when `complete` was told, or not. */
+void ledger_walk_tell_part(struct ledger_walk *walk, unsigned leg, bool seen);
 void ledger_walk_begin(struct ledger_walk *walk, const struct ledger_place *place);
 /* A token is no longer known: walks on from what is complete. */
 void ledger_walk_restart(struct ledger_walk *walk);

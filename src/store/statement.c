@@ -10,10 +10,10 @@
 
 /* What others refer to comes first, cursors last. */
 static const struct statement_group *const groups[] = {
-    &statements_accounts,  &statements_posts,   &statements_links,     &statements_cards,
-    &statements_shares,    &statements_follows, &statements_backfill,  &statements_ledger,
-    &statements_content,   &statements_rows,    &statements_retention, &statements_engine,
-    &statements_gap_sweep,
+    &statements_accounts, &statements_posts,     &statements_links,   &statements_cards,
+    &statements_pictures, &statements_shares,    &statements_follows, &statements_backfill,
+    &statements_ledger,   &statements_content,   &statements_rows,    &statements_retention,
+    &statements_engine,   &statements_gap_sweep,
 };
 #define GROUP_COUNT (sizeof groups / sizeof groups[0])
 

@@ -18,7 +18,7 @@
 
 #include "record.h"
 
-#define STATEMENTS_MAX       160 /* of those that are always there */
+#define STATEMENTS_MAX       176 /* of those that are always there */
 #define STATEMENT_PARAMS_MAX 64
 /* With a kind's name: the table of its records on SQLite. */
 #define STATEMENT_ROWS_PREFIX "tidemark_rows_"
@@ -79,9 +79,9 @@ struct statement_group {
 };
 
 extern const struct statement_group statements_accounts, statements_posts, statements_links,
-    statements_cards, statements_shares, statements_follows, statements_backfill, statements_ledger,
-    statements_content, statements_rows, statements_retention, statements_engine,
-    statements_gap_sweep;
+    statements_cards, statements_pictures, statements_shares, statements_follows,
+    statements_backfill, statements_ledger, statements_content, statements_rows,
+    statements_retention, statements_engine, statements_gap_sweep;
 
 struct row_tables;
 

@@ -37,7 +37,7 @@ class Trial:
         self.world = World(
             programs, home, event=chance.choice(tuple(EVENTS)), depth=chance.randint(1, 8),
             confirmations=chance.choice((0, 0, 0, 3)), concurrency=chance.randint(1, 20),
-            start=chance.choice((0, 0, empty + blocks // 2)),
+            start=chance.choice((0, 0, empty + blocks // 2)), heads=chance.random() < 0.5,
             options=("--content-seed", str(seed), "--content-empty", str(empty),
                      "--content-blocks", str(blocks),
                      "--content-density", str(chance.randint(0, 3)),
@@ -80,6 +80,8 @@ class Trial:
             manner["dies_after"] = chance.randint(0, 30)
         if chance.random() < 0.2:
             manner.update(ms_min=0, ms_max=60)
+        if chance.random() < 0.3:
+            manner["hang_up"] = chance.choice((5, 50))
         return manner
 
     def plan_nodes(self):

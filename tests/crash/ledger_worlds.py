@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random worlds of account histories: random chains, page sizes, providers and misfortunes, and an
-import that is killed at random. In the end what is stored is what exists, each row once.
+import that is killed at random. In the end what is stored is what exists, each row once: every
+provider is read without a cursor first, and then from one (R003-34).
 
   ledger_worlds.py TIDEMARK TIDEMARK_SIM [SEED...]
 
@@ -35,6 +36,8 @@ FAULTS = ("http&status=500", "http&status=429&retry_after=1", "http&status=0", "
 # Newest first and without a count: that they leave something out cannot be known, but of an empty
 # page where another one can be asked.
 BELIEVED = ("tatum", "solana", "helius", "cosmos")
+MOVING = ("tatum",)  # and by number: that rows have moved between two pages cannot be known either
+EMPTY_BELIEVED = BELIEVED + ("coinbase",)  # it says with each page whether there is another one
 REORGS = ("reorg&bytes=1", "reorg&bytes=3")  # where there are any
 MINE_MAX = 40
 PATIENCE_S = 3  # with misfortunes; who waits for a provider then is killed like any other
@@ -80,8 +83,9 @@ class Trial:
         for fault in chance.sample(faults, chance.randint(0, 3)):
             provider = chance.choice(world.providers)
             often = "" if "count=" in fault else f"&count={chance.randint(1, 3)}"
-            believed = provider in BELIEVED and (
-                fault == "partial" or (fault == "empty" and len(world.providers) == 1))
+            believed = (fault == "partial" and provider in BELIEVED) or (
+                fault == "empty" and provider in EMPTY_BELIEVED and len(world.providers) == 1) or (
+                fault.startswith(("lag", "reorg")) and provider in MOVING)
             if not believed:
                 world.sim.arm(f"name=ledger_{fault}&collection={provider}"
                               f"&after={chance.randint(0, 8)}{often}")

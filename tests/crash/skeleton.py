@@ -30,7 +30,7 @@ SEED = int(os.environ.get("TIDEMARK_SEED", "20251115"))
 def settings(sim, *more):
     return (f"jetstream.endpoint=ws://127.0.0.1:{sim.port}/subscribe",
             "jetstream.fallback_endpoint=",
-            f"jetstream.wanted_collections=[{', '.join(COLLECTIONS)}]",
+            f"jetstream.wanted_collections=[{', '.join(COLLECTIONS)}]",  # R001-157: reposts, too
             "jetstream.reconnect_delay_seconds=1", *more)
 
 

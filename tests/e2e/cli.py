@@ -316,6 +316,7 @@ class Cli(BothStores):
                     out, _ = self.tell(home, "status")
                     self.assertRegex(out, r"(?m)^daemon  healthy, up ")
                     self.assertRegex(out, r"(?m)^jetstream  live +127")
+                    # R004-61
                     daemon.ask("POST", "/api/data/query-open", {"collection": "posts"})
                     handle, = self.tell_json(home, "handles")
                     self.assertEqual((handle["collection"], handle["state"]), ("posts", "open"))

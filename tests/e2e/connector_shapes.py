@@ -21,8 +21,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 PLATFORMS = ("ethereum", "bitcoin", "solana", "polkadot", "near", "cosmoshub", "xrp", "cardano",
              "kraken", "coinbase", "github", "madeup")
 # Streams whose simulated lists are empty.
-EMPTY = {("solana", "token"), ("solana", "token_2022"), ("helius", "token"),
-         ("helius", "token_2022"), ("nearblocks", "receipts"), ("nearblocks", "balance-changes"),
+EMPTY = {("nearblocks", "receipts"), ("nearblocks", "balance-changes"),
          ("nearblocks", "token-transfers")}
 
 
@@ -76,7 +75,8 @@ class ConnectorShapes(unittest.TestCase):
             self.compare_evm(sim, addresses["ethereum"], name, stream, found["rows"])
         elif platform != "github":
             whole = account if ":" in account else f"{platform}:{addresses[platform]}"
-            self.compare_others(sim, whole, name, found["rows"])
+            truth = "token" if stream.startswith("token") else "normal"
+            self.compare_others(sim, whole, name, truth, found["rows"])
 
     def compare_evm(self, sim, address, name, stream, rows):
         told = {(row["hash"], row["from"], row["to"], row["amount"], row["block"], row["status"])
@@ -89,9 +89,9 @@ class ConnectorShapes(unittest.TestCase):
                            row["to"] or "", row["amount"], row["block"], status), told,
                           f"{name} {stream}")
 
-    def compare_others(self, sim, account, name, rows):
+    def compare_others(self, sim, account, name, truth, rows):
         address = account.split(":")[1]
-        told = {row["hash"]: row for row in sim.truth(account, "normal")}
+        told = {row["hash"]: row for row in sim.truth(account, truth)}
         for row in rows:
             key = row["id"] if name in ("kraken", "coinbase") else row["hash"]
             self.assertIn(key, told, name)

@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), HERE]
 
 from daemon_client import Daemon, Home, SocketConnection, wait_until  # noqa: E402
+from unixfs_folder import folder, shards  # noqa: E402
 
 EXECUTED = {"sqlite": 0, "postgres": 0}
 CONTRACT = "0xb01683b2f0d38d43fcd4d9aab980166988924132"
@@ -41,20 +42,6 @@ def rows(home, text):
 def address(document):
     binary = bytes([1, 0x55, 0x12, 32]) + hashlib.sha256(document).digest()
     return "b" + base64.b32encode(binary).decode().lower().rstrip("=")
-
-
-def folder(entries, kind=1):
-    """A directory of UnixFS, or with kind 5 the first of its shards: its address and its block."""
-    links = b""
-    for name, cid in entries:
-        padded = cid[1:].upper() + "=" * (-len(cid[1:]) % 8)
-        binary = base64.b32decode(padded)
-        link = (bytes([0x0a, len(binary)]) + binary + bytes([0x12, len(name)]) + name.encode()
-                + b"\x18\x01")
-        links += bytes([0x12, len(link)]) + link
-    block = links + bytes([0x0a, 2, 8, kind])
-    binary = bytes([1, 0x70, 0x12, 32]) + hashlib.sha256(block).digest()
-    return "b" + base64.b32encode(binary).decode().lower().rstrip("="), block
 
 
 class World:
@@ -417,24 +404,28 @@ class Content(unittest.TestCase):
         that leads nowhere says so."""
         def run(home, world):
             picture = b"\x89PNG\r\n\x1a\n" + bytes(9)
-            inner, inner_block = folder([("a.json", address(b"{}")),
-                                         ("my 1.png", address(picture))])
-            root, root_block = folder([("img", inner), ("notes", address(b"notes"))])
-            shards, shards_block = folder([("00a.json", address(b"{}"))], kind=5)
+            inner, inner_blocks = folder([("a.json", address(b"{}")),
+                                          ("my 1.png", address(picture))])
+            root, root_blocks = folder([("img", inner), ("notes", address(b"notes"))])
+            large, large_blocks = shards([(f"{n}.json", address(b"{}")) for n in range(700)])
             with world.lock:
-                world.documents.update({root: root_block, inner: inner_block, shards: shards_block,
+                world.documents.update({**root_blocks, **inner_blocks, **large_blocks,
                                         address(picture): picture, address(b"{}"): b"{}"})
             spellings = [f"{root}/img/my%201.png", f"{root}//%69mg/my%201.png"]
             dead = {f"{root}/img": "a directory, not a file",
                     f"{root}/img/b.json": "the directory has no `b.json`",
                     f"{root}/img/a.json/x": "a file where a directory with `x` should be",
-                    f"{shards}/a.json": "`a.json` lies in a sharded directory: those are not read"}
-            world.name(*spellings, f"{root}/notes", *dead)
+                    f"{large}/700.json": "the directory has no `700.json`"}
+            in_shards = [f"{large}/{n}.json" for n in range(0, 700, 50)]
+            world.name(*spellings, *in_shards, f"{root}/notes", *dead)
             world.missing.add(address(b"notes"))
-            with Daemon(PROGRAM, home, world.settings()) as daemon:
+            with Daemon(PROGRAM, home, (*world.settings(),
+                                        f"content.gateways=http://127.0.0.1:{world.port}/good")
+                        ) as daemon:
                 reach(daemon, home, 1)
-                wait_until(lambda: len(stored(home)) == 2, "both spellings")
-                self.assertEqual(stored(home), sorted("ipfs://" + name for name in spellings))
+                self.assertEqual(stored(home),
+                                 sorted("ipfs://" + name for name in spellings + in_shards))
+                self.assertGreater(len(large_blocks), 50)  # most are two shards deep
                 status, headers, body = get(daemon, "/ipfs/" + spellings[0])
                 self.assertEqual((status, headers["Content-Type"], body),
                                  (200, "image/png", picture))

@@ -16,6 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), HERE]
 
 from both_stores import BothStores, main  # noqa: E402
+import content_world  # noqa: E402
 from content import World, reach, rows, stored  # noqa: E402
 from daemon_client import Daemon, wait_until  # noqa: E402
 
@@ -140,6 +141,31 @@ class ContentHeads(BothStores):
             daemon.stop()
         self.assertEqual(stored(home), sorted("ipfs://" + cid
                                               for cid in first + second + other + third))
+
+    def test_a_simulated_chain_is_heard_over_reorganisations_and_hang_ups(self):
+        """R002-18: nodes that tell of new blocks, and hang up, lead to what is true."""
+        def run(home):
+            with content_world.World((self.program, self.sim_program), home, heads=True) as world:
+                with world.daemon() as daemon:
+                    def settle():
+                        daemon.wait_for(lambda _: not world.difference(), "the truth")
+
+                    def of_nodes(what):
+                        return sum(node[what] for node in world.sim.hosts()["nodes"])
+                    wait_until(lambda: of_nodes("listening") == 1, "the subscription")
+                    world.sim.act("mine", 1)
+                    world.sim.act("reorg", 2)
+                    self.assertEqual(of_nodes("heads"), 2)
+                    wait_until(lambda: told(daemon) == 2, "both heads to be heard")
+                    settle()
+                    world.sim.manner("node", hang_up=100)
+                    world.sim.act("mine", 3)
+                    self.assertEqual((of_nodes("dropped"), of_nodes("heads")), (1, 2))
+                    world.sim.manner("node")
+                    settle()
+                    wait_until(lambda: of_nodes("listening") == 1, "the subscription anew")
+                    daemon.stop()
+        self.both_stores(run)
 
 
 if __name__ == "__main__":

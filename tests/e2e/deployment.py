@@ -207,6 +207,13 @@ class Deployment(BothStores):
             self.assertEqual(fetch(port, asked[asked.rindex("/"):])[0], 200)
             daemon.stop()
 
+    def test_the_readme_says_what_is_not_to_be_expected(self):
+        """R001-158, R003-64: how far back posts go, and what nobody does with transactions."""
+        scope = re.search(r"(?m)^Not in scope:(.|\n)*?\n\n", read_file("README.md")).group(0)
+        for words in ("normalising, pricing or accounting", "24 hours of posts",
+                      "cursors that every provider understands"):
+            self.assertIn(words, " ".join(scope.split()))
+
     def test_every_duty_of_the_seed_has_its_files(self):
         """R001-145: the map in docs/ARCHITECTURE.md names them, and they are there."""
         page = read_file("docs", "ARCHITECTURE.md")

@@ -151,9 +151,20 @@ class Collections(BothStores):
         def run(home):
             with Chat(home) as daemon:
                 many = [message(i, text="x" * 15000) for i in range(1000)]
-                made = daemon.create("chat_messages", many)
+                made = daemon.create("chat_messages", many, idempotencyKey="all of them")
                 self.assertEqual([item["id"] for item in made["items"]],
                                  [f"m{i:04}" for i in range(1000)])
+                self.assertEqual(
+                    daemon.create("chat_messages", many, idempotencyKey="all of them"), made)
+                status, answer = daemon.ask("POST", "/api/data/create", {
+                    "collection": "chat_messages", "data": many[999:] + many[:500]})
+                self.assertEqual((status, answer["code"]), (409, "CONFLICT"))
+                status, answer = daemon.ask("POST", "/api/data/create", {
+                    "collection": "chat_messages", "data": many[:9] + [{"timestamp": 1}]})
+                self.assertEqual((status, answer["code"]), (400, "BAD_DATA"))
+                self.assertIn("data[9].timestamp", answer["error"])
+                unnamed = daemon.create("users", [{"name": "x" * 1000} for _ in range(100)])
+                self.assertEqual(len({item["id"] for item in unnamed["items"]}), 100)
                 self.assertEqual(len(daemon.walk("chat_messages", 100)), 1000)
                 status, answer = daemon.ask("POST", "/api/data/create", {
                     "collection": "users", "data": {"name": "x" * (16 << 20)}})

@@ -98,6 +98,44 @@ class FirstImport(Case):
         self.assertGreater(len(world.true_rows("normal")), 0)
 
 
+class Parts(Case):
+    """Streams in parts that the source lists: wallets, token accounts."""
+
+    def test_what_moved_only_tokens_is_found_below_the_token_accounts(self):
+        world = self.world(("solana",), platform="solana", sizes={"solana": 7})
+        self.complete(world)
+        alone = ({row["hash"] for row in world.sim.truth(world.account, "token")}
+                 - {row["hash"] for row in world.sim.truth(world.account, "normal")})
+        streams = {row["hash"]: row["stream"] for row in world.stored()}
+        self.assertEqual({streams[hash] for hash in alone}, {"token", "token_2022"})
+        first = len(world.requests())
+        said = self.complete(world)
+        self.assertEqual(set(self.imported(said).values()), {0})
+        self.assertLess(len(world.requests()) - first, first // 2)
+
+    def test_a_part_that_is_listed_later_is_read_to_its_beginning(self):
+        world = self.world(("solana",), platform="solana", sizes={"solana": 7})
+        world.sim.arm("name=ledger_partial&collection=solana/tokens&count=2")
+        self.assertEqual(world.run()[0], 0)
+        self.assertNotEqual(world.difference(), {})
+        self.complete(world)
+        world.sim.act("mine", 20)
+        self.complete(world)
+
+    def test_an_exchange_is_asked_for_what_is_new_only(self):
+        world = self.world(("coinbase",), platform="coinbase", options=("--chain-blocks", "400"))
+        self.complete(world)
+        pages = math.ceil(len(world.true_rows("normal")) / 100)
+        self.assertGreater(pages, 2)
+        self.assertEqual(len(world.requests()), 1 + pages + 1)  # the list, and an empty wallet
+        for blocks in (0, 5):
+            world.sim.act("mine", blocks)
+            before, known = len(world.requests()), len(world.stored())
+            self.complete(world)
+            self.assertEqual(len(world.requests()) - before, 3)  # the list, and each wallet once
+            self.assertEqual(len(world.stored()) > known, blocks > 0)
+
+
 class NextImport(Case):
     def test_new_blocks_are_found_and_nothing_else_is_imported(self):
         world = self.world(("etherscan",))
@@ -134,6 +172,14 @@ class NextImport(Case):
         self.assertEqual([row for row in world.stored() if row["status"] == "orphaned"], [])
         world.sim.ask("DELETE", "/_sim/fault")
         self.complete(world)
+
+    def test_rows_between_pages_that_moved_are_not_lost(self):
+        """What is newest is not shown for a page, and all that follows has another number."""
+        world = self.world(("blockchaincom",), platform="bitcoin", sizes={"blockchaincom": 10})
+        self.assertGreater(len(world.true_rows("normal")), 30)
+        world.sim.arm("name=ledger_lag&collection=blockchaincom&bytes=30&after=2&count=1")
+        self.complete(world)
+        self.assertEqual(world.sim.fired("ledger_lag"), 1)
 
 
 class Switching(Case):
@@ -172,6 +218,14 @@ class Switching(Case):
         self.complete(world)
         rows = [world.key(row) for row in world.stored() if row["stream"] == "token"]
         self.assertGreater(max(collections.Counter(rows).values()), 1)
+
+    def test_who_is_asked_after_one_that_gave_too_little_reads_it_all(self):
+        world = self.world(("blockstream", "tatum"), platform="bitcoin")
+        self.assertGreater(len(world.true_rows("normal")), 250)
+        world.sim.arm("name=ledger_partial&collection=blockstream&after=8&count=1")
+        self.complete(world)
+        self.assertEqual(world.sim.fired("ledger_partial"), 1)
+        self.assertGreater(len(world.requests("tatum")), 0)
 
     def test_an_empty_answer_where_rows_are_known_is_not_believed(self):
         world = self.world(("etherscan", "routescan"))

@@ -168,6 +168,14 @@ class Defects(unittest.TestCase):
                 self.add_rows(world)
                 self.complete(world)
 
+    def test_a_page_that_was_too_short_is_found_by_what_follows_it(self):
+        for provider, platform in (("tatum", "bitcoin"), ("solana", "solana")):
+            with self.subTest(provider=provider):
+                world = self.world((provider,), platform, options=QUIET, sizes={provider: 20})
+                world.sim.arm(f"name=ledger_partial&collection={provider}/normal&after=1")
+                self.complete(world)
+                self.assertEqual(world.sim.fired("ledger_partial"), 1)
+
     def test_a_kill_between_two_lists_loses_neither(self):
         killed = 0
         for provider, platform in (("alchemy", "ethereum"), ("cosmos", "cosmoshub")):

@@ -104,6 +104,25 @@ class Nodes(Case):
         self.assertIsNone(self.rpc("/solana", "getTransaction", found[0]["signature"])["result"])
         self.assertIsNone(self.rpc("/solana", "getTransaction", "1" * 64)["result"])
 
+    def test_solana_lists_token_accounts_and_their_signatures(self):
+        owner = self.sim.accounts()[0]["solana"]
+        told, listed = [], {}
+        for program in ("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
+                        "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"):
+            value = self.rpc("/solana", "getTokenAccountsByOwner", owner, {"programId": program},
+                             {"encoding": "jsonParsed"})["result"]["value"]
+            told.append([row["pubkey"] for row in value])
+        self.assertTrue(all(told), told)
+        for account in sum(told, []):
+            first = self.rpc("/solana", "getSignaturesForAddress", account, {"limit": 2})["result"]
+            rest = self.rpc("/solana", "getSignaturesForAddress", account,
+                            {"before": first[-1]["signature"]})["result"]
+            slots = [row["slot"] for row in first + rest]
+            self.assertEqual(slots, sorted(slots, reverse=True))
+            listed.update({row["signature"]: row["slot"] for row in first + rest})
+        rows = self.sim.truth(f"solana:{owner}", "token")
+        self.assertEqual(listed, {row["hash"]: row["block"] for row in rows})
+
     def test_xrpl_walks_by_marker_both_ways(self):
         account = self.sim.accounts()[0]["xrp"]
         lists = []

@@ -6,6 +6,7 @@ import gzip
 import http.client
 import json
 import os
+import re
 import ssl
 import sys
 import tempfile
@@ -140,6 +141,25 @@ class Pages(Case):
                          [("/web/plain/5", "", 200), ("/s/plain/7", "a=1", 301)])
         self.assertLess(told[0]["at_us"], told[1]["at_us"])
         self.assertEqual(len(lines(self.sim.get("/_sim/requests?path=/s/"))), 1)
+
+
+class Press(Case):
+    def test_an_article_says_the_same_wherever_it_lies_and_in_every_run(self):
+        """Its headline is the one of its paper, which has a name that stays on this machine."""
+        def words(sim, kind):
+            body = self.ask(sim, "GET", f"/web/{kind}/3")[2].decode()
+            title = re.search("<title>([^<]+)</title>", body).group(1)
+            self.assertIn(f"<h1>{title}</h1>", body)
+            return title
+        first, again = (self.simulator("--press", "--web-links", "100") for _ in range(2))
+        other = self.simulator("--press", "--web-links", "100", "--seed", "2")
+        self.assertEqual(words(first, "plain"), words(first, "canonical"))
+        self.assertEqual(words(first, "plain"), words(again, "plain"))
+        self.assertNotEqual(words(first, "plain"), words(first, "twitter"))
+        self.assertNotEqual(words(first, "plain"), words(other, "plain"))
+        link = json.loads(first.get("/_sim/link?n=49"))
+        self.assertEqual(link["kind"], "canonical")
+        self.assertRegex(link["merged"], rf"^http://[a-z]+\.localhost:{first.port}/web/plain/3$")
 
 
 class Sessions(Case):

@@ -379,6 +379,35 @@ static void a_reading_ends_after_a_whole_commit(void **state)
     notes_close(&world);
 }
 
+/* However few the rows are. */
+static void a_reading_of_large_rows_ends_after_a_whole_commit(void **state)
+{
+    static const size_t readings[] = {4, 3, 1}; /* 300 kB each, in commits of 1, 3, 3 and 1 */
+    static const unsigned sizes[] = {1, 3, 3, 1};
+    static struct notes world;
+    struct bench *bench = *state;
+    char *words = malloc(300003);
+    int64_t since = 0;
+    unsigned id = 0;
+    snprintf(words, 300003, "'%0300000d'", 7);
+    notes_open(&world, bench, &notes);
+    for (size_t i = 0; i < 4; i++) {
+        for (unsigned k = 0; k < sizes[i]; k++)
+            notes_put(&world, id++, 1, words);
+        notes_commit(&world);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        assert_ok(
+            changes_read(bench->store, &notes, since, &world.changes, &world.refusal, &bench->err));
+        assert_int_equal(world.changes.count, readings[i]);
+        assert_int_equal(world.changes.more, i < 2);
+        since = world.changes.seq;
+    }
+    assert_int_equal(since, 4);
+    free(words);
+    notes_close(&world);
+}
+
 /* What it has become is read later; that it is no longer what it was is told now. */
 static void a_row_that_went_on_to_change_has_left_meanwhile(void **state)
 {
@@ -419,6 +448,7 @@ int main(void)
         ON_STORE(only_what_was_in_the_result_leaves_it),
         ON_STORE(who_follows_without_a_break_is_told_nothing_in_vain),
         ON_STORE(a_reading_ends_after_a_whole_commit),
+        ON_STORE(a_reading_of_large_rows_ends_after_a_whole_commit),
         ON_STORE(a_row_that_went_on_to_change_has_left_meanwhile),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);

@@ -38,11 +38,27 @@ static void results_that_wait_for_the_store_keep_no_place(void **state)
     assert_int_equal(content_bench_holes(b), 0);
 }
 
+/* The position is behind by the slowest fetch and a commit: nobody waits for a fuller one. */
+static void a_commit_waits_for_nothing_more(void **state)
+{
+    struct content_bench *b = *state;
+    assert_ok(content_bench_block(b, 1, "AB", 'a'));
+    content_bench_settle(b);
+    content_bench_give(b, 'A');
+    content_bench_settle(b);
+    assert_true(b->batch != NULL && b->batch->urgent);
+    content_bench_flush(b);
+    content_undo(b->content, 0, bytes_of("h0a"), BYTES_ABSENT);
+    assert_true(b->batch != NULL && b->batch->urgent);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(results_that_wait_for_the_store_keep_no_place,
                                         set_up_with_one_place, content_bench_tear_down),
+        cmocka_unit_test_setup_teardown(a_commit_waits_for_nothing_more, content_bench_set_up,
+                                        content_bench_tear_down),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

@@ -2,6 +2,7 @@
 #include "walk_bench.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void walk_bench_run(struct bench *bench, const char *sql)
 {
@@ -74,11 +75,41 @@ static size_t read_page(struct bench *bench, const struct walk *walk, int64_t *i
     return count;
 }
 
+enum walk_plant walk_plant = WALK_AS_IT_IS;
+
+/* Reads everything up to the end of the page, and leaves out what was before it. */
+static size_t read_by_offset(struct bench *bench, struct walk *walk, int64_t *ids)
+{
+    size_t page_size = walk->request.page_size, before = walk->seen;
+    walk->request.after = NULL;
+    walk->request.page_size = before + page_size;
+    size_t count = read_page(bench, walk, ids);
+    walk->request.page_size = page_size;
+    before = before < count ? before : count;
+    memmove(ids, ids + before, (count - before) * sizeof *ids);
+    walk->seen = count;
+    return count - before;
+}
+
+static size_t read_without_ties(struct bench *bench, struct walk *walk, int64_t *ids)
+{
+    struct row_key beyond = walk->end;
+    if (beyond.count > 0)
+        beyond.parts[beyond.count - 1].i =
+            walk->order.terms[beyond.count - 1].desc ? INT64_MIN : INT64_MAX;
+    walk->request.after = &beyond;
+    size_t count = read_page(bench, walk, ids);
+    walk->request.after = NULL;
+    return count;
+}
+
 size_t walk_next(struct bench *bench, struct walk *walk, int64_t *ids, bool *has_more)
 {
     walk->request.after = &walk->end;
     walk->request.last = NULL;
-    size_t count = read_page(bench, walk, ids);
+    size_t count = walk_plant == WALK_BY_OFFSET      ? read_by_offset(bench, walk, ids)
+                   : walk_plant == WALK_WITHOUT_TIES ? read_without_ties(bench, walk, ids)
+                                                     : read_page(bench, walk, ids);
     *has_more = bench->page.has_more;
     row_key_move(&walk->start, &walk->end);
     row_key_move(&walk->end, &bench->page.last);
@@ -90,6 +121,6 @@ size_t walk_again(struct bench *bench, struct walk *walk, int64_t *ids)
     if (walk->end.count == 0) /* nothing was left then */
         return 0;
     walk->request.after = &walk->start;
-    walk->request.last = &walk->end;
+    walk->request.last = walk_plant == WALK_BY_LIMIT ? NULL : &walk->end;
     return read_page(bench, walk, ids);
 }

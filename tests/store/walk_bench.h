@@ -30,12 +30,23 @@ int walk_bench_set_up(void **state);
 int walk_bench_tear_down(void **state);
 void walk_bench_run(struct bench *bench, const char *sql);
 
+/* Ways to read pages that lose or repeat rows, in place of the product's: tests must notice. */
+enum walk_plant {
+    WALK_AS_IT_IS,
+    WALK_BY_OFFSET,    /* so many rows are passed over */
+    WALK_WITHOUT_TIES, /* what equals the last row is taken for read */
+    WALK_BY_LIMIT,     /* a page that is asked for again is so many rows */
+    WALK_PLANTS
+};
+extern enum walk_plant walk_plant;
+
 struct walk {
     struct order order;
     struct filter *filter;
     struct opening opening;
     struct row_key start, end; /* of the last page; without a place: from the first row, to none */
     struct page_request request;
+    size_t seen; /* rows, by offset */
 };
 
 /* `filter` and `order` are JSON; what a walk's pages are like can then be set in its request. */

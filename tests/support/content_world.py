@@ -44,7 +44,7 @@ class World:
     """A home, a chain and how a daemon is told to follow it."""
 
     def __init__(self, programs, home, options=(), event="any", depth=4, confirmations=0,
-                 start=0, concurrency=20):
+                 start=0, concurrency=20, heads=False):
         self.tidemark, sim = programs
         self.home, self.event, self.depth = home, event, depth
         self.confirmations, self.start = confirmations, start
@@ -57,6 +57,9 @@ class World:
             f"content.event={EVENTS[event]}", f"content.reorg_depth={depth}",
             f"content.confirmations={confirmations}", f"content.start_block={start}",
             f"content.concurrency={concurrency}")
+        if heads:  # nodes tell of new blocks by themselves
+            self.settings += ("content.heads=" + ",".join(
+                node["url"].replace("http", "ws") for node in hosts["nodes"]),)
 
     def __enter__(self):
         return self

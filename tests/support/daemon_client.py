@@ -106,6 +106,7 @@ class Daemon:
         own = (f"store.url={home.url}", f"store.data_dir={home.folder}",
                "serve.listen=127.0.0.1:0", "serve.health_listen=",
                "bluesky.appview=http://127.0.0.1:9", "cards.enabled=false",  # nobody but us
+               "page.images_cdn=http://127.0.0.1:9",
                f"jetstream.cursor_file={home.folder}/jetstream_cursor.txt")
         for setting in (*own, *settings):
             command += ["--set", setting]

@@ -66,6 +66,7 @@ static const char tail[] =
     "      time: {at: /time, cast: unix_s}\n"
     "      amount: /amount\n"
     "      fee: /detail/fee\n"
+    "      status: {at: /state, when: {waits: pending}}\n"
     "    identity: {of: [platform, hash, kind, amount], equals: none}\n";
 /* clang-format on */
 
@@ -134,6 +135,7 @@ static void commit(struct ledger_desk *desk, struct batch *batch)
     for (struct record *at = batch->first[RECORD_SESSION]; at != NULL; at = at->next) {
         copy_text(desk->session, sizeof desk->session, &at->fields[SESSION_STATUS]);
         copy_text(desk->error, sizeof desk->error, &at->fields[SESSION_ERROR]);
+        desk->skipped += at->fields[SESSION_SKIPPED].null ? 0 : at->fields[SESSION_SKIPPED].i;
     }
     desk->batches++;
 }
@@ -225,7 +227,7 @@ static void append_event(struct text *out, const struct desk_event *event, bool 
     if (event->block >= 0)
         text_appendf(out, ",\"block\":%" PRId64 ",\"time\":%" PRId64, event->block,
                      ledger_desk_time_us(event->block) / 1000000);
-    text_append_char(out, '}');
+    text_append_string(out, event->waits ? ",\"state\":\"waits\"}" : "}");
 }
 
 static long long param_of(const char *url, const char *name, long long otherwise)
@@ -356,11 +358,14 @@ static void answer_request(struct ledger_desk *desk)
     if (sent->done == NULL)
         return; /* cancelled */
     enum desk_fault fault = fault_of(desk, strstr(sent->url, "//alpha.") == NULL);
-    bool whole = fault == FAULT_NONE || fault == FAULT_AGAIN;
+    bool whole = fault == FAULT_NONE || fault == FAULT_AGAIN || fault == FAULT_LAST;
     if (whole)
         append_answer(desk, sent[fault == FAULT_AGAIN ? -1 : 0].url, &body);
     else
         text_append_string(&body, faults[fault].body);
+    char *next = fault == FAULT_LAST ? strstr(body.data, "\"next\"") : NULL;
+    if (next != NULL)
+        memcpy(next, "\"none\"", strlen("\"none\""));
     http_desk_answer(&desk->http, number, whole ? 200 : faults[fault].status, text_string(&body));
     text_free(&body);
 }

@@ -12,7 +12,7 @@
 #include "http_desk.h"
 #include "source/ledger_account.h"
 
-#define LEDGER_DESK_ROWS 600
+#define LEDGER_DESK_ROWS 800
 #define LEDGER_DESK_SIZE 10 /* of a page */
 
 struct desk_event {
@@ -20,6 +20,7 @@ struct desk_event {
     unsigned number; /* its hash and amount */
     bool other;      /* it is not of this stream */
     bool wide;       /* its amount is a number of 30 digits */
+    bool waits;      /* it has a place and is not settled yet */
 };
 
 struct desk_row {
@@ -40,6 +41,7 @@ enum desk_fault {
     FAULT_GARBLED,
     FAULT_SHAPE, /* JSON, but not what the connector says */
     FAULT_AGAIN, /* gives the page before once more */
+    FAULT_LAST,  /* says that the page is the last one */
 };
 
 struct ledger_desk {
@@ -68,6 +70,7 @@ struct ledger_desk {
     size_t row_count;
     char *cursor; /* NULL: none */
     char session[16], error[512];
+    int64_t skipped; /* of all sessions */
     char owed[32], owed_unit[24], owed_state[8];
     int64_t owed_attempts;
     struct batch *handed[8];

@@ -53,7 +53,8 @@ static struct http_call *http_send(struct runtime *runtime, const struct http_re
     snprintf(sent->url, sizeof sent->url, "%s", request->url);
     sent->at_us = bench->mono_us;
     sent->total_ms_max = request->total_ms_max;
-    sent->stranger = request->stranger && request->redirects_max == 0;
+    sent->stranger = request->stranger;
+    sent->redirects_max = request->redirects_max;
     sent->done = done;
     sent->arg = arg;
     return (struct http_call *)(void *)sent;

@@ -22,7 +22,7 @@ struct owed_bench_row {
 struct owed_bench_sent {
     char url[4096];
     int64_t at_us; /* since the start */
-    uint32_t total_ms_max;
+    uint32_t total_ms_max, redirects_max;
     bool stranger;
     http_done_fn *done; /* NULL: over */
     void *arg;

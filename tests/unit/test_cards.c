@@ -85,6 +85,7 @@ static void a_page_gives_its_link_a_card(void **state)
     struct owed_bench_sent *sent =
         owed_bench_sent_to(&desk->bench, "https://www.nytimes.com/x?unlocked");
     assert_true(sent->stranger);
+    assert_int_equal(sent->redirects_max, 0); /* each is a request of its own */
     assert_int_equal(sent->total_ms_max, 10000);
     owed_bench_answer(sent, 200, HTML, PAGE);
     expect_state(desk, "https://nytimes.com/x", "owed"); /* until it is committed */

@@ -2,6 +2,7 @@
 #include "chance.h"
 #include "decode/cid.h"
 #include "decode/ipfs_uri.h"
+#include "decode/murmur.h"
 #include "sim/ipfs_blocks.h"
 
 #include <setjmp.h>
@@ -179,6 +180,17 @@ static void a_path_is_spelled_in_one_way(void **state)
     }
 }
 
+/* As other programs compute them. */
+static void names_have_the_hashes_that_shards_go_by(void **state)
+{
+    (void)state;
+    assert_int_equal(murmur3_64(bytes_of("")), 0);
+    assert_int_equal(murmur3_64(bytes_of("hello")), UINT64_C(0xcbd8a7b341bd9b02));
+    assert_int_equal(murmur3_64(bytes_of("hello, world")), UINT64_C(0x342fac623a5ebc8e));
+    assert_int_equal(murmur3_64(bytes_of("The quick brown fox jumps over the lazy dog.")),
+                     UINT64_C(0xcd99481f9ee902c9));
+}
+
 static void a_path_that_is_too_long_names_nothing(void **state)
 {
     (void)state;
@@ -209,6 +221,7 @@ int main(void)
         cmocka_unit_test(the_reason_tells_what_cannot_be_checked),
         cmocka_unit_test(addresses_that_others_write_are_read),
         cmocka_unit_test(a_path_is_spelled_in_one_way),
+        cmocka_unit_test(names_have_the_hashes_that_shards_go_by),
         cmocka_unit_test(a_path_that_is_too_long_names_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -407,7 +407,7 @@ static void environment_and_flags_are_checked_like_the_file(void **state)
     unload(&a);
 }
 
-/* The committed page is the generated one. R004-49 */
+/* The committed page is the generated one. R003-65 R004-49 */
 static void the_page_of_settings_is_up_to_date(void **state)
 {
     (void)state;

@@ -361,6 +361,25 @@ static void a_path_leads_through_directories(void **state)
     assert_string_equal(text_string(&b->content), "a picture");
 }
 
+/* The hash of "name" begins with 67 CE, that of "my 1.png" with EF. */
+static void a_directory_of_shards_is_gone_through_by_the_hashes_of_names(void **state)
+{
+    struct bench *b = *state;
+    size_t file = ipfs_blocks_add(&b->blocks, true, bytes_of("a picture"));
+    size_t inner = ipfs_blocks_add_folder(&b->blocks, IPFS_SHARDS, "EFmy 1.png", file);
+    size_t second = ipfs_blocks_add_folder(&b->blocks, IPFS_SHARDS, "CEname", inner);
+    size_t first = ipfs_blocks_add_folder(&b->blocks, IPFS_SHARDS, "67", second);
+    const size_t way[] = {first, second, inner, file};
+    begin_path(b, first, "name/my%201.png", 6);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(b->ended, 0);
+        give(b, "a.example", way[i]);
+        http_desk_pass(&b->desk, 0);
+    }
+    assert_int_equal(b->rc, RC_OK);
+    assert_string_equal(text_string(&b->content), "a picture");
+}
+
 /* Each of these will never be a file, and says why. */
 static void a_path_that_leads_nowhere_is_refused_for_good(void **state)
 {
@@ -371,6 +390,7 @@ static void a_path_that_leads_nowhere_is_refused_for_good(void **state)
     size_t file = ipfs_blocks_add(&b->blocks, true, bytes_of("a file"));
     size_t folder = ipfs_blocks_add_folder(&b->blocks, IPFS_FOLDER, "name", file);
     size_t shards = ipfs_blocks_add_folder(&b->blocks, IPFS_SHARDS, "00name", file);
+    size_t others = ipfs_blocks_add(&b->blocks, false, bytes_make("\x0a\x02\x08\x05", 4));
     const struct {
         size_t block;
         const char *path, *why;
@@ -380,7 +400,8 @@ static void a_path_that_leads_nowhere_is_refused_for_good(void **state)
         {folder, "..", "the directory has no `..`"},
         {folder, longest, "the path has a name of more than 255 bytes"},
         {file, "name", "a file where a directory with `name` should be"},
-        {shards, "name", "`name` lies in a sharded directory: those are not read"},
+        {shards, "name", "the directory has no `name`"},
+        {others, "name", "`name` lies in a directory of shards that are not read"},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         begin_path(b, cases[i].block, cases[i].path, 6);
@@ -408,7 +429,7 @@ static void a_path_has_no_more_names_than_are_gone(void **state)
         http_desk_pass(&b->desk, 0);
     }
     assert_int_equal(b->rc, RC_REJECT);
-    assert_string_equal(b->said, "the path has more than 32 names");
+    assert_string_equal(b->said, "the path leads through more than 32 blocks");
     text_free(&path);
 }
 
@@ -442,6 +463,7 @@ int main(void)
         ON_BENCH(a_fetch_that_is_cancelled_says_nothing),
         ON_BENCH(places_at_a_gateway_are_bounded),
         ON_BENCH(a_path_leads_through_directories),
+        ON_BENCH(a_directory_of_shards_is_gone_through_by_the_hashes_of_names),
         ON_BENCH(a_path_that_leads_nowhere_is_refused_for_good),
         ON_BENCH(a_path_has_no_more_names_than_are_gone),
         ON_BENCH(a_directory_that_nobody_gives_is_tried_again),

@@ -209,6 +209,11 @@ static void metrics_say_what_health_says(void **state)
     assert_true(metric_of(&view, "tidemark_websocket_connected") == 1);
     view.stored.urgent_since_us = NOW - MINUTE;
     assert_true(metric_of(&view, "tidemark_backfill_urgent_age_seconds") == 60);
+    view.source.provider_count = 1;
+    view.source.providers[0] = (struct source_provider){.name = "h", .state = "open"};
+    assert_true(metric_of(&view, "tidemark_provider_usable{provider=\"h\"}") == 0);
+    view.source.providers[0] = (struct source_provider){.name = "h", .state = "closed"};
+    assert_true(metric_of(&view, "tidemark_provider_usable{provider=\"h\"}") == 1);
 }
 
 static void health_and_metrics_tell_of_accounts_and_their_providers(void **state)

@@ -97,6 +97,15 @@ static void types_are_what_the_first_bytes_prove(void **state)
     assert_string_equal(type_of("\xff\xd8\xff\xe0", 4, true), "image/jpeg");
     assert_string_equal(type_of("GIF89a", 6, true), "image/gif");
     assert_string_equal(type_of("RIFF....WEBPVP8 ", 16, true), "image/webp");
+    assert_string_equal(type_of("\0\0\0\x1c"
+                                "ftypavif",
+                                12, true),
+                        "image/avif");
+    assert_string_equal(type_of("\0\0\0\x1c"
+                                "ftypheic",
+                                12, true),
+                        "application/octet-stream");
+    assert_string_equal(type_of("<svg xmlns=\"a\">", 15, true), "text/plain; charset=utf-8");
     assert_string_equal(type_of("RIFF\1...WAVE", 12, true), "application/octet-stream");
     assert_string_equal(type_of("GRC2\0\1", 6, true), "application/octet-stream");
     assert_string_equal(type_of("", 0, false), "application/octet-stream");

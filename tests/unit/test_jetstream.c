@@ -5,6 +5,7 @@
 #include "stream_desk.h"
 
 #include "daemon_uptime.h"
+#include "daemon_view.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -236,6 +237,91 @@ static void a_day_with_a_drop_each_hour_is_up_for_more_than_99_percent(void **st
     stream_desk_finish(&desk);
 }
 
+/* Refuses the dial under way; seconds until the next one. */
+static unsigned refuse(struct stream_desk *desk)
+{
+    unsigned waited = 0, dials = desk->dials;
+    stream_desk_ended(desk, 503, "");
+    for (; desk->dials == dials && waited < 3600; waited++)
+        stream_desk_pass(desk, 1000000);
+    return waited;
+}
+
+/* R001-35: however long it lasts, a host that is back is dialled within a minute. */
+static void a_host_that_refuses_is_dialled_every_minute(void **state)
+{
+    (void)state;
+    static const unsigned waits[] = {5, 10, 30, 60};
+    struct stream_desk desk;
+    stream_desk_begin(&desk, &(struct jetstream_options){.endpoints = {"ws://h/subscribe"},
+                                                         .reconnect_delay_seconds = 5});
+    stream_desk_start(&desk);
+    for (unsigned i = 0; i < 100; i++)
+        assert_int_equal(refuse(&desk), waits[i < 3 ? i : 3]);
+    stream_desk_opened(&desk);
+    stream_desk_message(&desk, stream_desk_event(desk_wall_us(&desk.clock.runtime), 0));
+    assert_int_equal(refuse(&desk), 5);
+    stream_desk_finish(&desk);
+}
+
+static void of_two_hosts_that_refuse_one_is_dialled_every_minute(void **state)
+{
+    (void)state;
+    struct stream_desk desk;
+    stream_desk_begin(
+        &desk, &(struct jetstream_options){.endpoints = {"ws://h/subscribe", "ws://g/subscribe"},
+                                           .reconnect_delay_seconds = 5});
+    stream_desk_start(&desk);
+    for (unsigned i = 0; i < 100; i++)
+        assert_in_range(refuse(&desk), 0, 60);
+    stream_desk_finish(&desk);
+}
+
+/* R001-36: where a number of attempts is set, the last of them ends it with a clear word. */
+static void after_so_many_attempts_it_ends_and_says_so(void **state)
+{
+    (void)state;
+    struct stream_desk desk;
+    stream_desk_begin(&desk, &(struct jetstream_options){.endpoints = {"ws://h/subscribe"},
+                                                         .max_reconnect_attempts = 3});
+    stream_desk_start(&desk);
+    assert_true(refuse(&desk) < 3600);
+    assert_true(refuse(&desk) < 3600);
+    assert_int_equal(refuse(&desk), 3600);
+    struct daemon_view view = {.has_source = true, .at_us = DESK_T0};
+    struct health_view health = {0};
+    desk.source->ops->view(desk.source, &view.source);
+    assert_int_equal(view.source.state, SOURCE_STOPPED);
+    daemon_view_health(&view, DESK_T0, &health);
+    assert_non_null(strstr(health.reasons[0], "the firehose is not followed any more: "));
+    stream_desk_finish(&desk);
+}
+
+/* R001-37 R001-129: without one, ten failures are an alert and not the end, and success ends it. */
+static void ten_refusals_are_an_alert_until_an_event_comes(void **state)
+{
+    (void)state;
+    struct stream_desk desk;
+    struct source_view view;
+    stream_desk_begin(&desk, &(struct jetstream_options){.endpoints = {"ws://h/subscribe"}});
+    stream_desk_start(&desk);
+    for (unsigned failures = 1; failures <= 20; failures++) {
+        assert_true(refuse(&desk) < 3600);
+        desk.source->ops->view(desk.source, &view);
+        assert_int_equal(view.alerting, failures >= 10);
+    }
+    stream_desk_ended(&desk, 503, "");
+    desk.source->ops->view(desk.source, &view);
+    assert_string_equal(view.providers[0].state, "open");
+    stream_desk_pass(&desk, INT64_C(60000000));
+    stream_desk_opened(&desk);
+    stream_desk_message(&desk, stream_desk_event(desk_wall_us(&desk.clock.runtime), 0));
+    desk.source->ops->view(desk.source, &view);
+    assert_string_equal(view.providers[0].state, "closed");
+    assert_false(view.alerting);
+    stream_desk_finish(&desk);
+}
+
 static const char *a_delete(int64_t time_us)
 {
     static char json[512];
@@ -310,6 +396,10 @@ int main(void)
         cmocka_unit_test(after_an_event_of_the_future_the_stream_is_asked_where_it_stood),
         cmocka_unit_test(who_is_followed_is_told_on_the_open_connection),
         cmocka_unit_test(the_second_wire_is_never_sent_a_message),
+        cmocka_unit_test(a_host_that_refuses_is_dialled_every_minute),
+        cmocka_unit_test(of_two_hosts_that_refuse_one_is_dialled_every_minute),
+        cmocka_unit_test(after_so_many_attempts_it_ends_and_says_so),
+        cmocka_unit_test(ten_refusals_are_an_alert_until_an_event_comes),
         cmocka_unit_test(only_what_came_as_it_happened_is_timed),
         cmocka_unit_test(what_is_stored_is_timed_from_its_own_arrival),
         cmocka_unit_test(a_day_with_a_drop_each_hour_is_up_for_more_than_99_percent),

@@ -92,6 +92,55 @@ static void what_was_refused_with_a_page_is_not_taken_for_stored(void **state)
     end(desk);
 }
 
+/* R003-51: the token of an interrupted sweep is not known any more, so all that was stored comes
+ * again; it is counted as skipped and not written. */
+static void a_restart_inside_a_long_overlap_stores_nothing_twice(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin_slow("fall", 1, 780);
+    desk->store_last = false; /* a page is a batch */
+    desk->batches_max = 72;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_UNDECIDED);
+    size_t stored = desk->row_count;
+    assert_in_range(stored, 700, 779);
+    desk->batches_max = 0;
+    desk->skipped = 0;
+    desk->faults[0] = FAULT_TOKEN;
+    desk->fault_at[0] = desk->asked[0];
+    desk->fault_end[0] = desk->asked[0] + 1;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    assert_int_equal(desk->skipped, stored);
+    for (size_t i = 0; i < desk->row_count; i++)
+        assert_int_equal(desk->rows[i].times, 1);
+    end(desk);
+}
+
+/* R003-55: a list by time, like an exchange's, is read from its beginning without a key, from its
+ * own key, and never from one that somebody else has given. */
+static void a_sweep_goes_on_from_its_own_key_only(void **state)
+{
+    (void)state;
+    static const char *const owners[] = {NULL, "alpha", "gamma"};
+    for (int i = 0; i < 3; i++) {
+        struct ledger_desk *desk = begin_slow("timed", 1, 95);
+        desk->store_last = false;
+        if (owners[i] != NULL) {
+            desk->batches_max = 4;
+            ledger_desk_run(desk);
+            desk->batches_max = 0;
+            assert_non_null(strstr(desk->cursor, "pageToken"));
+            for (char *at = desk->cursor; (at = strstr(at, "alpha")) != NULL; at++)
+                memcpy(at, owners[i], strlen("alpha"));
+        }
+        size_t first = desk->http.sent_count;
+        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+        assert_int_equal(strstr(desk->http.sent[first].url, "token=") != NULL, i == 1);
+        ledger_desk_expect_truth(desk);
+        end(desk);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -99,6 +148,8 @@ int main(void)
         cmocka_unit_test(what_waits_for_the_store_is_not_lost_in_a_switch),
         cmocka_unit_test(who_is_stopped_stores_what_was_read),
         cmocka_unit_test(what_was_refused_with_a_page_is_not_taken_for_stored),
+        cmocka_unit_test(a_restart_inside_a_long_overlap_stores_nothing_twice),
+        cmocka_unit_test(a_sweep_goes_on_from_its_own_key_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,8 @@ static size_t requests_of(struct ledger_desk *desk, enum ledger_outcome expected
     return desk->http.sent_count - before;
 }
 
-/* R003-21 R003-31 R003-33 R003-57: also the last page that is exactly full (exitbook 1.8.8). */
+/* R003-21 R003-28 R003-31 R003-33 R003-57: also the last page that is exactly full (exitbook
+ * 1.8.8). */
 static void an_import_is_complete_and_the_next_one_asks_once(void **state)
 {
     (void)state;
@@ -374,8 +375,21 @@ static void an_empty_page_after_a_full_one_is_checked_with_another(void **state)
     struct ledger_desk *desk = begin("fall", 1, 45); /* there is nobody else */
     desk->faults[0] = FAULT_EMPTY;
     desk->fault_at[0] = 2;
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 3);
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 4); /* it says so twice */
     assert_int_equal(desk->row_count, 20);
+    end(desk);
+}
+
+/* One empty page of the only provider, where it had said that there are more rows, is a slip. */
+static void an_empty_page_is_asked_for_again_before_it_is_the_end(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("fall", 1, 45);
+    desk->faults[0] = FAULT_EMPTY;
+    desk->fault_at[0] = 2;
+    desk->fault_end[0] = 3;
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 6);
+    ledger_desk_expect_truth(desk);
     end(desk);
 }
 
@@ -472,6 +486,30 @@ static void rows_that_a_reorg_took_are_marked_when_two_agree(void **state)
     end(desk);
 }
 
+/* A row may have a place before it is settled: what came later does not hide it, also when the
+ * first import was killed below it. */
+static void a_row_that_waits_at_its_place_is_read_again(void **state)
+{
+    (void)state;
+    for (unsigned kill = 0; kill < 4; kill++) {
+        struct ledger_desk *desk = begin("timed", 1, 60);
+        desk->chain[55].waits = true;
+        desk->batches_max = kill;
+        ledger_desk_run(desk);
+        desk->batches_max = 0;
+        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+        ledger_desk_mine(desk, 300, 15);
+        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+        desk->chain[55].waits = false;
+        assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 3);
+        ledger_desk_expect_truth(desk);
+        for (size_t i = 0; i < desk->row_count; i++)
+            assert_string_equal(desk->rows[i].status, "confirmed");
+        assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 2); /* its new rows are of one time */
+        end(desk);
+    }
+}
+
 /* Exitbook 1.8.14: what was pending stays so for ever. */
 static void a_pending_row_is_confirmed_by_a_later_run(void **state)
 {
@@ -563,6 +601,41 @@ static void fewer_rows_than_the_source_counts_are_not_all(void **state)
     end(desk);
 }
 
+/* An index that was behind gets an old row: nothing new is shown first, but more is counted. */
+static void an_old_row_that_is_counted_later_is_looked_for(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("counted", 1, 45);
+    struct desk_event *late = &desk->chain[12], kept = *late;
+    memmove(late, late + 1, (desk->count - 13) * sizeof *late);
+    desk->count--;
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 5);
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1);
+    memmove(late + 1, late, (desk->count - 12) * sizeof *late);
+    *late = kept;
+    desk->count++;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1);
+    end(desk);
+}
+
+/* What is doubted at its end is not stored as complete: whoever goes on may not count. */
+static void the_end_of_a_sweep_that_is_doubted_is_no_position(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = begin("counted", 1, 95);
+    desk->faults[0] = FAULT_LAST;
+    desk->fault_at[0] = 3;
+    desk->fault_end[0] = 4;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_INCOMPLETE);
+    assert_int_equal(desk->row_count, 40);
+    assert_null(strstr(desk->cursor, "highWater"));
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    end(desk);
+}
+
 /* Exitbook 1.8.10: a last page of which nothing is wanted ended in an error. */
 static void a_last_page_without_a_row_of_the_stream_is_an_end(void **state)
 {
@@ -609,17 +682,21 @@ int main(void)
         cmocka_unit_test(nothing_at_all_is_believed_when_a_second_provider_agrees),
         cmocka_unit_test(a_lone_provider_that_denies_known_rows_is_not_believed),
         cmocka_unit_test(an_empty_page_after_a_full_one_is_checked_with_another),
+        cmocka_unit_test(an_empty_page_is_asked_for_again_before_it_is_the_end),
         cmocka_unit_test(a_lone_provider_that_lags_takes_nothing_away),
         cmocka_unit_test(what_a_lone_provider_looks_beyond_and_does_not_show_is_gone),
         cmocka_unit_test(what_is_neither_shown_nor_counted_is_gone),
         cmocka_unit_test(what_only_one_of_two_denies_is_not_gone),
         cmocka_unit_test(an_empty_answer_where_rows_are_known_is_checked_with_another),
         cmocka_unit_test(rows_that_a_reorg_took_are_marked_when_two_agree),
+        cmocka_unit_test(a_row_that_waits_at_its_place_is_read_again),
         cmocka_unit_test(a_pending_row_is_confirmed_by_a_later_run),
         cmocka_unit_test(a_row_that_left_its_block_is_pending_again),
         cmocka_unit_test(details_are_fetched_for_new_rows_and_missing_ones_are_owed),
         cmocka_unit_test(a_detail_that_fails_has_the_page_asked_for_again),
         cmocka_unit_test(fewer_rows_than_the_source_counts_are_not_all),
+        cmocka_unit_test(an_old_row_that_is_counted_later_is_looked_for),
+        cmocka_unit_test(the_end_of_a_sweep_that_is_doubted_is_no_position),
         cmocka_unit_test(a_last_page_without_a_row_of_the_stream_is_an_end),
     };
     /* All of it holds whether the store is quick or slow. */

@@ -112,6 +112,26 @@ static void hostile_titles_and_addresses_are_shown_as_text(void **state)
     text_free(&answer);
 }
 
+#define PICTURED(image_)                                                                           \
+    "{\"links\":[{\"id\":\"7\",\"title\":\"A\",\"url\":\"https://e.example/\",\"image\":" image_   \
+    "}]," WHOLE "}"
+
+static void a_picture_comes_from_here_or_not_at_all(void **state)
+{
+    struct sight *sight = *state;
+    show(sight, PICTURED("\"https://e.example/i.png\""));
+    assert_false(says(sight, "pictured"));
+    sight->question.pictures = true;
+    show(sight, PICTURED("\"https://e.example/i.png\""));
+    assert_true(says(sight, "<article class=\"link pictured\""));
+    assert_true(says(sight, "<img class=\"picture\" src=\"/image/7-"));
+    assert_true(says(sight, "\" alt=\"\" width=\"160\" height=\"90\" loading=\"lazy\" "
+                            "decoding=\"async\">"));
+    assert_false(says(sight, "i.png"));
+    show(sight, PICTURED("null"));
+    assert_false(says(sight, "pictured"));
+}
+
 static void the_page_says_how_far_it_can_be_trusted(void **state)
 {
     struct sight *sight = *state;
@@ -173,6 +193,7 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(hostile_titles_and_addresses_are_shown_as_text, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_picture_comes_from_here_or_not_at_all, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_page_says_how_far_it_can_be_trusted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_empty_page_says_why_and_what_else_there_is, set_up,
                                         tear_down),

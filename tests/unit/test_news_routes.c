@@ -19,7 +19,8 @@
 
 static struct config config;
 
-/* Two people share an article, one of them by a repost; one shares a picture. */
+/* Two people share an article, one of them by a repost; one shares a picture. What they shared last
+ * is no longer kept. */
 static void fill(struct bench *bench)
 {
     struct store *store;
@@ -39,6 +40,7 @@ static void fill(struct bench *bench)
         "INSERT INTO shares (link_id, actor, last_us, n_posts, counted) VALUES "
         "(7, 9001, %" PRId64 ", 1, 1), (7, 9002, %" PRId64 ", 1, 1), "
         "(8, 9001, %" PRId64 ", 1, 1);"
+        "UPDATE shares SET n_posts = 2, old_posts = 1, old_us = last_us;"
         "INSERT INTO post (n, seq, actor, collection, rkey, kind, shared_us, body) VALUES "
         "(9001, 1, 9001, 'app.bsky.feed.post', 'k', 0, 1700000000000000, 'Read this'), "
         "(9002, 1, 9002, 'app.bsky.feed.repost', 'k', 1, 1700000001000000, NULL);"

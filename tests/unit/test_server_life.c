@@ -248,6 +248,40 @@ static void too_many_waiting_requests_are_told_to_come_back(void **state)
     http_answer_free(&answer);
 }
 
+/* While both readers are busy it is not read; on the loop it would have been refused. */
+static void a_large_document_is_read_where_nobody_waits_for_it(void **state)
+{
+    struct bench *bench = *state;
+    struct http_peer slow[2], large;
+    struct http_answer answer = {0};
+    char *body = memory_new(100001);
+    memset(body, ' ', 100000);
+    body[100000] = '\0';
+    for (int i = 0; i < 2; i++) {
+        http_peer_connect(&slow[i], server_port(bench->server, LISTENER_MAIN));
+        http_peer_ask(&slow[i], "/slow", NULL);
+        sem_wait(&bench->entered);
+    }
+    http_peer_connect(&large, server_port(bench->server, LISTENER_MAIN));
+    http_peer_ask(&large, "/api/data/create", body);
+    do
+        assert_int_equal(bench_get(bench, "/metrics"), 200);
+    while (!bench_says(bench, "tidemark_requests_waiting 3\n"));
+    assert_int_equal(bench_post(bench, "/api/data/create", "not JSON"), 400);
+    for (int i = 0; i < 2; i++)
+        sem_post(&bench->leave);
+    for (int i = 0; i < 2; i++) {
+        http_peer_read(&slow[i], &answer, false);
+        assert_int_equal(answer.status, 200);
+        http_peer_close(&slow[i]);
+    }
+    http_peer_read(&large, &answer, false);
+    assert_int_equal(answer.status, 400);
+    http_peer_close(&large);
+    http_answer_free(&answer);
+    free(body);
+}
+
 static void a_query_that_takes_too_long_is_ended(void **state)
 {
     struct bench *bench = *state;
@@ -298,6 +332,7 @@ int main(void)
         SERVER(a_drain_answers_what_is_under_way_and_refuses_the_rest),
         SERVER(a_drain_whose_time_is_over_still_answers_everyone),
         SERVER(too_many_waiting_requests_are_told_to_come_back),
+        SERVER(a_large_document_is_read_where_nobody_waits_for_it),
         SERVER(a_query_that_takes_too_long_is_ended),
         SERVER(what_one_request_allows_itself_holds_for_no_other),
         SERVER(a_client_that_leaves_while_it_waits_harms_nobody),

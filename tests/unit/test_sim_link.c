@@ -74,6 +74,36 @@ static void a_paper_has_a_name_on_this_machine_and_a_headline_of_its_own(void **
     }
 }
 
+/* Letters that every font has: ASCII and what Europe adds to it. */
+static void assert_plain(const char *words)
+{
+    for (const unsigned char *at = (const unsigned char *)words; *at != '\0'; at++)
+        if (*at >= 0xd0)
+            fail_msg("%s", words);
+}
+
+static void people_of_the_press_speak_plainly(void **state)
+{
+    struct world *world = make_world(true);
+    char name[NAME_SIZE];
+    struct text record = {0};
+    (void)state;
+    world_grow(world, EVENTS);
+    for (uint32_t k = 0; k < EVENTS; k++) {
+        const struct world_event *event = world_event(world, k);
+        world_display_name(world, event->account, k, name);
+        assert_plain(name);
+        if (event->collection != COLLECTION_POST ||
+            (event->kind != EVENT_CREATE && event->kind != EVENT_UPDATE))
+            continue;
+        text_clear(&record);
+        event_json_record(world, k, &record);
+        assert_plain(text_string(&record));
+    }
+    text_free(&record);
+    world_free(world);
+}
+
 static void pages_of_a_block_turn_out_to_be_one(void **state)
 {
     struct world *world = make_world(false);
@@ -161,6 +191,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_spelling_means_its_page),
         cmocka_unit_test(a_paper_has_a_name_on_this_machine_and_a_headline_of_its_own),
+        cmocka_unit_test(people_of_the_press_speak_plainly),
         cmocka_unit_test(the_product_finds_in_posts_what_was_put_there),
         cmocka_unit_test(pages_of_a_block_turn_out_to_be_one),
     };

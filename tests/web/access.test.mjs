@@ -32,7 +32,8 @@ describe('pages for everybody', () => {
 
   before(async () => {
     daemon = await Daemon.start();
-    await fill(daemon, peopleSql() + articlesSql(nowUs) + gapSql(nowUs));
+    const pictured = "UPDATE links SET image_url = 'http://127.0.0.1:9/' || id WHERE id % 3 > 0;";
+    await fill(daemon, peopleSql() + articlesSql(nowUs) + gapSql(nowUs) + pictured);
     browser = await Browser.start();
   });
   after(async () => {

@@ -56,6 +56,7 @@ export class Daemon {
       'bluesky.appview=http://127.0.0.1:9',
       'bluesky.mode=polling',
       'cards.enabled=false',
+      'page.images_cdn=http://127.0.0.1:9', // nobody but us
       'log.format=json',
       `jetstream.cursor_file=${folder}/jetstream_cursor.txt`,
       ...this.#settings,
