@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon.h"
+#include "daemon_inside.h"
 
 #include "config_load.h"
-#include "daemon_admin.h"
 #include "daemon_appview.h"
-#include "daemon_parts.h"
 #include "daemon_pictures.h"
 #include "daemon_serve.h"
-#include "daemon_view.h"
 #include "query/collections.h"
 #include "store/outbox.h"
-#include "store/writer.h"
 #include "sys/bell.h"
 #include "sys/clock.h"
 #include "sys/log.h"
@@ -28,101 +24,17 @@
 #define BATCH_BYTES  ((size_t)512 << 10)
 #define ASKS_MAX     64
 #define STOP_US_MAX  INT64_C(10000000)
-#define LOOK_US      INT64_C(200000)
 #define STOP_LOOK_US INT64_C(20000)
 
-struct daemon {
-    const struct daemon_options *options;
-    const struct config *config;
-    struct store *store; /* until the writer owns it */
-    struct store_position position;
-    struct writer *writer;
-    struct bell *bell; /* rung by the writer, heard by the server */
-    struct loop *loop;
-    struct network *network;
-    struct batch_pool *pool;
-    struct outbox *outbox;
-    struct lookup *lookup;
-    struct part_env env;
-    struct parts parts;
-    unsigned news; /* not yet told */
-    struct reset *reset;
-    struct backfill_ask *backfill_ask;
-    struct quarantine_ask *quarantine_ask;
-    struct follows_ask follows_ask;
-    struct admin admin;
-    struct server *server;
-    struct server_options server_options;
-    struct text socket_path;
-    struct latest *shown;
-    struct metrics *metrics;
-    struct metric *latency; /* from the wire to the commit */
-    int64_t started_us;
-    struct timer stop_look, look, news_due;
-    int64_t stop_by_us;
-    bool stopping, failed;
-};
-
-static void say_failure(const char *what, const struct err *err)
+void daemon_say_failure(const char *what, const struct err *err)
 {
     log_event(LOG_ERROR, "daemon", what,
               (struct log_field[]){log_string("reason", err->text), LOG_END});
 }
 
-/* ---- what is shown ---- */
-
-static void look(void *arg)
-{
-    struct daemon *daemon = arg;
-    struct runtime *runtime = loop_runtime(daemon->loop);
-    struct daemon_view view = {
-        .at_us = clock_wall_us(), .started_us = daemon->started_us, .rate = -1};
-    parts_look(&daemon->parts, clock_mono_us(), &view);
-    writer_state(daemon->writer, &view.writer);
-    view.queued = writer_queued(daemon->writer);
-    latest_put(daemon->shown, &view);
-    log_flush();
-    runtime->ops->timer_arm(runtime, &daemon->look, LOOK_US);
-}
-
-static void tell_health(void *arg, struct health_view *out)
-{
-    struct daemon *daemon = arg;
-    struct daemon_view view;
-    latest_get(daemon->shown, &view);
-    daemon_view_health(&view, clock_wall_us(), out);
-}
-
-static void tell_metrics(void *arg, struct text *out)
-{
-    struct daemon *daemon = arg;
-    struct daemon_view view;
-    latest_get(daemon->shown, &view);
-    daemon_view_metrics(&view, clock_wall_us(), daemon->metrics);
-    metric_set(metrics_gauge(daemon->metrics, "tidemark_event_commit_p50_seconds",
-                             "Half of all live events were committed within this time.", NULL, 0),
-               metric_quantile(daemon->latency, 0.5));
-    metric_set(metrics_gauge(daemon->metrics, "tidemark_event_commit_p99_seconds",
-                             "All but one in a hundred were committed within this time.", NULL, 0),
-               metric_quantile(daemon->latency, 0.99));
-    metrics_print(daemon->metrics, out);
-}
-
-static void tell_status(void *arg, struct status_live *out)
-{
-    struct daemon *daemon = arg;
-    struct daemon_view view;
-    latest_get(daemon->shown, &view);
-    daemon_view_status(&view, clock_wall_us(), out);
-    out->progress.commit_p50 = metric_quantile(daemon->latency, 0.5);
-    out->progress.commit_p95 = metric_quantile(daemon->latency, 0.95);
-    out->progress.commit_p99 = metric_quantile(daemon->latency, 0.99);
-    out->pid = getpid();
-}
-
 /* ---- what the parts are given ---- */
 
-static enum rc submit(void *arg, struct batch *batch)
+enum rc daemon_submit(void *arg, struct batch *batch)
 {
     struct daemon *daemon = arg;
     return outbox_submit(daemon->outbox, batch);
@@ -185,7 +97,7 @@ static void stop(void *arg)
     look_stopped(daemon);
 }
 
-static void fail_stop(void *arg)
+void daemon_fail(void *arg)
 {
     struct daemon *daemon = arg;
     daemon->failed = true;
@@ -196,8 +108,8 @@ static void fail_stop(void *arg)
 static void on_fatal(void *arg, const struct err *err)
 {
     struct daemon *daemon = arg;
-    say_failure("store_failed", err);
-    if (loop_post(daemon->loop, fail_stop, daemon) != RC_OK)
+    daemon_say_failure("store_failed", err);
+    if (loop_post(daemon->loop, daemon_fail, daemon) != RC_OK)
         abort();
 }
 
@@ -208,7 +120,7 @@ static void take_over(struct daemon *daemon, const struct config *fresh)
     struct text paths = {0};
     struct err err;
     if (daemon_open_log(fresh, &err) != RC_OK)
-        say_failure("log_not_changed", &err);
+        daemon_say_failure("log_not_changed", &err);
     parts_reload(&daemon->parts, fresh);
     serve_reload(daemon->server, daemon->server_options.gate.tokens_file != NULL, fresh);
     size_t count = config_restart_needed(daemon->config, fresh, &paths);
@@ -235,47 +147,10 @@ static void reload(void *arg)
     }
     /* Whoever set the log file aside wants it opened anew, whatever the settings are. */
     if (log_reopen(&err) != RC_OK)
-        say_failure("log_not_reopened", &err);
+        daemon_say_failure("log_not_reopened", &err);
     log_event(LOG_ERROR, "daemon", "reload_refused",
               (struct log_field[]){log_string("kept", "the settings in force"), LOG_END});
 }
-
-/* ---- forgetting a position ---- */
-
-static void stop_for_reset(void *arg, const char *source)
-{
-    struct daemon *daemon = arg;
-    struct part *part = parts_follower(&daemon->parts, source);
-    if (part != NULL)
-        part->ops->stop(part);
-}
-
-static bool stopped_for_reset(void *arg, const char *source)
-{
-    struct daemon *daemon = arg;
-    struct part *part = parts_follower(&daemon->parts, source);
-    return part == NULL || part->ops->stopped(part);
-}
-
-static void restart_after_reset(void *arg, const char *source)
-{
-    struct daemon *daemon = arg;
-    struct part *part = parts_follower(&daemon->parts, source);
-    struct err err;
-    if (part == NULL || daemon->stopping)
-        return;
-    if (part->ops->restart(part, &err) != RC_OK) {
-        say_failure("source_not_restarted", &err);
-        fail_stop(daemon);
-        return;
-    }
-    look(daemon);
-}
-
-static const struct reset_ops reset_ops = {.stop_source = stop_for_reset,
-                                           .source_stopped = stopped_for_reset,
-                                           .restart_source = restart_after_reset,
-                                           .submit = submit};
 
 /* ---- starting ---- */
 
@@ -297,7 +172,7 @@ static enum rc make_parts(struct daemon *daemon, struct err *err)
                                     .folder = folder,
                                     .source = {.runtime = loop_runtime(daemon->loop),
                                                .pool = daemon->pool,
-                                               .submit = submit,
+                                               .submit = daemon_submit,
                                                .submit_arg = daemon,
                                                .ask = ask,
                                                .ask_steadily = ask_steadily,
@@ -348,13 +223,13 @@ static void start_writer(struct daemon *daemon)
     daemon->store = NULL;
     daemon->outbox = outbox_new(daemon->loop, daemon->writer, BATCHES_MAX);
     daemon->lookup = lookup_new(daemon->loop, daemon->config->store.url, ASKS_MAX);
-    daemon->reset = reset_new(daemon->loop, daemon->pool, &reset_ops, daemon);
+    daemon->reset = reset_new(daemon->loop, daemon->pool, &daemon_reset_ops, daemon);
     daemon->backfill_ask = backfill_ask_new(&daemon->env);
     daemon->quarantine_ask =
         quarantine_ask_new(&daemon->env, parts_follower(&daemon->parts, "jetstream"));
     follows_ask_init(&daemon->follows_ask, &daemon->env);
     daemon->stop_look = (struct timer){.fn = look_stopped, .arg = daemon};
-    daemon->look = (struct timer){.fn = look, .arg = daemon};
+    daemon->look = (struct timer){.fn = daemon_look, .arg = daemon};
     daemon->news_due = (struct timer){.fn = pass_news, .arg = daemon};
     daemon->shown = latest_new(sizeof(struct daemon_view));
     daemon->started_us = clock_wall_us();
@@ -367,9 +242,9 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
     options.socket_path = text_string(&daemon->socket_path);
     options.writer = daemon->writer;
     options.collections = daemon->env.collections;
-    options.health = tell_health;
-    options.metrics = tell_metrics;
-    options.status = tell_status;
+    options.health = daemon_tell_health;
+    options.metrics = daemon_tell_metrics;
+    options.status = daemon_tell_status;
     options.arg = daemon;
     options.bell = daemon->bell;
     options.pictures = pictures_part_desk(parts_pictures(&daemon->parts));
@@ -411,7 +286,7 @@ static enum rc start(struct daemon *daemon, struct err *err)
         rc = parts_open(&daemon->parts, err);
     }
     if (rc == RC_OK) {
-        look(daemon);
+        daemon_look(daemon);
         heed_signals(daemon);
         rc = start_server(daemon, err);
     }
@@ -435,7 +310,7 @@ static void stop_writer(struct daemon *daemon)
     struct err err;
     if (writer_stop(daemon->writer, &err) == RC_OK)
         return;
-    say_failure("not_all_committed", &err); /* the next start asks for it again */
+    daemon_say_failure("not_all_committed", &err); /* the next start asks for it again */
     daemon->failed = true;
 }
 
@@ -502,7 +377,7 @@ int daemon_run(const struct daemon_options *options)
     if (start(&daemon, &err) == RC_OK) {
         run(&daemon);
     } else {
-        say_failure("cannot_start", &err);
+        daemon_say_failure("cannot_start", &err);
         daemon.failed = true;
     }
     stop_all(&daemon);

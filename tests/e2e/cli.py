@@ -491,6 +491,7 @@ class Cli(BothStores):
                 with Daemon(self.program, home, settings(sim)) as daemon:
                     self.follow_to_the_end(daemon, sim)
                     daemon.stop()
+                    before = self.connections(daemon)
                 posts = ask_sql(home, "SELECT count(*) FROM post")
                 self.assertIn("no position of other is stored",
                               self.tell(home, "reset", "other", code=1)[1])
@@ -509,8 +510,8 @@ class Cli(BothStores):
                 begin_before_everything(home, sim)
                 with Daemon(self.program, home, settings(sim)) as daemon:
                     self.follow_to_the_end(daemon, sim)
-                    first, last = self.connections(daemon)
-                    self.assertEqual(first, last)  # it began where the first run had begun
+                    # It began where the first run had begun.
+                    self.assertEqual(self.connections(daemon)[len(before)], before[0])
                     daemon.stop()
                 self.assertEqual(self.failing(home, 0), {})
         self.both_stores(run)
@@ -529,20 +530,18 @@ class Cli(BothStores):
                     self.follow_to_the_end(daemon, sim)
                     self.assertIn("no position of other is stored",
                                   self.tell(home, "reset", "other", code=1)[1])
-                    self.assertEqual(len(self.connections(daemon)), 1)
-                    for count in (2, 3):
+                    for _ in range(2):
                         sim.step(300)  # it is taking events in while it is reset
-                        counted = self.events_counted(daemon)
+                        counted, before = self.events_counted(daemon), self.connections(daemon)
                         self.tell(home, "reset", "jetstream")
                         self.assertGreaterEqual(self.events_counted(daemon), counted)
-                        wait_until(lambda: len(self.connections(daemon)) == count, "a connection")
-                        self.assertEqual(len(set(self.connections(daemon))), 1)
+                        wait_until(lambda: before[0] in self.connections(daemon)[len(before):],
+                                   "a connection from where the first began")
                         self.follow_to_the_end(daemon, sim)
                     # Without an operator's cursor file a new store begins live, and so does this.
                     os.unlink(os.path.join(home.folder, "jetstream_cursor.txt"))
                     self.tell(home, "reset", "jetstream", "live")
-                    wait_until(lambda: len(self.connections(daemon)) == 4, "a connection")
-                    self.assertEqual(self.connections(daemon)[-1], "0")
+                    wait_until(lambda: "0" in self.connections(daemon), "a connection to live")
                     self.assertEqual(ask_sql(home, "SELECT count(*) FROM cursors"), "0")
                     self.assertEqual(self.failing(home, 0), {})
                     sim.step(300)
@@ -592,7 +591,8 @@ class Cli(BothStores):
                     _, said = asked.communicate(timeout=WAIT_S)
                     self.assertEqual(asked.returncode, 0, said)
                     self.follow_to_the_end(daemon, sim)
-                    self.assertEqual(len(self.connections(daemon)), 2)
+                    places = self.connections(daemon)
+                    self.assertGreaterEqual(places.count(places[0]), 2)
                     daemon.stop()
         self.both_stores(run)
 
