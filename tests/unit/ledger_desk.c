@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ledger_desk.h"
+#include "ledger_desk_store.h"
 
 #include "config_load.h"
 
@@ -9,6 +9,8 @@
 #include <string.h>
 
 #define POOL_BATCHES 8
+
+bool ledger_desk_slow;
 
 /* clang-format off */
 static const char head[] =
@@ -69,153 +71,6 @@ static const char tail[] =
     "      status: {at: /state, when: {waits: pending}}\n"
     "    identity: {of: [platform, hash, kind, amount], equals: none}\n";
 /* clang-format on */
-
-/* ---- the store ---- */
-
-static struct desk_row *find_row(struct ledger_desk *desk, struct bytes id)
-{
-    for (size_t i = 0; i < desk->row_count; i++)
-        if (memcmp(desk->rows[i].id, id.data, EVENT_ID_SIZE) == 0)
-            return &desk->rows[i];
-    return NULL;
-}
-
-static void copy_text(char *out, size_t size, const struct field *field)
-{
-    snprintf(out, size, "%.*s", field->null ? 0 : (int)field->b.len,
-             field->null ? "" : field->b.data);
-}
-
-static bool strstr_in(struct field field, const char *part)
-{
-    return !field.null && memmem(field.b.data, field.b.len, part, strlen(part)) != NULL;
-}
-
-static void keep_row(struct ledger_desk *desk, const struct record *record)
-{
-    const struct field *fields = record->fields;
-    struct desk_row *row = find_row(desk, fields[TRANSACTION_EVENT_ID].b);
-    bool orphaned = bytes_equal_string(fields[TRANSACTION_STATUS].b, "orphaned");
-    if (row == NULL) {
-        assert_false(orphaned);
-        assert_true(desk->row_count < LEDGER_DESK_ROWS);
-        row = &desk->rows[desk->row_count++];
-        memcpy(row->id, fields[TRANSACTION_EVENT_ID].b.data, EVENT_ID_SIZE);
-        copy_text(row->hash, sizeof row->hash, &fields[TRANSACTION_HASH]);
-    }
-    copy_text(row->status, sizeof row->status, &fields[TRANSACTION_STATUS]);
-    copy_text(row->provider, sizeof row->provider, &fields[TRANSACTION_PROVIDER]);
-    if (!orphaned)
-        row->block = fields[TRANSACTION_BLOCK].null ? -1 : fields[TRANSACTION_BLOCK].i;
-    row->times++;
-    row->whole = strstr_in(fields[TRANSACTION_NORMALIZED_DATA], "\"fee\":\"7\"");
-}
-
-static void keep_owed(struct ledger_desk *desk, const struct field *fields)
-{
-    copy_text(desk->owed, sizeof desk->owed, &fields[OWED_ITEM]);
-    copy_text(desk->owed_state, sizeof desk->owed_state, &fields[OWED_STATE]);
-    if (!fields[OWED_UNIT].null)
-        copy_text(desk->owed_unit, sizeof desk->owed_unit, &fields[OWED_UNIT]);
-    desk->owed_attempts = fields[OWED_ATTEMPTS].i;
-}
-
-static void commit(struct ledger_desk *desk, struct batch *batch)
-{
-    for (struct record *at = batch->first[RECORD_TRANSACTION]; at != NULL; at = at->next)
-        keep_row(desk, at);
-    for (struct record *at = batch->first[RECORD_CURSOR]; at != NULL; at = at->next) {
-        free(desk->cursor);
-        desk->cursor = calloc(1, at->fields[CURSOR_ROW_STATE].b.len + 1);
-        memcpy(desk->cursor, at->fields[CURSOR_ROW_STATE].b.data,
-               at->fields[CURSOR_ROW_STATE].b.len);
-    }
-    for (struct record *at = batch->first[RECORD_OWED]; at != NULL; at = at->next)
-        keep_owed(desk, at->fields);
-    for (struct record *at = batch->first[RECORD_SESSION]; at != NULL; at = at->next) {
-        copy_text(desk->session, sizeof desk->session, &at->fields[SESSION_STATUS]);
-        copy_text(desk->error, sizeof desk->error, &at->fields[SESSION_ERROR]);
-        desk->skipped += at->fields[SESSION_SKIPPED].null ? 0 : at->fields[SESSION_SKIPPED].i;
-    }
-    desk->batches++;
-}
-
-static enum rc submit(void *arg, struct batch *batch)
-{
-    struct ledger_desk *desk = arg;
-    assert_true(desk->handed_count < 8);
-    desk->handed[desk->handed_count++] = batch;
-    return RC_OK;
-}
-
-static enum rc ask(void *arg, const struct lookup_question *question, lookup_fn *fn, void *fn_arg)
-{
-    struct ledger_desk *desk = arg;
-    assert_true(desk->question_count < 8);
-    const char *sql = question->sql;
-    bool cursor = strncmp(sql, "SELECT state", 12) == 0;
-    bool count = strncmp(sql, "SELECT count", 12) == 0;
-    desk->questions[desk->question_count].owed = strncmp(sql, "SELECT item", 11) == 0;
-    desk->questions[desk->question_count].fn = fn;
-    desk->questions[desk->question_count].arg = fn_arg;
-    desk->questions[desk->question_count].cursor = cursor;
-    desk->questions[desk->question_count].count = count;
-    desk->questions[desk->question_count++].from = cursor || count ? 0 : question->params[2].i;
-    bool owed = desk->questions[desk->question_count - 1].owed;
-    assert_int_equal(question->param_count, cursor || count ? 2 : owed ? 5 : 4);
-    return RC_OK;
-}
-
-static int compare_rows(const void *a, const void *b)
-{
-    return memcmp(((const struct desk_row *)a)->id, ((const struct desk_row *)b)->id,
-                  EVENT_ID_SIZE);
-}
-
-static int64_t place_of(const struct ledger_desk *desk, const struct desk_row *row)
-{
-    return desk->timed ? ledger_desk_time_us(row->block) : row->block;
-}
-
-static void answer_question(struct ledger_desk *desk)
-{
-    static struct field fields[LEDGER_DESK_ROWS * 4];
-    struct lookup_answer answer = {.rc = RC_OK, .fields = fields, .columns = 4};
-    struct desk_row *at = desk->rows;
-    bool cursor = desk->questions[0].cursor, count = desk->questions[0].count;
-    bool owed = desk->questions[0].owed;
-    lookup_fn *fn = desk->questions[0].fn;
-    void *arg = desk->questions[0].arg;
-    int64_t from = desk->questions[0].from;
-    memmove(desk->questions, desk->questions + 1,
-            --desk->question_count * sizeof desk->questions[0]);
-    if (cursor) {
-        answer.columns = 1;
-        answer.rows = desk->cursor != NULL;
-        fields[0] = field_text(bytes_of(desk->cursor));
-    } else if (owed) {
-        answer.columns = 3;
-        answer.rows = strcmp(desk->owed_state, "new") == 0 || strcmp(desk->owed_state, "owed") == 0;
-        fields[0] = field_text(bytes_of(desk->owed));
-        fields[1] = field_text(bytes_of(desk->owed_unit));
-        fields[2] = field_int(desk->owed_attempts);
-    } else if (count) {
-        answer.columns = answer.rows = 1;
-        fields[0] = field_int((int64_t)desk->row_count);
-    } else {
-        qsort(desk->rows, desk->row_count, sizeof desk->rows[0], compare_rows);
-        for (; at < desk->rows + desk->row_count; at++) {
-            if (strcmp(at->status, "orphaned") == 0 ||
-                (at->block >= 0 && place_of(desk, at) < from))
-                continue;
-            struct field *row = &fields[4 * answer.rows++];
-            row[0] = field_blob(bytes_make(at->id, EVENT_ID_SIZE));
-            row[1] = row[2] = at->block < 0 ? field_null(FIELD_INT) : field_int(place_of(desk, at));
-            row[3] = field_text(bytes_of(at->status));
-        }
-    }
-    fn(arg, &answer);
-}
 
 /* ---- the providers ---- */
 
@@ -372,7 +227,7 @@ static void answer_request(struct ledger_desk *desk)
 
 /* ---- running ---- */
 
-void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned providers)
+static void set_up(struct ledger_desk *desk, const char *order, unsigned providers)
 {
     static const char *const names[] = {"alpha", "beta"};
     struct config config;
@@ -382,9 +237,9 @@ void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned prov
     http_desk_init(&desk->http);
     desk->env = (struct source_env){.runtime = &desk->http.clock.runtime,
                                     .pool = batch_pool_new(POOL_BATCHES, 1 << 20),
-                                    .submit = submit,
+                                    .submit = ledger_desk_submit,
                                     .submit_arg = desk,
-                                    .ask_steadily = ask,
+                                    .ask_steadily = ledger_desk_ask,
                                     .ask_arg = desk};
     desk->providers = ledger_providers_new();
     config_init(&config);
@@ -412,12 +267,29 @@ void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned prov
     config_deinit(&config);
 }
 
-void ledger_desk_deinit(struct ledger_desk *desk)
+static void tear_down(struct ledger_desk *desk)
 {
     ledger_providers_free(desk->providers);
     batch_pool_free(desk->env.pool);
     http_desk_deinit(&desk->http);
     free(desk->cursor);
+}
+
+struct ledger_desk *ledger_desk_new(const char *order, unsigned providers, unsigned rows)
+{
+    struct ledger_desk *desk = malloc(sizeof *desk);
+    assert_non_null(desk);
+    set_up(desk, order, providers);
+    desk->store_last = ledger_desk_slow;
+    for (unsigned i = 0; i < rows; i++)
+        ledger_desk_mine(desk, 100 + i / 3, 1);
+    return desk;
+}
+
+void ledger_desk_free(struct ledger_desk *desk)
+{
+    tear_down(desk);
+    free(desk);
 }
 
 void ledger_desk_mine(struct ledger_desk *desk, int64_t block, unsigned rows)
@@ -445,12 +317,12 @@ static bool step(struct ledger_desk *desk)
     if (desk->handed_count > 0 && !(asked && desk->store_last)) {
         struct batch *batch = desk->handed[0];
         desk->handed_count = 0;
-        commit(desk, batch);
+        ledger_desk_commit(desk, batch);
         batch->answered(batch->owner, batch, RC_OK);
         return true;
     }
     if (desk->question_count > 0) {
-        answer_question(desk);
+        ledger_desk_answer(desk);
         return true;
     }
     if (desk->answered < desk->http.sent_count) {
@@ -497,6 +369,13 @@ enum ledger_outcome ledger_desk_run(struct ledger_desk *desk)
     return desk->over ? view.outcome : LEDGER_UNDECIDED;
 }
 
+size_t ledger_desk_requests(struct ledger_desk *desk, enum ledger_outcome expected)
+{
+    size_t before = desk->http.sent_count;
+    assert_int_equal(ledger_desk_run(desk), expected);
+    return desk->http.sent_count - before;
+}
+
 void ledger_desk_expect_truth(const struct ledger_desk *desk)
 {
     size_t alive = 0;
@@ -527,4 +406,17 @@ const char *ledger_desk_url(const struct ledger_desk *desk, size_t back)
 {
     assert_true(back < desk->http.sent_count);
     return desk->http.sent[desk->http.sent_count - 1 - back].url;
+}
+
+static int be_slow(void **state)
+{
+    (void)state;
+    ledger_desk_slow = true;
+    return 0;
+}
+
+int ledger_desk_run_tests(const struct CMUnitTest *tests, size_t count)
+{
+    int failed = _cmocka_run_group_tests("the store is quick", tests, count, NULL, NULL);
+    return failed + _cmocka_run_group_tests("the store is slow", tests, count, be_slow, NULL);
 }

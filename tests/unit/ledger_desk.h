@@ -44,6 +44,9 @@ enum desk_fault {
     FAULT_LAST,  /* says that the page is the last one */
 };
 
+/* Desks made from now on store a batch when nothing else is left to happen. */
+extern bool ledger_desk_slow;
+
 struct ledger_desk {
     struct http_desk http; /* first: the machine */
     struct source_env env;
@@ -93,9 +96,9 @@ struct ledger_desk {
  * "counted" (pages say how many rows there are) or "timed" (positions are times); like the former
  * "dated" (it can be asked for the block of a time), "span" (ranges of blocks up to the head) or
  * "headed" (it can be asked for the newest block, and the last ones are read again); `providers` 1
- * or 2 of them. */
-void ledger_desk_init(struct ledger_desk *desk, const char *order, unsigned providers);
-void ledger_desk_deinit(struct ledger_desk *desk);
+ * or 2 of them; the chain has `rows`, three in a block from block 100 on. */
+struct ledger_desk *ledger_desk_new(const char *order, unsigned providers, unsigned rows);
+void ledger_desk_free(struct ledger_desk *desk);
 static inline int64_t ledger_desk_time_us(int64_t block)
 {
     return (1700000000 + block) * INT64_C(1000000);
@@ -103,11 +106,16 @@ static inline int64_t ledger_desk_time_us(int64_t block)
 void ledger_desk_mine(struct ledger_desk *desk, int64_t block, unsigned rows);
 /* Runs an import to its end, or until the program dies; returns its outcome. */
 enum ledger_outcome ledger_desk_run(struct ledger_desk *desk);
+/* The same, which must come to this; how many requests it took. */
+size_t ledger_desk_requests(struct ledger_desk *desk, enum ledger_outcome expected);
 /* Everything on the chain is stored, once, as it is. */
 void ledger_desk_expect_truth(const struct ledger_desk *desk);
 /* How many stored rows are older than `block`. */
 size_t ledger_desk_older(const struct ledger_desk *desk, int64_t block);
 /* The URL of the request `back` from the last one. */
 const char *ledger_desk_url(const struct ledger_desk *desk, size_t back);
+
+/* Runs the tests twice: what holds, holds whether the store is quick or slow. */
+int ledger_desk_run_tests(const struct CMUnitTest *tests, size_t count);
 
 #endif

@@ -3,24 +3,7 @@
  * Imports into a store that is slower than the providers. */
 #include "ledger_desk.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-static struct ledger_desk *begin_slow(const char *order, unsigned providers, unsigned rows)
-{
-    struct ledger_desk *desk = malloc(sizeof *desk);
-    ledger_desk_init(desk, order, providers);
-    desk->store_last = true;
-    for (unsigned i = 0; i < rows; i++)
-        ledger_desk_mine(desk, 100 + i / 3, 1);
-    return desk;
-}
-
-static void end(struct ledger_desk *desk)
-{
-    ledger_desk_deinit(desk);
-    free(desk);
-}
 
 /* A store that takes its time holds nobody up: pages come meanwhile and share the next batch; what
  * is stored is never behind its cursor, wherever the program is killed. */
@@ -29,7 +12,7 @@ static void the_next_page_is_read_while_the_last_one_is_stored(void **state)
     (void)state;
     static const char *const orders[] = {"rise", "fall"};
     for (unsigned kill = 0; kill < 8; kill++) {
-        struct ledger_desk *desk = begin_slow(orders[kill % 2], 1, 95);
+        struct ledger_desk *desk = ledger_desk_new(orders[kill % 2], 1, 95);
         desk->batches_max = kill / 2;
         ledger_desk_run(desk);
         assert_true(desk->batches_max == 1 || desk->overlaps >= 9);
@@ -37,7 +20,7 @@ static void the_next_page_is_read_while_the_last_one_is_stored(void **state)
         assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
         ledger_desk_expect_truth(desk);
         assert_non_null(strstr(desk->cursor, "\"totalFetched\":95"));
-        end(desk);
+        ledger_desk_free(desk);
     }
 }
 
@@ -46,7 +29,7 @@ static void what_waits_for_the_store_is_not_lost_in_a_switch(void **state)
 {
     (void)state;
     for (unsigned dead_at = 1; dead_at < 9; dead_at++) {
-        struct ledger_desk *desk = begin_slow("rise", 2, 95);
+        struct ledger_desk *desk = ledger_desk_new("rise", 2, 95);
         desk->faults[0] = FAULT_DEAD;
         desk->fault_at[0] = dead_at;
         assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
@@ -54,7 +37,7 @@ static void what_waits_for_the_store_is_not_lost_in_a_switch(void **state)
         assert_non_null(strstr(desk->cursor, "\"totalFetched\":95"));
         for (size_t i = 0; i < desk->row_count; i++)
             assert_int_equal(desk->rows[i].times, 1);
-        end(desk);
+        ledger_desk_free(desk);
     }
 }
 
@@ -62,7 +45,7 @@ static void what_waits_for_the_store_is_not_lost_in_a_switch(void **state)
 static void who_is_stopped_stores_what_was_read(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin_slow("rise", 1, 95);
+    struct ledger_desk *desk = ledger_desk_new("rise", 1, 95);
     desk->stop_after = 5;
     assert_int_equal(ledger_desk_run(desk), LEDGER_STOPPED);
     assert_string_equal(desk->session, "cancelled");
@@ -70,7 +53,7 @@ static void who_is_stopped_stores_what_was_read(void **state)
     desk->stop_after = 0;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
-    end(desk);
+    ledger_desk_free(desk);
 }
 
 /* A page that leads nowhere takes those with it that wait beside it: what they said of known rows
@@ -78,7 +61,7 @@ static void who_is_stopped_stores_what_was_read(void **state)
 static void what_was_refused_with_a_page_is_not_taken_for_stored(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin_slow("fall", 2, 30);
+    struct ledger_desk *desk = ledger_desk_new("fall", 2, 30);
     ledger_desk_mine(desk, -1, 1);
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     desk->chain[30].block = 200; /* it has got into a block */
@@ -89,7 +72,7 @@ static void what_was_refused_with_a_page_is_not_taken_for_stored(void **state)
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     assert_non_null(strstr(desk->cursor, "\"providerName\":\"beta\""));
     ledger_desk_expect_truth(desk);
-    end(desk);
+    ledger_desk_free(desk);
 }
 
 /* R003-51: the token of an interrupted sweep is not known any more, so all that was stored comes
@@ -97,7 +80,7 @@ static void what_was_refused_with_a_page_is_not_taken_for_stored(void **state)
 static void a_restart_inside_a_long_overlap_stores_nothing_twice(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin_slow("fall", 1, 780);
+    struct ledger_desk *desk = ledger_desk_new("fall", 1, 780);
     desk->store_last = false; /* a page is a batch */
     desk->batches_max = 72;
     assert_int_equal(ledger_desk_run(desk), LEDGER_UNDECIDED);
@@ -113,7 +96,7 @@ static void a_restart_inside_a_long_overlap_stores_nothing_twice(void **state)
     assert_int_equal(desk->skipped, stored);
     for (size_t i = 0; i < desk->row_count; i++)
         assert_int_equal(desk->rows[i].times, 1);
-    end(desk);
+    ledger_desk_free(desk);
 }
 
 /* R003-55: a list by time, like an exchange's, is read from its beginning without a key, from its
@@ -123,7 +106,7 @@ static void a_sweep_goes_on_from_its_own_key_only(void **state)
     (void)state;
     static const char *const owners[] = {NULL, "alpha", "gamma"};
     for (int i = 0; i < 3; i++) {
-        struct ledger_desk *desk = begin_slow("timed", 1, 95);
+        struct ledger_desk *desk = ledger_desk_new("timed", 1, 95);
         desk->store_last = false;
         if (owners[i] != NULL) {
             desk->batches_max = 4;
@@ -137,12 +120,13 @@ static void a_sweep_goes_on_from_its_own_key_only(void **state)
         assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
         assert_int_equal(strstr(desk->http.sent[first].url, "token=") != NULL, i == 1);
         ledger_desk_expect_truth(desk);
-        end(desk);
+        ledger_desk_free(desk);
     }
 }
 
 int main(void)
 {
+    ledger_desk_slow = true;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_next_page_is_read_while_the_last_one_is_stored),
         cmocka_unit_test(what_waits_for_the_store_is_not_lost_in_a_switch),

@@ -4,34 +4,7 @@
  * a chain that goes on meanwhile. Each defect that a comparable program had is a test here. */
 #include "ledger_desk.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-static bool store_last;
-
-static struct ledger_desk *begin(const char *order, unsigned providers, unsigned rows)
-{
-    struct ledger_desk *desk = malloc(sizeof *desk);
-    ledger_desk_init(desk, order, providers);
-    desk->store_last = store_last;
-    for (unsigned i = 0; i < rows; i++)
-        ledger_desk_mine(desk, 100 + i / 3, 1);
-    return desk;
-}
-
-static void end(struct ledger_desk *desk)
-{
-    ledger_desk_deinit(desk);
-    free(desk);
-}
-
-static size_t requests_of(struct ledger_desk *desk, enum ledger_outcome expected)
-{
-    size_t before = desk->http.sent_count;
-    assert_int_equal(ledger_desk_run(desk), expected);
-    return desk->http.sent_count - before;
-}
 
 /* R003-21 R003-28 R003-31 R003-33 R003-57: also the last page that is exactly full (exitbook
  * 1.8.8). */
@@ -40,19 +13,19 @@ static void an_import_is_complete_and_the_next_one_asks_once(void **state)
     (void)state;
     static const char *const orders[] = {"rise", "fall"};
     for (int i = 0; i < 2; i++) {
-        struct ledger_desk *desk = begin(orders[i], 1, 20);
+        struct ledger_desk *desk = ledger_desk_new(orders[i], 1, 20);
         /* By number a full last page is followed by an empty one. */
-        assert_int_equal(requests_of(desk, LEDGER_COMPLETE), i == 0 ? 3 : 2);
+        assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), i == 0 ? 3 : 2);
         ledger_desk_expect_truth(desk);
         assert_string_equal(desk->session, "completed");
         assert_non_null(strstr(desk->cursor, "\"isComplete\":true"));
         assert_non_null(strstr(desk->cursor, "\"value\":106")); /* the empty page took nothing */
         assert_non_null(strstr(desk->cursor, "\"totalFetched\":20"));
-        assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1);
+        assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 1);
         assert_non_null(strstr(desk->cursor, "\"totalFetched\":20"));
         for (size_t k = 0; k < desk->row_count; k++)
             assert_int_equal(desk->rows[k].times, 1);
-        end(desk);
+        ledger_desk_free(desk);
     }
 }
 
@@ -61,13 +34,13 @@ static void an_import_is_complete_and_the_next_one_asks_once(void **state)
 static void new_rows_of_a_newest_first_source_are_found(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin("fall", 1, 60);
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 6);
+    struct ledger_desk *desk = ledger_desk_new("fall", 1, 60);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 6);
     for (unsigned i = 0; i < 5; i++)
         ledger_desk_mine(desk, 200 + i, 1);
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 1);
     ledger_desk_expect_truth(desk);
-    end(desk);
+    ledger_desk_free(desk);
 }
 
 /* Killed after any batch: what is missing is read, nothing is stored twice. R003-26 R003-47 */
@@ -76,14 +49,14 @@ static void a_killed_import_goes_on_where_it_was(void **state)
     (void)state;
     static const char *const orders[] = {"rise", "fall", "span"};
     for (unsigned kill = 1; kill < 21; kill++) {
-        struct ledger_desk *desk = begin(orders[kill % 3], 1, 95);
+        struct ledger_desk *desk = ledger_desk_new(orders[kill % 3], 1, 95);
         desk->batches_max = kill;
         ledger_desk_run(desk);
         desk->batches_max = 0;
         ledger_desk_mine(desk, 300, 4);
         assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
         ledger_desk_expect_truth(desk);
-        end(desk);
+        ledger_desk_free(desk);
     }
 }
 
@@ -92,26 +65,27 @@ static void a_killed_import_goes_on_where_it_was(void **state)
 static void ranges_go_up_to_the_head(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin("span", 1, 20);          /* blocks 100 to 106 */
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 12); /* the head, and 0 to 106 in tens */
+    struct ledger_desk *desk = ledger_desk_new("span", 1, 20); /* blocks 100 to 106 */
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE),
+                     12); /* the head, and 0 to 106 in tens */
     ledger_desk_expect_truth(desk);
     assert_non_null(strstr(desk->cursor, "\"value\":107"));
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1); /* there is no new block */
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 1); /* there is no new block */
     ledger_desk_mine(desk, 130, 1);
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 4);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 4);
     assert_non_null(strstr(ledger_desk_url(desk, 2), "from=107&to=116"));
     assert_non_null(strstr(ledger_desk_url(desk, 0), "from=127&to=130"));
     ledger_desk_expect_truth(desk);
     for (size_t k = 0; k < desk->row_count; k++)
         assert_int_equal(desk->rows[k].times, 1);
-    end(desk);
+    ledger_desk_free(desk);
 }
 
 /* Nodes limit the rows of an answer: the range is halved until it fits. */
 static void a_range_that_is_too_large_is_halved(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin("span", 1, 95); /* three rows in each block */
+    struct ledger_desk *desk = ledger_desk_new("span", 1, 95); /* three rows in each block */
     desk->rows_max = 4;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
@@ -119,21 +93,21 @@ static void a_range_that_is_too_large_is_halved(void **state)
     ledger_desk_mine(desk, 300, 3);
     assert_int_equal(ledger_desk_run(desk), LEDGER_INCOMPLETE);
     assert_non_null(strstr(desk->error, "too many rows"));
-    end(desk);
+    ledger_desk_free(desk);
 }
 
 /* A node whose head lies below what is stored has nothing to say about it. */
 static void a_node_that_is_behind_is_not_asked_for_ranges(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin("span", 2, 20);
+    struct ledger_desk *desk = ledger_desk_new("span", 2, 20);
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_mine(desk, 108, 2);
     desk->behind[0] = 6;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
     assert_non_null(strstr(desk->cursor, "\"providerName\":\"beta\""));
-    end(desk);
+    ledger_desk_free(desk);
 }
 
 /* Exitbook 1.8.3: a provider that dies in mid-stream ended the import although others were well.
@@ -142,7 +116,7 @@ static void a_node_that_is_behind_is_not_asked_for_ranges(void **state)
 static void another_provider_goes_on_a_window_before_the_position_once(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin("rise", 2, 95);
+    struct ledger_desk *desk = ledger_desk_new("rise", 2, 95);
     desk->faults[0] = FAULT_DEAD;
     desk->fault_at[0] = 2; /* two pages: rows 0 to 19, the last one in block 106 */
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
@@ -160,14 +134,14 @@ static void another_provider_goes_on_a_window_before_the_position_once(void **st
     assert_non_null(strstr(first, "from=104&page=1"));
     assert_int_equal(rewound, 1);
     assert_non_null(strstr(desk->cursor, "\"providerName\":\"beta\""));
-    end(desk);
+    ledger_desk_free(desk);
 }
 
 /* R003-43: one sentence names each provider's reason, and a later run goes on. */
 static void when_all_fail_the_session_says_why_and_can_be_continued(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin("rise", 2, 40);
+    struct ledger_desk *desk = ledger_desk_new("rise", 2, 40);
     desk->faults[0] = desk->faults[1] = FAULT_DEAD;
     desk->fault_at[0] = 2;
     assert_int_equal(ledger_desk_run(desk), LEDGER_INCOMPLETE);
@@ -180,85 +154,85 @@ static void when_all_fail_the_session_says_why_and_can_be_continued(void **state
     http_desk_pass(&desk->http, 3600 * INT64_C(1000000));
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
-    end(desk);
+    ledger_desk_free(desk);
 }
 
 /* R003-43: each is asked once, for a key does not become good by waiting. */
 static void a_key_that_all_refuse_ends_the_import_at_once(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin("rise", 2, 5);
+    struct ledger_desk *desk = ledger_desk_new("rise", 2, 5);
     desk->faults[0] = desk->faults[1] = FAULT_KEY;
     int64_t begun_us = desk->http.clock.mono_us;
-    assert_int_equal(requests_of(desk, LEDGER_UNAUTHORIZED), 2);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_UNAUTHORIZED), 2);
     assert_in_range(desk->http.clock.mono_us - begun_us, 0, 5000 * DESK_MS);
     assert_non_null(strstr(desk->error, "alpha: HTTP 401; beta: HTTP 401"));
     assert_non_null(strstr(desk->error, "providers.alpha.api_key or providers.beta.api_key"));
-    end(desk);
+    ledger_desk_free(desk);
 }
 
 static void who_is_only_ill_is_waited_for_though_another_refuses_the_key(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin("rise", 2, 25);
+    struct ledger_desk *desk = ledger_desk_new("rise", 2, 25);
     desk->faults[0] = FAULT_KEY;
     desk->faults[1] = FAULT_DEAD;
     desk->fault_end[1] = 2;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
     assert_int_equal(desk->asked[0], 1);
-    end(desk);
+    ledger_desk_free(desk);
 }
 
 static void answers_of_another_make_are_not_asked_for_again(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin("rise", 1, 5);
+    struct ledger_desk *desk = ledger_desk_new("rise", 1, 5);
     desk->faults[0] = FAULT_SHAPE;
-    assert_int_equal(requests_of(desk, LEDGER_INCOMPLETE), 1);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_INCOMPLETE), 1);
     assert_non_null(strstr(desk->error, "every provider refuses: alpha: "));
-    end(desk);
+    ledger_desk_free(desk);
 }
 
 static void a_rate_limit_inside_a_good_answer_is_waited_out(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin("rise", 1, 25);
+    struct ledger_desk *desk = ledger_desk_new("rise", 1, 25);
     desk->faults[0] = FAULT_LIMITED;
     desk->fault_at[0] = 1;
     desk->fault_end[0] = 3;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
-    end(desk);
+    ledger_desk_free(desk);
 }
 
 /* R003-42 */
 static void an_answer_that_cannot_be_read_leads_to_the_next_provider(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin("rise", 2, 25);
+    struct ledger_desk *desk = ledger_desk_new("rise", 2, 25);
     desk->faults[0] = FAULT_GARBLED;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
     assert_string_equal(desk->rows[0].provider, "beta");
-    end(desk);
+    ledger_desk_free(desk);
 }
 
 static void no_number_is_too_long_to_be_read(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin("rise", 1, 25);
+    struct ledger_desk *desk = ledger_desk_new("rise", 1, 25);
     for (size_t i = 0; i < desk->count; i++)
         desk->chain[i].wide = true;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
-    end(desk);
+    ledger_desk_free(desk);
 }
 
 /* Also after an import of the rest, and one that was interrupted before. */
 static void expect_nothing_taken_for_read(const char *order, unsigned killed_after)
 {
-    struct ledger_desk *desk = begin(order, 1, 60); /* blocks 100 to 119 */
+    struct ledger_desk *desk = ledger_desk_new(order, 1, 60); /* blocks 100 to 119 */
     int64_t since = killed_after == 0 ? 130 : 115;
     desk->batches_max = killed_after;
     assert_int_equal(ledger_desk_run(desk), killed_after > 0 ? LEDGER_UNDECIDED : LEDGER_COMPLETE);
@@ -278,7 +252,7 @@ static void expect_nothing_taken_for_read(const char *order, unsigned killed_aft
     desk->since_us = -1;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
-    end(desk);
+    ledger_desk_free(desk);
 }
 
 static void what_lies_before_the_time_asked_for_is_not_taken_for_read(void **state)
@@ -293,228 +267,40 @@ static void what_lies_before_the_time_asked_for_is_not_taken_for_read(void **sta
 static void an_import_since_a_time_reads_little_else(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin("dated", 1, 300); /* blocks 100 to 199 */
+    struct ledger_desk *desk = ledger_desk_new("dated", 1, 300); /* blocks 100 to 199 */
     desk->since_us = ledger_desk_time_us(198);
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 2);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 2);
     assert_non_null(strstr(ledger_desk_url(desk, 0), "from=198"));
     assert_int_equal(desk->row_count, 6);
     desk->since_us = ledger_desk_time_us(50); /* nobody has a block of that time */
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
-    end(desk);
-    desk = begin("half", 1, 300); /* newest first, and one more request for each that is wanted */
+    ledger_desk_free(desk);
+    desk = ledger_desk_new("half", 1,
+                           300); /* newest first, and one more request for each that is wanted */
     desk->since_us = ledger_desk_time_us(198);
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1 + 6);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 1 + 6);
     assert_int_equal(desk->row_count, 6);
-    end(desk);
+    ledger_desk_free(desk);
 }
 
 static void a_token_that_is_no_longer_known_begins_the_sweep_anew(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin("fall", 1, 45);
+    struct ledger_desk *desk = ledger_desk_new("fall", 1, 45);
     desk->faults[0] = FAULT_TOKEN;
     desk->fault_at[0] = 2;
     desk->fault_end[0] = 3;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
-    end(desk);
-}
-
-/* ---- what is not believed ---- */
-
-static void nothing_at_all_is_believed_when_a_second_provider_agrees(void **state)
-{
-    (void)state;
-    struct ledger_desk *desk = begin("rise", 2, 0);
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 2);
-    assert_string_equal(desk->session, "completed");
-    end(desk);
-    desk = begin("rise", 2, 12); /* the first one lies */
-    desk->faults[0] = FAULT_EMPTY;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
-    end(desk);
-    desk = begin("rise", 1, 0); /* there is nobody else: R003-29 */
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1);
-    ledger_desk_mine(desk, 5, 3); /* and a later run finds what came */
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1);
-    ledger_desk_expect_truth(desk);
-    end(desk);
-}
-
-static void a_lone_provider_that_denies_known_rows_is_not_believed(void **state)
-{
-    (void)state;
-    struct ledger_desk *desk = begin("rise", 1, 12);
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    desk->faults[0] = FAULT_EMPTY;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_INCOMPLETE);
-    assert_non_null(strstr(desk->error, "not believed"));
-    ledger_desk_expect_truth(desk);
-    end(desk);
-}
-
-/* A sweep that ends with an empty page may have been cut off: another provider says whether. */
-static void an_empty_page_after_a_full_one_is_checked_with_another(void **state)
-{
-    (void)state;
-    for (unsigned kill = 0; kill < 9; kill++) {
-        struct ledger_desk *desk = begin("fall", 2, 45);
-        desk->faults[0] = FAULT_EMPTY;
-        desk->fault_at[0] = 2;
-        desk->fault_end[0] = 3;
-        desk->batches_max = kill;
-        ledger_desk_run(desk);
-        desk->batches_max = 0;
-        ledger_desk_mine(desk, 300, 4);
-        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-        ledger_desk_expect_truth(desk);
-        end(desk);
-    }
-    struct ledger_desk *desk = begin("fall", 1, 45); /* there is nobody else */
-    desk->faults[0] = FAULT_EMPTY;
-    desk->fault_at[0] = 2;
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 4); /* it says so twice */
-    assert_int_equal(desk->row_count, 20);
-    end(desk);
-}
-
-/* One empty page of the only provider, where it had said that there are more rows, is a slip. */
-static void an_empty_page_is_asked_for_again_before_it_is_the_end(void **state)
-{
-    (void)state;
-    struct ledger_desk *desk = begin("fall", 1, 45);
-    desk->faults[0] = FAULT_EMPTY;
-    desk->fault_at[0] = 2;
-    desk->fault_end[0] = 3;
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 6);
-    ledger_desk_expect_truth(desk);
-    end(desk);
-}
-
-static size_t orphans_of(const struct ledger_desk *desk)
-{
-    size_t orphaned = 0;
-    for (size_t i = 0; i < desk->row_count; i++)
-        orphaned += strcmp(desk->rows[i].status, "orphaned") == 0;
-    return orphaned;
-}
-
-/* The only one to be asked is some blocks behind: what lies above is not gone. */
-static void a_lone_provider_that_lags_takes_nothing_away(void **state)
-{
-    (void)state;
-    for (int64_t head = -1; head <= 106; head += 107) {
-        struct ledger_desk *desk = begin("headed", 1, 24);
-        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-        desk->count = 20; /* block 106 is shown in part, 107 not at all */
-        desk->head = head;
-        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-        assert_int_equal(orphans_of(desk), 1); /* of the block that is shown */
-        desk->count = 24;
-        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-        ledger_desk_expect_truth(desk);
-        end(desk);
-    }
-}
-
-/* A head above a row that does not come says that it is gone. */
-static void what_a_lone_provider_looks_beyond_and_does_not_show_is_gone(void **state)
-{
-    (void)state;
-    struct ledger_desk *desk = begin("headed", 1, 24);
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    desk->count = 21;
-    desk->head = 107;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    assert_int_equal(orphans_of(desk), 3);
-    ledger_desk_expect_truth(desk);
-    end(desk);
-}
-
-/* ... and so does a total: here of nothing, where one row was. */
-static void what_is_neither_shown_nor_counted_is_gone(void **state)
-{
-    (void)state;
-    struct ledger_desk *desk = begin("counted", 1, 1);
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    desk->count = 0;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    assert_int_equal(orphans_of(desk), 1);
-    end(desk);
-}
-
-/* Each of two does not show something else: nothing was said by two. */
-static void what_only_one_of_two_denies_is_not_gone(void **state)
-{
-    (void)state;
-    struct ledger_desk *desk = begin("rise", 2, 24);
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    desk->hidden[0] = 22;
-    desk->hidden[1] = 23;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    assert_int_equal(orphans_of(desk), 0);
-    end(desk);
-}
-
-static void an_empty_answer_where_rows_are_known_is_checked_with_another(void **state)
-{
-    (void)state;
-    struct ledger_desk *desk = begin("rise", 2, 12);
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    desk->faults[0] = FAULT_EMPTY;
-    ledger_desk_mine(desk, 400, 3);
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk); /* nothing was marked, the new rows came */
-    end(desk);
-}
-
-/* The last block was replaced by another; both providers say so. */
-static void rows_that_a_reorg_took_are_marked_when_two_agree(void **state)
-{
-    (void)state;
-    struct ledger_desk *desk = begin("rise", 2, 12);
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    desk->count = 9;
-    desk->chain[9] = (struct desk_event){.block = 103, .number = 500};
-    desk->chain[10] = (struct desk_event){.block = 104, .number = 501};
-    desk->count = 11;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
-    assert_int_equal(orphans_of(desk), 3);
-    end(desk);
-}
-
-/* A row may have a place before it is settled: what came later does not hide it, also when the
- * first import was killed below it. */
-static void a_row_that_waits_at_its_place_is_read_again(void **state)
-{
-    (void)state;
-    for (unsigned kill = 0; kill < 4; kill++) {
-        struct ledger_desk *desk = begin("timed", 1, 60);
-        desk->chain[55].waits = true;
-        desk->batches_max = kill;
-        ledger_desk_run(desk);
-        desk->batches_max = 0;
-        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-        ledger_desk_mine(desk, 300, 15);
-        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-        desk->chain[55].waits = false;
-        assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 3);
-        ledger_desk_expect_truth(desk);
-        for (size_t i = 0; i < desk->row_count; i++)
-            assert_string_equal(desk->rows[i].status, "confirmed");
-        assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 2); /* its new rows are of one time */
-        end(desk);
-    }
+    ledger_desk_free(desk);
 }
 
 /* Exitbook 1.8.14: what was pending stays so for ever. */
 static void a_pending_row_is_confirmed_by_a_later_run(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin("fall", 1, 12);
+    struct ledger_desk *desk = ledger_desk_new("fall", 1, 12);
     ledger_desk_mine(desk, -1, 1);
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
@@ -525,7 +311,7 @@ static void a_pending_row_is_confirmed_by_a_later_run(void **state)
     desk->chain[12].block = 120;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
-    end(desk);
+    ledger_desk_free(desk);
 }
 
 /* ---- details and counts ---- */
@@ -536,7 +322,7 @@ static void a_pending_row_is_confirmed_by_a_later_run(void **state)
 static void a_row_that_left_its_block_is_pending_again(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin("fall", 1, 8);
+    struct ledger_desk *desk = ledger_desk_new("fall", 1, 8);
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     desk->chain[7].block = -1;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
@@ -546,85 +332,85 @@ static void a_row_that_left_its_block_is_pending_again(void **state)
     assert_int_equal(orphaned, 1);
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
-    end(desk);
+    ledger_desk_free(desk);
 }
 
 static void details_are_fetched_for_new_rows_and_missing_ones_are_owed(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin("half", 1, 12);
+    struct ledger_desk *desk = ledger_desk_new("half", 1, 12);
     desk->unknown_detail = 5;
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 2 + 12);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 2 + 12);
     ledger_desk_expect_truth(desk);
     assert_string_equal(desk->owed, "h5");
     for (size_t i = 0; i < desk->row_count; i++)
         assert_int_equal(desk->rows[i].whole, strcmp(desk->rows[i].hash, "h5") != 0);
     ledger_desk_mine(desk, 200, 1);
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 2 + 2); /* down to it: in vain */
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 2 + 2); /* down to it: in vain */
     ledger_desk_expect_truth(desk);
     assert_string_equal(desk->owed_state, "owed");
     assert_int_equal(desk->owed_attempts, 2);
     desk->unknown_detail = -1;
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 2 + 1);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 2 + 1);
     ledger_desk_expect_truth(desk);
     for (size_t i = 0; i < desk->row_count; i++)
         assert_true(desk->rows[i].whole);
     assert_string_equal(desk->owed_state, "done");
     assert_non_null(strstr(desk->cursor, "\"totalFetched\":13"));
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1);
-    end(desk);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 1);
+    ledger_desk_free(desk);
 }
 
 static void a_detail_that_fails_has_the_page_asked_for_again(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin("half", 2, 25);
+    struct ledger_desk *desk = ledger_desk_new("half", 2, 25);
     desk->faults[0] = FAULT_DEAD;
     desk->fault_at[0] = 7;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
-    end(desk);
+    ledger_desk_free(desk);
 }
 
 /* Exitbook 1.8.6 and 1.8.7: a short answer was taken for the end. */
 static void fewer_rows_than_the_source_counts_are_not_all(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin("counted", 1, 25);
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 3);
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1);
+    struct ledger_desk *desk = ledger_desk_new("counted", 1, 25);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 3);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 1);
     ledger_desk_mine(desk, 200, 1);
     desk->claimed = 2;
     assert_int_equal(ledger_desk_run(desk), LEDGER_INCOMPLETE);
     assert_non_null(strstr(desk->error, "counts 28 rows and has given 26"));
     assert_null(strstr(desk->cursor, "\"isComplete\":true"));
-    end(desk);
+    ledger_desk_free(desk);
 }
 
 /* An index that was behind gets an old row: nothing new is shown first, but more is counted. */
 static void an_old_row_that_is_counted_later_is_looked_for(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin("counted", 1, 45);
+    struct ledger_desk *desk = ledger_desk_new("counted", 1, 45);
     struct desk_event *late = &desk->chain[12], kept = *late;
     memmove(late, late + 1, (desk->count - 13) * sizeof *late);
     desk->count--;
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 5);
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 5);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 1);
     memmove(late + 1, late, (desk->count - 12) * sizeof *late);
     *late = kept;
     desk->count++;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
-    assert_int_equal(requests_of(desk, LEDGER_COMPLETE), 1);
-    end(desk);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 1);
+    ledger_desk_free(desk);
 }
 
 /* What is doubted at its end is not stored as complete: whoever goes on may not count. */
 static void the_end_of_a_sweep_that_is_doubted_is_no_position(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = begin("counted", 1, 95);
+    struct ledger_desk *desk = ledger_desk_new("counted", 1, 95);
     desk->faults[0] = FAULT_LAST;
     desk->fault_at[0] = 3;
     desk->fault_end[0] = 4;
@@ -633,7 +419,7 @@ static void the_end_of_a_sweep_that_is_doubted_is_no_position(void **state)
     assert_null(strstr(desk->cursor, "highWater"));
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
-    end(desk);
+    ledger_desk_free(desk);
 }
 
 /* Exitbook 1.8.10: a last page of which nothing is wanted ended in an error. */
@@ -642,21 +428,14 @@ static void a_last_page_without_a_row_of_the_stream_is_an_end(void **state)
     (void)state;
     static const char *const orders[] = {"rise", "fall"};
     for (int i = 0; i < 2; i++) {
-        struct ledger_desk *desk = begin(orders[i], 1, 13);
+        struct ledger_desk *desk = ledger_desk_new(orders[i], 1, 13);
         for (size_t k = 0; k < 3; k++)
             desk->chain[i == 0 ? 10 + k : k].other = true;
         assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
         assert_string_equal(desk->session, "completed");
         assert_int_equal(desk->row_count, 10);
-        end(desk);
+        ledger_desk_free(desk);
     }
-}
-
-static int be_slow(void **state)
-{
-    (void)state;
-    store_last = true;
-    return 0;
 }
 
 int main(void)
@@ -679,17 +458,6 @@ int main(void)
         cmocka_unit_test(what_lies_before_the_time_asked_for_is_not_taken_for_read),
         cmocka_unit_test(an_import_since_a_time_reads_little_else),
         cmocka_unit_test(a_token_that_is_no_longer_known_begins_the_sweep_anew),
-        cmocka_unit_test(nothing_at_all_is_believed_when_a_second_provider_agrees),
-        cmocka_unit_test(a_lone_provider_that_denies_known_rows_is_not_believed),
-        cmocka_unit_test(an_empty_page_after_a_full_one_is_checked_with_another),
-        cmocka_unit_test(an_empty_page_is_asked_for_again_before_it_is_the_end),
-        cmocka_unit_test(a_lone_provider_that_lags_takes_nothing_away),
-        cmocka_unit_test(what_a_lone_provider_looks_beyond_and_does_not_show_is_gone),
-        cmocka_unit_test(what_is_neither_shown_nor_counted_is_gone),
-        cmocka_unit_test(what_only_one_of_two_denies_is_not_gone),
-        cmocka_unit_test(an_empty_answer_where_rows_are_known_is_checked_with_another),
-        cmocka_unit_test(rows_that_a_reorg_took_are_marked_when_two_agree),
-        cmocka_unit_test(a_row_that_waits_at_its_place_is_read_again),
         cmocka_unit_test(a_pending_row_is_confirmed_by_a_later_run),
         cmocka_unit_test(a_row_that_left_its_block_is_pending_again),
         cmocka_unit_test(details_are_fetched_for_new_rows_and_missing_ones_are_owed),
@@ -699,7 +467,5 @@ int main(void)
         cmocka_unit_test(the_end_of_a_sweep_that_is_doubted_is_no_position),
         cmocka_unit_test(a_last_page_without_a_row_of_the_stream_is_an_end),
     };
-    /* All of it holds whether the store is quick or slow. */
-    int failed = cmocka_run_group_tests_name("the store is quick", tests, NULL, NULL);
-    return failed + cmocka_run_group_tests_name("the store is slow", tests, be_slow, NULL);
+    return ledger_desk_run_tests(tests, sizeof tests / sizeof tests[0]);
 }

@@ -2,196 +2,20 @@
  *
  * Walks over a made-up chain: whatever the pages, ties, cut blocks, new rows and interruptions,
  * every row comes and no identity twice, with no request too many. */
-#include "source/ledger_walk.h"
+#include "ledger_walk_world.h"
 
-#include "chance.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#define ROWS_MAX 4000
-
-struct entry {
-    int64_t block;
-    uint8_t what; /* rows of a block with the same `what` are equal */
-    uint8_t side; /* bit per partition that lists it */
-};
-
-/* A provider: its chain oldest first, and how it is asked. */
-struct world {
-    struct chance chance;
-    struct entry chain[ROWS_MAX];
-    size_t count;
-    struct connector_stream shape;
-    unsigned requests;
-    size_t mempool; /* rows in no block, which lead a list that is newest first */
-};
-
-/* What a client has: each row's (block, what, ordinal), and how often it was new. */
-struct shelf {
-    struct {
-        struct entry entry;
-        uint32_t ordinal;
-    } rows[ROWS_MAX];
-    size_t count, repeated;
-};
-
-static void mine(struct world *world, unsigned rows)
-{
-    int64_t block = world->count > 0 ? world->chain[world->count - 1].block + 1 : 100;
-    for (unsigned i = 0; i < rows && world->count < ROWS_MAX; i++) {
-        bool next = world->shape.equals == EQUALS_NONE || chance_below(&world->chance, 3) == 0;
-        block += next ? 1 + chance_below(&world->chance, 5) : 0;
-        uint8_t what = (uint8_t)chance_below(&world->chance, 3);
-        /* Equals go from and to the same accounts. */
-        world->chain[world->count++] =
-            (struct entry){block, what, (uint8_t)(1 + (block + what) % 3)};
-    }
-}
-
-static void put(struct shelf *shelf, struct entry entry, uint32_t ordinal)
-{
-    entry.side = 0;
-    for (size_t i = 0; i < shelf->count; i++)
-        if (shelf->rows[i].entry.block == entry.block && shelf->rows[i].entry.what == entry.what &&
-            shelf->rows[i].ordinal == ordinal) {
-            shelf->repeated++;
-            return;
-        }
-    assert_true(shelf->count < ROWS_MAX);
-    shelf->rows[shelf->count].entry = entry;
-    shelf->rows[shelf->count++].ordinal = ordinal;
-}
-
-/* The list as the provider shows it to one partition from `from` on; returns its length. */
-static size_t list(const struct world *world, const struct connector_vars *vars,
-                   struct entry out[ROWS_MAX + 8])
-{
-    size_t count = 0;
-    bool sides = world->shape.partition_count > 0, down = world->shape.order == ORDER_DESC;
-    bool ranged = world->shape.page.by == PAGE_RANGE;
-    for (size_t i = 0; down && i < world->mempool; i++)
-        out[count++] = (struct entry){-1, (uint8_t)(i % 2), 3};
-    for (size_t i = 0; i < world->count; i++) {
-        const struct entry *entry = &world->chain[down ? world->count - 1 - i : i];
-        if (entry->block >= vars->from && (!ranged || entry->block <= vars->to) &&
-            (!sides || (entry->side >> vars->partition & 1) != 0))
-            out[count++] = *entry;
-    }
-    return count;
-}
-
-/* Where the page begins. A token names the row it follows: "block.number within the block". */
-static size_t find_start(const struct world *world, const struct connector_vars *vars,
-                         const struct entry *rows, size_t count)
-{
-    long long block, nth;
-    if (vars->offset >= 0)
-        return (size_t)vars->offset;
-    if (vars->page >= 0)
-        return (size_t)((vars->page - world->shape.page.first) * world->shape.page.size);
-    if (vars->token.len == 0)
-        return 0;
-    assert_int_equal(sscanf(vars->token.data, "%lld.%lld", &block, &nth), 2);
-    for (size_t i = 0; i < count; i++)
-        if (rows[i].block == block && nth-- == 0)
-            return i + 1;
-    fail_msg("no row for the token %s", vars->token.data);
-    return 0;
-}
-
-/* Asks for one page. `stop` rows in, the client dies: false. */
-static bool ask(struct world *world, struct ledger_walk *walk, struct shelf *shelf, size_t stop,
-                struct err *err)
-{
-    static struct entry rows[ROWS_MAX + 8];
-    struct connector_vars vars = {.from = -1};
-    char token[64] = "";
-    assert_true(ledger_walk_next(walk, &vars));
-    size_t count = list(world, &vars, rows), at = find_start(world, &vars, rows, count);
-    bool ranged = world->shape.page.by == PAGE_RANGE;
-    assert_true(!ranged || (vars.to >= vars.from && vars.to - vars.from < world->shape.page.size &&
-                            vars.to <= walk->head));
-    size_t size = ranged ? count : (size_t)world->shape.page.size,
-           end = at + size < count ? at + size : count;
-    world->requests++;
-    for (size_t i = at; i < end; i++) {
-        struct ledger_row row = {.block = rows[i].block, .time_us = -1, .key = {0}};
-        uint32_t ordinal;
-        memcpy(row.key, &rows[i].block, 8);
-        row.key[8] = rows[i].what;
-        assert_int_equal(ledger_walk_row(walk, &row, &ordinal, err), RC_OK);
-        put(shelf, rows[i], ordinal);
-        if (stop-- == 0)
-            return false;
-    }
-    size_t nth = 0;
-    for (size_t i = 0; i + 1 < end; i++)
-        nth += rows[i].block == rows[end - 1].block;
-    if (end > 0 && end < count)
-        snprintf(token, sizeof token, "%lld.%zu", (long long)rows[end - 1].block, nth);
-    bool last = world->shape.page.by == PAGE_TOKEN ? end >= count : end - at < size || at > count;
-    enum rc rc = ledger_walk_page(walk, end > at ? end - at : 0, last, bytes_of(token), err);
-    if (rc != RC_OK)
-        fail_msg("%s", err->text);
-    return true;
-}
-
-static void expect_truth(const struct world *world, const struct shelf *shelf)
-{
-    uint32_t nth[3] = {0};
-    size_t pending = 0;
-    for (size_t i = 0; i < shelf->count; i++)
-        pending += shelf->rows[i].entry.block < 0;
-    assert_int_equal(pending, world->mempool);
-    assert_int_equal(shelf->count - pending, world->count);
-    for (size_t i = 0; i < world->count; i++) {
-        const struct entry *entry = &world->chain[i];
-        if (i == 0 || entry->block != entry[-1].block)
-            memset(nth, 0, sizeof nth);
-        uint32_t ordinal = nth[entry->what]++;
-        size_t found = 0;
-        for (size_t k = 0; k < shelf->count; k++)
-            found += shelf->rows[k].entry.block == entry->block &&
-                     shelf->rows[k].entry.what == entry->what && shelf->rows[k].ordinal == ordinal;
-        assert_int_equal(found, 1);
-    }
-}
-
-static int64_t head_of(const struct world *world)
-{
-    return world->count > 0 ? world->chain[world->count - 1].block : 50;
-}
-
-static struct connector_stream shape_of(struct chance *chance, enum connector_order order,
-                                        enum connector_paging by)
-{
-    struct connector_stream shape = {.order = order, .equals = EQUALS_BLOCK};
-    shape.page.by = by;
-    shape.page.size = 40 + chance_below(chance, 60);
-    shape.page.first = by == PAGE_OFFSET ? 0 : 1;
-    shape.map[FIELD_BLOCK].mapped = true;
-    if (order == ORDER_ASC)
-        shape.resume.kind = RESUME_BLOCK_NUMBER;
-    if (order == ORDER_ASC && by != PAGE_TOKEN && chance_below(chance, 2) == 0)
-        shape.page.window_max = shape.page.size * (1 + chance_below(chance, 4));
-    return shape;
-}
-
 /* One import after another, some of them interrupted after any row, while the chain grows. */
-static void live(struct world *world)
+static void live(struct walk_world *world)
 {
-    struct shelf *shelf = calloc(1, sizeof *shelf);
+    struct walk_shelf *shelf = calloc(1, sizeof *shelf);
     struct ledger_place place = {.complete = -1, .top = -1};
     struct err err;
     char token[LEDGER_TOKEN_MAX + 1] = "";
-    mine(world, chance_below(&world->chance, 400));
+    walk_world_mine(world, chance_below(&world->chance, 400));
     for (unsigned run = 0; run < 6; run++) {
         struct ledger_walk *walk = calloc(1, sizeof *walk);
         bool last_run = run == 5, alive = true;
@@ -202,9 +26,9 @@ static void live(struct world *world)
             size_t stop = !last_run && chance_below(&world->chance, 4) == 0
                               ? chance_below(&world->chance, 60)
                               : SIZE_MAX;
-            alive = ask(world, walk, shelf, stop, &err);
+            alive = walk_world_ask(world, walk, shelf, stop, &err);
             if (!last_run && chance_below(&world->chance, 3) == 0)
-                mine(world, chance_below(&world->chance, 30));
+                walk_world_mine(world, chance_below(&world->chance, 30));
         }
         /* What is stored is what stood at the end of the last whole page, or at any row. */
         assert_true(walk->complete >= place.complete);
@@ -217,25 +41,26 @@ static void live(struct world *world)
         ledger_walk_deinit(walk);
         free(walk);
     }
-    expect_truth(world, shelf);
+    walk_world_expect(world, shelf);
     free(shelf);
 }
 
 /* One walk by ranges, which may be interrupted; what is complete after it. */
-static int64_t walk_ranges(struct world *world, struct shelf *shelf, int64_t complete, bool whole)
+static int64_t walk_ranges(struct walk_world *world, struct walk_shelf *shelf, int64_t complete,
+                           bool whole)
 {
     struct ledger_walk *walk = calloc(1, sizeof *walk);
     struct err err;
     ledger_walk_init(walk, &world->shape, -1);
-    ledger_walk_begin(
-        walk, &(struct ledger_place){.complete = complete, .top = -1, .head = head_of(world)});
+    ledger_walk_begin(walk, &(struct ledger_place){
+                                .complete = complete, .top = -1, .head = walk_world_head(world)});
     for (bool alive = true; alive && !ledger_walk_over(walk);) {
         size_t stop = !whole && chance_below(&world->chance, 9) == 0
                           ? chance_below(&world->chance, 20)
                           : SIZE_MAX;
-        alive = ask(world, walk, shelf, stop, &err);
+        alive = walk_world_ask(world, walk, shelf, stop, &err);
         if (!whole && chance_below(&world->chance, 3) == 0)
-            mine(world, chance_below(&world->chance, 10));
+            walk_world_mine(world, chance_below(&world->chance, 10));
     }
     assert_true(walk->complete >= complete);
     complete = walk->complete;
@@ -249,9 +74,9 @@ static void try_many(enum connector_order order, enum connector_paging by, unsig
 {
     struct chance chance = chance_init(name);
     for (unsigned i = 0; i < 150; i++) {
-        struct world *world = calloc(1, sizeof *world);
+        struct walk_world *world = calloc(1, sizeof *world);
         world->chance = (struct chance){chance_next(&chance)};
-        world->shape = shape_of(&world->chance, order, by);
+        world->shape = walk_shape(&world->chance, order, by);
         world->shape.partition_count = partitions;
         world->shape.equals = equals;
         if (order == ORDER_DESC)
@@ -293,7 +118,8 @@ static void partitions_are_walked_together(void **state)
 
 /* ---- requests ---- */
 
-static unsigned run_once(struct world *world, struct ledger_place *place, struct shelf *shelf)
+static unsigned run_once(struct walk_world *world, struct ledger_place *place,
+                         struct walk_shelf *shelf)
 {
     struct ledger_walk *walk = calloc(1, sizeof *walk);
     struct err err;
@@ -301,18 +127,19 @@ static unsigned run_once(struct world *world, struct ledger_place *place, struct
     ledger_walk_init(walk, &world->shape, -1);
     ledger_walk_begin(walk, place);
     while (!ledger_walk_over(walk))
-        assert_true(ask(world, walk, shelf, SIZE_MAX, &err));
+        assert_true(walk_world_ask(world, walk, shelf, SIZE_MAX, &err));
     place->complete = walk->complete;
     ledger_walk_deinit(walk);
     free(walk);
     return world->requests;
 }
 
-static void fill_blocks(struct world *world, size_t rows, size_t per_block)
+static void fill_blocks(struct walk_world *world, size_t rows, size_t per_block)
 {
     for (size_t i = 0; i < rows; i++) {
         size_t at = world->count++;
-        world->chain[at] = (struct entry){(int64_t)(at / per_block) + 100, (uint8_t)(at % 3), 3};
+        world->chain[at] =
+            (struct walk_entry){(int64_t)(at / per_block) + 100, (uint8_t)(at % 3), 3};
     }
 }
 
@@ -323,11 +150,11 @@ static void no_request_is_made_for_nothing(void **state)
     (void)state;
     static const enum connector_order orders[] = {ORDER_ASC, ORDER_DESC};
     for (int i = 0; i < 4; i++) {
-        struct world *world = calloc(1, sizeof *world);
-        struct shelf *shelf = calloc(1, sizeof *shelf);
+        struct walk_world *world = calloc(1, sizeof *world);
+        struct walk_shelf *shelf = calloc(1, sizeof *shelf);
         struct ledger_place place = {.complete = -1, .top = -1};
         world->chance = chance_init("requests");
-        world->shape = shape_of(&world->chance, orders[i % 2], i < 2 ? PAGE_NUMBER : PAGE_TOKEN);
+        world->shape = walk_shape(&world->chance, orders[i % 2], i < 2 ? PAGE_NUMBER : PAGE_TOKEN);
         world->shape.page.size = 100;
         world->shape.page.window_max = 0;
         fill_blocks(world, 1000, 2);
@@ -338,7 +165,7 @@ static void no_request_is_made_for_nothing(void **state)
         assert_int_equal(run_once(world, &place, shelf), 1);
         fill_blocks(world, 5, 2);
         assert_int_equal(run_once(world, &place, shelf), 1);
-        expect_truth(world, shelf);
+        walk_world_expect(world, shelf);
         free(shelf);
         free(world);
     }
@@ -349,11 +176,11 @@ static void no_request_is_made_for_nothing(void **state)
 static void a_partition_that_is_over_is_left_alone_until_the_next_run(void **state)
 {
     (void)state;
-    struct world *world = calloc(1, sizeof *world);
-    struct shelf *shelf = calloc(1, sizeof *shelf);
+    struct walk_world *world = calloc(1, sizeof *world);
+    struct walk_shelf *shelf = calloc(1, sizeof *shelf);
     struct ledger_place place = {.complete = -1, .top = -1};
     world->chance = chance_init("sides");
-    world->shape = shape_of(&world->chance, ORDER_ASC, PAGE_TOKEN);
+    world->shape = walk_shape(&world->chance, ORDER_ASC, PAGE_TOKEN);
     world->shape.partition_count = 2;
     world->shape.page.size = 10;
     fill_blocks(world, 100, 1);
@@ -361,10 +188,10 @@ static void a_partition_that_is_over_is_left_alone_until_the_next_run(void **sta
         world->chain[i].side = i < 5 ? 1 : 2;
     /* One for the short side, ten for the long one, one more when the long one went further. */
     assert_int_equal(run_once(world, &place, shelf), 12);
-    world->chain[world->count] = (struct entry){900, 0, 1};
+    world->chain[world->count] = (struct walk_entry){900, 0, 1};
     world->count++;
     assert_int_equal(run_once(world, &place, shelf), 2);
-    expect_truth(world, shelf);
+    walk_world_expect(world, shelf);
     free(shelf);
     free(world);
 }
@@ -438,8 +265,8 @@ static void a_partition_that_ends_with_nothing_again_may_have_more(void **state)
 static void a_block_that_a_page_cuts_is_read_whole(void **state)
 {
     (void)state;
-    struct world *world = calloc(1, sizeof *world);
-    struct shelf *shelf = calloc(1, sizeof *shelf);
+    struct walk_world *world = calloc(1, sizeof *world);
+    struct walk_shelf *shelf = calloc(1, sizeof *shelf);
     struct ledger_place place = {.complete = -1, .top = -1};
     world->shape.order = ORDER_ASC;
     world->shape.page.by = PAGE_KEYSET;
@@ -451,7 +278,7 @@ static void a_block_that_a_page_cuts_is_read_whole(void **state)
     world->shape.equals = EQUALS_BLOCK;
     fill_blocks(world, 1005, 10);
     run_once(world, &place, shelf);
-    expect_truth(world, shelf);
+    walk_world_expect(world, shelf);
     free(shelf);
     free(world);
 }
@@ -516,18 +343,18 @@ static void ranges_pass_empty_blocks_and_lose_nothing(void **state)
     (void)state;
     struct chance chance = chance_init("ranges");
     for (unsigned i = 0; i < 150; i++) {
-        struct world *world = calloc(1, sizeof *world);
-        struct shelf *shelf = calloc(1, sizeof *shelf);
+        struct walk_world *world = calloc(1, sizeof *world);
+        struct walk_shelf *shelf = calloc(1, sizeof *shelf);
         world->chance = (struct chance){chance_next(&chance)};
-        world->shape = shape_of(&world->chance, ORDER_ASC, PAGE_RANGE);
+        world->shape = walk_shape(&world->chance, ORDER_ASC, PAGE_RANGE);
         world->shape.page.size = 1 + chance_below(&world->chance, 30);
         world->shape.partition_count = chance_below(&world->chance, 2) * 2;
-        mine(world, chance_below(&world->chance, 200));
+        walk_world_mine(world, chance_below(&world->chance, 200));
         int64_t complete = -1;
         for (unsigned run = 0; run < 6; run++)
             complete = walk_ranges(world, shelf, complete, run == 5);
-        assert_int_equal(complete, head_of(world) + 1);
-        expect_truth(world, shelf);
+        assert_int_equal(complete, walk_world_head(world) + 1);
+        walk_world_expect(world, shelf);
         unsigned before = world->requests;
         assert_int_equal(walk_ranges(world, shelf, complete, true), complete);
         assert_int_equal(world->requests, before);
@@ -541,18 +368,19 @@ static void an_interrupted_sweep_is_finished_and_new_rows_are_found(void **state
 {
     (void)state;
     try_many(ORDER_DESC, PAGE_TOKEN, 0, EQUALS_NONE, "interrupted");
-    struct world *world = calloc(1, sizeof *world);
-    struct shelf *shelf = calloc(1, sizeof *shelf);
+    struct walk_world *world = calloc(1, sizeof *world);
+    struct walk_shelf *shelf = calloc(1, sizeof *shelf);
     struct ledger_walk *walk = calloc(1, sizeof *walk);
     struct err err;
     world->chance = chance_init("sweep");
-    world->shape = shape_of(&world->chance, ORDER_DESC, PAGE_TOKEN);
+    world->shape = walk_shape(&world->chance, ORDER_DESC, PAGE_TOKEN);
     world->shape.equals = EQUALS_NONE;
     world->shape.page.size = 25;
     fill_blocks(world, 100, 1);
     ledger_walk_init(walk, &world->shape, -1);
     ledger_walk_begin(walk, &(struct ledger_place){.complete = -1, .top = -1});
-    assert_true(ask(world, walk, shelf, SIZE_MAX, &err) && ask(world, walk, shelf, SIZE_MAX, &err));
+    assert_true(walk_world_ask(world, walk, shelf, SIZE_MAX, &err) &&
+                walk_world_ask(world, walk, shelf, SIZE_MAX, &err));
     char token[LEDGER_TOKEN_MAX + 1];
     snprintf(token, sizeof token, "%s", ledger_walk_token(walk).data);
     struct ledger_place place = {
@@ -562,7 +390,7 @@ static void an_interrupted_sweep_is_finished_and_new_rows_are_found(void **state
     free(walk);
     fill_blocks(world, 5, 1);
     assert_int_equal(run_once(world, &place, shelf), 3); /* two of the old sweep, one for the new */
-    expect_truth(world, shelf);
+    walk_world_expect(world, shelf);
     free(shelf);
     free(world);
 }
