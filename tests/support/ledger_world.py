@@ -128,9 +128,10 @@ class World(ImportRun):
                     if self.platform != "ethereum" or row["stream"] == stream]
             gone = {row["hash"] for row in self.true_rows(stream, orphaned=1)}
             truth = self.true_rows(stream)
+            lost = gone - {row["hash"] for row in truth}
             have = collections.Counter(
                 self.key(row) for row in rows if row["status"] != "orphaned"
-                and not (row["hash"] in gone and self.is_untold(row, truth)))
+                and not (row["hash"] in lost and self.is_untold(row, truth)))
             want = collections.Counter(self.key(row) for row in truth)
             for name, found in (("missing", want - have), ("too many", have - want)):
                 if found:
