@@ -145,7 +145,7 @@ void web_page_put_card(const struct world *world, uint32_t link, struct text *ou
 {
     uint32_t id;
     const char *name = web_link_kind(world, link, &id);
-    struct card_words words;
+    struct card_words words = {0};
     if (name == NULL)
         return;
     const struct page_kind *kind = find_kind(bytes_of(name));
@@ -204,7 +204,7 @@ static void put_tags(struct visit *visit)
 static void put_body(struct visit *visit)
 {
     struct text *out = &visit->html;
-    struct card_words words;
+    struct card_words words = {0};
     if (!world_settings(visit->sim->world)->press) {
         text_append_string(out, "<p>tides &amp; marks</p>");
         return;

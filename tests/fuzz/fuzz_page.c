@@ -113,7 +113,8 @@ static void check_markup(const char *html)
         at = check_attributes(at + name.len);
         if (ends) {
             assert(depth > 0);
-            assert(bytes_compare(open[--depth], name) == 0);
+            depth--;
+            assert(bytes_compare(open[depth], name) == 0);
         } else if (!stands_alone(name)) {
             assert(depth < MARKUP_DEPTH_MAX);
             open[depth++] = name;
