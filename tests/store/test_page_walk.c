@@ -286,8 +286,10 @@ int main(int argc, char **argv)
     };
     walk_plant = argc > 1 ? plant_of(argv[1]) : WALK_AS_IT_IS;
     int failed = both_stores_run(tests, sizeof tests / sizeof tests[0]);
-    if (argc > 1)
+    if (argc > 1) {
+        printf("caught=%d\n", failed);
         return failed == 2 ? 0 : 1;
+    }
     unsigned both = rounds[0] < rounds[1] ? rounds[0] : rounds[1];
     if (both == 0 || hashes[0][both - 1] != hashes[1][both - 1]) {
         printf("the two stores gave different pages\n");

@@ -153,7 +153,10 @@ describe('examples/chat', () => {
     const db = connect(daemon.url);
     const page = await enterRoom();
     const draft = (id, number) => ({ ...message(number), id, status: 'draft' });
-    await db.create('chat_messages', [draft('seen', 380), draft('unseen', 20)]);
+    const sent = { ...message(6000, { timestamp: new Date().toISOString() }), id: 'told' };
+    await db.create('chat_messages', [draft('seen', 380), draft('unseen', 20), sent]);
+    // Only who was told of a draft's commit is told of a change; to others it is a new message.
+    await page.until(`${list}.rows.some((row) => row.dataset.id === "told")`);
     for (const id of ['unseen', 'seen']) await db.update('chat_messages', id, { status: 'sent' });
     await page.until(`${list}.rows.some((row) => row.dataset.id === "seen")`);
     const shown = await page.eval(`${list}.rows.map((row) => row.dataset.id)`);
@@ -163,7 +166,7 @@ describe('examples/chat', () => {
     }))
       wanted.unshift(row.id);
     assert.deepEqual(shown, wanted.slice(-shown.length));
-    for (const id of ['unseen', 'seen']) await db.delete('chat_messages', id);
+    for (const id of ['told', 'unseen', 'seen']) await db.delete('chat_messages', id);
     await page.until(`${list}.rows.every((row) => row.dataset.id !== "seen")`);
     await page.close();
   });
