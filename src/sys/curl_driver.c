@@ -125,6 +125,9 @@ struct curl_driver *curl_driver_new(struct loop *loop)
         abort();
     driver->timer.data = driver;
     curl_multi_setopt(driver->multi, CURLMOPT_MAXCONNECTS, IDLE_CONNECTIONS_MAX);
+    /* One exchange at a time on a connection: with several, libcurl 7.88 (Debian 12) at times
+     * forgets to wake the one whose last bytes another one read. */
+    curl_multi_setopt(driver->multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
     curl_multi_setopt(driver->multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
     curl_multi_setopt(driver->multi, CURLMOPT_SOCKETDATA, driver);
     curl_multi_setopt(driver->multi, CURLMOPT_TIMERFUNCTION, set_timeout);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILE_BYTES = 3000000, FILES = 20 };
+enum { FILE_BYTES = 3000000, FILES = 100 };
 enum { PATIENCE_MS = 600000 }; /* a machine with much else to do takes its time */
 
 static void answer_over_tls(struct bench *bench, struct tls_script *tls,
