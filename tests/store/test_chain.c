@@ -127,6 +127,33 @@ static void a_reorganisation_without_a_new_block_is_seen(void **state)
     assert_true(content_bench_stored(b, 'C') && content_bench_stored(b, 'E'));
 }
 
+/* R002-18: every block that was read since the start became another: it begins anew. */
+static void a_reorganisation_around_the_start_is_undone(void **state)
+{
+    struct content_bench *b = *state;
+    for (int crash = 0; crash < 2; crash++) {
+        memset(model.fork, 'a', sizeof model.fork);
+        memset(model.letters, 0, sizeof model.letters);
+        model.head = model.start + 2;
+        chain_bench_name(model.start, "A");
+        chain_bench_name(model.start + 1, "B");
+        content_bench_wipe(b);
+        content_bench_read_by(b, &chain_reader);
+        chain_bench_run(b);
+        assert_int_equal(chain_bench_references(b), 2);
+        memset(model.fork + model.start - 1, 'b', 100);
+        chain_bench_name(model.start, "C");
+        chain_bench_name(model.start + 1, "");
+        model.head++;
+        if (crash == 1)
+            content_bench_crash(b);
+        chain_bench_run(b);
+        assert_int_equal(content_bench_position(b), model.head);
+        assert_int_equal(chain_bench_references(b), 1);
+        assert_true(content_bench_stored(b, 'C'));
+    }
+}
+
 /* Deeper than is allowed: nothing is touched, and it says what to do. */
 static void a_reorganisation_that_is_too_deep_stops_the_reader(void **state)
 {
@@ -195,6 +222,7 @@ int main(void)
         ON_STORE(a_hint_wakes_the_reader_at_once),
         ON_STORE(the_deepest_reorganisation_is_found_however_late),
         ON_STORE(a_reorganisation_without_a_new_block_is_seen),
+        ON_STORE(a_reorganisation_around_the_start_is_undone),
         ON_STORE(a_reorganisation_that_is_too_deep_stops_the_reader),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);
