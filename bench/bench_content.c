@@ -10,7 +10,8 @@
  * position has passed them, against the slowest fetch that is pending then, and a commit: what the
  * same takes at most when the gateway answers at once.
  * content_crash: killed in the middle, documents that are fetched twice, against the places there
- * are for documents under way. content_refetch: of what was stored by then, documents that are fetched again.
+ * are for documents under way. content_refetch: of what was stored by then, documents that are
+ * fetched again.
  *
  *   bench_content TIDEMARK TIDEMARK_SIM */
 #include "base/json.h"
