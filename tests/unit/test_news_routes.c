@@ -146,7 +146,7 @@ static void the_posts_behind_a_link_are_told_latest_first(void **state)
     assert_string_equal(
         bench_body(bench),
         "{\"link\":{\"id\":\"7\",\"url\":\"https://e.example/a?x=1\",\"title\":\"A \\\"title\\\"\","
-        "\"description\":null,\"domain\":\"e.example\","
+        "\"description\":null,\"image\":null,\"domain\":\"e.example\","
         "\"first_shared_at\":\"2023-11-14T22:13:20.000Z\"},"
         "\"posts\":[{\"uri\":\"at://did:plc:bo/app.bsky.feed.repost/k\",\"did\":\"did:plc:bo\","
         "\"handle\":null,\"displayName\":null,\"text\":null,\"kind\":\"repost\",\"shared_at\":"
