@@ -9,8 +9,8 @@ WARM_UP_EVENTS = 20000  # of a life, before anything is compared
 THIRD_MIN = 5           # samples in a third; fewer tell nothing
 
 # name -> (factor, addend, free): what the last third may have more than the middle one, and what
-# it may have in any case. A ring of raw frames that fills for the first time is 16 MiB, a page cache
-# has its own bound; a log is moved at 40 to 60 MiB (SQLite) or from 64 MiB on (PostgreSQL).
+# it may have in any case. A ring of raw frames that fills for the first time is 16 MiB, a page
+# cache has its own bound; a log is moved at 40 to 60 MiB (SQLite) or from 64 MiB on (PostgreSQL).
 BOUNDS = {
     "rss": (1.15, 24 * MIB, 0),
     "descriptors": (1.0, 8, 0),
