@@ -18,6 +18,9 @@
     "gaps WHERE closed_us IS NULL AND to_us > ?1 "                                                 \
     "AND source IN ('jetstream', 'appview', 'polling')"
 
+static const char link_sql[] = "SELECT coalesce(reader_url, original_url), title, description, "
+                               "image_url, domain, first_shared_us FROM links WHERE id = ?1";
+
 /* What is needed of the ranked links to see which are of one story. */
 struct titles {
     const struct trending *trending;
@@ -58,7 +61,15 @@ static void put_id(struct json_writer *json, int64_t id)
     json_put_cstring(json, text);
 }
 
-/* url, title, description, image, domain, first */
+/* url, title, description, image, domain */
+static void put_words(struct json_writer *json, const struct field *columns)
+{
+    static const char *const keys[] = {"url", "title", "description", "image", "domain"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        put_text(json, keys[i], &columns[i]);
+}
+
+/* what put_words() takes, first */
 static bool print_link(void *arg, const struct field *columns, size_t count)
 {
     struct printing *printing = arg;
@@ -70,11 +81,7 @@ static bool print_link(void *arg, const struct field *columns, size_t count)
     printing->found = true;
     json_begin_object(json);
     put_id(json, link->id);
-    put_text(json, "url", &columns[0]);
-    put_text(json, "title", &columns[1]);
-    put_text(json, "description", &columns[2]);
-    put_text(json, "image", &columns[3]);
-    put_text(json, "domain", &columns[4]);
+    put_words(json, columns);
     json_key(json, "shares");
     json_put_i64(json, link->shares);
     put_time(json, "first_shared_at", &columns[5]);
@@ -195,10 +202,7 @@ static enum rc print_one(struct printing *printing, struct store *store,
                                    field_int(request->now_us - request->hours * HOUR_US)};
     struct text sql = {0};
     printing->found = false;
-    enum rc rc = store_query(store,
-                             "SELECT coalesce(reader_url, original_url), title, description, "
-                             "image_url, domain, first_shared_us FROM links WHERE id = ?1",
-                             params, 1, print_link, printing, err);
+    enum rc rc = store_query(store, link_sql, params, 1, print_link, printing, err);
     if (rc != RC_OK || !printing->found)
         return rc;
     text_appendf(&sql,
@@ -338,18 +342,15 @@ enum rc trending_print(struct store *store, const struct config *config,
 
 /* ---- the posts behind a link ---- */
 
-/* url, title, description, domain, first */
+/* what put_words() takes, first */
 static bool print_subject(void *arg, const struct field *columns, size_t count)
 {
     struct printing *printing = arg;
     struct json_writer *json = &printing->json;
-    assert(count == 5);
+    assert(count == 6);
     printing->found = true;
-    put_text(json, "url", &columns[0]);
-    put_text(json, "title", &columns[1]);
-    put_text(json, "description", &columns[2]);
-    put_text(json, "domain", &columns[3]);
-    put_time(json, "first_shared_at", &columns[4]);
+    put_words(json, columns);
+    put_time(json, "first_shared_at", &columns[5]);
     return false;
 }
 
@@ -363,10 +364,7 @@ enum rc trending_print_posts(struct store *store, int64_t link, struct text *out
     json_key(&printing.json, "link");
     json_begin_object(&printing.json);
     put_id(&printing.json, link);
-    enum rc rc = store_query(store,
-                             "SELECT coalesce(reader_url, original_url), title, description, "
-                             "domain, first_shared_us FROM links WHERE id = ?1",
-                             &id, 1, print_subject, &printing, err);
+    enum rc rc = store_query(store, link_sql, &id, 1, print_subject, &printing, err);
     json_end_object(&printing.json);
     if (rc == RC_OK && !printing.found)
         rc = err_set(err, RC_REJECT, "there is no link %" PRId64, link);

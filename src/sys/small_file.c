@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sys/small_file.h"
 
+#include "sys/crashpoint.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -104,10 +106,13 @@ enum rc small_file_write(const char *path, struct bytes content, struct err *err
     bool put = fd >= 0 && put_all(fd, content) && fsync(fd) == 0;
     if (fd >= 0 && close(fd) != 0)
         put = false;
+    crashpoint(CRASH_FILE_SYNCED);
     if (!put || rename(text_string(&beside), path) != 0) {
         rc = err_set(err, RC_RETRY, "cannot write %s: %s", path, strerror(errno));
         if (fd >= 0)
             unlink(text_string(&beside));
+    } else {
+        crashpoint(CRASH_FILE_RENAMED);
     }
     text_free(&beside);
     return rc;
