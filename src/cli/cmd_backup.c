@@ -5,6 +5,7 @@
 #include "cli/file_move.h"
 #include "cli/target.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,8 +55,10 @@ static enum rc ask_daemon(struct target *target, const char *path, struct err *e
     if (rc == RC_OK)
         rc = file_move_check(path, err);
     if (rc == RC_OK) {
-        copy.len = (size_t)(strrchr(copy.data, '/') - copy.data);
-        text_appendf(&copy, "/backup.%ld", (long)getpid());
+        const char *slash = strrchr(text_string(&copy), '/');
+        assert(slash != NULL);
+        copy.len = (size_t)(slash - copy.data) + 1;
+        text_appendf(&copy, "backup.%ld", (long)getpid());
         rc = ask_for_copy(target, copy.data, err);
     }
     if (rc == RC_OK && (rc = file_move(copy.data, path, err)) != RC_OK)
