@@ -128,22 +128,27 @@ static bool print_post(void *arg, const struct field *columns, size_t count)
 }
 
 /* Only people who shared it as late as so many others are looked at: whoever has a stored post of
- * that time leaves no room for earlier ones. SQLite takes tables in the order of a CROSS JOIN. */
+ * that time leaves no room for earlier ones. Many may have shared it at that very time: of those
+ * no more is read than their order takes. SQLite takes tables in the order of a CROSS JOIN. */
 static enum rc print_posts(struct printing *printing, struct store *store, int64_t link,
                            int64_t max, struct err *err)
 {
     const struct field params[] = {field_int(link), field_int(INT64_MIN)};
-    char sql[1024];
+    char sql[2048];
     snprintf(sql, sizeof sql,
              "SELECT 'at://' || a.did || '/' || p.collection || '/' || p.rkey, a.did, a.handle, "
-             "a.display_name, p.body, p.kind, p.shared_us, l.via FROM shares s "
-             "CROSS JOIN actors a CROSS JOIN post_links l CROSS JOIN post p "
-             "WHERE s.link_id = ?1 AND s.last_us >= coalesce((SELECT t.last_us FROM shares t "
-             "CROSS JOIN actors b WHERE t.link_id = ?1 AND b.id = t.actor AND b.active = 1 "
-             "AND t.n_posts > t.old_posts AND (t.old_us IS NULL OR t.old_us < t.last_us) "
-             "ORDER BY t.last_us DESC LIMIT 1 OFFSET %" PRId64 "), ?2) "
-             "AND a.id = s.actor AND a.active = 1 AND l.link_id = ?1 AND l.actor = s.actor "
-             "AND p.n = l.post_id ORDER BY p.shared_us DESC, p.n DESC LIMIT %" PRId64,
+             "a.display_name, p.body, p.kind, p.shared_us, l.via FROM ("
+             "SELECT y.n AS n, s.actor AS actor FROM shares s CROSS JOIN post_links x "
+             "CROSS JOIN post y WHERE s.link_id = ?1 AND s.last_us >= coalesce((SELECT t.last_us "
+             "FROM shares t CROSS JOIN actors b WHERE t.link_id = ?1 AND b.id = t.actor "
+             "AND b.active = 1 AND t.n_posts > t.old_posts "
+             "AND (t.old_us IS NULL OR t.old_us < t.last_us) "
+             "ORDER BY t.last_us DESC LIMIT 1 OFFSET %" PRId64 "), ?2) AND " PEOPLE_ARE_THERE
+             " AND x.link_id = ?1 AND x.actor = s.actor AND y.n = x.post_id "
+             "ORDER BY y.shared_us DESC, y.n DESC LIMIT %" PRId64 ") z "
+             "CROSS JOIN post p CROSS JOIN actors a CROSS JOIN post_links l WHERE p.n = z.n "
+             "AND a.id = z.actor AND l.post_id = z.n AND l.link_id = ?1 "
+             "ORDER BY p.shared_us DESC, p.n DESC",
              max - 1, max);
     json_key(&printing->json, "posts");
     json_begin_array(&printing->json);
@@ -206,9 +211,10 @@ static enum rc print_one(struct printing *printing, struct store *store,
     if (rc != RC_OK || !printing->found)
         return rc;
     text_appendf(&sql,
-                 "SELECT a.did, a.handle, a.display_name, a.avatar FROM shares s "
-                 "JOIN actors a ON a.id = s.actor WHERE s.link_id = ?1 AND s.last_us >= ?2 AND %s "
-                 "ORDER BY s.last_us DESC, s.actor LIMIT %" PRId64,
+                 "SELECT a.did, a.handle, a.display_name, a.avatar FROM (SELECT s.last_us AS us, "
+                 "s.actor AS actor FROM shares s WHERE s.link_id = ?1 AND s.last_us >= ?2 AND %s "
+                 "ORDER BY s.last_us DESC, s.actor LIMIT %" PRId64 ") z "
+                 "CROSS JOIN actors a WHERE a.id = z.actor ORDER BY z.us DESC, z.actor",
                  text_string(&people->counts), request->sharers);
     rc = store_query(store, text_string(&sql), params, 2, print_sharer, printing, err);
     text_free(&sql);

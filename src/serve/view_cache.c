@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/view_cache.h"
 
-#include <pthread.h>
+#include "sys/thread.h"
+
 #include <stdlib.h>
 
 struct kept_page {
@@ -11,15 +12,14 @@ struct kept_page {
 };
 
 struct view_cache {
-    pthread_mutex_t mutex;
+    struct lock *lock;
     struct kept_page pages[VIEW_CACHE_PAGES];
 };
 
 struct view_cache *view_cache_new(void)
 {
     struct view_cache *cache = memory_new_zeroed(1, sizeof *cache);
-    if (pthread_mutex_init(&cache->mutex, NULL) != 0)
-        abort();
+    cache->lock = lock_new();
     return cache;
 }
 
@@ -29,7 +29,7 @@ void view_cache_free(struct view_cache *cache)
         text_free(&cache->pages[i].name);
         text_free(&cache->pages[i].page);
     }
-    pthread_mutex_destroy(&cache->mutex);
+    lock_free(cache->lock);
     free(cache);
 }
 
@@ -53,12 +53,12 @@ static struct kept_page *oldest(struct view_cache *cache)
 bool view_cache_find(struct view_cache *cache, struct bytes name, int64_t since_us,
                      struct text *out)
 {
-    pthread_mutex_lock(&cache->mutex);
+    lock_enter(cache->lock);
     const struct kept_page *kept = find(cache, name);
     bool found = kept != NULL && kept->begun_us >= since_us;
     if (found)
         text_append(out, kept->page.data, kept->page.len);
-    pthread_mutex_unlock(&cache->mutex);
+    lock_leave(cache->lock);
     return found;
 }
 
@@ -67,7 +67,7 @@ void view_cache_keep(struct view_cache *cache, struct bytes name, int64_t begun_
 {
     if (page.len > VIEW_CACHE_PAGE_BYTES)
         return;
-    pthread_mutex_lock(&cache->mutex);
+    lock_enter(cache->lock);
     struct kept_page *kept = find(cache, name);
     if (kept == NULL)
         kept = oldest(cache);
@@ -78,5 +78,5 @@ void view_cache_keep(struct view_cache *cache, struct bytes name, int64_t begun_
         text_append(&kept->page, page.data, page.len);
         kept->begun_us = begun_us;
     }
-    pthread_mutex_unlock(&cache->mutex);
+    lock_leave(cache->lock);
 }
