@@ -11,10 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILE_CHUNK  65536
-#define FILE_MODE   0644
-#define FOLDER_MODE 0755
-#define OPEN_MODES  (S_IWGRP | S_IRWXO)
+#define FILE_CHUNK 65536
+#define FILE_MODE  0644
+#define OPEN_MODES (S_IWGRP | S_IRWXO)
 
 enum rc small_file_read(const char *path, size_t bytes_max, struct text *out, struct err *err)
 {
@@ -66,7 +65,7 @@ enum rc small_file_check_guarded(const char *path, struct err *err)
     return RC_OK;
 }
 
-enum rc small_file_make_folders(const char *path, struct err *err)
+enum rc small_file_make_folders(const char *path, unsigned mode, struct err *err)
 {
     enum rc rc = RC_OK;
     char *folder = memory_copy_string(path);
@@ -75,7 +74,7 @@ enum rc small_file_make_folders(const char *path, struct err *err)
         if (*at != '/')
             continue;
         *at = '\0';
-        if (mkdir(folder, FOLDER_MODE) != 0 && errno != EEXIST)
+        if (mkdir(folder, mode) != 0 && errno != EEXIST)
             rc = err_set(err, RC_REJECT, "cannot make the folder %s: %s", folder, strerror(errno));
         else if (stat(folder, &about) != 0 || !S_ISDIR(about.st_mode))
             rc = err_set(err, RC_REJECT, "%s is no folder", folder);

@@ -16,6 +16,7 @@ import random
 import re
 import resource
 import signal
+import subprocess
 import sys
 import time
 
@@ -185,12 +186,38 @@ class Sweep:
         return STOPS
 
 
+    # ---- copies ----
+
+    def break_backup(self):
+        """Each fsync of `tidemark backup` fails once: what is not reported is not there. The last
+        one is its folder's, without which the name might not outlive a power cut; of some SQLite
+        needs no answer."""
+        copy, words, fired = os.path.join(self.home.folder, "copy.db"), [], 1
+        while fired:
+            self.faults.arm("fsync", len(words) + 1)
+            done = subprocess.run(
+                [self.program, "backup", copy, "-c", "/dev/null", "--set",
+                 f"store.url={self.home.url}", "--set", f"store.data_dir={self.home.folder}"],
+                env=dict(os.environ, **self.faults.environment()), stdin=subprocess.DEVNULL,
+                capture_output=True, text=True, timeout=WAIT_S, check=False)
+            fired = self.faults.failed("fsync")
+            is_there = os.path.exists(copy)
+            assert done.returncode == (0 if is_there else 1) and (fired or is_there), done
+            words.append(done.stderr)
+            if is_there:
+                os.remove(copy)
+        assert "cannot make the backup" in words[-2], words
+        self.tried, self.fired = self.tried + len(words), self.fired + len(words) - 1
+        print(f"store=sqlite fault=backup fired={len(words) - 1}", flush=True)
+
+
 def run_on(store, programs, library, kinds):
     with Home(store) as home, Simulator(programs[1], "--events", "60", *PAST) as sim:
         sweep = Sweep(programs, library, home, sim)
         for kind, count in sweep.count_calls(kinds).items():
             sweep.sweep(kind, count)
         if store == "sqlite":
+            sweep.break_backup()
             sweep.outlive("disk-full", sweep.fill_disk)
         sweep.outlive("clock", sweep.turn_clock)
         sweep.outlive("descriptors", sweep.take_descriptors)
