@@ -47,6 +47,14 @@ static enum rc ask_for_copy(struct target *target, const char *path, struct err 
     return rc;
 }
 
+/* Nobody else would: the daemon may have died of it. */
+static void drop(struct text *copy)
+{
+    unlink(text_string(copy));
+    text_append_string(copy, STORE_PARTIAL);
+    unlink(text_string(copy));
+}
+
 /* The daemon writes nowhere but where its data lies; from there the copy is ours to move. */
 static enum rc ask_daemon(struct target *target, const char *path, struct err *err)
 {
@@ -60,9 +68,11 @@ static enum rc ask_daemon(struct target *target, const char *path, struct err *e
         copy.len = (size_t)(slash - copy.data) + 1;
         text_appendf(&copy, "backup.%ld", (long)getpid());
         rc = ask_for_copy(target, copy.data, err);
+        if (rc == RC_OK)
+            rc = file_move(copy.data, path, err);
+        if (rc != RC_OK)
+            drop(&copy);
     }
-    if (rc == RC_OK && (rc = file_move(copy.data, path, err)) != RC_OK)
-        unlink(copy.data);
     text_free(&copy);
     return rc;
 }

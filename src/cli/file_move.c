@@ -2,6 +2,7 @@
 #include "cli/file_move.h"
 
 #include "base/bytes.h"
+#include "sys/small_file.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -64,10 +65,11 @@ enum rc file_move(const char *from, const char *to, struct err *err)
     struct text partial = {0};
     text_appendf(&partial, "%s.%ld.partial", to, (long)getpid());
     /* What one may not link, or not to there, one may copy. */
-    bool good = link(from, to) == 0 || (errno != EEXIST && copy_to(from, partial.data, to));
+    bool named = link(from, to) == 0 || (errno != EEXIST && copy_to(from, partial.data, to));
+    bool good = named && small_file_sync_folder(to);
     enum rc rc = good ? RC_OK : fail(to, err);
-    if (good)
-        unlink(from);
+    if (named)
+        unlink(good ? from : to);
     text_free(&partial);
     return rc;
 }
