@@ -41,21 +41,34 @@ void sign_base64_url(struct bytes input, struct text *out)
         out->data[--out->len] = '\0';
 }
 
+/* How many = end the input; false: one stands elsewhere, or white space anywhere. The decoder takes
+ * both: it skips white space at the ends, which would shift the padding. */
+static bool count_padding(struct bytes input, size_t *padding)
+{
+    *padding =
+        (size_t)(input.data[input.len - 1] == '=') + (size_t)(input.data[input.len - 2] == '=');
+    size_t text_len = input.len - *padding;
+    for (size_t i = 0; i < text_len; i++)
+        if ((unsigned char)input.data[i] <= ' ' || input.data[i] == '=')
+            return false;
+    return true;
+}
+
 bool sign_base64_decode(struct bytes input, struct text *out)
 {
-    if (input.len == 0 || input.len % 4 != 0 || input.len > INT_MAX / 2)
+    size_t padding;
+    if (input.len == 0 || input.len % 4 != 0 || input.len > INT_MAX / 2 ||
+        !count_padding(input, &padding))
         return false;
-    /* The decoder skips white space at both ends, which would shift the padding. */
-    for (size_t i = 0; i < input.len; i++)
-        if ((unsigned char)input.data[i] <= ' ')
-            return false;
-    size_t padding =
-        (size_t)(input.data[input.len - 1] == '=') + (size_t)(input.data[input.len - 2] == '=');
     int size = EVP_DecodeBlock((unsigned char *)text_reserve(out, input.len),
                                (const unsigned char *)input.data, (int)input.len);
     if (size < 0)
         return false;
-    out->len += (size_t)size - padding;
+    size_t len = out->len + (size_t)size - padding;
+    for (size_t i = 0; i < padding; i++)
+        if (out->data[len + i] != '\0')
+            return false; /* bits are left over: another text says the same */
+    out->len = len;
     out->data[out->len] = '\0';
     return true;
 }

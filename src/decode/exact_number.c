@@ -37,9 +37,10 @@ static bool parse_decimal(struct bytes text, struct decimal *out)
         }
     }
     if (i < text.len && out->count > 0 && (text.data[i] == 'e' || text.data[i] == 'E')) {
-        i += i + 1 < text.len && text.data[i + 1] == '+' ? 2 : 1;
+        bool plus = i + 1 < text.len && text.data[i + 1] == '+';
+        i += plus ? 2 : 1;
         if (!bytes_to_i64(bytes_make(text.data + i, text.len - i), &exponent) ||
-            exponent < -EXPONENT_MAX || exponent > EXPONENT_MAX)
+            (plus && text.data[i] == '-') || exponent < -EXPONENT_MAX || exponent > EXPONENT_MAX)
             return false;
         i = text.len;
     }

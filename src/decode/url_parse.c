@@ -196,6 +196,8 @@ static void put_origin(const struct url *url, struct text *out)
 static bool has_scheme(struct bytes reference)
 {
     size_t at = 0;
+    if (reference.len > 0 && reference.data[0] >= '0' && reference.data[0] <= '9')
+        return false;
     while (at < reference.len &&
            (url_letter_or_digit(reference.data[at]) ||
             (at > 0 && reference.data[at] != 0 && strchr("+-.", reference.data[at]) != NULL)))
@@ -229,11 +231,16 @@ enum rc url_join(const struct url *base, struct bytes reference, struct url *url
 {
     char room[URL_BYTES_MAX];
     struct text whole = {0};
+    bool https;
     assert(base != url && base->path.len > 0);
     reference = clean(reference, room);
     if (reference.data == NULL)
         return err_set(err, RC_REJECT, "the address is too long");
-    if (has_scheme(reference))
+    /* The page's own scheme says nothing: https:x on such a page is x. */
+    size_t scheme = read_scheme(reference, &https);
+    if (scheme > 0 && https == base->https)
+        reference = url_cut(reference, scheme, reference.len);
+    else if (has_scheme(reference))
         return parse_clean(reference, url, err);
     put_base(base, reference, &whole);
     text_append(&whole, reference.data, reference.len);

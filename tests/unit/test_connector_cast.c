@@ -44,6 +44,7 @@ static void decimals_are_exact_and_have_one_form(void **state)
         {"1,000", 0, NULL},
         {"0x10", 0, NULL},
         {"1e", 0, NULL},
+        {"1e+-3", 0, NULL},
         {"1e999", 0, NULL},
         {"NaN", 0, NULL},
     };
