@@ -118,19 +118,28 @@ void sandbox_allow(struct sandbox *sandbox, const char *path, enum sandbox_acces
     text_free(&whole);
 }
 
-void sandbox_allow_folder_of(struct sandbox *sandbox, const char *path, enum sandbox_access access)
+static void allow_parent(struct sandbox *sandbox, const char *path, enum sandbox_access access)
 {
     struct text folder = {0};
-    struct stat about;
     const char *slash = strrchr(path, '/');
-    if (stat(path, &about) == 0 && (S_ISCHR(about.st_mode) || S_ISFIFO(about.st_mode)))
-        return;
     if (slash == NULL)
         text_append_string(&folder, ".");
     else
         text_append(&folder, path, slash == path ? 1 : (size_t)(slash - path));
     sandbox_allow(sandbox, text_string(&folder), access);
     text_free(&folder);
+}
+
+void sandbox_allow_folder_of(struct sandbox *sandbox, const char *path, enum sandbox_access access)
+{
+    struct stat about;
+    if (stat(path, &about) == 0 && (S_ISCHR(about.st_mode) || S_ISFIFO(about.st_mode)))
+        return;
+    allow_parent(sandbox, path, access);
+    char *end = realpath(path, NULL);
+    if (end != NULL)
+        allow_parent(sandbox, end, access);
+    free(end);
 }
 
 static enum rc close_lock(long code, const char *name, struct err *err)

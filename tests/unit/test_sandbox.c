@@ -35,7 +35,8 @@
 #define NO_RESULT 255
 
 /* inside: may be written. shelf: may be read. outside: nothing was said of it. Each has a file
- * `note`; all lie in the folder that the process stands in. `listener` listens in outside. */
+ * `note`; all lie in the folder that the process stands in. `listener` listens in outside. A link
+ * inside leads to elsewhere, and what it leads to may be written, too. */
 struct scene {
     struct fixture fixture;
     int open_note, listener; /* open before the box is entered */
@@ -97,6 +98,7 @@ static int listen_inside(void) { return use_unix_socket("inside/socket", bind); 
 static int read_shelf(void) { return read_file("shelf/note"); }
 static int list_shelf(void) { return open_as("shelf", O_RDONLY | O_DIRECTORY); }
 static int call_outside(void) { return use_unix_socket("outside/socket", connect); }
+static int make_beside_far(void) { return open_as("elsewhere/note-wal", O_WRONLY | O_CREAT); }
 static int signal_self(void) { return outcome(kill(getpid(), 0)); }
 
 static int unshare_files(void) { return outcome(unshare(CLONE_FS)); }
@@ -232,6 +234,7 @@ static const struct attempt of_files[] = {
     {"read what may be read", read_shelf, ALLOWED, 0},
     {"list what may be read", list_shelf, ALLOWED, 0},
     {"call a server that listens outside", call_outside, ALLOWED, 0},
+    {"make a file beside the one that a link leads to", make_beside_far, ALLOWED, 0},
     {"signal itself", signal_self, ALLOWED, 0},
 };
 
@@ -296,6 +299,9 @@ static int set_scene(void **state)
     write_note("shelf/note");
     write_note("outside/note");
     assert_int_equal(symlink("../outside/note", "inside/way_out"), 0);
+    assert_int_equal(mkdir("elsewhere", 0700), 0);
+    write_note("elsewhere/note");
+    assert_int_equal(symlink("../elsewhere/note", "inside/far"), 0);
     scene->open_note = open("outside/note", O_RDONLY | O_CLOEXEC);
     scene->listener = socket(AF_UNIX, SOCK_STREAM, 0);
     assert_int_equal(bind(scene->listener, (struct sockaddr *)&address, sizeof address), 0);
@@ -321,6 +327,7 @@ static struct sandbox_state enter(void)
     struct err err;
     struct sandbox *sandbox = sandbox_new();
     sandbox_allow(sandbox, "inside", SANDBOX_WRITE);
+    sandbox_allow_folder_of(sandbox, "inside/far", SANDBOX_WRITE);
     sandbox_allow_folder_of(sandbox, "shelf/note", SANDBOX_READ);
     sandbox_allow(sandbox, "/usr", SANDBOX_READ);
     sandbox_allow(sandbox, "not/there", SANDBOX_WRITE);
