@@ -136,7 +136,7 @@ static enum rc enter(struct sandbox *sandbox, const struct config *config, struc
                        "sandbox.mode is on, and this kernel lacks %s: take another kernel, or auto",
                        offered.syscalls ? "Landlock" : "seccomp");
     enum rc rc = sandbox_enter(sandbox, &in_force, err);
-    if (rc != RC_OK && !strict) {
+    if (rc == RC_FATAL && !strict) {
         daemon_say_failure("sandbox_refused", err);
         rc = RC_OK;
     }

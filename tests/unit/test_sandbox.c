@@ -22,6 +22,7 @@
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -458,12 +459,34 @@ static void what_is_open_stays_open(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* A box with a place less than it was given would only show hours later. */
+static void a_place_that_cannot_be_looked_at_is_not_forgotten(void **state)
+{
+    (void)state;
+    struct sandbox_state in_force;
+    struct err err;
+    struct rlimit before, none = {.rlim_cur = 0};
+    struct sandbox *sandbox = sandbox_new();
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none.rlim_max = before.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    sandbox_allow(sandbox, "/usr", SANDBOX_READ);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    if (sandbox_offered().landlock > 0) {
+        assert_int_equal(sandbox_enter(sandbox, &in_force, &err), RC_RETRY);
+        assert_int_equal(in_force.landlock, 0);
+        assert_false(in_force.syscalls);
+    }
+    sandbox_free(sandbox);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_that_were_not_allowed_are_out_of_reach),
         cmocka_unit_test(calls_that_a_daemon_does_not_need_are_refused),
         cmocka_unit_test(what_is_in_force_is_told),
+        cmocka_unit_test(a_place_that_cannot_be_looked_at_is_not_forgotten),
         cmocka_unit_test_setup_teardown(a_file_may_be_replaced_by_another_of_its_name, set_scene,
                                         clear_scene),
         cmocka_unit_test_setup_teardown(what_is_open_stays_open, set_scene, clear_scene),
