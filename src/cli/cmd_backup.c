@@ -51,6 +51,16 @@ static enum rc ask_for_copy(struct target *target, const char *path, struct err 
     return rc;
 }
 
+/* What lies under this name, whole or half made: nobody else would take it away. */
+static void drop(const char *copy)
+{
+    struct text partial = {0};
+    text_appendf(&partial, "%s%s", copy, STORE_PARTIAL);
+    unlink(copy);
+    unlink(partial.data);
+    text_free(&partial);
+}
+
 static bool is_same_folder(const char *one, const char *other)
 {
     struct stat a, b;
@@ -70,12 +80,12 @@ static enum rc ask_and_move(struct target *target, const char *folder, const cha
     if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0)
         rc = err_set(err, RC_REJECT, "cannot have %s for the copy: %s", folder, strerror(errno));
     if (rc == RC_OK) {
-        unlink(copy.data);
+        drop(copy.data);
         rc = ask_for_copy(target, copy.data, err);
         if (rc == RC_OK)
             rc = file_move(copy.data, path, err);
         if (rc != RC_OK)
-            unlink(copy.data);
+            drop(copy.data);
     }
     if (fd >= 0)
         close(fd);

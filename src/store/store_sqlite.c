@@ -407,7 +407,7 @@ static enum rc copy_store(struct store *base, const char *path, struct err *err)
 {
     struct store_sqlite *store = of(base);
     struct text partial = {0};
-    text_appendf(&partial, "%s.tidemark-partial", path);
+    text_appendf(&partial, "%s" STORE_PARTIAL, path);
     enum rc rc = RC_OK;
     int fd = -1;
     if (access(path, F_OK) == 0)

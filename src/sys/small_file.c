@@ -128,8 +128,10 @@ bool small_file_sync_folder(const char *path)
         text_append(&folder, path, (size_t)(slash - path) + 1);
     int fd = open(text_string(&folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool synced = fd >= 0 && fsync(fd) == 0;
+    int reason = errno;
     if (fd >= 0)
         close(fd);
     text_free(&folder);
+    errno = reason;
     return synced;
 }
