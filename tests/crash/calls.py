@@ -5,9 +5,10 @@ has all in the end, or it ends with a sentence; the next life has all. Besides: 
 for a while, a clock that jumps an hour, no descriptors left, no processor for a while; of these
 nobody dies. Every fault proves that it happened; on both stores.
 
-  calls.py TIDEMARK TIDEMARK_SIM LIBRARY KIND,KIND... [STORE...]
+  calls.py TIDEMARK TIDEMARK_SIM LIBRARY [KIND...]
 
-TIDEMARK_SEED chooses which calls fail; TIDEMARK_LONG=1 lets each of them fail in turn."""
+TIDEMARK_SEED chooses which calls fail; TIDEMARK_LONG=1 lets each fail in turn, of very many a
+thousand."""
 
 import concurrent.futures
 import errno
@@ -23,7 +24,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "e2e")]
 
-from call_faults import FOREVER, CallFaults  # noqa: E402
+from call_faults import FOREVER, CallFaults, kinds_of  # noqa: E402
 from daemon_client import WAIT_S, Daemon, Home, wait_until  # noqa: E402
 from sim_client import Simulator  # noqa: E402
 from truth_compare import (COLLECTIONS, begin_before_everything, difference,  # noqa: E402
@@ -33,7 +34,7 @@ LONG = "TIDEMARK_LONG" in os.environ
 SEED = int(os.environ.get("TIDEMARK_SEED", "20261116"))
 PAST = ("--start-us", str(int((time.time() - 7200) * 1000000)), "--gap-us", "1000")
 SAMPLES = 2         # of a kind, besides its first call
-SWEEP_MAX = 1500    # calls of a kind that are tried one by one
+SWEEP_MAX = 1000    # calls of a kind that are tried, where there are more
 FULL_CALLS = 4      # that a full disk refuses
 HOUR_S = 3600
 STOPS = 3
@@ -109,7 +110,7 @@ class Sweep:
 
     def sweep(self, kind, count):
         assert count > 0, f"there is no {kind} in the life of a daemon"
-        numbers = range(1, min(count, SWEEP_MAX) + 1) if LONG else [1] + [
+        numbers = range(1, count + 1, count // SWEEP_MAX + 1) if LONG else [1] + [
             self.chance.randint(1, count) for _ in range(SAMPLES)]
         fired = sum(self.fail_nth(kind, nth) for nth in numbers)
         assert fired > 0, f"no {kind} ever failed"
@@ -226,9 +227,10 @@ def run_on(store, programs, library, kinds):
 
 
 def main():
-    programs, library, kinds = sys.argv[1:3], sys.argv[3], sys.argv[4].split(",")
+    programs, library = sys.argv[1:3], sys.argv[3]
+    kinds = sys.argv[4:] or kinds_of(library)
     print(f"calls: seed {SEED}", flush=True)
-    stores = sys.argv[5:] or ("sqlite", "postgres")
+    stores = ("sqlite", "postgres")
     with concurrent.futures.ThreadPoolExecutor(len(stores)) as pool:
         list(pool.map(lambda store: run_on(store, programs, library, kinds), stores))
 
