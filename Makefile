@@ -39,13 +39,13 @@ about_e2e     := the public surface only
 about_web     := the page and the JavaScript client, in a real browser and in Node
 about_model   := the Spin model of watermark, commit, crash and fencing
 about_mutants := planted bugs; every one must be caught
-about_soak    := a long run with drops, restarts and retention
+about_soak    := a long run with drops, kills, restarts and retention; SECONDS
 
 # Runs the command $(2); what it says goes to the file $(1), and to the reader when it fails.
 heard_on_failure = mkdir -p build; $(2) >$(strip $(1)) 2>&1 || { cat $(strip $(1)) >&2; exit 1; }
 
-.PHONY: help setup build run run-firehose test test-real bench $(PROOFS) fuzz coverage tidy lint \
-        format docs clean install variant
+.PHONY: help setup build run run-firehose test test-real bench proof $(PROOFS) fuzz coverage tidy \
+        lint format docs clean install variant
 
 help: ## this list
 	@echo "Tidemark: make TARGET"
@@ -91,9 +91,12 @@ test-real: ## against servers nobody here wrote
 	@tools/real-servers build/$(VARIANT)
 	@tools/suite --variant $(VARIANT) --long real
 
-bench: ## all benchmarks: a table and build/bench.json; ONLY="NAME..."
+bench: ## all benchmarks: a table, build/bench.json, docs/bench; ONLY="NAME..."
 	@$(MAKE) --no-print-directory variant VARIANT=release
-	@tools/bench build/release $(ONLY)
+	@rc=0; tools/bench build/release $(ONLY) || rc=$$?; tools/plots bench; exit $$rc
+
+proof: ## take what was measured last into docs/PROOF.md, its pictures and the README
+	@tools/proof --update
 
 $(PROOFS):
 	@tools/setup build test

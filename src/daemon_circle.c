@@ -23,11 +23,12 @@ static struct circle *of(const struct part *part)
     return ((const struct circle_part *)part)->circle;
 }
 
-static struct circle_tuning tuning_of(const struct config *config)
+/* Where a poller reads everybody, a history that was queued as well would be read twice. */
+static struct circle_tuning tuning_of(const struct config *config, enum config_mode mode)
 {
     return (struct circle_tuning){
         .refresh_us = config->did_manager.refresh_interval_minutes * MINUTE_US,
-        .backfill = config->did_manager.backfill_enabled,
+        .backfill = config->did_manager.backfill_enabled && mode != CONFIG_MODE_POLLING,
         .lookback_us = config->did_manager.backfill_lookback_hours * HOUR_US,
     };
 }
@@ -57,7 +58,8 @@ static void heed(struct part *part, unsigned news)
 
 static void reload(struct part *part, const struct config *fresh)
 {
-    struct circle_tuning tuning = tuning_of(fresh);
+    const struct config *begun = ((const struct circle_part *)part)->env->config;
+    struct circle_tuning tuning = tuning_of(fresh, begun->bluesky.mode); /* kept until a restart */
     circle_tune(of(part), &tuning);
 }
 
@@ -101,7 +103,7 @@ struct part *circle_part_new(const struct part_env *env)
     struct circle_part *self = memory_new_zeroed(1, sizeof *self);
     struct circle_options options = {.actors = config->bluesky.actors.items,
                                      .actor_count = config->bluesky.actors.count,
-                                     .tuning = tuning_of(config),
+                                     .tuning = tuning_of(config, config->bluesky.mode),
                                      .second_degree = config->bluesky.second_degree.enabled,
                                      .sources_min = config->bluesky.second_degree.sources_min,
                                      .second_max = config->bluesky.second_degree.max,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/hash.h"
 #include "base/utf8.h"
-#include "query/kept_picture.h"
+#include "serve/link_parts.h"
 #include "serve/news_page.h"
 #include "serve/page_frame.h"
 
@@ -29,8 +29,8 @@ static struct bytes name_of(struct json person)
     return bytes_of("somebody");
 }
 
-/* A colour and the first letter stand for the picture: no stranger's server learns who reads. */
-static void put_face(struct markup *page, struct json person)
+/* A colour and the first letter, which the portrait covers where it can be had. */
+static void put_face(struct markup *page, const struct news_question *question, struct json person)
 {
     struct bytes did = json_string_or_absent(json_get(person, "did")), name = name_of(person);
     size_t bad, len = name.len > 0 && (unsigned char)name.data[0] >= 0x80
@@ -40,7 +40,15 @@ static void put_face(struct markup *page, struct json person)
     snprintf(class_name, sizeof class_name, "face hue-%u", (unsigned)(hash_bytes(did, 0) % HUES));
     markup_begin_class(page, "span", class_name);
     markup_attr_string(page, "aria-hidden", "true");
-    markup_text(page, bytes_make(name.data, len));
+    const struct page_picture portrait = {.class_name = "portrait",
+                                          .owner = did,
+                                          .url = json_string_or_absent(json_get(person, "avatar")),
+                                          .stead = bytes_make(name.data, len),
+                                          .width = 24,
+                                          .height = 24};
+    markup_text(page, portrait.stead);
+    if (question->pictures)
+        page_put_picture(page, &portrait);
     markup_end(page, "span");
 }
 
@@ -74,7 +82,7 @@ static void put_sharers(struct markup *page, const struct news_question *questio
     markup_begin_class(page, "p", "sharers");
     markup_begin_class(page, "span", "faces");
     for (size_t i = 0; i < count && i < NEWS_PAGE_FACES; i++)
-        put_face(page, json_at(sharers, i));
+        put_face(page, question, json_at(sharers, i));
     markup_end(page, "span");
     markup_begin_class(page, "span", "names");
     size_t named = count < NAMES_MAX ? count : NAMES_MAX;
@@ -136,7 +144,7 @@ void news_post_print(struct markup *page, const struct news_question *question, 
     struct bytes words = json_string_or_absent(json_get(post, "text"));
     markup_begin_class(page, "li", "post");
     markup_begin_class(page, "p", "by");
-    put_face(page, post);
+    put_face(page, question, post);
     put_author(page, question, post);
     markup_textf(page, " %s ", deed_of(post));
     put_post_time(page, post, question->links.now_us);
@@ -185,19 +193,6 @@ static void put_more(struct markup *page, const struct news_question *question, 
 
 /* ---- the link itself ---- */
 
-static void put_title(struct markup *page, struct json link)
-{
-    struct bytes url = json_string_or_absent(json_get(link, "url"));
-    struct bytes title = json_string_or_absent(json_get(link, "title"));
-    markup_begin(page, "h2");
-    markup_begin_class(page, "a", "title");
-    if (markup_attr_url(page, "href", url))
-        markup_attr_string(page, "rel", "noopener noreferrer ugc");
-    markup_stranger(page, title.len > 0 ? title : url, TITLE_MAX);
-    markup_end(page, "a");
-    markup_end(page, "h2");
-}
-
 static void put_source(struct markup *page, const struct news_question *question, struct json link)
 {
     struct news_question site = *question;
@@ -231,32 +226,6 @@ static void put_count(struct markup *page, int64_t people)
     markup_string(page, " ");
     markup_leaf(page, "span", page_plural(people, "person", "people"));
     markup_end(page, "p");
-}
-
-static bool has_picture(const struct news_question *question, struct json link)
-{
-    return question->pictures && json_string_or_absent(json_get(link, "image")).len > 0;
-}
-
-/* Room is kept for it from the start, so nothing moves when it comes, or does not. */
-static void put_picture(struct markup *page, const struct news_question *question, struct json link)
-{
-    struct bytes id = json_string_or_absent(json_get(link, "id"));
-    struct bytes url = json_string_or_absent(json_get(link, "image"));
-    struct text address = {0};
-    if (!has_picture(question, link))
-        return;
-    text_append_string(&address, "/image/");
-    picture_name_print(id, url, &address);
-    markup_begin_class(page, "img", "picture");
-    markup_attr(page, "src", text_bytes(&address));
-    markup_attr_string(page, "alt", "");
-    markup_attr_string(page, "width", "160");
-    markup_attr_string(page, "height", "90");
-    markup_attr_string(page, "loading", "lazy");
-    markup_attr_string(page, "decoding", "async");
-    markup_end(page, "img");
-    text_free(&address);
 }
 
 /* The same story elsewhere. */
@@ -295,13 +264,15 @@ void news_item_print(struct markup *page, const struct news_question *question, 
     int64_t people = 0;
     (void)json_i64(json_get(link, "shares"), &people);
     markup_begin(page, "li");
-    markup_begin_class(page, "article", has_picture(question, link) ? "link pictured" : "link");
+    markup_begin_class(page, "article",
+                       link_has_picture(question, link) ? "link pictured" : "link");
     markup_attr(page, "data-id", id);
     markup_attr_i64(page, "data-rank", (int64_t)rank);
     markup_attr(page, "data-first", json_string_or_absent(json_get(link, "first_shared_at")));
     put_count(page, people);
     markup_begin_class(page, "div", "body");
-    put_title(page, link);
+    link_put_title(page, "h2", link);
+    link_put_address(page, link);
     put_source(page, question, link);
     if (about.len > 0) {
         markup_begin_class(page, "p", "about");
@@ -312,7 +283,7 @@ void news_item_print(struct markup *page, const struct news_question *question, 
     put_sharers(page, question, link);
     put_more(page, question, link);
     markup_end(page, "div");
-    put_picture(page, question, link);
+    link_put_picture(page, question, link);
     markup_end(page, "article");
     markup_end(page, "li");
 }

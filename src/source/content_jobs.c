@@ -2,8 +2,13 @@
 #include "source/content_parts.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Until a document must be whole: the first time the position waits for it, later nobody does. */
+#define FIRST_S_MAX INT64_C(60)
+#define RETRY_S_MAX INT64_C(600)
 
 /* ---- what is owed, as the store has it ---- */
 
@@ -35,7 +40,9 @@ static void load_owed(struct content *content)
 void content_job_free(struct job *job)
 {
     struct content *content = job->content;
+    struct runtime *runtime = content->env.runtime;
     assert(job->place != JOB_FREE);
+    runtime->ops->timer_disarm(runtime, &job->late);
     text_free(&job->document);
     *(job->place == JOB_RUNNING ? &content->running : &content->held) -= 1;
     job->place = JOB_FREE;
@@ -45,6 +52,8 @@ void content_job_free(struct job *job)
 /* Its result waits for a batch; another fetch may begin meanwhile. */
 static void hold(struct job *job)
 {
+    struct runtime *runtime = job->content->env.runtime;
+    runtime->ops->timer_disarm(runtime, &job->late);
     job->place = JOB_HELD;
     job->content->running--;
     job->content->held++;
@@ -74,6 +83,25 @@ static void take_outcome(void *arg, const struct content_outcome *outcome)
     content_pump(job->content);
 }
 
+static int64_t seconds_max(const struct job *job)
+{
+    return job->need == CONTENT_NONE ? RETRY_S_MAX : FIRST_S_MAX;
+}
+
+static void give_up(void *arg)
+{
+    struct job *job = arg;
+    struct gateway_failure *failure = &job->failures[0];
+    content_fetch_cancel(&job->fetch);
+    *failure = (struct gateway_failure){"gateways", RETRY_TRANSIENT, -1, ""};
+    snprintf(failure->reason, sizeof failure->reason, "not whole within %" PRId64 " s",
+             seconds_max(job));
+    job->failure_count = 1;
+    job->rc = RC_RETRY;
+    hold(job);
+    content_pump(job->content);
+}
+
 static struct job *begin_job(struct content *content, const char *uri, uint64_t block)
 {
     struct job *job = content->jobs;
@@ -85,6 +113,15 @@ static struct job *begin_job(struct content *content, const char *uri, uint64_t 
     snprintf(job->uri, sizeof job->uri, "%s", uri);
     content->running++;
     return job;
+}
+
+static void begin_fetch(struct job *job, const struct content_wish *wish)
+{
+    struct content *content = job->content;
+    struct runtime *runtime = content->env.runtime;
+    job->late = (struct timer){.fn = give_up, .arg = job};
+    runtime->ops->timer_arm(runtime, &job->late, seconds_max(job) * 1000000);
+    content_fetch_begin(&job->fetch, content->gateways, wish, take_outcome, job);
 }
 
 /* Where its document lies behind the address. */
@@ -101,9 +138,7 @@ static void begin_need(struct content *content, uint32_t index)
     need->place = NEED_FETCHING;
     job->need = index;
     memcpy(job->canonical, need->canonical, sizeof job->canonical);
-    content_fetch_begin(&job->fetch, content->gateways,
-                        &(struct content_wish){need->cid, path_of(job), CONTENT_DOCUMENT_MAX, 0},
-                        take_outcome, job);
+    begin_fetch(job, &(struct content_wish){need->cid, path_of(job), CONTENT_DOCUMENT_MAX, 0});
 }
 
 /* Gateways that called it hopeless need not be asked again. */
@@ -133,9 +168,7 @@ static void begin_retry(struct content *content, const struct owed_item *item,
         hold(job);
         return;
     }
-    content_fetch_begin(&job->fetch, content->gateways,
-                        &(struct content_wish){cid, path_of(job), CONTENT_DOCUMENT_MAX, without},
-                        take_outcome, job);
+    begin_fetch(job, &(struct content_wish){cid, path_of(job), CONTENT_DOCUMENT_MAX, without});
 }
 
 /* Sleeps until the next retry is due. */

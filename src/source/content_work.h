@@ -65,6 +65,7 @@ struct job {
     char canonical[CONTENT_URI_SIZE];
     uint64_t block;
     struct content_fetch fetch;
+    struct timer late; /* the fetch has had its time */
     /* The result, while held. */
     enum rc rc;
     struct text document;

@@ -14,7 +14,8 @@
  *
  * A parent that is not the block before means that the chain has changed its mind: the stored
  * blocks are compared, newest first, until one is still the chain's; what came after it is undone.
- * If none within `reorg_depth` is, reading stops and says so: nothing is guessed.
+ * If none within `reorg_depth` is, reading stops and says so: nothing is guessed; unless the start
+ * block itself lies within it, then all is read anew.
  *
  *   HEAD -> RANGE or BLOCK -> (LOGS) -> giving -> HEAD ...     BLOCK -> FORK -> undo -> HEAD
  *

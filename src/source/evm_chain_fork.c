@@ -16,6 +16,22 @@ static void undo_to(struct evm_chain *chain, size_t link)
                  BYTES_ABSENT);
 }
 
+/* Whether all that was read since the start lies within the depth: nothing before it was believed,
+ * so there is nothing that would have to be the same. */
+static bool may_begin_anew(const struct evm_chain *chain)
+{
+    uint64_t start = chain->settings.start_block;
+    return start > 0 && chain->links[0].number == start &&
+           chain->next - start <= chain->settings.reorg_depth;
+}
+
+static void undo_all(struct evm_chain *chain)
+{
+    chain->link_count = 0;
+    chain->next = chain->settings.start_block;
+    content_undo(chain->content, chain->next - 1, BYTES_ABSENT, BYTES_ABSENT);
+}
+
 static void take_block(void *arg, enum rc rc, struct json result, const struct err *err)
 {
     struct evm_chain *chain = arg;
@@ -42,6 +58,10 @@ static void compare(struct evm_chain *chain)
 {
     char params[EVM_CHAIN_NUMBER_PARAMS];
     uint64_t last = chain->next - 1, depth = chain->settings.reorg_depth;
+    if (chain->fork == 0 && may_begin_anew(chain)) {
+        undo_all(chain);
+        return;
+    }
     if (chain->fork == 0 || last - chain->links[chain->fork - 1].number > depth) {
         snprintf(chain->trouble.text, sizeof chain->trouble.text,
                  "the chain has changed more than content.reorg_depth = %" PRIu64

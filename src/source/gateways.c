@@ -12,6 +12,8 @@
 #define HEDGE_US_MIN   INT64_C(250000)
 #define HEDGE_US_MAX   INT64_C(5000000)
 #define WAIT_US_MAX    INT64_C(1000000) /* until a place is looked for again */
+/* A gateway that is left alone for longer is not waited for when another one has refused. */
+#define RECOVERY_US_MAX INT64_C(5000000)
 
 struct gateways {
     struct runtime *runtime;
@@ -210,6 +212,19 @@ static int64_t ready_at(const struct provider *provider, int64_t now_us)
     return circuit_us > budget_us ? circuit_us : budget_us;
 }
 
+/* Whether each gateway that was not asked yet will be left alone for longer than is waited for. */
+static bool others_recover(const struct gateway_call *call, int64_t now_us)
+{
+    const struct failover *group = &call->gateways->group;
+    for (int i = 0; i < group->count; i++) {
+        int64_t at_us = ready_at(&group->providers[i], now_us);
+        bool soon = at_us == BUCKET_NEVER || at_us - now_us <= RECOVERY_US_MAX;
+        if ((call->tried >> i & 1) == 0 && soon)
+            return false;
+    }
+    return true;
+}
+
 /* The best gateway that was not asked and can be now; else when one may be, or WAIT_US_MAX on. */
 static int choose(struct gateway_call *call, int64_t now_us, int64_t *wake_us)
 {
@@ -262,7 +277,8 @@ static void advance(struct gateway_call *call)
             runtime->ops->timer_arm(runtime, &call->turn, wake_us - now_us);
         return;
     }
-    if (all_tried(call) || now_us - call->began_us >= GATEWAYS_CALL_US_MAX)
+    if (all_tried(call) || (call->failure_count > 0 && others_recover(call, now_us)) ||
+        now_us - call->began_us >= GATEWAYS_CALL_US_MAX)
         finish(call, RC_RETRY, BYTES_ABSENT);
     else
         runtime->ops->timer_arm(runtime, &call->turn, wake_us - now_us);

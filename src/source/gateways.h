@@ -9,7 +9,8 @@
  * about the gateway.
  *
  * A call ends exactly once, unless it is cancelled: with the block, or with what each gateway said.
- * It waits for gateways that are busy or recovering, but not beyond its time.
+ * It waits for gateways that are busy or recovering, but not beyond its time, and not for long
+ * when all others have refused.
  *
  * Owner: a source.  Thread: the ingest loop.  Calls lie in their owners' memory. */
 #ifndef SOURCE_GATEWAYS_H

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Secrets given to the daemon must not come out of it: not in logs, pages, metrics, the database,
-error messages or the printed configuration.
+error messages, the printed configuration or a core.
 
   canary.py TIDEMARK TIDEMARK_SIM"""
 
@@ -75,6 +75,7 @@ class Canary(BothStores):
                 daemon.wait_for(lambda health: health["websocket_connected"], "a connection")
                 sim.wait_until(lambda stats: stats["sessions_created"] == 1)
                 daemon.wait_for(lambda health: health["follows_count"], "follows")
+                self.expect_no_core(daemon)
                 for path in ("/health", "/metrics", "/api/status", "/nothing"):
                     status, body = daemon.ask_raw("GET", path)
                     self.expect_silence(f"{path} ({status})", body)
@@ -95,6 +96,12 @@ class Canary(BothStores):
             sim.process.kill()
             sim.process.wait()
             sim.process.stdout.close()
+
+    def expect_no_core(self, daemon):
+        """Neither a file nor a program that collects cores gets the memory of one that crashed."""
+        with open(f"/proc/{daemon.process.pid}/limits", encoding="utf-8") as limits:
+            core = [line.split()[4:6] for line in limits if line.startswith("Max core")]
+        self.assertEqual(core, [["1", "1"]])
 
     def test_no_secret_leaves_the_daemon(self):
         self.both_stores(self.run_on)

@@ -6,6 +6,7 @@ stores.
 
 import json
 import os
+import re
 import sys
 from types import SimpleNamespace
 
@@ -388,6 +389,30 @@ class Polling(FeedBench):
                 sim.step(900)
                 self.cycle(home, view)
                 self.assert_truth(home, view, sim)
+        self.both_stores(run)
+
+    def test_whom_a_list_names_is_read_by_the_poller_alone(self):
+        """R000-01 R000-34 R000-41"""
+        def run(home):
+            with Simulator(self.sim_program, "--events", "3000", "--start-us", "now", "--gap-us",
+                           "4000000", "--accounts", "60", "--follows", "30") as sim:
+                accounts = [json.loads(line) for line in lines(sim.get("/_sim/accounts"))]
+                listed = [json.loads(line) for line in lines(sim.get("/_sim/truth?what=follows"))]
+                count = sum("did" in row for row in listed)
+                with self.daemon(home, SimpleNamespace(address=sim.address),
+                                 f"bluesky.actors=[{accounts[0]['handle']}]") as daemon:
+                    wait_until(lambda: f"accounts={count} " in daemon.words() or daemon.ended(),
+                               "a cycle over the list")
+                    daemon.stop()
+                read = re.findall(r"^\[INITIAL\] \S+ \d+ posts, \d+ URLs across (\d+) pages",
+                                  self.said(home), re.MULTILINE)
+                self.assertEqual(len(read), count)
+                # Every reading that was asked for has its line, and none is left to be done.
+                asked = lines(sim.get("/_sim/requests?path=/xrpc/app.bsky.feed.getAuthorFeed"))
+                self.assertEqual(len(asked), sum(map(int, read)))
+                self.assertEqual(self.select(home, "SELECT count(*) FROM backfill_queue"), "0")
+                self.assertEqual(self.select(home, "SELECT count(*) FROM follows "
+                                                   "WHERE NOT backfill_completed"), "0")
         self.both_stores(run)
 
     def assert_truth(self, home, view, sim):

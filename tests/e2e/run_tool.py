@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "support"))
@@ -46,10 +47,14 @@ def session_members(leader):
     return found
 
 
+def page_of(address):
+    return f"http://{address[0]}:{address[1]}/"
+
+
 class Run:
     """tools/run in a session of its own, with programs from the build directory."""
 
-    def __init__(self, tool, programs, port=None):
+    def __init__(self, tool, programs, *words, port=None):
         self.folder = tempfile.TemporaryDirectory()
         self.scratch = os.path.join(self.folder.name, "tmp")
         bin_folder = os.path.join(self.folder.name, "bin")
@@ -62,7 +67,7 @@ class Run:
         environment = {**os.environ, "PROGRAMS": bin_folder, "PORT": str(self.port),
                        "SIM_RATE": "200", "TMPDIR": self.scratch,
                        "TIDEMARK_SERVE_HEALTH_LISTEN": "127.0.0.1:0"}
-        self.process = subprocess.Popen([tool], env=environment, start_new_session=True,
+        self.process = subprocess.Popen([tool, *words], env=environment, start_new_session=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         os.set_blocking(self.process.stdout.fileno(), False)
 
@@ -82,7 +87,7 @@ class Run:
         return "".join(self.words)
 
     def address(self):
-        pattern = r"^Tidemark is at http://([0-9.]+):(\d+)/"
+        pattern = r"^Open http://([0-9.]+):(\d+)/"
 
         def printed():
             if self.process.poll() is not None:
@@ -137,6 +142,8 @@ class RunTool(unittest.TestCase):
             with self.subTest(number), Run(self.tool, self.programs) as run:
                 address = run.address()
                 self.assertEqual(address, ("127.0.0.1", run.port))
+                # A newcomer opens the first address there is: it is the page's, and the only one.
+                self.assertEqual(re.findall(r"https?://\S+", run.said()), [page_of(address)])
                 status, page = run.get(address, "/")
                 self.assertEqual(status, 200)
                 self.assertIn("<html", page)
@@ -151,6 +158,15 @@ class RunTool(unittest.TestCase):
                 self.check_news(run, address)
                 self.end(run, number, code)
 
+    def test_whoever_wants_more_is_told_where_the_network_is_after_the_page(self):
+        with Run(self.tool, self.programs, "--verbose") as run:
+            address = run.address()
+            wait_until(lambda: "_sim" in run.said(), "the network's address")
+            first, network = re.findall(r"https?://\S+", run.said())[:2]
+            self.assertEqual(first, page_of(address))
+            self.assertIn("handle", urllib.request.urlopen(network, timeout=WAIT_S).read().decode())
+            self.end(run, signal.SIGTERM, 143)
+
     def test_a_daemon_that_cannot_start_ends_it_all(self):
         with Run(self.tool, self.programs) as first:
             address = first.address()
@@ -158,7 +174,7 @@ class RunTool(unittest.TestCase):
                 wait_until(lambda: second.said() is None or second.process.poll() is not None,
                            "the end")
                 self.assertNotEqual(second.process.returncode, 0)
-                self.assertNotIn("Tidemark is at", second.said())
+                self.assertNotIn("Open http", second.said())
                 wait_until(lambda: session_members(second.process.pid) == [], "nobody left over")
                 self.assertEqual(os.listdir(second.scratch), [])
             self.end(first, signal.SIGTERM, 143)
@@ -180,7 +196,7 @@ class Make(unittest.TestCase):
         shutil.copy(os.path.join(os.path.dirname(RunTool.tool), "..", "Makefile"), self.folder)
         for path in ("tools/setup", "tools/link-programs"):
             self.stand_in(path, "exit 0")
-        self.stand_in("tools/run", "echo Tidemark is at http://127.0.0.1:1/")
+        self.stand_in("tools/run", "echo Open http://127.0.0.1:1/")
         self.stand_in("bin/meson", 'echo Compiler for C supports; mkdir -p "${@: -1}"\n'
                                    'touch "${@: -1}/build.ninja"')
         self.stand_in("bin/ninja", "echo The Meson build system; echo Regenerating >&2")
@@ -200,7 +216,7 @@ class Make(unittest.TestCase):
         return done.returncode, done.stdout
 
     def test_nothing_but_the_address_is_said_when_all_is_well(self):
-        said = "building build/release\nTidemark is at http://127.0.0.1:1/\n"
+        said = "building build/release\nOpen http://127.0.0.1:1/\n"
         self.assertEqual(self.run_make(), (0, said))
         self.assertEqual(self.run_make(), (0, said))  # now that it is set up
 
@@ -212,7 +228,7 @@ class Make(unittest.TestCase):
             code, said = self.run_make()
             self.assertEqual(code, 2)
             self.assertIn("\n".join(words), said)
-            self.assertNotIn("Tidemark is at", said)
+            self.assertNotIn("Open http", said)
             self.stand_in("bin/meson", 'mkdir -p "${@: -1}"; touch "${@: -1}/build.ninja"')
 
 

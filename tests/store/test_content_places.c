@@ -52,6 +52,32 @@ static void a_commit_waits_for_nothing_more(void **state)
     assert_true(b->batch != NULL && b->batch->urgent);
 }
 
+/* R002-17: one that nobody gives and nobody refuses is owed after its time; the position goes on.
+ * Tried again, it may take longer. */
+static void a_slow_document_holds_the_position_for_a_minute_only(void **state)
+{
+    struct content_bench *b = *state;
+    const char *owed = "SELECT count(*) FROM owed WHERE reason LIKE '%not whole within 60 s%'";
+    assert_ok(content_bench_block(b, 1, "A", 'a'));
+    assert_ok(content_bench_block(b, 2, "B", 'a'));
+    content_bench_settle(b);
+    content_bench_give(b, 'B');
+    content_bench_pass(b, 50 * 1000 * DESK_MS);
+    content_bench_flush(b);
+    assert_int_equal(content_bench_position(b), -1);
+    content_bench_pass(b, 10 * 1000 * DESK_MS);
+    content_bench_flush(b);
+    assert_int_equal(content_bench_asking(b, 'A'), 0);
+    assert_int_equal(content_bench_position(b), 2);
+    assert_int_equal(content_bench_number(b, owed), 1);
+    content_bench_pass(b, 15 * 1000 * DESK_MS);
+    content_bench_pass(b, 120 * 1000 * DESK_MS);
+    content_bench_give(b, 'A');
+    content_bench_flush(b);
+    assert_int_equal(content_bench_number(b, owed), 0);
+    assert_true(content_bench_stored(b, 'A'));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -59,6 +85,8 @@ int main(void)
                                         set_up_with_one_place, content_bench_tear_down),
         cmocka_unit_test_setup_teardown(a_commit_waits_for_nothing_more, content_bench_set_up,
                                         content_bench_tear_down),
+        cmocka_unit_test_setup_teardown(a_slow_document_holds_the_position_for_a_minute_only,
+                                        content_bench_set_up, content_bench_tear_down),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

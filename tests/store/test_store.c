@@ -190,7 +190,7 @@ static void a_refused_row_is_quarantined_and_the_rest_goes_on(void **state)
     assert_int_equal(number(bench, "SELECT commit_seq FROM engine"), 1);
 }
 
-static void a_refused_cursor_fails_the_commit_whole(void **state) /* R003-14 */
+static void a_refused_cursor_fails_the_commit_whole(void **state) /* R003-14, R003-22 */
 {
     struct bench *bench = *state;
     add_cursor(bench, "jetstream", "live", "{\"old\":1}", 1);

@@ -263,15 +263,42 @@ static void a_limit_is_kept(void **state)
     assert_int_equal(b->ended, 2);
 }
 
+static void break_gateway(struct bench *b, const char *gateway, uint32_t without, size_t block)
+{
+    for (int round = 0; round < PROVIDER_OPEN_FAILURES; round++) {
+        begin(b, block, without);
+        refuse(b, gateway, block, 500);
+    }
+}
+
+/* Who could be asked said no, the others are left alone for long: nobody waits for them. */
+static void a_refusal_does_not_wait_for_broken_gateways(void **state)
+{
+    struct bench *b = *state;
+    size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of("elsewhere"));
+    break_gateway(b, "a.example", 6, block);
+    break_gateway(b, "b.example", 5, block);
+    unsigned ended = b->ended;
+    begin(b, block, 0);
+    refuse(b, "c.example", block, 404);
+    assert_int_equal(b->ended, ended + 1);
+    assert_string_equal(b->said, "c.example: transient: the gateway answers 404; ");
+    http_desk_pass(&b->desk, PROVIDER_OPEN_US_MIN - 1000 * DESK_MS);
+    begin(b, block, 0);
+    refuse(b, "c.example", block, 404);
+    assert_int_equal(b->ended, ended + 1);
+    http_desk_pass(&b->desk, 1000 * DESK_MS);
+    give(b, "a.example", block);
+    assert_int_equal(b->ended, ended + 2);
+    assert_int_equal(b->rc, RC_OK);
+}
+
 /* Without any gateway that may be asked, a call waits for its time and then says so. */
 static void broken_gateways_are_left_alone_and_then_probed(void **state)
 {
     struct bench *b = *state;
     size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of("broken"));
-    for (int round = 0; round < PROVIDER_OPEN_FAILURES; round++) {
-        begin(b, block, 6);
-        refuse(b, "a.example", block, 500);
-    }
+    break_gateway(b, "a.example", 6, block);
     size_t sent = b->desk.sent_count;
     begin(b, block, 6);
     http_desk_pass(&b->desk, PROVIDER_OPEN_US_MIN - 1);
@@ -458,6 +485,7 @@ int main(void)
         ON_BENCH(when_all_fail_each_says_why_and_nothing_is_content),
         ON_BENCH(a_gateway_that_refused_for_good_is_left_out),
         ON_BENCH(a_limit_is_kept),
+        ON_BENCH(a_refusal_does_not_wait_for_broken_gateways),
         ON_BENCH(broken_gateways_are_left_alone_and_then_probed),
         ON_BENCH(what_is_no_file_ends_at_once),
         ON_BENCH(a_fetch_that_is_cancelled_says_nothing),

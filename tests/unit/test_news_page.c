@@ -112,6 +112,22 @@ static void hostile_titles_and_addresses_are_shown_as_text(void **state)
     text_free(&answer);
 }
 
+static void a_page_that_says_nothing_has_a_title_of_its_address(void **state)
+{
+    struct sight *sight = *state;
+    show(sight, "{\"links\":[" LINK(
+                    "null", "https://www.e.example/news/the-tide-turns.html") "]," WHOLE "}");
+    assert_true(says(sight, "<h2><a class=\"title\" "
+                            "href=\"https://www.e.example/news/the-tide-turns.html\" "
+                            "rel=\"noopener noreferrer ugc\"><bdi>e.example: the tide turns</bdi>"
+                            "</a></h2><p class=\"address\"><bdi>"
+                            "https://www.e.example/news/the-tide-turns.html</bdi></p>"));
+    show(sight, "{\"links\":[" LINK("\"\"", "https://e.example/%3Cscript%3E") "]," WHOLE "}");
+    assert_true(says(sight, "<bdi>e.example: &lt;script&gt;</bdi>"));
+    show(sight, "{\"links\":[" LINK("\"A title\"", "https://e.example/") "]," WHOLE "}");
+    assert_false(says(sight, "class=\"address\""));
+}
+
 #define PICTURED(image_)                                                                           \
     "{\"links\":[{\"id\":\"7\",\"title\":\"A\",\"url\":\"https://e.example/\",\"image\":" image_   \
     "}]," WHOLE "}"
@@ -130,6 +146,31 @@ static void a_picture_comes_from_here_or_not_at_all(void **state)
     assert_false(says(sight, "i.png"));
     show(sight, PICTURED("null"));
     assert_false(says(sight, "pictured"));
+}
+
+#define PERSON(did_)                                                                               \
+    "{\"did\":\"" did_ "\",\"displayName\":\"Ann\",\"avatar\":\"https://e.example/a\"}"
+#define SHARED_BY(did_)                                                                            \
+    "{\"links\":[{\"id\":\"7\",\"title\":\"A\",\"url\":\"https://e.example/"                       \
+    "\",\"sharers\":[" PERSON(did_) "],\"posts\":[" PERSON(did_) "]}]," WHOLE "}"
+
+static void a_portrait_covers_the_letter_and_comes_from_here_or_not_at_all(void **state)
+{
+    struct sight *sight = *state;
+    show(sight, SHARED_BY("did:plc:a"));
+    assert_false(says(sight, "portrait"));
+    sight->question.pictures = true;
+    show(sight, SHARED_BY("did:plc:a"));
+    assert_true(says(sight, "aria-hidden=\"true\">A<img class=\"portrait\" "
+                            "src=\"/image/did:plc:a-"));
+    assert_true(says(sight, "\" alt=\"\" width=\"24\" height=\"24\" loading=\"lazy\" "
+                            "decoding=\"async\" data-stead=\"A\"></span>"));
+    const char *first = strstr(text_string(&sight->html), "portrait");
+    assert_non_null(strstr(first + 1, "<p class=\"by\"><span class=\"face"));
+    assert_non_null(strstr(strstr(first, "class=\"by\""), "portrait"));
+    assert_false(says(sight, "e.example/a"));
+    show(sight, SHARED_BY("did:web:a/../b?c"));
+    assert_false(says(sight, "portrait"));
 }
 
 static void the_page_says_how_far_it_can_be_trusted(void **state)
@@ -193,6 +234,10 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(hostile_titles_and_addresses_are_shown_as_text, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_page_that_says_nothing_has_a_title_of_its_address, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_portrait_covers_the_letter_and_comes_from_here_or_not_at_all, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_picture_comes_from_here_or_not_at_all, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_page_says_how_far_it_can_be_trusted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_empty_page_says_why_and_what_else_there_is, set_up,

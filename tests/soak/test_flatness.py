@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The judge of the soak, with leaks planted into its samples: it finds them, however fast or slowly
+they came, and accuses nobody who only warms up."""
+
+import os
+import sys
+import unittest
+
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+
+from flatness import MIB, verdicts  # noqa: E402
+
+
+def samples(events_each=2400, count=300, lives=1, **figures):
+    """A record; a figure is a function of the events taken in this life."""
+    found = []
+    for second in range(count):
+        life = second * lives // count
+        in_life = (second - life * count // lives) * events_each
+        sample = {"second": second, "life": life, "taken": second * events_each, "rss": 40 * MIB,
+                  "descriptors": 40, "wal": 40 * MIB, "bytes_per_post": 900.0}
+        sample.update({name: figure(in_life) for name, figure in figures.items()})
+        found.append(sample)
+    return found
+
+
+def accused(record):
+    return sorted({each["name"] for each in verdicts(record) if not each["flat"]})
+
+
+class Flatness(unittest.TestCase):
+    def test_what_stays_is_flat_and_was_judged(self):
+        self.assertEqual(accused(samples()), [])
+        self.assertEqual(len(verdicts(samples(lives=3))), 3 * 2 + 2)
+
+    def test_memory_lost_with_every_event_is_found_in_each_life(self):
+        leak = samples(lives=2, count=800, rss=lambda taken: 40 * MIB + 300 * taken)
+        self.assertEqual(accused(leak), ["rss"])
+        self.assertEqual(sum(not each["flat"] for each in verdicts(leak)), 2)
+
+    def test_a_slow_machine_is_judged_by_events_too(self):
+        leak = samples(events_each=240, count=3000, rss=lambda taken: 40 * MIB + 300 * taken)
+        self.assertEqual(accused(leak), ["rss"])
+
+    def test_lost_descriptors_are_found(self):
+        self.assertEqual(accused(samples(descriptors=lambda taken: 40 + taken // 10000)),
+                         ["descriptors"])
+
+    def test_a_log_that_is_never_moved_is_found(self):
+        self.assertEqual(accused(samples(wal=lambda taken: 600 * taken)), ["wal"])
+
+    def test_a_store_that_grows_although_it_forgets_is_found(self):
+        self.assertEqual(accused(samples(bytes_per_post=lambda taken: 200 + taken / 100)),
+                         ["bytes_per_post"])
+
+    def test_warming_up_is_no_leak(self):
+        warm = samples(rss=lambda taken: 40 * MIB + min(taken, 30000) * 1000)
+        self.assertEqual(accused(warm), [])
+
+    def test_too_short_a_life_is_not_judged(self):
+        self.assertEqual(verdicts(samples(count=8)), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
