@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The front door. Meson does the work; this file knows the ways in. `make` alone lists them.
-# VARIANT=dev|release|asan|tsan|clang|fuzz chooses the build that a test target uses.
+# VARIANT=dev|release|asan|tsan|clang|fuzz|coverage chooses the build that a test target uses.
 
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -20,10 +20,13 @@ setup_asan    := --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_l
 setup_tsan    := --buildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false
 setup_clang   := --buildtype=debugoptimized
 setup_fuzz    := --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true
+setup_coverage := --buildtype=debug -Db_coverage=true -Dwerror=false
 compiler_clang := CC=clang CXX=clang++
 compiler_fuzz  := CC=clang CXX=clang++
 groups_clang := check
 groups_fuzz  := check
+groups_coverage := test check
+targets_fuzz := fuzz_targets
 
 # ---- suites: one line each --------------------------------------------------------------------
 # A suite is either a Meson suite of that name or a program tests/NAME/run. A name that has neither
@@ -41,8 +44,8 @@ about_soak    := a long run with drops, kills, restarts and retention; SECONDS
 # Runs the command $(2); what it says goes to the file $(1), and to the reader when it fails.
 heard_on_failure = mkdir -p build; $(2) >$(strip $(1)) 2>&1 || { cat $(strip $(1)) >&2; exit 1; }
 
-.PHONY: help setup build run run-firehose test test-real bench proof $(PROOFS) fuzz tidy lint \
-        format docs clean install variant
+.PHONY: help setup build run run-firehose test test-real bench proof $(PROOFS) fuzz coverage tidy \
+        lint format docs clean install variant
 
 help: ## this list
 	@echo "Tidemark: make TARGET"
@@ -62,8 +65,9 @@ build/%/build.ninja:
 variant: build/$(VARIANT)/build.ninja
 	@tools/setup build $(groups_$(VARIANT))
 	@echo "building build/$(VARIANT)" >&2
-	@$(if $(V),ninja -C build/$(VARIANT) -j $(JOBS) -v,$(call heard_on_failure,\
-	  build/$(VARIANT).build.log,ninja -C build/$(VARIANT) -j $(JOBS) --quiet))
+	@$(if $(V),ninja -C build/$(VARIANT) -j $(JOBS) -v $(targets_$(VARIANT)),\
+	  $(call heard_on_failure,build/$(VARIANT).build.log,\
+	    ninja -C build/$(VARIANT) -j $(JOBS) --quiet $(targets_$(VARIANT))))
 
 build: ## build/tidemark and build/tidemark-sim, hardened
 	@$(MAKE) --no-print-directory variant VARIANT=release
@@ -102,6 +106,10 @@ $(PROOFS):
 fuzz: ## every parser under libFuzzer; SECONDS_EACH=60
 	@$(MAKE) --no-print-directory variant VARIANT=fuzz
 	@tools/fuzz build/fuzz $(or $(SECONDS_EACH),60)
+
+coverage: ## lines that the tests run, by room; REPORT=1 counts what earlier runs left
+	@$(MAKE) --no-print-directory variant VARIANT=coverage
+	@tools/coverage build/coverage $(if $(REPORT),--report)
 
 tidy: ## layers, lengths, names, banned calls
 	@tools/setup build test

@@ -9,6 +9,8 @@
 
 #define GARBAGE_SHAPES 10
 #define NOISE_SHAPES   4
+#define EVENTS_PER_DAY 1000
+#define DAY_US         INT64_C(86400000000)
 
 /* ---- frames ---- */
 
@@ -264,11 +266,18 @@ static void note_digests(struct sim_history *history, size_t at)
     text_free(&frame);
 }
 
-void sim_history_init(struct sim_history *history, struct sim_swarm *swarm)
+void sim_history_init(struct sim_history *history, struct sim_swarm *swarm, size_t events_max,
+                      unsigned days)
 {
     bool alive[SIM_KEYS] = {false};
     int64_t at_us = SIM_BEGIN_US, usual_us = sim_between(swarm, 20000, 900000);
     *history = (struct sim_history){.count = (size_t)sim_between(swarm, 150, 700)};
+    if (days > 0) {
+        history->count = (size_t)days * EVENTS_PER_DAY;
+        usual_us = DAY_US / EVENTS_PER_DAY;
+    }
+    if (events_max > 0 && events_max < history->count)
+        history->count = events_max;
     history->events = memory_new_zeroed(history->count, sizeof *history->events);
     for (int host = 1; host < SIM_HOSTS; host++)
         if (sim_has(swarm, FAULT_HOST_SKEW)) {

@@ -49,7 +49,10 @@ struct sim_history {
     int64_t skew_us[SIM_HOSTS];
 };
 
-void sim_history_init(struct sim_history *history, struct sim_swarm *swarm);
+/* As long as the seed says: some minutes, or `days` when they are not 0, and at most `events_max`
+ * events unless that is 0. */
+void sim_history_init(struct sim_history *history, struct sim_swarm *swarm, size_t events_max,
+                      unsigned days);
 void sim_history_deinit(struct sim_history *history);
 /* The frame as host number `host` sends it; followed by ARENA_PAD readable bytes. */
 void sim_history_frame(const struct sim_history *history, size_t at, int host, struct text *out);

@@ -182,6 +182,12 @@ static void apply_cursor(struct sim_world *world, const struct record *record)
     sim_trace(world, "cursor %" PRId64 " %d", position, db->cursor_host);
 }
 
+static void apply_cursors(struct sim_world *world, const struct commit *commit)
+{
+    for (size_t i = commit->begin[RECORD_CURSOR]; i < commit->begin[RECORD_CURSOR + 1]; i++)
+        apply_cursor(world, commit->records[i]);
+}
+
 static void apply(struct sim_world *world, const struct commit *commit)
 {
     struct sim_db *db = &world->db;
@@ -252,8 +258,11 @@ static enum rc write_commit(struct store *base, const struct commit *commit, str
     const struct store_position *at = &world->db.position;
     if (handle->life->dying || handle->life->ended)
         return err_set(err, RC_RETRY, "nobody is there to write");
-    if (sim_strikes(swarm, FAULT_CRASH_BEFORE_EFFECT))
+    if (sim_strikes(swarm, FAULT_CRASH_BEFORE_EFFECT)) {
+        if (world->plan.plant && commit->epoch == at->epoch && !commit->dry)
+            apply_cursors(world, commit);
         return lose_process(handle, err);
+    }
     if (sim_strikes(swarm, FAULT_STORE_BUSY))
         return err_set(err, RC_RETRY, "busy");
     if (is_poisoned(commit))

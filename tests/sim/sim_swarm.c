@@ -70,7 +70,7 @@ static const char *const sight_names[SIGHT_COUNT] = {
 
 static uint64_t fault_counts[FAULT_COUNT], sight_counts[SIGHT_COUNT];
 
-void sim_swarm_init(struct sim_swarm *swarm, uint64_t seed)
+void sim_swarm_init(struct sim_swarm *swarm, uint64_t seed, uint64_t without)
 {
     *swarm = (struct sim_swarm){.random = {seed}};
     uint64_t share = 1 + seeded_below(&swarm->random, 4); /* of five faults, so many are on */
@@ -79,8 +79,23 @@ void sim_swarm_init(struct sim_swarm *swarm, uint64_t seed)
         bool on = seeded_below(&swarm->random, 5) < share;
         uint64_t rate =
             (uint64_t)faults[i].rate * scale_percent[seeded_below(&swarm->random, 4)] / 100;
+        on = on && (without >> i & 1) == 0;
         swarm->rate[i] = on ? (uint32_t)(rate < 900000 ? rate : 900000) : 0;
     }
+}
+
+enum sim_fault sim_fault_find(struct bytes name)
+{
+    enum sim_fault fault = 0;
+    while (fault < FAULT_COUNT && !bytes_equal_string(name, faults[fault].name))
+        fault++;
+    return fault;
+}
+
+const char *sim_fault_name(enum sim_fault fault)
+{
+    assert(fault < FAULT_COUNT);
+    return faults[fault].name;
 }
 
 bool sim_has(const struct sim_swarm *swarm, enum sim_fault fault)

@@ -8,6 +8,7 @@
 #ifndef TESTS_SIM_SWARM_H
 #define TESTS_SIM_SWARM_H
 
+#include "base/bytes.h"
 #include "tests/unit/test_seed.h"
 
 #include <stdbool.h>
@@ -82,7 +83,11 @@ struct sim_swarm {
     uint32_t rate[FAULT_COUNT]; /* per million chances; 0: off */
 };
 
-void sim_swarm_init(struct sim_swarm *swarm, uint64_t seed);
+/* The faults whose bits are set in `without` never strike. */
+void sim_swarm_init(struct sim_swarm *swarm, uint64_t seed, uint64_t without);
+/* FAULT_COUNT when there is none of that name. */
+enum sim_fault sim_fault_find(struct bytes name);
+const char *sim_fault_name(enum sim_fault fault);
 /* Whether the seed has the fault at all, healed or not. */
 bool sim_has(const struct sim_swarm *swarm, enum sim_fault fault);
 /* Whether the fault happens now; counted. */

@@ -20,7 +20,7 @@ void sim_trace(struct sim_world *world, const char *format, ...)
     size_t used = len < (int)sizeof words ? (size_t)len : sizeof words - 1;
     world->trace = (world->trace ^ sim_hash(bytes_make(words, used)) ^ (uint64_t)world->now_us) *
                    UINT64_C(1099511628211);
-    if (world->show)
+    if (world->plan.show)
         printf("%12" PRId64 " %s\n", world->now_us - SIM_BEGIN_US, words);
 }
 
@@ -28,10 +28,10 @@ void sim_fail(const struct sim_world *world, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    printf("\nFAILED seed %" PRIu64 " at step %" PRIu64 ": ", world->seed, world->steps);
+    printf("\nFAILED seed %" PRIu64 " at step %" PRIu64 ": ", world->plan.seed, world->steps);
     vprintf(format, args);
     va_end(args);
-    printf("\nrepeat: sim_ingest --seed %" PRIu64 " --trace\n", world->seed);
+    printf("\nrepeat: sim_ingest --seed %" PRIu64 " --trace\n", world->plan.seed);
     fflush(stdout);
     _Exit(EXIT_FAILURE);
 }
@@ -174,7 +174,7 @@ static void change_weather(void *arg)
     struct sim_swarm *swarm = &world->swarm;
     if (swarm->healed)
         return;
-    if (sim_strikes(swarm, FAULT_WALL_FORWARD))
+    if (world->wall_offset_us < WALL_US_MAX && sim_strikes(swarm, FAULT_WALL_FORWARD))
         world->wall_offset_us += sim_between(swarm, 1, 7200) * SECOND_US;
     if (world->wall_offset_us > -WALL_US_MAX && sim_strikes(swarm, FAULT_WALL_BACK))
         world->wall_offset_us -= sim_between(swarm, 1, 7200) * SECOND_US;
@@ -280,17 +280,17 @@ static void drain(struct sim_world *world)
                      world->history.count);
 }
 
-uint64_t sim_world_run(uint64_t seed, uint64_t steps, bool show)
+uint64_t sim_world_run(const struct sim_plan *plan)
 {
     struct sim_world *world = memory_new_zeroed(1, sizeof *world);
-    world->seed = seed;
-    world->show = show;
+    uint64_t steps = plan->steps;
+    world->plan = *plan;
     world->last_host = -1;
     world->now_us = SIM_BEGIN_US;
     world->weather = (struct timer){.fn = change_weather, .arg = world};
     world->birth = (struct timer){.fn = be_born, .arg = world};
-    sim_swarm_init(&world->swarm, seed);
-    sim_history_init(&world->history, &world->swarm);
+    sim_swarm_init(&world->swarm, plan->seed, plan->without);
+    sim_history_init(&world->history, &world->swarm, plan->events_max, plan->days);
     sim_db_init(&world->db, world->history.count);
     choose_shape(world);
     if (steps == 0)

@@ -48,8 +48,18 @@ struct sim_life {
     int64_t end_by_us;
 };
 
+/* What a run is made of. All but the seed may be 0: as the seed says. */
+struct sim_plan {
+    uint64_t seed, steps;
+    size_t events_max;
+    unsigned days;    /* that the history takes */
+    uint64_t without; /* faults that never strike, a bit each */
+    bool show;
+    bool plant; /* a bug: a crash stores the cursor of a commit without its rows */
+};
+
 struct sim_world {
-    uint64_t seed;
+    struct sim_plan plan;
     struct sim_swarm swarm;
     struct sim_history history;
     struct sim_shape shape;
@@ -66,16 +76,21 @@ struct sim_world {
     size_t wire_garbage_count;
     int64_t stalled_until_us;
     uint64_t steps, trace;
-    bool show;
 };
 
 extern const struct runtime_ops sim_runtime_ops;
 extern const char *const sim_host_urls[SIM_HOSTS];
 extern const char *const sim_host_names[SIM_HOSTS];
 
-/* Runs the world until `steps` events have passed, heals it and lets it drain; gives the trace's
- * hash. 0 steps: as many as the seed says. */
-uint64_t sim_world_run(uint64_t seed, uint64_t steps, bool show);
+/* Runs the world until the plan's steps have passed, heals it and lets it drain; gives the trace's
+ * hash. */
+uint64_t sim_world_run(const struct sim_plan *plan);
+
+/* Makes a plan that fails smaller, as long as it fails: fewer events, fewer faults. False: it does
+ * not fail by itself. */
+bool sim_shrink(struct sim_plan *plan);
+/* Prints how to repeat the plan and which faults are left in it; how many these are. */
+unsigned sim_shrink_tell(const struct sim_plan *plan);
 
 /* Folds words into the trace. */
 void sim_trace(struct sim_world *world, const char *format, ...)
