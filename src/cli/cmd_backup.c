@@ -68,6 +68,15 @@ static bool is_same_folder(const char *one, const char *other)
            a.st_ino == b.st_ino;
 }
 
+/* The daemon may have died of it: what it left is not the copy that was asked for. */
+static enum rc ask_or_drop(struct target *target, const char *path, struct err *err)
+{
+    enum rc rc = ask_for_copy(target, path, err);
+    if (rc != RC_OK)
+        drop(path);
+    return rc;
+}
+
 /* Under a lock on the daemon's folder: what lies there under the copy's name was left by a command
  * that was killed. */
 static enum rc ask_and_move(struct target *target, const char *folder, const char *path,
@@ -111,7 +120,7 @@ static enum rc ask_daemon(struct target *target, const char *path, struct err *e
     if (rc == RC_OK) {
         append_folder(text_string(&socket), &own);
         append_folder(path, &wanted);
-        rc = is_same_folder(own.data, wanted.data) ? ask_for_copy(target, path, err)
+        rc = is_same_folder(own.data, wanted.data) ? ask_or_drop(target, path, err)
                                                    : ask_and_move(target, own.data, path, err);
     }
     text_free(&socket);

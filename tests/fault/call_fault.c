@@ -9,12 +9,14 @@
  * 64-bit numbers, first what is added to the clock in microseconds and how often, then five for
  * each kind.
  *
- * Files: only regular ones count, and none of the standard three, so that the program can still say
+ * Memory: only what the program itself asks for counts; what a library does without it is the
+ * library's. Files: only regular ones count, and none of the standard three, so that the program can still say
  * what is wrong. Without the file everything is as it was. Thread: any. */
 #undef _FILE_OFFSET_BITS /* both names of a call are meant, the old and the 64-bit one */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -58,6 +60,22 @@ struct shared {
 };
 
 static struct shared *shared;
+static uintptr_t program_from, program_to; /* where its code lies */
+
+/* The first object is the program. */
+static int note_program(struct dl_phdr_info *object, size_t size, void *arg)
+{
+    (void)size;
+    (void)arg;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        if (part->p_type != PT_LOAD || (part->p_flags & PF_X) == 0)
+            continue;
+        program_from = object->dlpi_addr + part->p_vaddr;
+        program_to = program_from + part->p_memsz;
+    }
+    return 1;
+}
 
 __attribute__((constructor)) static void attach(void)
 {
@@ -69,6 +87,7 @@ __attribute__((constructor)) static void attach(void)
     if (fd < 0 || memory == MAP_FAILED)
         abort();
     syscall(SYS_close, fd);
+    dl_iterate_phdr(note_program, NULL);
     shared = memory;
 }
 
@@ -258,19 +277,25 @@ void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
 
+static bool memory_fails(const void *caller)
+{
+    uintptr_t from = (uintptr_t)caller;
+    return from >= program_from && from < program_to && fails(KIND_MALLOC);
+}
+
 void *malloc(size_t size)
 {
-    return fails(KIND_MALLOC) ? NULL : __libc_malloc(size);
+    return memory_fails(__builtin_return_address(0)) ? NULL : __libc_malloc(size);
 }
 
 void *calloc(size_t count, size_t size)
 {
-    return fails(KIND_MALLOC) ? NULL : __libc_calloc(count, size);
+    return memory_fails(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size);
 }
 
 void *realloc(void *old, size_t size)
 {
-    return fails(KIND_MALLOC) ? NULL : __libc_realloc(old, size);
+    return memory_fails(__builtin_return_address(0)) ? NULL : __libc_realloc(old, size);
 }
 #endif
 
