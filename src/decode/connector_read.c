@@ -186,6 +186,7 @@ static bool resolve(struct connector_loader *loader, const struct yaml_node *nod
             continue;
         if (bytes_equal_string(name, connector_variable_names[i])) {
             piece->variable = (enum connector_variable)i;
+            loader->connector->uses_nonce |= i == VARIABLE_NONCE;
             return true;
         }
         suggestion_try(&suggestion, bytes_of(connector_variable_names[i]));
