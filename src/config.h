@@ -16,6 +16,7 @@
 #include "config_lists.h"
 
 enum config_mode { CONFIG_MODE_HYBRID, CONFIG_MODE_FIREHOSE, CONFIG_MODE_POLLING };
+enum config_sandbox { CONFIG_SANDBOX_AUTO, CONFIG_SANDBOX_ON, CONFIG_SANDBOX_OFF };
 enum config_log_format { CONFIG_LOG_TEXT, CONFIG_LOG_JSON };
 enum config_log_level { CONFIG_LOG_DEBUG, CONFIG_LOG_INFO, CONFIG_LOG_WARN, CONFIG_LOG_ERROR };
 
@@ -59,6 +60,9 @@ struct config {
         int64_t handle_idle_seconds, session_grace_seconds;
         int64_t handles_open_max, handles_of_session_max, handles_kept_max;
     } serve;
+    struct {
+        enum config_sandbox mode;
+    } sandbox;
     struct {
         enum config_log_format format;
         enum config_log_level level;

@@ -181,6 +181,11 @@ const struct setting config_settings[] = {
      .offset = offsetof(struct config, serve.handles_kept_max), .initial = "2000000", .min = 1,
      .max = 100000000,
      .sentence = "Open queries on disk; over that a new one is refused with QUOTA_EXCEEDED."},
+    {.path = "sandbox.mode", .type = SETTING_WORD, .offset = offsetof(struct config, sandbox.mode),
+     .initial = "auto", .words = "auto on off",
+     .sentence = "Whether the daemon gives up all files but those it needs, and all system calls "
+                 "that it never does. `auto`: as far as the kernel can; `on`: it does not start "
+                 "where the kernel cannot."},
     {.path = "log.format", .type = SETTING_WORD, .offset = offsetof(struct config, log.format),
      .initial = "text", .words = "text json", .reloadable = true,
      .sentence = "Lines for people, or one JSON object per line."},

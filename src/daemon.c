@@ -4,6 +4,7 @@
 #include "config_load.h"
 #include "daemon_appview.h"
 #include "daemon_pictures.h"
+#include "daemon_sandbox.h"
 #include "daemon_serve.h"
 #include "query/collections.h"
 #include "store/outbox.h"
@@ -276,7 +277,9 @@ static void heed_signals(struct daemon *daemon)
 
 static enum rc start(struct daemon *daemon, struct err *err)
 {
-    enum rc rc = open_store(daemon, err);
+    enum rc rc = daemon_enter_sandbox(daemon->options, err);
+    if (rc == RC_OK)
+        rc = open_store(daemon, err);
     if (rc == RC_OK)
         rc = make_parts(daemon, err);
     if (rc == RC_OK)

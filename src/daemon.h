@@ -13,6 +13,7 @@
 
 struct daemon_options {
     const struct config *config;
+    const char *file; /* that it was read from; NULL: none */
     /* Reads the configuration again, for SIGHUP; false when it has problems (already reported). */
     bool (*reload)(void *arg, struct config *fresh);
     void *reload_arg;

@@ -49,7 +49,7 @@ enum rc cursor_file_init(struct cursor_file *file, const char *path, int64_t eve
                                  .job = {.run = run, .done = done}};
     if (*path == '\0')
         return RC_OK;
-    enum rc rc = small_file_make_folders(path, err);
+    enum rc rc = small_file_make_folders(path, SMALL_FILE_OPEN_FOLDER, err);
     return rc == RC_OK ? rc : err_wrap(err, rc, "jetstream.cursor_file");
 }
 

@@ -2,6 +2,7 @@
 #include "daemon_janitor.h"
 
 #include "ingest/retention.h"
+#include "sys/crashpoint.h"
 #include "sys/log.h"
 
 #include <assert.h>
@@ -87,6 +88,7 @@ static void answered(void *arg, struct batch *batch, enum rc rc)
 {
     struct janitor *janitor = arg;
     assert(janitor->stage == PRUNING);
+    crashpoint(CRASH_SLICE_STORED);
     batch_give_back(batch);
     if (rc != RC_OK) {
         complain(janitor, "the writer could not commit");
@@ -109,10 +111,12 @@ static void prune(struct janitor *janitor)
     assert(rc == RC_OK);
     batch->answered = answered;
     batch->owner = janitor;
-    if (env->submit(env->submit_arg, batch) == RC_OK)
+    if (env->submit(env->submit_arg, batch) == RC_OK) {
         janitor->stage = PRUNING;
-    else
+        crashpoint(CRASH_SLICE_SENT);
+    } else {
         batch_give_back(batch);
+    }
 }
 
 static void look(struct part *part, int64_t now_us, const struct daemon_view *view)

@@ -2,6 +2,7 @@
 #include "daemon_reset.h"
 
 #include "daemon_errand.h"
+#include "sys/crashpoint.h"
 #include "sys/log.h"
 
 #include <assert.h>
@@ -28,6 +29,7 @@ static const char *or_none(const char *name)
 static void answered(void *arg, struct batch *batch, enum rc rc)
 {
     struct reset *reset = arg;
+    crashpoint(CRASH_RESET_STORED);
     batch_give_back(batch);
     if (rc == RC_OK) {
         log_event(LOG_INFO, "daemon", "reset",
@@ -61,10 +63,12 @@ static void look(void *arg)
     assert(fits);
     batch->answered = answered;
     batch->owner = reset;
-    if (reset->ops->submit(reset->arg, batch) != RC_OK) {
-        batch_give_back(batch);
-        look_later(reset);
+    if (reset->ops->submit(reset->arg, batch) == RC_OK) {
+        crashpoint(CRASH_RESET_SENT);
+        return;
     }
+    batch_give_back(batch);
+    look_later(reset);
 }
 
 static void begin(void *arg)

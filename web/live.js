@@ -9,7 +9,9 @@
 import { make, makeButton } from './elements.js';
 import { fetchPage } from './page-fetch.js';
 
-const QUIET_MS = 250; // changes come in swarms
+const AGE_S = 1; // all who have this page open may share one that the daemon made
+const QUIET_MS = 1000 * AGE_S; // or a change that was told would not be on that page yet
+const SPREAD_MS = 500; // they need not all ask at once
 const PAUSE_MS = 3000; // between two looks
 const AGAIN_MS = 2000;
 const AWAY = 'The daemon does not answer; trying again.';
@@ -100,9 +102,9 @@ export class Live {
     this.#again = this.#asked;
     if (this.#asked) return;
     this.#asked = true;
-    await wait(QUIET_MS);
+    await wait(QUIET_MS + Math.random() * SPREAD_MS);
     try {
-      this.#page = await fetchPage(location.href);
+      this.#page = await fetchPage(location.href, AGE_S);
       this.#tell('');
       this.#takeOver();
     } catch {

@@ -2,10 +2,13 @@
 #include "cli/commands.h"
 
 #include "base/json_write.h"
+#include "cli/file_move.h"
 #include "cli/target.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static const char usage[] =
@@ -28,7 +31,7 @@ static enum rc make_absolute(const char *file, struct text *path, struct err *er
     return RC_OK;
 }
 
-static enum rc ask_daemon(struct target *target, const char *path, struct err *err)
+static enum rc ask_for_copy(struct target *target, const char *path, struct err *err)
 {
     struct text body = {0}, reply = {0};
     struct json_writer writer;
@@ -41,6 +44,26 @@ static enum rc ask_daemon(struct target *target, const char *path, struct err *e
                             TARGET_SECONDS_LONG, NULL, &reply, err);
     text_free(&body);
     text_free(&reply);
+    return rc;
+}
+
+/* The daemon writes nowhere but where its data lies; from there the copy is ours to move. */
+static enum rc ask_daemon(struct target *target, const char *path, struct err *err)
+{
+    struct text copy = {0};
+    enum rc rc = make_absolute(text_string(&target->socket), &copy, err);
+    if (rc == RC_OK)
+        rc = file_move_check(path, err);
+    if (rc == RC_OK) {
+        const char *slash = strrchr(text_string(&copy), '/');
+        assert(slash != NULL);
+        copy.len = (size_t)(slash - copy.data) + 1;
+        text_appendf(&copy, "backup.%ld", (long)getpid());
+        rc = ask_for_copy(target, copy.data, err);
+    }
+    if (rc == RC_OK && (rc = file_move(copy.data, path, err)) != RC_OK)
+        unlink(copy.data);
+    text_free(&copy);
     return rc;
 }
 

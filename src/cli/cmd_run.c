@@ -64,8 +64,10 @@ int cmd_run(int argc, char **argv)
         if (daemon_open_log(&settings.config, &err) != RC_OK) {
             fprintf(stderr, "tidemark: %s\n", err.text);
         } else {
-            code = daemon_run(&(struct daemon_options){
-                .config = &settings.config, .reload = reload, .reload_arg = &settings});
+            code = daemon_run(&(struct daemon_options){.config = &settings.config,
+                                                       .file = settings_file(&settings),
+                                                       .reload = reload,
+                                                       .reload_arg = &settings});
             log_close();
         }
     }

@@ -23,7 +23,7 @@ struct doctor_clues {
     int64_t newest_event_us; /* 0: none is known */
 };
 
-/* The data folder, the disk it lies on, files with secrets, dictionaries. */
+/* The data folder, the disk it lies on, the box, files with secrets, dictionaries. */
 void doctor_check_files(const struct config *config, struct doctor_report *report);
 /* The daemon, where one runs, and the store. */
 void doctor_check_store(struct target *target, struct doctor_clues *clues,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/doctor.h"
 
+#include "sys/sandbox.h"
 #include "sys/small_file.h"
 
 #include <errno.h>
@@ -143,6 +144,27 @@ static void check_dictionaries(const struct config *config, const char *folder,
     text_free(&kept);
 }
 
+/* ---- the box ---- */
+
+/* Less than all of it is no trouble, but where all of it is asked for. */
+static void check_sandbox(const struct config *config, struct doctor_report *report)
+{
+    struct sandbox_state offered = sandbox_offered();
+    bool whole = offered.landlock > 0 && offered.syscalls;
+    bool fails = config->sandbox.mode == CONFIG_SANDBOX_ON && !whole;
+    struct text words = {0};
+    if (config->sandbox.mode == CONFIG_SANDBOX_OFF)
+        text_append_string(&words, "off; ");
+    if (offered.landlock > 0)
+        text_appendf(&words, "the kernel has Landlock %d", offered.landlock);
+    else
+        text_append_string(&words, "the kernel has no Landlock");
+    doctor_say(report, fails ? DOCTOR_FAIL : DOCTOR_OK, "sandbox",
+               fails ? "Use a kernel that has both, or sandbox.mode: auto" : NULL, "%s and %s",
+               text_string(&words), offered.syscalls ? "seccomp" : "no seccomp");
+    text_free(&words);
+}
+
 void doctor_check_files(const struct config *config, struct doctor_report *report)
 {
     struct text folder = {0};
@@ -150,6 +172,7 @@ void doctor_check_files(const struct config *config, struct doctor_report *repor
     check_folder(text_string(&folder), report);
     if (small_file_exists(text_string(&folder)))
         check_disk(text_string(&folder), report);
+    check_sandbox(config, report);
     check_secrets(config, report);
     check_dictionaries(config, text_string(&folder), report);
     text_free(&folder);

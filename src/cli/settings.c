@@ -76,11 +76,16 @@ void settings_change(struct settings *settings, const char *path, const char *va
     settings->changes[settings->change_count++] = change.data;
 }
 
+const char *settings_file(const struct settings *settings)
+{
+    return settings->file == NULL ? FILE_INITIAL : settings->file;
+}
+
 bool settings_read(const struct settings *settings, struct config *config,
                    struct config_problems *problems)
 {
     struct config_sources sources = {
-        .file = settings->file == NULL ? FILE_INITIAL : settings->file,
+        .file = settings_file(settings),
         .file_optional = settings->file == NULL,
         .environment = environ,
         .changes = settings->changes,

@@ -50,6 +50,8 @@ must_check bool settings_load(struct settings *settings);
  * caller's. */
 must_check bool settings_read(const struct settings *settings, struct config *config,
                               struct config_problems *problems);
+/* The file that is read, whether it is there or not. */
+const char *settings_file(const struct settings *settings);
 void settings_free(struct settings *settings);
 
 #endif

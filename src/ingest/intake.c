@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ingest/intake.h"
 
+#include "sys/crashpoint.h"
+
 #include <assert.h>
 
 #define WATERMARK_UNITS 1024
@@ -97,6 +99,7 @@ static void answered(void *arg, struct batch *batch, enum rc rc)
 {
     struct intake *intake = arg;
     assert(intake->under_way > 0);
+    crashpoint(CRASH_UNIT_STORED);
     intake->under_way--;
     if (rc == RC_OK) {
         enum watermark_answer answer =
@@ -140,6 +143,7 @@ static bool send_unit(struct intake *intake)
         watermark_undo(&intake->watermark, ticket.ord);
         return false;
     }
+    crashpoint(CRASH_UNIT_SENT);
     intake->filling = NULL;
     intake->filling_events = 0;
     intake->under_way++;

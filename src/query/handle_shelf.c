@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/handle_shelf.h"
 
+#include "sys/crashpoint.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
@@ -65,6 +67,7 @@ enum rc shelf_add(struct store *beside, const struct handle_state *state, struct
         params, sizeof params / sizeof params[0], count_row, &added, err);
     text_free(&order);
     text_free(&walk);
+    crashpoint(CRASH_HANDLE_KEPT);
     if (rc == RC_OK && added != 1)
         return err_set(err, RC_FATAL, "a handle's name was given twice");
     return rc;
@@ -161,6 +164,7 @@ enum rc shelf_save(struct store *beside, struct handle_state *state, struct refu
     enum rc rc = store_query(beside, same_minute ? SAVE("") : SAVE(", used_minute = ?7"), params,
                              same_minute ? 6 : 7, count_row, &saved, err);
     text_free(&walk);
+    crashpoint(CRASH_HANDLE_MOVED);
     if (rc == RC_OK && saved == 0)
         return tell_gone_from_moved(beside, &params[0], refusal, err);
     if (rc == RC_OK) {
@@ -207,6 +211,7 @@ enum rc shelf_remove(struct store *beside, const uint8_t name[HANDLE_NAME_SIZE],
         beside, "DELETE FROM query_handles WHERE name = ?1 AND session = ?2 RETURNING id", params,
         2, count_row, &gone, err);
     *removed = gone > 0;
+    crashpoint(CRASH_HANDLE_REMOVED);
     if (rc != RC_OK || gone > 0)
         return rc;
     rc = store_query(beside, "SELECT session FROM query_handles WHERE name = ?1", params, 1,

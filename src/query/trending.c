@@ -13,7 +13,7 @@
 #define HOUR_US   INT64_C(3600000000)
 #define CHUNK_MIN 64
 #define CHUNK_MAX 256
-#define AGE_SQL   "(?1 - s.last_us) / ?2"
+#define AGE_SQL   "(?2 - s.last_us) / ?3"
 #define WALK_SQL(key_)                                                                             \
     "SELECT l.id, l.share_count_total, l." key_ ", l.normalized_url, l.title, l.description "      \
     "FROM %s (l." key_ ", l.id) < (?1, ?2) AND l.last_shared_us >= ?3 "                            \
@@ -156,26 +156,27 @@ static void append_ids(const struct walk *walk, struct text *sql)
 
 static enum rc count_people(struct walk *walk, struct err *err)
 {
-    const struct field params[] = {field_int(walk->out->request.now_us), field_int(walk->step_us),
-                                   field_int(walk->since_us)};
+    const struct field params[] = {field_int(walk->since_us), field_int(walk->out->request.now_us),
+                                   field_int(walk->step_us)};
     struct text sql = {0};
     /* Ages are told apart only where they count: links alone come in the order of an index. */
     bool ages = walk->out->request.sort == TRENDING_VELOCITY;
     text_appendf(&sql, "SELECT s.link_id, %s, count(*), CAST(sum(CASE ",
-                 ages ? AGE_SQL : "min(" AGE_SQL ")");
+                 ages ? AGE_SQL : "CAST(0 AS BIGINT)");
     text_append_string(&sql, "WHEN s.actor IN (SELECT id FROM actors WHERE pusher = 1) THEN 1 "
                              "ELSE 0 END) AS BIGINT), max(s.last_us) FROM shares s "
                              "WHERE s.link_id IN (");
     append_ids(walk, &sql);
-    text_appendf(&sql, ") AND s.last_us >= ?3 AND %s GROUP BY s.link_id%s",
+    text_appendf(&sql, ") AND s.last_us >= ?1 AND %s GROUP BY s.link_id%s",
                  text_string(&walk->people.plain), ages ? ", 2" : "");
-    enum rc rc = store_query(walk->store, text_string(&sql), params, 3, take_people, walk, err);
+    enum rc rc =
+        store_query(walk->store, text_string(&sql), params, ages ? 3 : 1, take_people, walk, err);
     if (rc == RC_OK && walk->people.person_count > 0) {
         text_clear(&sql);
         text_append_string(&sql, "SELECT s.link_id, " AGE_SQL ", s.actor, s.last_us "
                                  "FROM shares s WHERE s.link_id IN (");
         append_ids(walk, &sql);
-        text_appendf(&sql, ") AND s.last_us >= ?3 AND %s", text_string(&walk->people.weighted));
+        text_appendf(&sql, ") AND s.last_us >= ?1 AND %s", text_string(&walk->people.weighted));
         rc = store_query(walk->store, text_string(&sql), params, 3, take_person, walk, err);
     }
     text_free(&sql);

@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* SQLite takes tables in the order of a CROSS JOIN: there are many more actors than others. */
-#define CHANGED(active_)                                                                           \
-    "(SELECT w.actor FROM standing w CROSS JOIN actors a WHERE a.id = w.actor "                    \
-    "AND a.active = " active_ ")"
-
 struct finding {
     int64_t actor;
 };
@@ -33,6 +28,16 @@ enum rc people_find(struct store *store, struct bytes name, int64_t *actor, stru
                                  : "SELECT id FROM actors WHERE handle = ?1",
                              &param, 1, take_actor, &finding, err);
     *actor = finding.actor;
+    return rc;
+}
+
+/* Mostly every account's shares have followed its standing, and a share says it all. */
+static enum rc append_there(struct people *people, struct store *store, struct err *err)
+{
+    struct finding changed = {0};
+    enum rc rc = store_query(store, "SELECT actor FROM standing LIMIT 1", NULL, 0, take_actor,
+                             &changed, err);
+    text_append_string(&people->counts, changed.actor != 0 ? PEOPLE_ARE_THERE : "s.counted = 1");
     return rc;
 }
 
@@ -92,15 +97,14 @@ enum rc people_init(struct people *people, struct store *store, const struct con
     assert(weights->count <= PEOPLE_WEIGHTS_MAX);
     *people = (struct people){.weight_max = 1};
     people->persons = memory_new_zeroed(weights->count + 1, sizeof *people->persons);
-    text_append_string(&people->counts, "(s.counted = 1 OR s.actor IN " CHANGED(
-                                            "1") ") "
-                                                 "AND s.actor NOT IN " CHANGED("0"));
+    enum rc rc = append_there(people, store, err);
     if (config->bluesky.actors.count > 0)
         text_appendf(&people->counts,
                      " AND s.actor IN (SELECT a.id FROM circle c CROSS JOIN actors a "
                      "WHERE a.did = c.did AND c.degree <= %" PRId64 ")",
                      degree);
-    enum rc rc = append_muted(people, store, &config->news.mute_accounts, err);
+    if (rc == RC_OK)
+        rc = append_muted(people, store, &config->news.mute_accounts, err);
     for (size_t i = 0; i < weights->count && rc == RC_OK; i++)
         rc = take_weight(people, store, weights->items[i], err);
     append_weighted(people);

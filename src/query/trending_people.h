@@ -15,6 +15,14 @@
 
 #define PEOPLE_WEIGHTS_MAX 1000
 
+/* SQLite takes tables in the order of a CROSS JOIN: there are many more actors than others. */
+#define PEOPLE_CHANGED(active_)                                                                    \
+    "(SELECT w.actor FROM standing w CROSS JOIN actors a WHERE a.id = w.actor "                    \
+    "AND a.active = " active_ ")"
+/* SQL: the account of a share is there, as far as the store knows, without a look at its row. */
+#define PEOPLE_ARE_THERE                                                                           \
+    "(s.counted = 1 OR s.actor IN " PEOPLE_CHANGED("1") ") AND s.actor NOT IN " PEOPLE_CHANGED("0")
+
 struct person {
     int64_t actor;
     double weight;

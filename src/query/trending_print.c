@@ -18,6 +18,9 @@
     "gaps WHERE closed_us IS NULL AND to_us > ?1 "                                                 \
     "AND source IN ('jetstream', 'appview', 'polling')"
 
+static const char link_sql[] = "SELECT coalesce(reader_url, original_url), title, description, "
+                               "image_url, domain, first_shared_us FROM links WHERE id = ?1";
+
 /* What is needed of the ranked links to see which are of one story. */
 struct titles {
     const struct trending *trending;
@@ -58,7 +61,15 @@ static void put_id(struct json_writer *json, int64_t id)
     json_put_cstring(json, text);
 }
 
-/* url, title, description, image, domain, first */
+/* url, title, description, image, domain */
+static void put_words(struct json_writer *json, const struct field *columns)
+{
+    static const char *const keys[] = {"url", "title", "description", "image", "domain"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        put_text(json, keys[i], &columns[i]);
+}
+
+/* what put_words() takes, first */
 static bool print_link(void *arg, const struct field *columns, size_t count)
 {
     struct printing *printing = arg;
@@ -70,11 +81,7 @@ static bool print_link(void *arg, const struct field *columns, size_t count)
     printing->found = true;
     json_begin_object(json);
     put_id(json, link->id);
-    put_text(json, "url", &columns[0]);
-    put_text(json, "title", &columns[1]);
-    put_text(json, "description", &columns[2]);
-    put_text(json, "image", &columns[3]);
-    put_text(json, "domain", &columns[4]);
+    put_words(json, columns);
     json_key(json, "shares");
     json_put_i64(json, link->shares);
     put_time(json, "first_shared_at", &columns[5]);
@@ -121,22 +128,27 @@ static bool print_post(void *arg, const struct field *columns, size_t count)
 }
 
 /* Only people who shared it as late as so many others are looked at: whoever has a stored post of
- * that time leaves no room for earlier ones. SQLite takes tables in the order of a CROSS JOIN. */
+ * that time leaves no room for earlier ones. Many may have shared it at that very time: of those
+ * no more is read than their order takes. SQLite takes tables in the order of a CROSS JOIN. */
 static enum rc print_posts(struct printing *printing, struct store *store, int64_t link,
                            int64_t max, struct err *err)
 {
     const struct field params[] = {field_int(link), field_int(INT64_MIN)};
-    char sql[1024];
+    char sql[2048];
     snprintf(sql, sizeof sql,
              "SELECT 'at://' || a.did || '/' || p.collection || '/' || p.rkey, a.did, a.handle, "
-             "a.display_name, p.body, p.kind, p.shared_us, l.via FROM shares s "
-             "CROSS JOIN actors a CROSS JOIN post_links l CROSS JOIN post p "
-             "WHERE s.link_id = ?1 AND s.last_us >= coalesce((SELECT t.last_us FROM shares t "
-             "CROSS JOIN actors b WHERE t.link_id = ?1 AND b.id = t.actor AND b.active = 1 "
-             "AND t.n_posts > t.old_posts AND (t.old_us IS NULL OR t.old_us < t.last_us) "
-             "ORDER BY t.last_us DESC LIMIT 1 OFFSET %" PRId64 "), ?2) "
-             "AND a.id = s.actor AND a.active = 1 AND l.link_id = ?1 AND l.actor = s.actor "
-             "AND p.n = l.post_id ORDER BY p.shared_us DESC, p.n DESC LIMIT %" PRId64,
+             "a.display_name, p.body, p.kind, p.shared_us, l.via FROM ("
+             "SELECT y.n AS n, s.actor AS actor FROM shares s CROSS JOIN post_links x "
+             "CROSS JOIN post y WHERE s.link_id = ?1 AND s.last_us >= coalesce((SELECT t.last_us "
+             "FROM shares t CROSS JOIN actors b WHERE t.link_id = ?1 AND b.id = t.actor "
+             "AND b.active = 1 AND t.n_posts > t.old_posts "
+             "AND (t.old_us IS NULL OR t.old_us < t.last_us) "
+             "ORDER BY t.last_us DESC LIMIT 1 OFFSET %" PRId64 "), ?2) AND " PEOPLE_ARE_THERE
+             " AND x.link_id = ?1 AND x.actor = s.actor AND y.n = x.post_id "
+             "ORDER BY y.shared_us DESC, y.n DESC LIMIT %" PRId64 ") z "
+             "CROSS JOIN post p CROSS JOIN actors a CROSS JOIN post_links l WHERE p.n = z.n "
+             "AND a.id = z.actor AND l.post_id = z.n AND l.link_id = ?1 "
+             "ORDER BY p.shared_us DESC, p.n DESC",
              max - 1, max);
     json_key(&printing->json, "posts");
     json_begin_array(&printing->json);
@@ -195,16 +207,14 @@ static enum rc print_one(struct printing *printing, struct store *store,
                                    field_int(request->now_us - request->hours * HOUR_US)};
     struct text sql = {0};
     printing->found = false;
-    enum rc rc = store_query(store,
-                             "SELECT coalesce(reader_url, original_url), title, description, "
-                             "image_url, domain, first_shared_us FROM links WHERE id = ?1",
-                             params, 1, print_link, printing, err);
+    enum rc rc = store_query(store, link_sql, params, 1, print_link, printing, err);
     if (rc != RC_OK || !printing->found)
         return rc;
     text_appendf(&sql,
-                 "SELECT a.did, a.handle, a.display_name, a.avatar FROM shares s "
-                 "JOIN actors a ON a.id = s.actor WHERE s.link_id = ?1 AND s.last_us >= ?2 AND %s "
-                 "ORDER BY s.last_us DESC, s.actor LIMIT %" PRId64,
+                 "SELECT a.did, a.handle, a.display_name, a.avatar FROM (SELECT s.last_us AS us, "
+                 "s.actor AS actor FROM shares s WHERE s.link_id = ?1 AND s.last_us >= ?2 AND %s "
+                 "ORDER BY s.last_us DESC, s.actor LIMIT %" PRId64 ") z "
+                 "CROSS JOIN actors a WHERE a.id = z.actor ORDER BY z.us DESC, z.actor",
                  text_string(&people->counts), request->sharers);
     rc = store_query(store, text_string(&sql), params, 2, print_sharer, printing, err);
     text_free(&sql);
@@ -338,18 +348,15 @@ enum rc trending_print(struct store *store, const struct config *config,
 
 /* ---- the posts behind a link ---- */
 
-/* url, title, description, domain, first */
+/* what put_words() takes, first */
 static bool print_subject(void *arg, const struct field *columns, size_t count)
 {
     struct printing *printing = arg;
     struct json_writer *json = &printing->json;
-    assert(count == 5);
+    assert(count == 6);
     printing->found = true;
-    put_text(json, "url", &columns[0]);
-    put_text(json, "title", &columns[1]);
-    put_text(json, "description", &columns[2]);
-    put_text(json, "domain", &columns[3]);
-    put_time(json, "first_shared_at", &columns[4]);
+    put_words(json, columns);
+    put_time(json, "first_shared_at", &columns[5]);
     return false;
 }
 
@@ -363,10 +370,7 @@ enum rc trending_print_posts(struct store *store, int64_t link, struct text *out
     json_key(&printing.json, "link");
     json_begin_object(&printing.json);
     put_id(&printing.json, link);
-    enum rc rc = store_query(store,
-                             "SELECT coalesce(reader_url, original_url), title, description, "
-                             "domain, first_shared_us FROM links WHERE id = ?1",
-                             &id, 1, print_subject, &printing, err);
+    enum rc rc = store_query(store, link_sql, &id, 1, print_subject, &printing, err);
     json_end_object(&printing.json);
     if (rc == RC_OK && !printing.found)
         rc = err_set(err, RC_REJECT, "there is no link %" PRId64, link);

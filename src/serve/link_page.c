@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/link_parts.h"
 #include "serve/news_page.h"
 #include "serve/page_frame.h"
 #include "serve/routes.h"
@@ -22,17 +23,11 @@ static struct bytes words_in(struct json object, const char *key)
 
 static void put_link(struct markup *page, const struct news_question *question, struct json link)
 {
-    struct bytes title = words_in(link, "title"), url = words_in(link, "url");
     struct bytes about = words_in(link, "description");
     markup_begin_class(page, "div", "headline");
-    markup_begin(page, "h1");
-    markup_begin_class(page, "a", "title");
-    if (markup_attr_url(page, "href", url))
-        markup_attr_string(page, "rel", "noopener noreferrer ugc");
-    markup_stranger(page, title.len > 0 ? title : url, TITLE_MAX);
-    markup_end(page, "a");
-    markup_end(page, "h1");
+    link_put_title(page, "h1", link);
     markup_end(page, "div");
+    link_put_address(page, link);
     markup_begin_class(page, "p", "source");
     markup_stranger(page, words_in(link, "domain"), TITLE_MAX);
     markup_begin_class(page, "span", "first");
@@ -45,6 +40,7 @@ static void put_link(struct markup *page, const struct news_question *question, 
         markup_stranger(page, about, ABOUT_MAX);
         markup_end(page, "p");
     }
+    link_put_picture(page, question, link);
 }
 
 static void print_page(const struct link_call *call, struct json answer, struct text *out)
@@ -74,6 +70,7 @@ void link_page_begin(struct request *request)
     request->data = call;
     request->free_data = free;
     call->question = news_question_usual(runtime->ops->wall_us(runtime));
+    call->question.pictures = pictures_shown(request->service);
     if (!bytes_to_i64(bytes_of(request->path_part), &call->link))
         page_refuse(request, &refusal);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/hash.h"
 #include "base/utf8.h"
-#include "query/kept_picture.h"
+#include "serve/link_parts.h"
 #include "serve/news_page.h"
 #include "serve/page_frame.h"
 
@@ -185,19 +185,6 @@ static void put_more(struct markup *page, const struct news_question *question, 
 
 /* ---- the link itself ---- */
 
-static void put_title(struct markup *page, struct json link)
-{
-    struct bytes url = json_string_or_absent(json_get(link, "url"));
-    struct bytes title = json_string_or_absent(json_get(link, "title"));
-    markup_begin(page, "h2");
-    markup_begin_class(page, "a", "title");
-    if (markup_attr_url(page, "href", url))
-        markup_attr_string(page, "rel", "noopener noreferrer ugc");
-    markup_stranger(page, title.len > 0 ? title : url, TITLE_MAX);
-    markup_end(page, "a");
-    markup_end(page, "h2");
-}
-
 static void put_source(struct markup *page, const struct news_question *question, struct json link)
 {
     struct news_question site = *question;
@@ -231,32 +218,6 @@ static void put_count(struct markup *page, int64_t people)
     markup_string(page, " ");
     markup_leaf(page, "span", page_plural(people, "person", "people"));
     markup_end(page, "p");
-}
-
-static bool has_picture(const struct news_question *question, struct json link)
-{
-    return question->pictures && json_string_or_absent(json_get(link, "image")).len > 0;
-}
-
-/* Room is kept for it from the start, so nothing moves when it comes, or does not. */
-static void put_picture(struct markup *page, const struct news_question *question, struct json link)
-{
-    struct bytes id = json_string_or_absent(json_get(link, "id"));
-    struct bytes url = json_string_or_absent(json_get(link, "image"));
-    struct text address = {0};
-    if (!has_picture(question, link))
-        return;
-    text_append_string(&address, "/image/");
-    picture_name_print(id, url, &address);
-    markup_begin_class(page, "img", "picture");
-    markup_attr(page, "src", text_bytes(&address));
-    markup_attr_string(page, "alt", "");
-    markup_attr_string(page, "width", "160");
-    markup_attr_string(page, "height", "90");
-    markup_attr_string(page, "loading", "lazy");
-    markup_attr_string(page, "decoding", "async");
-    markup_end(page, "img");
-    text_free(&address);
 }
 
 /* The same story elsewhere. */
@@ -295,13 +256,15 @@ void news_item_print(struct markup *page, const struct news_question *question, 
     int64_t people = 0;
     (void)json_i64(json_get(link, "shares"), &people);
     markup_begin(page, "li");
-    markup_begin_class(page, "article", has_picture(question, link) ? "link pictured" : "link");
+    markup_begin_class(page, "article",
+                       link_has_picture(question, link) ? "link pictured" : "link");
     markup_attr(page, "data-id", id);
     markup_attr_i64(page, "data-rank", (int64_t)rank);
     markup_attr(page, "data-first", json_string_or_absent(json_get(link, "first_shared_at")));
     put_count(page, people);
     markup_begin_class(page, "div", "body");
-    put_title(page, link);
+    link_put_title(page, "h2", link);
+    link_put_address(page, link);
     put_source(page, question, link);
     if (about.len > 0) {
         markup_begin_class(page, "p", "about");
@@ -312,7 +275,7 @@ void news_item_print(struct markup *page, const struct news_question *question, 
     put_sharers(page, question, link);
     put_more(page, question, link);
     markup_end(page, "div");
-    put_picture(page, question, link);
+    link_put_picture(page, question, link);
     markup_end(page, "article");
     markup_end(page, "li");
 }

@@ -4,12 +4,14 @@
 #include "serve/news_page.h"
 #include "serve/page_frame.h"
 #include "serve/routes.h"
+#include "serve/view_cache.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ANSWER_MAX ((size_t)8 << 20)
+#define AGE_S_MAX  60
 
 /* One view of what is shared, on its way to a person. */
 struct view_call {
@@ -17,6 +19,8 @@ struct view_call {
     struct health_view health;
     struct text answer; /* as the API would give it */
     char origin[320];   /* of the server, as the client sees it */
+    int64_t begun_us;
+    int64_t since_us; /* a page that was begun no earlier will do */
     char etag[40];
 };
 
@@ -48,12 +52,29 @@ static void begin_view(struct request *request)
         options->health(options->arg, &call->health);
 }
 
-void home_begin(struct request *request)
+/* ---- the page ---- */
+
+/* How old a page may be for this client, in seconds; one that says nothing wants its own. */
+static int64_t age_allowed(struct request *request)
 {
-    begin_view(request);
+    const char *said = request_header(request, "Cache-Control");
+    const char prefix[] = "max-age=";
+    uint64_t seconds;
+    if (said == NULL || strncmp(said, prefix, sizeof prefix - 1) != 0 ||
+        !bytes_to_u64(bytes_of(said + sizeof prefix - 1), &seconds))
+        return 0;
+    return seconds < AGE_S_MAX ? (int64_t)seconds : AGE_S_MAX;
 }
 
-/* ---- the page ---- */
+void home_begin(struct request *request)
+{
+    struct runtime *runtime = request->service->runtime;
+    begin_view(request);
+    struct view_call *call = request->data;
+    int64_t age_s = age_allowed(request);
+    call->begun_us = runtime->ops->mono_us(runtime);
+    call->since_us = age_s == 0 ? INT64_MAX : call->begun_us - age_s * 1000000;
+}
 
 static void print_page(struct request *request, struct view_call *call, struct json answer)
 {
@@ -91,8 +112,19 @@ static enum rc print_view(struct request *request, struct store *store,
 enum rc home_work(struct request *request, struct store *store, struct err *err)
 {
     const struct view_call *call = request->data;
-    const struct trending_request wanted = news_page_request(&call->question);
-    return print_view(request, store, &wanted, print_page, err);
+    struct view_cache *views = request->service->views;
+    struct text name = {0};
+    enum rc rc = RC_OK;
+    news_question_print(&call->question, call->question.pictures ? "/+pictures" : "/", &name);
+    text_clear(&request->reply);
+    if (!view_cache_find(views, text_bytes(&name), call->since_us, &request->reply)) {
+        const struct trending_request wanted = news_page_request(&call->question);
+        rc = print_view(request, store, &wanted, print_page, err);
+        if (rc == RC_OK)
+            view_cache_keep(views, text_bytes(&name), call->begun_us, text_bytes(&request->reply));
+    }
+    text_free(&name);
+    return rc;
 }
 
 /* ---- feeds ---- */

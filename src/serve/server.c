@@ -8,6 +8,7 @@
 #include "serve/seq_wait.h"
 #include "serve/tail_hub.h"
 #include "serve/upkeep.h"
+#include "serve/view_cache.h"
 #include "serve/write_desk.h"
 #include "serve/ws_session.h"
 #include "sys/bell.h"
@@ -293,6 +294,7 @@ void server_free(struct server *server)
     }
     handles_free(server->service.handles);
     json_doc_free(server->service.doc);
+    view_cache_free(server->service.views);
     loop_free(server->loop);
     free(server);
 }
@@ -352,6 +354,7 @@ enum rc server_start(const struct server_options *options, struct server **out, 
         .completed = completed,
         .server = server,
         .handles = handles_new(&options->handles, runtime->ops->random(runtime)),
+        .views = view_cache_new(),
         .waiting_max = or_default(options->waiting_max, WAITING_DEFAULT),
         .doc = json_doc_new(ROUTE_BODY_MAX, JSON_DEPTH_MAX),
     };

@@ -20,6 +20,7 @@ struct runtime;
 struct seq_waits;
 struct tail_hub;
 struct tail_watches;
+struct view_cache;
 struct worker_pool;
 struct ws_sessions;
 
@@ -34,6 +35,7 @@ struct service {
     struct seq_waits *waits;
     struct ws_sessions *websockets;
     struct rate_log *rates;
+    struct view_cache *views; /* pages of the last moments */
     /* A request that is whole is answered, or is so later; it is to be freed. */
     void (*dispatch)(void *server, struct request *request);
     void (*completed)(void *server, struct request *request);

@@ -3,6 +3,7 @@
 
 #include "source/backfill_progress.h"
 #include "source/feed_rows.h"
+#include "sys/crashpoint.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -109,6 +110,7 @@ static void ended(void *arg, struct feed_sweep *sweep, enum rc rc)
     struct slot *slot = arg;
     struct backfill *backfill = slot->backfill;
     (void)sweep;
+    crashpoint(CRASH_BACKFILL_ENDED);
     slot->running = false;
     backfill->view.running--;
     backfill->ended++;
@@ -284,6 +286,7 @@ static void take_unread(void *arg, const struct lookup_answer *answer)
     batch->answered = plan_answered;
     batch->owner = backfill;
     if (backfill->env->submit(backfill->env->submit_arg, batch) == RC_OK) {
+        crashpoint(CRASH_BACKFILL_PLANNED);
         backfill->under_way++;
         return;
     }

@@ -4,6 +4,7 @@
 #include "decode/card.h"
 #include "source/cards_pace.h"
 #include "source/cards_page.h"
+#include "sys/crashpoint.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -102,6 +103,7 @@ static void finish(struct fetch *fetch, const struct http_response *response)
         cards_page_add(batch, text_bytes(&fetch->item->item), &fetch->way, response, wall(cards));
     if (rc == RC_OK)
         rc = due_done(due, fetch->item);
+    crashpoint(CRASH_CARD_READ);
     if (rc == RC_OK) {
         release(fetch);
         return;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/content_fetch.h"
 
+#include "sys/crashpoint.h"
+
 #include <assert.h>
 
 static void pump(struct content_fetch *fetch);
@@ -20,6 +22,7 @@ static void finish(struct content_fetch *fetch, const struct content_outcome *ou
 {
     struct unixfs_reading reading = fetch->reading;
     struct content_outcome told = *outcome;
+    crashpoint(CRASH_DOCUMENT_ENDED);
     cancel_calls(fetch);
     fetch->reading = (struct unixfs_reading){0};
     told.content = &reading.content;

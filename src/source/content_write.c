@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/content_parts.h"
 
+#include "sys/crashpoint.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -296,6 +298,7 @@ static void send(struct content *content, struct batch *batch)
     batch->urgent = true;
     content->sent = batch;
     delivery_send(&content->delivery);
+    crashpoint(CRASH_CONTENT_SENT);
 }
 
 /* ---- undo: alone in its batch, so that nothing of the old chain comes after it ---- */
@@ -311,6 +314,7 @@ static void write_undo(struct content *content, struct batch *batch)
     assert(rc == RC_OK); /* the batch was empty */
     content->undo_sent = true;
     send(content, batch);
+    crashpoint(CRASH_UNDO_SENT);
 }
 
 /* ---- batches ---- */
@@ -369,6 +373,7 @@ static void settle_undo(struct content *content)
 void content_written(void *arg, enum rc rc)
 {
     struct content *content = arg;
+    crashpoint(CRASH_CONTENT_STORED);
     owed_answered(&content->owed, content->sent, rc);
     content_again_answered(content, rc);
     if (rc != RC_OK)
@@ -383,8 +388,10 @@ void content_written(void *arg, enum rc rc)
     }
     if (content->stopping)
         return;
-    if (content->undo_sent)
+    if (content->undo_sent) {
+        crashpoint(CRASH_UNDO_STORED);
         settle_undo(content);
+    }
     if (content->refused && !content->undoing) {
         content->refused = false;
         content->events->room(content->arg);

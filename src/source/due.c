@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/due.h"
 
+#include "sys/crashpoint.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -121,6 +123,7 @@ static void answered(void *arg, struct batch *batch, enum rc rc)
     struct due *due = arg;
     (void)rc;
     assert(batch == due->under_way);
+    crashpoint(CRASH_DEBT_SETTLED);
     due->under_way = NULL;
     for (size_t i = 0; i < due->options.items_max; i++) {
         struct due_item *item = &due->items[i];
@@ -152,6 +155,7 @@ void due_send(struct due *due)
     batch->owner = due;
     if (due->env.submit(due->env.submit_arg, batch) != RC_OK)
         return; /* the next look tries again */
+    crashpoint(CRASH_DEBT_SENT);
     due->under_way = batch;
     due->filling = NULL;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/feed_sweep_parts.h"
 
+#include "sys/crashpoint.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +72,7 @@ static void answered(void *arg, struct batch *batch, enum rc rc)
 {
     struct feed_sweep *sweep = arg;
     assert(sweep->under_way > 0);
+    crashpoint(CRASH_FEED_PAGE_STORED);
     batch_give_back(batch);
     sweep->under_way--;
     if (sweep->stopping || !sweep->active)
@@ -91,6 +94,7 @@ bool sweep_submit(struct feed_sweep *sweep, void (*resume)(struct feed_sweep *sw
         sweep_wait(sweep, resume, SWEEP_FULL_US);
         return false;
     }
+    crashpoint(CRASH_FEED_PAGE_SENT);
     sweep->batch = NULL;
     sweep->under_way++;
     return true;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/follow_list.h"
 
+#include "sys/crashpoint.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -92,6 +94,7 @@ static void on_page(void *arg, const struct appview_answer *answer)
         delivery_send(&list->delivery);
     else
         go_on(list);
+    crashpoint(CRASH_FOLLOWS_PAGE);
 }
 
 static void ask_page(struct follow_list *list)
@@ -240,11 +243,13 @@ static void write_end(struct follow_list *list, struct batch *batch)
     if (list->kept == absent->count && add_listing(list, batch))
         list->stage = FOLLOW_IDLE;
     delivery_send(&list->delivery);
+    crashpoint(CRASH_FOLLOWS_END_SENT);
 }
 
 static void on_stored(void *arg, enum rc rc)
 {
     struct follow_list *list = arg;
+    crashpoint(CRASH_FOLLOWS_STORED);
     if (list->stopping || rc != RC_OK)
         fail(list, "the store takes nothing any more");
     else if (list->stage == FOLLOW_IDLE)

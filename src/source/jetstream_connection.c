@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "decode/jetstream_event.h"
 #include "source/jetstream_parts.h"
+#include "sys/crashpoint.h"
 #include "sys/log.h"
 
 #include <string.h>
@@ -63,6 +64,7 @@ static void on_opened(void *arg)
     if (jetstream_filter_needs_hello(&js->filter))
         jetstream_connection_tell_filter(js);
     jetstream_cutover_begin(js);
+    crashpoint(CRASH_STREAM_OPENED);
 }
 
 static void after_taking(struct jetstream *js, enum rc rc)

@@ -3,6 +3,7 @@
 
 #include "source/delivery.h"
 #include "source/ledger_family.h"
+#include "sys/crashpoint.h"
 #include "sys/log.h"
 
 #include <assert.h>
@@ -111,6 +112,7 @@ static void store_session(void *arg)
                 (!account->closing || add_providers(account, batch));
     assert(fits);
     delivery_send(&account->delivery);
+    crashpoint(CRASH_IMPORT_SENT);
 }
 
 /* ---- its end ---- */
@@ -206,6 +208,7 @@ static void start_streams(struct ledger_account *account)
 static void on_stored(void *arg, enum rc rc)
 {
     struct ledger_account *account = arg;
+    crashpoint(account->closing ? CRASH_IMPORT_CLOSED : CRASH_IMPORT_OPENED);
     account->opened = true;
     if (rc != RC_OK) {
         account->outcome = LEDGER_INCOMPLETE;

@@ -2,6 +2,7 @@
 #include "source/ledger_stream.h"
 
 #include "source/ledger_stream_steps.h"
+#include "sys/crashpoint.h"
 #include "sys/log.h"
 
 #include <assert.h>
@@ -226,6 +227,7 @@ static void go_on(struct ledger_stream *stream)
 static void on_stored(void *arg, enum rc rc)
 {
     struct ledger_stream *stream = arg;
+    crashpoint(CRASH_LEDGER_PAGE_STORED);
     stream_answered(&stream->stored, rc);
     stream->storing = false;
     if (rc != RC_OK) {

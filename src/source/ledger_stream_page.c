@@ -5,6 +5,7 @@
  * goes on in the next. */
 #include "base/json_write.h"
 #include "source/ledger_stream_steps.h"
+#include "sys/crashpoint.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -372,6 +373,7 @@ void ledger_stream_send(struct ledger_stream *stream)
     stream->filling ^= 1;
     begin_batch(stream);
     delivery_send(delivery);
+    crashpoint(CRASH_LEDGER_PAGE_SENT);
 }
 
 /* What follows can be asked for before this is stored: nothing hangs on what the store will say. A

@@ -5,6 +5,7 @@
 #include "decode/url.h"
 #include "source/cards_pace.h"
 #include "source/delivery.h"
+#include "sys/crashpoint.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -112,6 +113,7 @@ static void store_fetched(void *arg)
     assert(batch->record_count > 0);
     batch->urgent = true;
     delivery_send(&pictures->delivery);
+    crashpoint(CRASH_PICTURE_SENT);
 }
 
 /* Committed or not: whoever looks finds out. */
@@ -119,6 +121,7 @@ static void stored(void *arg, enum rc rc)
 {
     struct pictures *pictures = arg;
     (void)rc;
+    crashpoint(CRASH_PICTURE_STORED);
     for (size_t i = 0; i < FETCHES_MAX; i++) {
         if (pictures->fetches[i].place != FETCH_STORING)
             continue;

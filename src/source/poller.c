@@ -4,6 +4,7 @@
 #include "base/timestamp.h"
 #include "source/feed_lines.h"
 #include "source/feed_rows.h"
+#include "sys/crashpoint.h"
 #include "sys/log.h"
 
 #include <assert.h>
@@ -307,6 +308,7 @@ static bool begin(struct poller *poller, const struct field *row)
 static void end_cycle(struct poller *poller)
 {
     struct poller_cycle *cycle = &poller->cycle;
+    crashpoint(CRASH_POLL_CYCLE_ENDED);
     cycle->took_us = wall_of(poller) - cycle->began_us;
     poller->in_cycle = false;
     poller->view.cycles++;

@@ -2,6 +2,7 @@
 #include "store/store_sqlite.h"
 
 #include "sys/clock.h"
+#include "sys/crashpoint.h"
 #include "sys/lock_file.h"
 
 #include <assert.h>
@@ -10,6 +11,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define QUERY_COLUMNS_MAX 64
@@ -333,6 +336,7 @@ static int copy_pages(struct store_sqlite *store, sqlite3 *target)
     sqlite3_backup *backup = sqlite3_backup_init(target, "main", store->db, "main");
     if (backup == NULL)
         return sqlite3_errcode(target);
+    crashpoint(CRASH_BACKUP_BEGUN);
     do {
         code = is_to_stop(store) ? SQLITE_INTERRUPT : sqlite3_backup_step(backup, COPY_PAGES);
     } while (code == SQLITE_OK);
@@ -354,25 +358,84 @@ static enum rc copy_to(struct store_sqlite *store, const char *path, struct err 
     return rc;
 }
 
-/* The copy gets its name when it is whole, so that no file of that name is ever half a store; and
- * it gets it by a link, which takes no name that is in use. */
+/* Whether the lock is ours and the file is still the one of that name. */
+static bool is_locked_as(int fd, const char *path)
+{
+    struct stat mine, named;
+    return flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &mine) == 0 && stat(path, &named) == 0 &&
+           mine.st_ino == named.st_ino;
+}
+
+/* A new file in which a copy grows, locked. What a copy that was killed left there goes; it may be
+ * the same file as a finished copy, so nothing is written into it. */
+static int take_partial(const char *path)
+{
+    int left = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (left >= 0) {
+        if (is_locked_as(left, path))
+            unlink(path);
+        close(left);
+    }
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0 && !is_locked_as(fd, path)) {
+        close(fd);
+        errno = EBUSY;
+        fd = -1;
+    }
+    return fd;
+}
+
+/* A name outlasts a power cut once its folder is on the disk. */
+static bool sync_folder_of(const char *path)
+{
+    struct text folder = {0};
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        text_append_string(&folder, ".");
+    else
+        text_append(&folder, path, (size_t)(slash - path) + 1);
+    int fd = open(text_string(&folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool synced = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0)
+        close(fd);
+    text_free(&folder);
+    return synced;
+}
+
+/* By a link, which takes no name that is in use. */
+static bool give_name(const char *partial, const char *path)
+{
+    crashpoint(CRASH_BACKUP_COPIED);
+    if (link(partial, path) != 0)
+        return false;
+    crashpoint(CRASH_BACKUP_NAMED);
+    if (sync_folder_of(path))
+        return true;
+    int reason = errno;
+    unlink(path);
+    errno = reason;
+    return false;
+}
+
+/* The copy gets its name when it is whole, so that no file of that name is ever half a store. The
+ * file it grew in is closed last: with it would go the locks that SQLite has on it. */
 static enum rc copy_store(struct store *base, const char *path, struct err *err)
 {
     struct store_sqlite *store = of(base);
     struct text partial = {0};
-    text_appendf(&partial, "%s.%ld.partial", path, (long)getpid());
+    text_appendf(&partial, "%s.tidemark-partial", path);
     enum rc rc = RC_OK;
     int fd = -1;
     if (access(path, F_OK) == 0)
         rc = err_set(err, RC_REJECT, "%s is there already: a backup overwrites nothing", path);
-    else if ((fd = open(text_string(&partial), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) < 0)
+    else if ((fd = take_partial(text_string(&partial))) < 0)
         rc = err_set(err, RC_REJECT, "cannot make the backup %s: %s", path, strerror(errno));
     if (fd >= 0) {
-        close(fd);
         rc = copy_to(store, text_string(&partial), err);
-        if (rc == RC_OK && link(text_string(&partial), path) != 0)
+        if (rc == RC_OK && !give_name(text_string(&partial), path))
             rc = err_set(err, RC_REJECT, "cannot make the backup %s: %s", path, strerror(errno));
         unlink(text_string(&partial));
+        close(fd);
     }
     text_free(&partial);
     return rc;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sys/lock_file.h"
 
+#include "sys/small_file.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,18 +17,6 @@ int flock(int fd, int operation);
 /* Who only looks holds the lock for an instant. */
 #define LOOKS_OUTLASTED 20
 #define LOOK_NS         10000000
-
-static enum rc make_folders(char *path, struct err *err)
-{
-    for (char *at = strchr(path + 1, '/'); at != NULL; at = strchr(at + 1, '/')) {
-        *at = '\0';
-        int failed = mkdir(path, 0700) != 0 && errno != EEXIST;
-        if (failed)
-            return err_set(err, RC_REJECT, "cannot make the folder %s: %s", path, strerror(errno));
-        *at = '/';
-    }
-    return RC_OK;
-}
 
 static void append_owner(int fd, struct text *owner)
 {
@@ -66,7 +55,7 @@ enum rc lock_file_take(const char *path, int *fd, struct err *err)
     assert(path != NULL && fd != NULL);
     struct text name = {0};
     text_appendf(&name, "%s.lock", path);
-    enum rc rc = make_folders(name.data, err);
+    enum rc rc = small_file_make_folders(name.data, SMALL_FILE_OWN_FOLDER, err);
     *fd = -1;
     if (rc == RC_OK) {
         *fd = open(name.data, O_RDWR | O_CREAT | O_CLOEXEC, 0600);

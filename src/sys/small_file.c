@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sys/small_file.h"
 
+#include "sys/crashpoint.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,10 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILE_CHUNK  65536
-#define FILE_MODE   0644
-#define FOLDER_MODE 0755
-#define OPEN_MODES  (S_IWGRP | S_IRWXO)
+#define FILE_CHUNK 65536
+#define FILE_MODE  0644
+#define OPEN_MODES (S_IWGRP | S_IRWXO)
 
 enum rc small_file_read(const char *path, size_t bytes_max, struct text *out, struct err *err)
 {
@@ -64,7 +65,7 @@ enum rc small_file_check_guarded(const char *path, struct err *err)
     return RC_OK;
 }
 
-enum rc small_file_make_folders(const char *path, struct err *err)
+enum rc small_file_make_folders(const char *path, unsigned mode, struct err *err)
 {
     enum rc rc = RC_OK;
     char *folder = memory_copy_string(path);
@@ -73,7 +74,7 @@ enum rc small_file_make_folders(const char *path, struct err *err)
         if (*at != '/')
             continue;
         *at = '\0';
-        if (mkdir(folder, FOLDER_MODE) != 0 && errno != EEXIST)
+        if (mkdir(folder, mode) != 0 && errno != EEXIST)
             rc = err_set(err, RC_REJECT, "cannot make the folder %s: %s", folder, strerror(errno));
         else if (stat(folder, &about) != 0 || !S_ISDIR(about.st_mode))
             rc = err_set(err, RC_REJECT, "%s is no folder", folder);
@@ -105,10 +106,13 @@ enum rc small_file_write(const char *path, struct bytes content, struct err *err
     bool put = fd >= 0 && put_all(fd, content) && fsync(fd) == 0;
     if (fd >= 0 && close(fd) != 0)
         put = false;
+    crashpoint(CRASH_FILE_SYNCED);
     if (!put || rename(text_string(&beside), path) != 0) {
         rc = err_set(err, RC_RETRY, "cannot write %s: %s", path, strerror(errno));
         if (fd >= 0)
             unlink(text_string(&beside));
+    } else {
+        crashpoint(CRASH_FILE_RENAMED);
     }
     text_free(&beside);
     return rc;

@@ -9,6 +9,9 @@
 #include "base/bytes.h"
 #include "base/err.h"
 
+#define SMALL_FILE_OWN_FOLDER  0700U /* its owner's alone */
+#define SMALL_FILE_OPEN_FOLDER 0755U
+
 /* Appends the content of `path` to `out`. RC_REJECT: it is not there or no file; RC_RETRY: reading
  * failed; a file above `bytes_max` is RC_REJECT and leaves `out` as it was. */
 must_check enum rc small_file_read(const char *path, size_t bytes_max, struct text *out,
@@ -16,8 +19,9 @@ must_check enum rc small_file_read(const char *path, size_t bytes_max, struct te
 bool small_file_exists(const char *path);
 /* RC_REJECT: others than its owner may change the file, or others than its group may read it. */
 must_check enum rc small_file_check_guarded(const char *path, struct err *err);
-/* Makes the folders that `path` lies in. RC_REJECT: they cannot be had. */
-must_check enum rc small_file_make_folders(const char *path, struct err *err);
+/* Makes the folders that `path` lies in, those that are missing with this mode. RC_REJECT: they
+ * cannot be had. */
+must_check enum rc small_file_make_folders(const char *path, unsigned mode, struct err *err);
 /* Puts `content` there in one step: whoever reads sees all of the old file or all of the new one,
  * also after a power cut. RC_RETRY: it failed, and the old file stands. */
 must_check enum rc small_file_write(const char *path, struct bytes content, struct err *err);

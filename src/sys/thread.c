@@ -81,3 +81,33 @@ void latest_get(struct latest *latest, void *value)
     memcpy(value, latest->value, latest->size);
     pthread_mutex_unlock(&latest->lock);
 }
+
+/* ---- locks ---- */
+
+struct lock {
+    pthread_mutex_t mutex;
+};
+
+struct lock *lock_new(void)
+{
+    struct lock *lock = memory_new(sizeof *lock);
+    if (pthread_mutex_init(&lock->mutex, NULL) != 0)
+        abort();
+    return lock;
+}
+
+void lock_free(struct lock *lock)
+{
+    pthread_mutex_destroy(&lock->mutex);
+    free(lock);
+}
+
+void lock_enter(struct lock *lock)
+{
+    pthread_mutex_lock(&lock->mutex);
+}
+
+void lock_leave(struct lock *lock)
+{
+    pthread_mutex_unlock(&lock->mutex);
+}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thread.h - starting and ending a thread, and a value that one thread shows to others.
+ * thread.h - starting and ending a thread, a value that one thread shows to others, and a lock.
  *
- * A latest holds the last value put into it: one thread puts, any thread gets a whole copy. */
+ * A latest holds the last value put into it: one thread puts, any thread gets a whole copy. A lock
+ * is for what several threads change in a moment; nobody waits for anything while he has it. */
 #ifndef SYS_THREAD_H
 #define SYS_THREAD_H
 
@@ -26,5 +27,12 @@ struct latest *latest_new(size_t size); /* zeroed at first */
 void latest_free(struct latest *latest);
 void latest_put(struct latest *latest, const void *value);
 void latest_get(struct latest *latest, void *value);
+
+struct lock;
+
+struct lock *lock_new(void);
+void lock_free(struct lock *lock);
+void lock_enter(struct lock *lock);
+void lock_leave(struct lock *lock);
 
 #endif

@@ -9,6 +9,7 @@ import subprocess
 import time
 
 from daemon_client import Daemon, Home, wait_until
+from feed_truth import FOLLOWED, told_difference
 from sim_client import Simulator, lines
 from truth_compare import (WIRES, begin_before_everything, difference, differences, last_wanted_us,
                            stored_follows, stored_posts, true_follows, true_posts)
@@ -287,12 +288,9 @@ class AppviewCell(Cell):
     def judge(self, daemon):
         """What is followed, and all that those people share, is there after a while."""
         def look():
-            stored = stored_posts(daemon)
-            by_feed = {uri for uri, row in stored.items() if row[0] is None}
             return {"follows": self.follows_missing(),
-                    "posts": difference(self.told(stored, by_feed),
-                                        self.told(true_posts(self.sim, "&follows=1"), by_feed)),
-                    **differences(daemon, self.sim, ("post_links", "trending"), "&follows=1")}
+                    "posts": told_difference(daemon, self.sim),
+                    **differences(daemon, self.sim, ("post_links", "trending"), FOLLOWED)}
         self.wait_for_none(daemon, look)
 
     def follows_missing(self):
@@ -301,10 +299,3 @@ class AppviewCell(Cell):
 
     def me(self):
         return json.loads(lines(self.sim.get("/_sim/accounts"))[0])["did"]
-
-    @staticmethod
-    def told(posts, by_feed):
-        """A feed has its own time of a post, and the earlier one counts; what came by a feed alone
-        (from before one followed, or while the account was away) has no revision."""
-        return {uri: row[1:3] if uri in by_feed else (*row[:3], row[4])
-                for uri, row in posts.items()}

@@ -145,6 +145,11 @@ class DeployFiles(BothStores):
         self.assertEqual(f"{job['ExitTimeOut']}", re.search(r"TimeoutStopSec=(\d+)", unit).group(1))
         self.assertEqual(f"{job['Umask']:04o}", re.search(r"UMask=(\d+)", unit).group(1))
 
+    def test_the_unit_leaves_the_daemon_the_calls_its_box_is_made_of(self):
+        lines = re.findall(r"(?m)^SystemCallFilter=([^~].*)$", read_file("tidemark.service"))
+        self.assertLessEqual({"landlock_add_rule", "landlock_create_ruleset",
+                              "landlock_restrict_self", "seccomp"}, set(" ".join(lines).split()))
+
 
 if __name__ == "__main__":
     main()

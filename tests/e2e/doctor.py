@@ -136,8 +136,8 @@ class Doctor(BothStores):
             code, found, out = self.ask(self.sound(home, sim, upstream))
             self.assertEqual(code, 0)
             self.assertEqual({level for level, _ in found.values()}, {"ok"}, out)
-            names = {"configuration", "data directory", "disk", "secrets", "dictionary", "store",
-                     f"firehose 127.0.0.1:{sim.port}", "clock"}
+            names = {"configuration", "data directory", "disk", "sandbox", "secrets", "dictionary",
+                     "store", f"firehose 127.0.0.1:{sim.port}", "clock"}
             at = f"127.0.0.1:{upstream.server_port}"
             names |= {f"{noun} {at}" for noun in ("appview", "rpc node", "gateway",
                                                   "ledger provider")}

@@ -15,7 +15,7 @@ BOUNDS = {
     "rss": (1.15, 24 * MIB, 0),
     "descriptors": (1.0, 8, 0),
     "wal": (1.5, 0, 112 * MIB),
-    "bytes_per_post": (1.3, 0, 0),
+    "bytes_per_post": (1.5, 0, 0),
 }
 
 

@@ -50,7 +50,7 @@ class Flatness(unittest.TestCase):
         self.assertEqual(accused(samples(wal=lambda taken: 600 * taken)), ["wal"])
 
     def test_a_store_that_grows_although_it_forgets_is_found(self):
-        self.assertEqual(accused(samples(bytes_per_post=lambda taken: 500 + taken / 500)),
+        self.assertEqual(accused(samples(bytes_per_post=lambda taken: 200 + taken / 100)),
                          ["bytes_per_post"])
 
     def test_warming_up_is_no_leak(self):

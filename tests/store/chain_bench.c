@@ -82,6 +82,8 @@ static void answer_logs(struct content_bench *b, struct chain_node *node, const 
     uint64_t lo = by_hash ? block_of_hash(body) : number_after(body, "fromBlock\":\"0x");
     uint64_t hi = by_hash ? lo : number_after(body, "toBlock\":\"0x");
     node->log_questions++;
+    if (!by_hash && hi > model.by_number)
+        model.by_number = hi;
     if (model.range_max > 0 && hi - lo + 1 > model.range_max) {
         text_append_string(out, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32005,"
                                 "\"message\":\"query returned more than 10000 results\"}}");
@@ -167,7 +169,9 @@ void chain_bench_run(struct content_bench *b)
 static void *open_reader(struct content_bench *b)
 {
     static const char *const urls[] = {"http://node-a", "http://node-b", "http://node-c"};
-    struct evm_chain_settings settings = {.start_block = model.start, .reorg_depth = CHAIN_DEPTH};
+    struct evm_chain_settings settings = {.start_block = model.start,
+                                          .confirmations = model.confirmations,
+                                          .reorg_depth = CHAIN_DEPTH};
     assert_ok(evm_event_parse(bytes_of("any"), bytes_of("0x" CONTRACT), &settings.event, &b->err));
     assert_ok(rpc_new(b->env.runtime, urls, model.node_count, &model.rpc, &b->err));
     return evm_chain_new(&b->env, model.rpc, &settings);

@@ -31,7 +31,8 @@ struct chain_node {
 struct chain_model {
     char fork[CHAIN_BLOCKS];
     char letters[CHAIN_BLOCKS][CHAIN_LETTERS + 1];
-    uint64_t head, start;
+    uint64_t head, start, confirmations;
+    uint64_t by_number; /* the highest block whose logs were asked for by number */
     uint64_t range_max; /* a node refuses more blocks than this; 0: none */
     size_t node_count;
     struct chain_node nodes[CHAIN_NODES];

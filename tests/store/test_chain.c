@@ -34,6 +34,37 @@ static void a_chain_is_read_from_its_start_to_its_head(void **state)
     assert_true(content_bench_stored(b, 'E'));
 }
 
+/* What may still change is asked for by its hash: by number, logs of another block might come. */
+static void near_the_head_logs_are_asked_for_by_hash(void **state)
+{
+    struct content_bench *b = *state;
+    model.head = 300;
+    for (uint64_t number = 280; number <= 300; number++)
+        chain_bench_name(number, "A");
+    content_bench_read_by(b, &chain_reader);
+    chain_bench_run(b);
+    assert_int_equal(chain_bench_references(b), 21);
+    assert_true(model.by_number > 0 && model.by_number <= 300 - CHAIN_DEPTH);
+}
+
+/* Blocks that lack confirmations are left alone; they are read when they have them. */
+static void blocks_wait_for_their_confirmations(void **state)
+{
+    struct content_bench *b = *state;
+    model.head = 120;
+    model.confirmations = 3;
+    chain_bench_name(117, "A");
+    chain_bench_name(118, "B");
+    content_bench_read_by(b, &chain_reader);
+    chain_bench_run(b);
+    assert_int_equal(content_bench_position(b), 117);
+    assert_int_equal(chain_bench_references(b), 1);
+    model.head = 121;
+    chain_bench_run(b);
+    assert_int_equal(content_bench_position(b), 118);
+    assert_true(content_bench_stored(b, 'B'));
+}
+
 /* A node that takes only small ranges is asked for small ones; nothing is left out. */
 static void ranges_that_are_too_large_are_split(void **state)
 {
@@ -217,6 +248,8 @@ int main(void)
     cmocka_unit_test_setup_teardown(test, chain_bench_set_up, content_bench_tear_down)
     const struct CMUnitTest tests[] = {
         ON_STORE(a_chain_is_read_from_its_start_to_its_head),
+        ON_STORE(near_the_head_logs_are_asked_for_by_hash),
+        ON_STORE(blocks_wait_for_their_confirmations),
         ON_STORE(ranges_that_are_too_large_are_split),
         ON_STORE(a_reorganisation_is_undone_and_read_anew),
         ON_STORE(a_hint_wakes_the_reader_at_once),

@@ -27,6 +27,20 @@ def told_by_both(posts):
     return {uri: (*row[:3], row[4]) for uri, row in posts.items()}
 
 
+def told_by_either(posts, by_feed):
+    """A feed has its own time of a post, and the earlier one counts; what came by a feed alone
+    (from before one followed, or while the account was away) has no revision."""
+    return {uri: row[1:3] if uri in by_feed else (*row[:3], row[4]) for uri, row in posts.items()}
+
+
+def told_difference(daemon, sim):
+    """{} when what those share whom one follows is stored, whichever way it came."""
+    stored = stored_posts(daemon)
+    by_feed = {uri for uri, row in stored.items() if row[0] is None}
+    return difference(told_by_either(stored, by_feed),
+                      told_by_either(true_posts(sim, FOLLOWED), by_feed))
+
+
 def created_records(sim):
     """(at:// address, record) of everything that was ever written, in all versions."""
     for event in map(json.loads, sim.events()):

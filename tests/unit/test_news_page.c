@@ -112,6 +112,22 @@ static void hostile_titles_and_addresses_are_shown_as_text(void **state)
     text_free(&answer);
 }
 
+static void a_page_that_says_nothing_has_a_title_of_its_address(void **state)
+{
+    struct sight *sight = *state;
+    show(sight, "{\"links\":[" LINK(
+                    "null", "https://www.e.example/news/the-tide-turns.html") "]," WHOLE "}");
+    assert_true(says(sight, "<h2><a class=\"title\" "
+                            "href=\"https://www.e.example/news/the-tide-turns.html\" "
+                            "rel=\"noopener noreferrer ugc\"><bdi>e.example: the tide turns</bdi>"
+                            "</a></h2><p class=\"address\"><bdi>"
+                            "https://www.e.example/news/the-tide-turns.html</bdi></p>"));
+    show(sight, "{\"links\":[" LINK("\"\"", "https://e.example/%3Cscript%3E") "]," WHOLE "}");
+    assert_true(says(sight, "<bdi>e.example: &lt;script&gt;</bdi>"));
+    show(sight, "{\"links\":[" LINK("\"A title\"", "https://e.example/") "]," WHOLE "}");
+    assert_false(says(sight, "class=\"address\""));
+}
+
 #define PICTURED(image_)                                                                           \
     "{\"links\":[{\"id\":\"7\",\"title\":\"A\",\"url\":\"https://e.example/\",\"image\":" image_   \
     "}]," WHOLE "}"
@@ -192,6 +208,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_link_is_told_with_its_people_their_words_and_the_reason,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(hostile_titles_and_addresses_are_shown_as_text, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_page_that_says_nothing_has_a_title_of_its_address, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_picture_comes_from_here_or_not_at_all, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_page_says_how_far_it_can_be_trusted, set_up, tear_down),

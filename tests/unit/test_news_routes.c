@@ -146,7 +146,7 @@ static void the_posts_behind_a_link_are_told_latest_first(void **state)
     assert_string_equal(
         bench_body(bench),
         "{\"link\":{\"id\":\"7\",\"url\":\"https://e.example/a?x=1\",\"title\":\"A \\\"title\\\"\","
-        "\"description\":null,\"domain\":\"e.example\","
+        "\"description\":null,\"image\":null,\"domain\":\"e.example\","
         "\"first_shared_at\":\"2023-11-14T22:13:20.000Z\"},"
         "\"posts\":[{\"uri\":\"at://did:plc:bo/app.bsky.feed.repost/k\",\"did\":\"did:plc:bo\","
         "\"handle\":null,\"displayName\":null,\"text\":null,\"kind\":\"repost\",\"shared_at\":"
@@ -187,6 +187,42 @@ static void the_page_shows_what_the_api_tells(void **state)
     assert_true(bench_says(bench, "nobody is known here by the name &lt;b&gt;.example"));
 }
 
+static void name_link(struct bench *bench, const char *title)
+{
+    struct store *store;
+    char sql[128];
+    snprintf(sql, sizeof sql, "UPDATE links SET title = '%s' WHERE id = 7", title);
+    assert_int_equal(store_open(bench->fixture.url, STORE_WRITE, &store, &bench->err), RC_OK);
+    assert_int_equal(store->ops->script(store, sql, &bench->err), RC_OK);
+    store_close(store);
+}
+
+static bool page_says(struct bench *bench, const char *path, const char *age, const char *words)
+{
+    char asked[256];
+    snprintf(asked, sizeof asked, "GET %s HTTP/1.1\r\nHost: localhost\r\nCache-Control: %s\r\n\r\n",
+             path, age);
+    assert_int_equal(bench_say(bench, asked), 200);
+    return bench_says(bench, words);
+}
+
+/* Who lets it be of the last moments gets the page that another one was given, of the same view;
+ * all others get what the store has. */
+static void a_page_of_the_last_moments_is_shared(void **state)
+{
+    struct bench *bench = *state;
+    assert_int_equal(bench_get(bench, "/"), 200);
+    name_link(bench, "renamed");
+    assert_false(page_says(bench, "/", "max-age=60", "renamed"));
+    assert_true(page_says(bench, "/?hours=48", "max-age=60", "renamed"));
+    assert_true(page_says(bench, "/", "max-age=0", "renamed"));
+    assert_true(page_says(bench, "/", "max-age=60", "renamed"));
+    name_link(bench, "once more");
+    assert_true(page_says(bench, "/", "max-age=soon", "once more"));
+    assert_int_equal(bench_get(bench, "/?hours=48"), 200);
+    assert_true(bench_says(bench, "once more"));
+}
+
 int main(void)
 {
 #define ON_SERVER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -195,6 +231,7 @@ int main(void)
         ON_SERVER(wrong_parameters_are_refused_with_a_sentence),
         ON_SERVER(the_posts_behind_a_link_are_told_latest_first),
         ON_SERVER(the_page_shows_what_the_api_tells),
+        ON_SERVER(a_page_of_the_last_moments_is_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

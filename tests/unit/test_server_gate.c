@@ -342,6 +342,24 @@ static void an_address_that_asks_too_often_waits(void **state)
     assert_int_equal(bench_get(bench, "/health"), 200); /* the health address is not limited */
 }
 
+/* Before the token is looked at, so that a guess costs as much as any question. */
+static void who_guesses_tokens_is_soon_told_to_wait(void **state)
+{
+    struct bench *bench = *state;
+    int status, guesses = 0;
+    bench->options.gate.address_rate = 1;
+    bench->options.gate.burst_s = 20;
+    bench->options.gate.limit_loopback = true;
+    restart_with_tokens(bench);
+    do {
+        char guess[64];
+        snprintf(guess, sizeof guess, "Bearer guess%d", guesses++);
+        status = ask(bench, "/api/status", NULL, guess);
+    } while (status == 401);
+    assert_int_equal(status, 429);
+    assert_true(guesses > 20);
+}
+
 #define PREFLIGHT(origin)                                                                          \
     "OPTIONS /api/data/query-open HTTP/1.1\r\nHost: localhost:8080\r\nOrigin: " origin             \
     "\r\nAccess-Control-Request-Method: POST\r\n"                                                  \
@@ -418,6 +436,7 @@ int main(void)
         SERVER(commands_over_a_websocket_count_as_requests),
         SERVER(who_asks_too_often_waits),
         SERVER(an_address_that_asks_too_often_waits),
+        SERVER(who_guesses_tokens_is_soon_told_to_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

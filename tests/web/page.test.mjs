@@ -30,7 +30,7 @@ describe('the page at /', () => {
   const titles = () => texts('.title');
   const ranked = async (query = '') =>
     (await (await fetch(address(`/api/trending?${query}`))).json()).links
-      .map(({ title, url }) => title ?? url);
+      .map(({ title, url }) => title ?? url.replace(/^https:\/\/(.*)\/(\w+)$/, '$1: $2'));
   /** Does something that leads to another page, and waits for that. */
   const leave = async (deed) => {
     await page.eval(`(() => { window.isLeft = true; ${deed}; })()`);
@@ -142,6 +142,17 @@ describe('the page at /', () => {
     await page.viewport(390, 844, { phone: true });
     assert.equal(await page.eval('document.documentElement.scrollWidth'), 390);
     assert.deepEqual(page.complaints, []);
+  });
+
+  test('gives a page that says nothing a title of its address, with the address below', async () => {
+    await open('/?domain=paste.example');
+    assert.deepEqual(await texts('.title'), ['paste.example: 12']);
+    assert.deepEqual(await texts('.address'), ['https://paste.example/12']);
+    await open('/links/12');
+    assert.deepEqual(await texts('h1'), ['paste.example: 12']);
+    assert.deepEqual(await texts('.address'), ['https://paste.example/12']);
+    await open('/links/1');
+    assert.deepEqual(await texts('.address'), []);
   });
 
   test('tells a story once, and where else it is told', async () => {

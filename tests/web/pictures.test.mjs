@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pictures on the page at /: they come from the daemon, and nobody else is asked for anything.
+// Pictures on the pages of links: they come from the daemon, and nobody else is asked for anything.
 
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
@@ -90,6 +90,19 @@ describe('pictures on the page at /', () => {
     const before = await places();
     await page.eval(`${PICTURES}.forEach((p) => p.removeAttribute('src'))`);
     assert.deepEqual(await places(), before);
+  });
+
+  test('stand on the page of a link, too, and a link without one has no box', async () => {
+    await until(async () => {
+      await open('/links/1');
+      await page.until(`${PICTURES}.every((p) => p.complete)`);
+      return (await sizes()).join() === '32';
+    }, 'the picture of the link');
+    const { width, height } = await page.eval(`(({ width, height }) => ({ width, height }))(${PICTURES}[0])`);
+    assert.equal(Math.round((width / height) * 9), 16);
+    await open('/links/5');
+    assert.deepEqual(await sizes(), []);
+    assert.deepEqual(page.complaints, []);
   });
 
   test('are there without scripts, on a phone, in the dark and when it is dense', async () => {

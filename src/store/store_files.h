@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * store_files.h - which files of this machine the work with a store leads to.
+ *
+ * Thread: any. Opens nothing. */
+#ifndef STORE_STORE_FILES_H
+#define STORE_STORE_FILES_H
+
+#include <stdbool.h>
+
+/* `written`: it is made or changed, with others beside it; else it is only read. "~/" in front is
+ * the user's home. */
+typedef void store_file_fn(void *arg, const char *path, bool written);
+
+/* Names each; it need not be there. */
+void store_files(const char *url, store_file_fn *fn, void *arg);
+
+#endif
