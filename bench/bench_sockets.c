@@ -7,8 +7,9 @@
  * thousand follow it all, as open pages do, at fifty changes a second; how long the daemon works
  * for one push, commits and all, against a loop that only sends them with wslay. idle_sessions:
  * what the daemon holds in memory with ten thousand named sessions that say nothing, before and
- * after each of them was pinged. */
+ * after each of them was pinged; sessions: with fewer of them, too. */
 #include "child.h"
+#include "curve_point.h"
 #include "fixture.h"
 #include "stopwatch.h"
 #include "ws_crowd.h"
@@ -343,17 +344,41 @@ static bool measure_cpu(const char *bare_pusher)
 
 /* ---- sessions that say nothing ---- */
 
-static bool measure_idle(void)
+/* So many, all of whom have their name. */
+static struct ws_crowd *open_sessions(size_t count, size_t *heard)
 {
-    size_t heard = 0;
     char words[160];
-    struct ws_crowd *crowd = ws_crowd_open(port, SESSIONS, hear_writer, &heard);
-    for (size_t i = 0; i < SESSIONS; i++) {
+    *heard = 0;
+    struct ws_crowd *crowd = ws_crowd_open(port, count, hear_writer, heard);
+    for (size_t i = 0; i < count; i++) {
         snprintf(words, sizeof words,
                  "{\"id\":1,\"command\":\"hello\",\"params\":{\"session\":\"%032zx\"}}", i + 1);
         ws_crowd_say(crowd, i, bytes_of(words));
     }
-    wait_for(crowd, &heard, SESSIONS);
+    wait_for(crowd, heard, count);
+    return crowd;
+}
+
+/* Few sessions may take what many do, and what the daemon takes without any. */
+static bool measure_few(void)
+{
+    double without = child_rss_mib(daemon_pid);
+    size_t heard;
+    bool ok = true;
+    for (size_t count = SESSIONS / 8; count < SESSIONS; count *= 2) {
+        struct ws_crowd *crowd = open_sessions(count, &heard);
+        double share = SESSIONS_MIB * (double)count / SESSIONS;
+        ok &= curve_point("sessions", (double)count, child_rss_mib(daemon_pid), "MiB",
+                          without + share, 1.0);
+        ws_crowd_close(crowd);
+    }
+    return ok;
+}
+
+static bool measure_idle(void)
+{
+    size_t heard;
+    struct ws_crowd *crowd = open_sessions(SESSIONS, &heard);
     double quiet = child_rss_mib(daemon_pid), end = seconds_now() + PATIENCE_S;
     while (ws_crowd_pings(crowd) < SESSIONS) {
         ws_crowd_hear(crowd, 1000);
@@ -362,6 +387,7 @@ static bool measure_idle(void)
     }
     double pinged = child_rss_mib(daemon_pid), most = pinged > quiet ? pinged : quiet;
     ws_crowd_close(crowd);
+    (void)curve_point("sessions", SESSIONS, most, "MiB", SESSIONS_MIB, 1.0);
     printf("{\"name\":\"idle_sessions\",\"value\":%.1f,\"unit\":\"MiB\",\"against\":%.1f,"
            "\"ratio\":%.3f,\"goal\":1.0,\"ok\":%s}\n",
            most, SESSIONS_MIB, most / SESSIONS_MIB, most <= SESSIONS_MIB ? "true" : "false");
@@ -377,6 +403,7 @@ int main(int argc, char **argv)
     fixture_open(&fixture, FIXTURE_SQLITE);
     atexit(clean_up);
     start_daemon(argv[1]);
-    bool idle = measure_idle(), push = measure_push(), cpu = measure_cpu(argv[2]);
-    return idle && push && cpu ? EXIT_SUCCESS : EXIT_FAILURE;
+    bool few = measure_few(), idle = measure_idle(), push = measure_push(),
+         cpu = measure_cpu(argv[2]);
+    return few && idle && push && cpu ? EXIT_SUCCESS : EXIT_FAILURE;
 }

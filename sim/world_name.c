@@ -86,7 +86,7 @@ void world_display_name(const struct world *world, uint32_t account, uint32_t pr
 void world_avatar(const struct world *world, uint32_t account, uint32_t profiled,
                   char out[AVATAR_SIZE])
 {
-    snprintf(out, AVATAR_SIZE, "https://cdn.sky.example/avatar/%s@%u.jpeg",
+    snprintf(out, AVATAR_SIZE, "https://cdn.bsky.app/img/avatar/plain/%s/p%u@jpeg",
              world_account(world, account)->did, profiled);
 }
 

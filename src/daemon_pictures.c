@@ -15,7 +15,7 @@
 
 struct wish {
     int64_t link;
-    struct text url;
+    struct text name, url;
 };
 
 struct pictures_part {
@@ -50,19 +50,21 @@ static void hear(void *arg)
     struct pictures_part *part = arg;
     struct wish *wish;
     while ((wish = queue_pop(part->uttered, 0)) != NULL) {
-        pictures_want(part->pictures, wish->link, text_bytes(&wish->url));
+        pictures_want(part->pictures, text_bytes(&wish->name), wish->link, text_bytes(&wish->url));
         give_back(part->idle, wish);
     }
 }
 
 /* Any thread. */
-static bool want(void *arg, int64_t link, struct bytes url)
+static bool want(void *arg, struct bytes name, int64_t link, struct bytes url)
 {
     struct pictures_part *part = arg;
     struct wish *wish = queue_pop(part->idle, 0);
     if (wish == NULL)
         return false;
     wish->link = link;
+    text_clear(&wish->name);
+    text_append(&wish->name, name.data, name.len);
     text_clear(&wish->url);
     text_append(&wish->url, url.data, url.len);
     give_back(part->uttered, wish);
@@ -130,8 +132,10 @@ static void free_wishes(struct pictures_part *part)
         ;
     queue_free(part->uttered);
     queue_free(part->idle);
-    for (size_t i = 0; i < WISHES; i++)
+    for (size_t i = 0; i < WISHES; i++) {
+        text_free(&part->wishes[i].name);
         text_free(&part->wishes[i].url);
+    }
 }
 
 static void free_all(struct part *base)

@@ -9,7 +9,6 @@
 #include "sys/sandbox.h"
 #include "sys/small_file.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Plugins and data of the libraries; names, users and certificates; what the C library, libuv and
@@ -39,10 +38,7 @@ static void allow_system(struct sandbox *sandbox)
         sandbox_allow(sandbox, system_places[i], SANDBOX_READ);
     sandbox_allow(sandbox, "/dev/null", SANDBOX_WRITE);
     /* Often a link to a file that a service replaces, elsewhere. */
-    char *servers = realpath("/etc/resolv.conf", NULL);
-    if (servers != NULL)
-        sandbox_allow_folder_of(sandbox, servers, SANDBOX_READ);
-    free(servers);
+    sandbox_allow_folder_of(sandbox, "/etc/resolv.conf", SANDBOX_READ);
 }
 
 /* ---- what the configuration names ---- */
@@ -140,7 +136,7 @@ static enum rc enter(struct sandbox *sandbox, const struct config *config, struc
                        "sandbox.mode is on, and this kernel lacks %s: take another kernel, or auto",
                        offered.syscalls ? "Landlock" : "seccomp");
     enum rc rc = sandbox_enter(sandbox, &in_force, err);
-    if (rc != RC_OK && !strict) {
+    if (rc == RC_FATAL && !strict) {
         daemon_say_failure("sandbox_refused", err);
         rc = RC_OK;
     }

@@ -14,7 +14,7 @@
 #include "daemon.h"
 
 /* Goes into the box and logs what is in force. RC_REJECT: the settings ask for a box that this
- * kernel does not have. */
+ * kernel does not have. RC_RETRY: see sandbox_enter(). */
 must_check enum rc daemon_enter_sandbox(const struct daemon_options *options, struct err *err);
 
 #endif

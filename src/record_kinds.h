@@ -15,7 +15,7 @@ enum record_id {
     RECORD_POST,           /* one act of sharing: create, update or delete of a post or repost */
     RECORD_LINK,           /* an address that one post carries itself */
     RECORD_CARD,           /* what a page says of itself */
-    RECORD_PICTURE,        /* the picture of a link, or why there is none */
+    RECORD_PICTURE,        /* a picture of a page, or why there is none */
     RECORD_ACCOUNT,        /* an account's standing: active or why not */
     RECORD_IDENTITY,       /* an account's handle */
     RECORD_PROFILE,        /* how an account presents itself */

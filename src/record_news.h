@@ -54,7 +54,8 @@ enum {
     CARD_FIELDS
 };
 enum {
-    PICTURE_LINK, /* whose picture it is */
+    PICTURE_NAME, /* as the page asks for it */
+    PICTURE_LINK, /* with which it goes; null: with none */
     PICTURE_AT_US,
     PICTURE_REASON,     /* why there is none; null: there is */
     PICTURE_KEEP_BYTES, /* all that are kept may be so many together: the oldest go */

@@ -66,28 +66,28 @@ bool bytes_to_i64(struct bytes a, int64_t *out)
     return true;
 }
 
+static void *or_end(void *memory, size_t size)
+{
+    if (memory == NULL) {
+        fprintf(stderr, "tidemark: no memory for %zu bytes\n", size);
+        abort();
+    }
+    return memory;
+}
+
 void *memory_new(size_t size)
 {
-    void *memory = malloc(size == 0 ? 1 : size);
-    if (memory == NULL)
-        abort();
-    return memory;
+    return or_end(malloc(size == 0 ? 1 : size), size);
 }
 
 void *memory_new_zeroed(size_t count, size_t size)
 {
-    void *memory = calloc(count == 0 ? 1 : count, size == 0 ? 1 : size);
-    if (memory == NULL)
-        abort();
-    return memory;
+    return or_end(calloc(count == 0 ? 1 : count, size == 0 ? 1 : size), count * size);
 }
 
 void *memory_resize(void *old, size_t size)
 {
-    void *memory = realloc(old, size == 0 ? 1 : size);
-    if (memory == NULL)
-        abort();
-    return memory;
+    return or_end(realloc(old, size == 0 ? 1 : size), size);
 }
 
 char *memory_copy_string(const char *string)

@@ -47,9 +47,9 @@ static bool count_padding(struct bytes input, size_t *padding)
 {
     *padding =
         (size_t)(input.data[input.len - 1] == '=') + (size_t)(input.data[input.len - 2] == '=');
-    for (size_t i = 0; i < input.len; i++)
-        if ((unsigned char)input.data[i] <= ' ' ||
-            (input.data[i] == '=' && i < input.len - *padding))
+    size_t text_len = input.len - *padding;
+    for (size_t i = 0; i < text_len; i++)
+        if ((unsigned char)input.data[i] <= ' ' || input.data[i] == '=')
             return false;
     return true;
 }

@@ -6,9 +6,13 @@
 #include "cli/target.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char usage[] =
@@ -47,23 +51,72 @@ static enum rc ask_for_copy(struct target *target, const char *path, struct err 
     return rc;
 }
 
-/* The daemon writes nowhere but where its data lies; from there the copy is ours to move. */
-static enum rc ask_daemon(struct target *target, const char *path, struct err *err)
+/* What lies under this name, whole or half made: nobody else would take it away. */
+static void drop(const char *copy)
+{
+    struct text partial = {0};
+    text_appendf(&partial, "%s%s", copy, STORE_PARTIAL);
+    unlink(copy);
+    unlink(partial.data);
+    text_free(&partial);
+}
+
+static bool is_same_folder(const char *one, const char *other)
+{
+    struct stat a, b;
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+/* Under a lock on the daemon's folder: what lies there under the copy's name was left by a command
+ * that was killed. */
+static enum rc ask_and_move(struct target *target, const char *folder, const char *path,
+                            struct err *err)
 {
     struct text copy = {0};
-    enum rc rc = make_absolute(text_string(&target->socket), &copy, err);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    text_appendf(&copy, "%sbackup.tidemark-copy", folder);
+    enum rc rc = RC_OK;
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0)
+        rc = err_set(err, RC_REJECT, "cannot have %s for the copy: %s", folder, strerror(errno));
+    if (rc == RC_OK) {
+        drop(copy.data);
+        rc = ask_for_copy(target, copy.data, err);
+        if (rc == RC_OK)
+            rc = file_move(copy.data, path, err);
+        if (rc != RC_OK)
+            drop(copy.data);
+    }
+    if (fd >= 0)
+        close(fd);
+    text_free(&copy);
+    return rc;
+}
+
+/* "/var/lib/tidemark/" of a file's whole path. */
+static void append_folder(const char *path, struct text *folder)
+{
+    const char *slash = strrchr(path, '/');
+    assert(slash != NULL);
+    text_append(folder, path, (size_t)(slash - path) + 1);
+}
+
+/* The daemon writes nowhere but where its data lies; from there the copy is ours to take. */
+static enum rc ask_daemon(struct target *target, const char *path, struct err *err)
+{
+    struct text socket = {0}, own = {0}, wanted = {0};
+    enum rc rc = make_absolute(text_string(&target->socket), &socket, err);
     if (rc == RC_OK)
         rc = file_move_check(path, err);
     if (rc == RC_OK) {
-        const char *slash = strrchr(text_string(&copy), '/');
-        assert(slash != NULL);
-        copy.len = (size_t)(slash - copy.data) + 1;
-        text_appendf(&copy, "backup.%ld", (long)getpid());
-        rc = ask_for_copy(target, copy.data, err);
+        append_folder(text_string(&socket), &own);
+        append_folder(path, &wanted);
+        rc = is_same_folder(own.data, wanted.data) ? ask_for_copy(target, path, err)
+                                                   : ask_and_move(target, own.data, path, err);
     }
-    if (rc == RC_OK && (rc = file_move(copy.data, path, err)) != RC_OK)
-        unlink(copy.data);
-    text_free(&copy);
+    text_free(&socket);
+    text_free(&own);
+    text_free(&wanted);
     return rc;
 }
 

@@ -2,6 +2,7 @@
 #include "cli/file_move.h"
 
 #include "base/bytes.h"
+#include "sys/small_file.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -45,6 +46,7 @@ static bool copy_bytes(int from, int to)
 /* A link takes no name that is in use. */
 static bool copy_to(const char *from, const char *partial, const char *to)
 {
+    unlink(partial); /* of an attempt that was killed */
     int source = open(from, O_RDONLY | O_CLOEXEC);
     int target = source < 0 ? -1 : open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     bool good = target >= 0 && copy_bytes(source, target) && link(partial, to) == 0;
@@ -62,12 +64,18 @@ static bool copy_to(const char *from, const char *partial, const char *to)
 enum rc file_move(const char *from, const char *to, struct err *err)
 {
     struct text partial = {0};
-    text_appendf(&partial, "%s.%ld.partial", to, (long)getpid());
+    text_appendf(&partial, "%s.tidemark-partial", to);
     /* What one may not link, or not to there, one may copy. */
     bool good = link(from, to) == 0 || (errno != EEXIST && copy_to(from, partial.data, to));
-    enum rc rc = good ? RC_OK : fail(to, err);
+    if (good && !small_file_sync_folder(to)) {
+        int reason = errno;
+        unlink(to);
+        errno = reason;
+        good = false;
+    }
     if (good)
         unlink(from);
+    enum rc rc = good ? RC_OK : fail(to, err);
     text_free(&partial);
     return rc;
 }

@@ -2,7 +2,8 @@
  *
  * file_move.h - gives a file another name, on another disk if need be.
  *
- * Always holds: no file is overwritten, and none of the new name is ever half there.
+ * Always holds: no file is overwritten, none of the new name is ever half there, and one that is
+ * outlasts a power cut.
  *
  * Thread: any; the call blocks. */
 #ifndef CLI_FILE_MOVE_H

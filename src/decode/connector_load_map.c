@@ -209,15 +209,16 @@ static bool read_field(struct connector_loader *loader, const struct yaml_node *
 static bool find_field(struct connector_loader *loader, const struct yaml_node *node, unsigned end,
                        unsigned *out)
 {
-    struct suggestion suggestion = suggestion_begin(node->text);
     struct text sentence = {0};
     for (unsigned i = 0; i < end; i++) {
         if (node->kind == YAML_TEXT && bytes_equal_string(node->text, connector_field_names[i])) {
             *out = i;
             return true;
         }
-        suggestion_try(&suggestion, bytes_of(connector_field_names[i]));
     }
+    struct suggestion suggestion = suggestion_begin(node->text);
+    for (unsigned i = 0; i < end; i++)
+        suggestion_try(&suggestion, bytes_of(connector_field_names[i]));
     text_append_string(&sentence, "a row has no field ");
     suggestion_quote(node->text, &sentence);
     suggestion_end(&suggestion, "", &sentence);

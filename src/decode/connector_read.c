@@ -25,16 +25,12 @@ bool connector_refuse(struct connector_loader *loader, const struct yaml_node *a
 
 /* With the word in quotes after it, and the nearest of the candidates. */
 static bool refuse_word(struct connector_loader *loader, const struct yaml_node *at,
-                        const char *what, const char *before, const char *const *candidates,
-                        const struct suggestion *from)
+                        const char *what, const char *before, const struct suggestion *suggestion)
 {
-    struct suggestion suggestion = from != NULL ? *from : suggestion_begin(at->text);
     struct text sentence = {0};
-    for (; candidates != NULL && *candidates != NULL; candidates++)
-        suggestion_try(&suggestion, bytes_of(*candidates));
     text_append_string(&sentence, what);
     suggestion_quote(at->text, &sentence);
-    suggestion_end(&suggestion, before, &sentence);
+    suggestion_end(suggestion, before, &sentence);
     connector_refuse(loader, at, "%s", text_string(&sentence));
     text_free(&sentence);
     return false;
@@ -156,50 +152,64 @@ static bool name_char(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-static void try_constants(const struct connector_value *map, struct suggestion *suggestion,
-                          struct bytes name, bool *found)
+static bool has_key(const struct connector_value *map, struct bytes name)
 {
     for (const struct connector_value *at = map == NULL ? NULL : map->first; at != NULL;
-         at = at->next) {
-        *found = *found || bytes_equal_string(name, at->key);
-        suggestion_try(suggestion, bytes_of(at->key));
-    }
+         at = at->next)
+        if (bytes_equal_string(name, at->key))
+            return true;
+    return false;
 }
 
-static bool constant_known(const struct connector_loader *loader, struct bytes name,
-                           struct suggestion *suggestion)
+static bool constant_known(const struct connector_loader *loader, struct bytes name)
 {
     bool found = false;
-    for (size_t i = 0; i < loader->connector->platform_count; i++)
-        try_constants(loader->connector->platforms[i].constants, suggestion, name, &found);
-    for (size_t i = 0; loader->stream != NULL && i < loader->stream->partition_count; i++)
-        try_constants(loader->stream->partitions[i].constants, suggestion, name, &found);
+    for (size_t i = 0; !found && i < loader->connector->platform_count; i++)
+        found = has_key(loader->connector->platforms[i].constants, name);
+    for (size_t i = 0; !found && loader->stream != NULL && i < loader->stream->partition_count; i++)
+        found = has_key(loader->stream->partitions[i].constants, name);
     return found;
+}
+
+static void try_keys(const struct connector_value *map, struct suggestion *suggestion)
+{
+    for (const struct connector_value *at = map == NULL ? NULL : map->first; at != NULL;
+         at = at->next)
+        suggestion_try(suggestion, bytes_of(at->key));
+}
+
+static bool refuse_variable(struct connector_loader *loader, const struct yaml_node *node,
+                            struct bytes name, bool secret)
+{
+    struct suggestion suggestion = suggestion_begin(name);
+    for (unsigned i = 1; connector_variable_names[i] != NULL; i++)
+        if (i != VARIABLE_API_KEY || secret)
+            suggestion_try(&suggestion, bytes_of(connector_variable_names[i]));
+    for (size_t i = 0; i < loader->connector->platform_count; i++)
+        try_keys(loader->connector->platforms[i].constants, &suggestion);
+    for (size_t i = 0; loader->stream != NULL && i < loader->stream->partition_count; i++)
+        try_keys(loader->stream->partitions[i].constants, &suggestion);
+    struct yaml_node named = *node;
+    named.text = name;
+    return refuse_word(loader, &named, "there is no variable ", "$", &suggestion);
 }
 
 static bool resolve(struct connector_loader *loader, const struct yaml_node *node,
                     struct bytes name, bool secret, struct connector_piece *piece)
 {
-    struct suggestion suggestion = suggestion_begin(name);
     for (unsigned i = 1; connector_variable_names[i] != NULL; i++) {
-        if (i == VARIABLE_API_KEY && !secret)
+        if ((i == VARIABLE_API_KEY && !secret) ||
+            !bytes_equal_string(name, connector_variable_names[i]))
             continue;
-        if (bytes_equal_string(name, connector_variable_names[i])) {
-            piece->variable = (enum connector_variable)i;
-            loader->connector->uses_nonce |= i == VARIABLE_NONCE;
-            return true;
-        }
-        suggestion_try(&suggestion, bytes_of(connector_variable_names[i]));
+        piece->variable = (enum connector_variable)i;
+        loader->connector->uses_nonce |= i == VARIABLE_NONCE;
+        return true;
     }
     if (bytes_equal_string(name, "api_key"))
         return connector_refuse(loader, node, "$api_key stands only in auth.value and in a path");
     piece->variable = VARIABLE_CONSTANT;
     piece->text = name;
-    if (constant_known(loader, name, &suggestion))
-        return true;
-    struct yaml_node named = *node;
-    named.text = name;
-    return refuse_word(loader, &named, "there is no variable ", "$", NULL, &suggestion);
+    return constant_known(loader, name) || refuse_variable(loader, node, name, secret);
 }
 
 /* One piece from the front of `rest`. */
@@ -408,22 +418,34 @@ static bool read_word(struct connector_loader *loader, const struct connector_wo
     return false;
 }
 
+static const struct connector_word *find_word(const struct connector_block *block, struct bytes key)
+{
+    const struct connector_word *word = block->words;
+    while (word->type != WORD_END && !bytes_equal_string(key, word->key))
+        word++;
+    return word->type == WORD_END ? NULL : word;
+}
+
+static bool refuse_key(struct connector_loader *loader, const struct connector_block *block,
+                       const struct yaml_node *key)
+{
+    struct suggestion suggestion = suggestion_begin(key->text);
+    char what[96];
+    for (const struct connector_word *word = block->words; word->type != WORD_END; word++)
+        suggestion_try(&suggestion, bytes_of(word->key));
+    snprintf(what, sizeof what, "%s has no key ", block->name);
+    return refuse_word(loader, key, what, "", &suggestion);
+}
+
 static bool check_keys(struct connector_loader *loader, const struct connector_block *block,
                        const struct yaml_node *map)
 {
     for (const struct yaml_node *node = map->first; node != NULL; node = node->next) {
-        const struct connector_word *word = block->words;
-        struct suggestion suggestion = suggestion_begin(node->key->text);
         if (node->repeats != 0)
             return connector_refuse(loader, node->key, "this key is given twice; first in line %u",
                                     node->repeats);
-        while (word->type != WORD_END && !bytes_equal_string(node->key->text, word->key))
-            suggestion_try(&suggestion, bytes_of((word++)->key));
-        if (word->type != WORD_END)
-            continue;
-        char what[96];
-        snprintf(what, sizeof what, "%s has no key ", block->name);
-        return refuse_word(loader, node->key, what, "", NULL, &suggestion);
+        if (find_word(block, node->key->text) == NULL)
+            return refuse_key(loader, block, node->key);
     }
     return true;
 }

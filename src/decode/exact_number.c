@@ -53,7 +53,8 @@ static void trim(struct decimal *number)
     int zeros = 0;
     while (zeros < number->count && number->digits[zeros] == '0')
         zeros++;
-    memmove(number->digits, number->digits + zeros, (size_t)(number->count - zeros));
+    if (zeros > 0)
+        memmove(number->digits, number->digits + zeros, (size_t)(number->count - zeros));
     number->count -= zeros;
     number->point -= zeros;
     while (number->count > 0 && number->digits[number->count - 1] == '0')

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * kept_picture.h - what the store has of the picture of one link.
+ * kept_picture.h - what the store has of the picture of a link or of a person.
  *
- * A picture's name is its link's id and a hash of where it lies: it stands for one picture for
- * ever, even in a store that was made anew and counts links from one again.
+ * A picture's name is its link's id, or its person's DID, and a hash of where it lies: it stands
+ * for one picture for ever, even in a store that was made anew and counts links from one again.
  *
  * Owner: the caller.  Thread: any one that owns the store's connection. */
 #ifndef QUERY_KEPT_PICTURE_H
@@ -13,18 +13,23 @@
 
 #define PICTURE_KEY_SIZE 17 /* 16 hexadecimal digits and a NUL */
 
+#define PICTURE_NAME_SIZE 280
+
 struct picture_name {
-    int64_t link;
-    char key[PICTURE_KEY_SIZE];
+    int64_t link;                  /* 0: it is a person's */
+    char key[PICTURE_KEY_SIZE];    /* of where it lies */
+    char owner[PICTURE_NAME_SIZE]; /* the link's id or the person's DID */
+    char words[PICTURE_NAME_SIZE]; /* the whole: of one picture there is one */
 };
 
-/* "7-0123456789abcdef"; false: it is no name. */
+/* "7-0123456789abcdef", "did:plc:a-0123456789abcdef"; false: it is no name. */
 must_check bool picture_name_parse(struct bytes text, struct picture_name *name);
-/* Appends the name of the picture at `url` of the link with that id. */
-void picture_name_print(struct bytes link, struct bytes url, struct text *out);
+/* Appends the name of the picture at `url` of that link or person; false: such an owner has none,
+ * for it could not stand in an address. */
+must_check bool picture_name_print(struct bytes owner, struct bytes url, struct text *out);
 
 enum picture_state {
-    PICTURE_UNKNOWN, /* there is no such link, or its picture is another one */
+    PICTURE_UNKNOWN, /* there is no such owner, or its picture is another one */
     PICTURE_MISSING, /* it was not fetched, or could not be had a long time ago */
     PICTURE_FAILED,  /* it could not be had */
     PICTURE_KEPT,

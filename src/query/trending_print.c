@@ -96,15 +96,20 @@ static bool print_link(void *arg, const struct field *columns, size_t count)
     return false;
 }
 
+/* did, handle, display name, avatar */
+static void put_person(struct json_writer *json, const struct field *columns)
+{
+    static const char *const keys[] = {"did", "handle", "displayName", "avatar"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        put_text(json, keys[i], &columns[i]);
+}
+
 static bool print_sharer(void *arg, const struct field *columns, size_t count)
 {
     struct json_writer *json = &((struct printing *)arg)->json;
     assert(count == 4);
     json_begin_object(json);
-    put_text(json, "did", &columns[0]);
-    put_text(json, "handle", &columns[1]);
-    put_text(json, "displayName", &columns[2]);
-    put_text(json, "avatar", &columns[3]);
+    put_person(json, columns);
     json_end_object(json);
     return true;
 }
@@ -112,17 +117,15 @@ static bool print_sharer(void *arg, const struct field *columns, size_t count)
 static bool print_post(void *arg, const struct field *columns, size_t count)
 {
     struct json_writer *json = &((struct printing *)arg)->json;
-    assert(count == 8);
+    assert(count == 9);
     json_begin_object(json);
     put_text(json, "uri", &columns[0]);
-    put_text(json, "did", &columns[1]);
-    put_text(json, "handle", &columns[2]);
-    put_text(json, "displayName", &columns[3]);
-    put_text(json, "text", &columns[4]);
+    put_person(json, columns + 1);
+    put_text(json, "text", &columns[5]);
     json_key(json, "kind");
-    json_put_cstring(json, columns[5].i == POST_KIND_REPOST ? "repost" : "post");
-    put_time(json, "shared_at", &columns[6]);
-    put_text(json, "via", &columns[7]);
+    json_put_cstring(json, columns[6].i == POST_KIND_REPOST ? "repost" : "post");
+    put_time(json, "shared_at", &columns[7]);
+    put_text(json, "via", &columns[8]);
     json_end_object(json);
     return true;
 }
@@ -137,7 +140,7 @@ static enum rc print_posts(struct printing *printing, struct store *store, int64
     char sql[2048];
     snprintf(sql, sizeof sql,
              "SELECT 'at://' || a.did || '/' || p.collection || '/' || p.rkey, a.did, a.handle, "
-             "a.display_name, p.body, p.kind, p.shared_us, l.via FROM ("
+             "a.display_name, a.avatar, p.body, p.kind, p.shared_us, l.via FROM ("
              "SELECT y.n AS n, s.actor AS actor FROM shares s CROSS JOIN post_links x "
              "CROSS JOIN post y WHERE s.link_id = ?1 AND s.last_us >= coalesce((SELECT t.last_us "
              "FROM shares t CROSS JOIN actors b WHERE t.link_id = ?1 AND b.id = t.actor "

@@ -2,7 +2,7 @@
 #include "serve/link_parts.h"
 
 #include "base/address_words.h"
-#include "query/kept_picture.h"
+#include "serve/page_frame.h"
 
 #define TITLE_MAX   300
 #define ADDRESS_MAX 200
@@ -45,18 +45,12 @@ bool link_has_picture(const struct news_question *question, struct json link)
 
 void link_put_picture(struct markup *page, const struct news_question *question, struct json link)
 {
-    struct text address = {0};
     if (!link_has_picture(question, link))
         return;
-    text_append_string(&address, "/image/");
-    picture_name_print(words_in(link, "id"), words_in(link, "image"), &address);
-    markup_begin_class(page, "img", "picture");
-    markup_attr(page, "src", text_bytes(&address));
-    markup_attr_string(page, "alt", "");
-    markup_attr_string(page, "width", "160");
-    markup_attr_string(page, "height", "90");
-    markup_attr_string(page, "loading", "lazy");
-    markup_attr_string(page, "decoding", "async");
-    markup_end(page, "img");
-    text_free(&address);
+    const struct page_picture picture = {.class_name = "picture",
+                                         .owner = words_in(link, "id"),
+                                         .url = words_in(link, "image"),
+                                         .width = 160,
+                                         .height = 90};
+    page_put_picture(page, &picture);
 }

@@ -29,8 +29,8 @@ static struct bytes name_of(struct json person)
     return bytes_of("somebody");
 }
 
-/* A colour and the first letter stand for the picture: no stranger's server learns who reads. */
-static void put_face(struct markup *page, struct json person)
+/* A colour and the first letter, which the portrait covers where it can be had. */
+static void put_face(struct markup *page, const struct news_question *question, struct json person)
 {
     struct bytes did = json_string_or_absent(json_get(person, "did")), name = name_of(person);
     size_t bad, len = name.len > 0 && (unsigned char)name.data[0] >= 0x80
@@ -40,7 +40,15 @@ static void put_face(struct markup *page, struct json person)
     snprintf(class_name, sizeof class_name, "face hue-%u", (unsigned)(hash_bytes(did, 0) % HUES));
     markup_begin_class(page, "span", class_name);
     markup_attr_string(page, "aria-hidden", "true");
-    markup_text(page, bytes_make(name.data, len));
+    const struct page_picture portrait = {.class_name = "portrait",
+                                          .owner = did,
+                                          .url = json_string_or_absent(json_get(person, "avatar")),
+                                          .stead = bytes_make(name.data, len),
+                                          .width = 24,
+                                          .height = 24};
+    markup_text(page, portrait.stead);
+    if (question->pictures)
+        page_put_picture(page, &portrait);
     markup_end(page, "span");
 }
 
@@ -74,7 +82,7 @@ static void put_sharers(struct markup *page, const struct news_question *questio
     markup_begin_class(page, "p", "sharers");
     markup_begin_class(page, "span", "faces");
     for (size_t i = 0; i < count && i < NEWS_PAGE_FACES; i++)
-        put_face(page, json_at(sharers, i));
+        put_face(page, question, json_at(sharers, i));
     markup_end(page, "span");
     markup_begin_class(page, "span", "names");
     size_t named = count < NAMES_MAX ? count : NAMES_MAX;
@@ -136,7 +144,7 @@ void news_post_print(struct markup *page, const struct news_question *question, 
     struct bytes words = json_string_or_absent(json_get(post, "text"));
     markup_begin_class(page, "li", "post");
     markup_begin_class(page, "p", "by");
-    put_face(page, post);
+    put_face(page, question, post);
     put_author(page, question, post);
     markup_textf(page, " %s ", deed_of(post));
     put_post_time(page, post, question->links.now_us);

@@ -2,6 +2,7 @@
 #include "serve/page_frame.h"
 
 #include "base/timestamp.h"
+#include "query/kept_picture.h"
 #include "serve/request.h"
 
 #include <inttypes.h>
@@ -199,6 +200,27 @@ void page_put_clock(struct markup *page, struct bytes time, int64_t now_us)
         markup_textf(page, "%.10s ", then);
     markup_textf(page, "%.5s UTC", then + 11);
     markup_end(page, "time");
+}
+
+/* ---- pictures ---- */
+
+void page_put_picture(struct markup *page, const struct page_picture *picture)
+{
+    struct text address = {0};
+    text_append_string(&address, "/image/");
+    if (picture->url.len > 0 && picture_name_print(picture->owner, picture->url, &address)) {
+        markup_begin_class(page, "img", picture->class_name);
+        markup_attr(page, "src", text_bytes(&address));
+        markup_attr_string(page, "alt", "");
+        markup_attr_i64(page, "width", picture->width);
+        markup_attr_i64(page, "height", picture->height);
+        markup_attr_string(page, "loading", "lazy");
+        markup_attr_string(page, "decoding", "async");
+        if (picture->stead.len > 0)
+            markup_attr(page, "data-stead", picture->stead);
+        markup_end(page, "img");
+    }
+    text_free(&address);
 }
 
 /* ---- answers ---- */

@@ -32,6 +32,12 @@ struct page_head {
     enum page_place place;
 };
 
+struct page_picture {
+    const char *class_name;
+    struct bytes owner, url, stead;
+    int64_t width, height;
+};
+
 /* Begins the page up to where <main> is open; page_end() ends it. */
 void page_begin(struct markup *page, struct text *out, const struct page_head *head);
 void page_end(struct markup *page);
@@ -40,6 +46,10 @@ void page_end(struct markup *page);
 void page_put_age(struct markup *page, struct bytes time, int64_t now_us);
 /* "14:02 UTC", with the day when it is not today's. */
 void page_put_clock(struct markup *page, struct bytes time, int64_t now_us);
+/* The picture at `url` of a link, by its id, or of a person, by the DID, as it is given out from
+ * here: loaded when it is looked at, silent, of a fixed size. `stead`: a text that the style shows
+ * in its place when it cannot be had; absent: none. Nothing where there can be no picture. */
+void page_put_picture(struct markup *page, const struct page_picture *picture);
 /* "a", "b" by a count: "1 person", "2 people". */
 const char *page_plural(int64_t count, const char *one, const char *many);
 

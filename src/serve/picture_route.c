@@ -73,8 +73,8 @@ enum rc picture_work(struct request *request, struct store *store, struct err *e
     if (rc != RC_OK || call->picture.state != PICTURE_MISSING)
         return rc;
     if (!call->wanted)
-        call->wanted =
-            pictures->want(pictures->arg, call->name.link, text_bytes(&call->picture.url));
+        call->wanted = pictures->want(pictures->arg, bytes_of(call->name.words), call->name.link,
+                                      text_bytes(&call->picture.url));
     /* Who waits for a commit is tried again with each, for a while. */
     return !call->wanted ? RC_OK
                          : refusal_set(&request->refusal, REFUSAL_BEHIND, "it is being fetched");
@@ -103,7 +103,7 @@ static void refuse(struct request *request, const struct picture_call *call)
                        call->wanted ? "it is being fetched: ask again in a moment"
                                     : "too many pictures are being fetched: ask again later");
     else
-        request_refuse(request, REFUSAL_NOT_FOUND, "no link has this picture");
+        request_refuse(request, REFUSAL_NOT_FOUND, "nothing has this picture");
 }
 
 void picture_finish(struct request *request)

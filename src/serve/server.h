@@ -41,11 +41,12 @@ struct gate_options {
     bool limit_loopback;               /* addresses of loopback count as any other */
 };
 
-/* Who fetches pictures of links; all NULL: nobody does, and none are shown. Any thread. */
+/* Who fetches pictures; all NULL: nobody does, and none are shown. Any thread. */
 struct server_pictures {
     bool (*enabled)(void *arg);
-    /* Has the picture of a link, which lies at `url`, fetched into the store; false: not now. */
-    bool (*want)(void *arg, int64_t link, struct bytes url);
+    /* Has the picture of that name, which lies at `url`, fetched into the store; false: not now.
+     * `link`: with which it goes; 0: with none. */
+    bool (*want)(void *arg, struct bytes name, int64_t link, struct bytes url);
     void *arg;
 };
 

@@ -20,6 +20,8 @@
 #define AHEAD_US      INT64_C(5000000) /* so long a host's turn is worth waiting for */
 #define PAUSE_US_MAX  INT64_C(600000000)
 #define CDN           "https://cdn.bsky.app/"
+#define PORTRAIT      "img/avatar/"           /* below it; a thousand pixels wide */
+#define SMALL         "img/avatar_thumbnail/" /* the same, as large as a page shows it */
 
 enum fetch_place {
     FETCH_FREE,
@@ -34,7 +36,7 @@ struct fetch {
     enum fetch_place place;
     struct pictures *pictures;
     int64_t link;
-    struct text url, data;
+    struct text name, url, data;
     char reason[96]; /* why there is no picture; "": there is */
     struct timer turn;
     struct http_call *call;
@@ -76,13 +78,14 @@ static bool add_row(struct pictures *pictures, struct batch *batch, const struct
     struct batch_mark mark = batch_mark(batch);
     struct record *row = batch_add(batch, RECORD_PICTURE);
     bool had = fetch->reason[0] == '\0';
-    if (row == NULL ||
+    if (row == NULL || !batch_set_text(batch, row, PICTURE_NAME, text_bytes(&fetch->name)) ||
         (had ? !batch_set_text(batch, row, PICTURE_DATA, text_bytes(&fetch->data))
              : !batch_set_text(batch, row, PICTURE_REASON, bytes_of(fetch->reason)))) {
         batch_undo(batch, mark);
         return false;
     }
-    batch_set_int(row, PICTURE_LINK, fetch->link);
+    if (fetch->link != 0)
+        batch_set_int(row, PICTURE_LINK, fetch->link);
     batch_set_int(row, PICTURE_AT_US, runtime->ops->wall_us(runtime));
     batch_set_int(row, PICTURE_KEEP_BYTES, pictures->keep_bytes);
     return true;
@@ -222,12 +225,12 @@ static void take_turn(void *arg)
 /* ---- wishes ---- */
 
 /* A free place; NULL: there is none, or the picture is on its way. */
-static struct fetch *find_place(struct pictures *pictures, int64_t link)
+static struct fetch *find_place(struct pictures *pictures, struct bytes name)
 {
     struct fetch *place = NULL;
     for (size_t i = 0; i < FETCHES_MAX; i++) {
         struct fetch *fetch = &pictures->fetches[i];
-        if (fetch->place != FETCH_FREE && fetch->link == link)
+        if (fetch->place != FETCH_FREE && bytes_equal(text_bytes(&fetch->name), name))
             return NULL;
         if (fetch->place == FETCH_FREE && place == NULL)
             place = fetch;
@@ -242,35 +245,41 @@ static void set_url(struct pictures *pictures, struct bytes url, struct text *ou
     text_clear(out);
     if (prefix > 0)
         text_appendf(out, "%s/", text_string(&pictures->cdn));
+    if (bytes_starts_with(url, CDN PORTRAIT)) {
+        prefix = strlen(CDN PORTRAIT);
+        text_append_string(out, SMALL);
+    }
     text_append(out, url.data + prefix, url.len - prefix);
 }
 
-static void begin(struct fetch *fetch, int64_t link, enum fetch_place place)
+static void begin(struct fetch *fetch, enum fetch_place place)
 {
-    fetch->link = link;
     fetch->reason[0] = '\0';
     fetch->place = place;
     fetch->pictures->counts.under_way++;
 }
 
-void pictures_want(struct pictures *pictures, int64_t link, struct bytes address)
+void pictures_want(struct pictures *pictures, struct bytes name, int64_t link, struct bytes address)
 {
     struct runtime *runtime = pictures->env.runtime;
     struct url url;
     struct err err;
     int64_t at_us, now_us = mono(pictures);
     struct fetch *fetch =
-        pictures->enabled && !pictures->stopping ? find_place(pictures, link) : NULL;
+        pictures->enabled && !pictures->stopping ? find_place(pictures, name) : NULL;
     if (fetch == NULL)
         return;
+    fetch->link = link;
+    text_clear(&fetch->name);
+    text_append(&fetch->name, name.data, name.len);
     set_url(pictures, address, &fetch->url);
     if (url_parse(text_bytes(&fetch->url), &url, &err) != RC_OK) {
-        begin(fetch, link, FETCH_FETCHED);
+        begin(fetch, FETCH_FETCHED);
         pictures->in_hand++;
         fail(fetch, err.text);
         store_fetched(pictures);
     } else if (cards_pace_take(&pictures->pace, url.host, now_us, AHEAD_US, &at_us) == RC_OK) {
-        begin(fetch, link, FETCH_WAITING);
+        begin(fetch, FETCH_WAITING);
         runtime->ops->timer_arm(runtime, &fetch->turn, at_us - now_us);
     } else {
         pictures->counts.turned_away++;
@@ -309,6 +318,7 @@ void pictures_free(struct pictures *pictures)
 {
     delivery_drop(&pictures->delivery);
     for (size_t i = 0; i < FETCHES_MAX; i++) {
+        text_free(&pictures->fetches[i].name);
         text_free(&pictures->fetches[i].url);
         text_free(&pictures->fetches[i].data);
     }

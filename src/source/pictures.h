@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pictures.h - the pictures of links, fetched when somebody looks at the link.
+ * pictures.h - the pictures of links and people, fetched when somebody looks at them.
  *
  * Addresses were named by strangers: they are asked as such, at a pace per host, each redirect
  * checked anew. A picture costs at most 10 s and PICTURE_BYTES_MAX; only pictures of pixels are
@@ -42,8 +42,8 @@ struct pictures *pictures_new(const struct source_env *env,
 /* Everything under way was answered or forgotten. */
 void pictures_free(struct pictures *pictures);
 void pictures_tune(struct pictures *pictures, const struct pictures_settings *settings);
-/* Somebody wants to see the picture of that link. */
-void pictures_want(struct pictures *pictures, int64_t link, struct bytes url);
+/* Somebody wants to see the picture of that name. `link`: with which it goes; 0: with none. */
+void pictures_want(struct pictures *pictures, struct bytes name, int64_t link, struct bytes url);
 /* While the network is there still. */
 void pictures_stop(struct pictures *pictures);
 bool pictures_stopped(const struct pictures *pictures);

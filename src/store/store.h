@@ -20,6 +20,8 @@
 #include "record.h"
 #include "store/migration.h"
 
+#define STORE_PARTIAL ".tidemark-partial"
+
 struct commit;
 struct row_tables;
 
@@ -88,7 +90,8 @@ struct store_ops {
      * or no more can be moved while others read. */
     enum rc (*move_log)(struct store *store, bool *whole, struct err *err);
     /* Copies the whole store to a new file while it is in use; RC_REJECT when the file is there
-     * already, or when this kind of store is copied by other means. */
+     * already, or when this kind of store is copied by other means. Until it is whole the file's
+     * name ends with STORE_PARTIAL; so does what a process that was killed leaves. */
     enum rc (*backup)(struct store *store, const char *path, struct err *err);
     /* Makes what stands beside the store fit for use; `anew`: it was damaged and is empty now.
      * NULL: the database sees to it. */

@@ -34,11 +34,11 @@ struct store_postgres {
     PGconn *connection;
     bool lost; /* the server did not answer in time: this connection is done with */
     int64_t answer_us_max;
-    bool locked;        /* this connection holds the writer's lock */
-    int64_t limit_us;   /* what this connection was told of query_us_max, and */
-    bool one_plan;      /* of one_plan, for reading */
-    bool prepared;      /* what every commit needs is prepared on this connection, ... */
-    size_t write_count; /* ... and so many of the write statements are */
+    bool locked;      /* this connection holds the writer's lock */
+    int64_t limit_us; /* what this connection was told of query_us_max, and */
+    bool one_plan;    /* of one_plan, for reading */
+    bool prepared;    /* what every commit needs is prepared on this connection, ... */
+    bool ready[POSTGRES_STATEMENTS_MAX]; /* ... and these of the write statements are */
     uint8_t params[POSTGRES_STATEMENTS_MAX][STATEMENT_PARAMS_MAX];
     size_t param_counts[POSTGRES_STATEMENTS_MAX];
     uint32_t unplanned[POSTGRES_STATEMENTS_MAX]; /* rows since the server made its plans */

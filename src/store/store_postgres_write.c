@@ -150,7 +150,7 @@ static void send_replan(struct pipeline *pipeline)
 {
     struct store_postgres *store = pipeline->store;
     uint32_t most = 0;
-    for (size_t i = 0; i < store->write_count; i++)
+    for (size_t i = 0; i < POSTGRES_STATEMENTS_MAX; i++)
         most = store->unplanned[i] > most ? store->unplanned[i] : most;
     if (most < store->unplanned_max)
         return;
@@ -165,7 +165,8 @@ static void send_all(struct pipeline *pipeline, const struct commit *commit)
     send(pipeline, "begin", 0, NULL, NULL);
     send_replan(pipeline);
     const struct store_postgres *store = pipeline->store;
-    for (size_t i = 0; i < store->write_count; i++) {
+    size_t count = statement_count(store->store.declared);
+    for (size_t i = 0; i < count; i++) {
         if (statement_at(store->store.declared, i)->kind == RECORD_CURSOR &&
             pipeline->rc == RC_OK) {
             PQflush(store->connection);
@@ -192,20 +193,31 @@ static enum rc prepare(struct store_postgres *store, const char *name, const cha
     return rc;
 }
 
-/* Those that are not prepared yet; a collection may have been declared since. */
-static enum rc prepare_statements(struct store_postgres *store, struct err *err)
+static enum rc prepare_statement(struct store_postgres *store, size_t which, struct err *err)
 {
-    const struct row_tables *declared = store->store.declared;
     struct text sql = {0};
-    enum rc rc = RC_OK;
-    assert(statement_count(declared) <= POSTGRES_STATEMENTS_MAX);
-    for (size_t i = store->write_count; i < statement_count(declared) && rc == RC_OK; i++) {
-        store->param_counts[i] =
-            statement_expand(statement_at(declared, i), DIALECT_POSTGRES, &sql, store->params[i]);
-        rc = prepare(store, statement_name(i), text_string(&sql), err);
-        store->write_count += rc == RC_OK;
-    }
+    store->param_counts[which] = statement_expand(statement_at(store->store.declared, which),
+                                                  DIALECT_POSTGRES, &sql, store->params[which]);
+    enum rc rc = prepare(store, statement_name(which), text_string(&sql), err);
+    store->ready[which] = rc == RC_OK;
     text_free(&sql);
+    return rc;
+}
+
+/* Most stores never see most kinds of records: a statement is prepared before the first commit that
+ * has something for it. */
+static enum rc prepare_needed(struct pipeline *pipeline, const struct commit *commit,
+                              struct err *err)
+{
+    struct store_postgres *store = pipeline->store;
+    const struct row_tables *declared = store->store.declared;
+    size_t count = statement_count(declared);
+    enum rc rc = RC_OK;
+    assert(count <= POSTGRES_STATEMENTS_MAX);
+    for (size_t i = 0; i < count && rc == RC_OK; i++)
+        if (!store->ready[i] &&
+            statement_choose(statement_at(declared, i), commit, pipeline->rows) > 0)
+            rc = prepare_statement(store, i, err);
     return rc;
 }
 
@@ -214,7 +226,7 @@ static enum rc prepare_all(struct store_postgres *store, struct err *err)
     /* What an earlier try prepared before it failed is still there. */
     PQclear(postgres_run(store, "DEALLOCATE ALL"));
     postgres_forget_queries(store);
-    store->write_count = 0;
+    memset(store->ready, 0, sizeof store->ready);
     enum rc rc = prepare(store, "begin", "BEGIN", err);
     if (rc == RC_OK)
         rc = prepare(store, BUMP_NAME, BUMP_SQL, err);
@@ -269,7 +281,7 @@ enum rc postgres_write(struct store *base, const struct commit *commit, struct e
         return err_set(err, RC_RETRY, "PostgreSQL: another connection holds the writer's lock");
     enum rc rc = store->prepared ? RC_OK : prepare_all(store, err);
     if (rc == RC_OK)
-        rc = prepare_statements(store, err);
+        rc = prepare_needed(&pipeline, commit, err);
     if (rc != RC_OK)
         return rc;
     if (!PQenterPipelineMode(store->connection))

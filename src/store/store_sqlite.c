@@ -4,6 +4,7 @@
 #include "sys/clock.h"
 #include "sys/crashpoint.h"
 #include "sys/lock_file.h"
+#include "sys/small_file.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -385,23 +386,6 @@ static int take_partial(const char *path)
     return fd;
 }
 
-/* A name outlasts a power cut once its folder is on the disk. */
-static bool sync_folder_of(const char *path)
-{
-    struct text folder = {0};
-    const char *slash = strrchr(path, '/');
-    if (slash == NULL)
-        text_append_string(&folder, ".");
-    else
-        text_append(&folder, path, (size_t)(slash - path) + 1);
-    int fd = open(text_string(&folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool synced = fd >= 0 && fsync(fd) == 0;
-    if (fd >= 0)
-        close(fd);
-    text_free(&folder);
-    return synced;
-}
-
 /* By a link, which takes no name that is in use. */
 static bool give_name(const char *partial, const char *path)
 {
@@ -409,7 +393,7 @@ static bool give_name(const char *partial, const char *path)
     if (link(partial, path) != 0)
         return false;
     crashpoint(CRASH_BACKUP_NAMED);
-    if (sync_folder_of(path))
+    if (small_file_sync_folder(path))
         return true;
     int reason = errno;
     unlink(path);
@@ -423,7 +407,7 @@ static enum rc copy_store(struct store *base, const char *path, struct err *err)
 {
     struct store_sqlite *store = of(base);
     struct text partial = {0};
-    text_appendf(&partial, "%s.tidemark-partial", path);
+    text_appendf(&partial, "%s" STORE_PARTIAL, path);
     enum rc rc = RC_OK;
     int fd = -1;
     if (access(path, F_OK) == 0)

@@ -2,10 +2,10 @@
  *
  * store_sqlite.h - what the parts of the SQLite store share.
  *
- * The writer keeps every write statement prepared, and every connection the queries it ran last. A
- * write statement reads its records as a table whose rows are the records themselves (`struct
- * sqlite_rows`); nothing is bound or copied. `flock` on a file beside the database keeps a second
- * process out; it is released by the kernel however the first one ends.
+ * The writer keeps every write statement prepared that a commit has needed, and every connection
+ * the queries it ran last. A write statement reads its records as a table whose rows are the
+ * records themselves (`struct sqlite_rows`); nothing is bound or copied. `flock` on a file beside
+ * the database keeps a second process out; it is released by the kernel however the first one ends.
  *
  * A commit goes into the log. From there it is moved into the database on a connection of its own
  * (STORE_MOVE) while the writer goes on; the next commit after the log was moved whole begins it
@@ -57,8 +57,7 @@ struct store_sqlite {
     bool broken;          /* that failed for good; `broken_err` says how */
     struct err broken_err;
     sqlite3_stmt *begin, *commit, *bump;
-    sqlite3_stmt *writes[STATEMENTS_MAX + ROW_TABLES_MAX * ROW_TABLE_STATEMENTS];
-    size_t write_count; /* of them are prepared */
+    sqlite3_stmt *writes[STATEMENTS_MAX + ROW_TABLES_MAX * ROW_TABLE_STATEMENTS]; /* or NULL yet */
     struct sqlite_cached cache[SQLITE_CACHE_SIZE];
     uint64_t cache_uses;
     struct sqlite_rows rows;

@@ -10,21 +10,15 @@
     "UPDATE engine SET commit_seq = commit_seq + 1, next_n = ?1 "                                  \
     "WHERE id = 1 AND epoch = ?2 AND commit_seq = ?3"
 
-/* Those that are not prepared yet; a collection may have been declared since. */
-static enum rc prepare_statements(struct store_sqlite *store, struct err *err)
+/* Most stores never see most kinds of records: a statement is prepared by the first commit that has
+ * something for it. */
+static enum rc prepare_statement(struct store_sqlite *store, size_t which, struct err *err)
 {
     struct text sql = {0};
     uint8_t params[STATEMENT_PARAMS_MAX];
-    size_t count = statement_count(store->store.declared);
-    enum rc rc = RC_OK;
-    assert(count <= sizeof store->writes / sizeof store->writes[0]);
-    while (store->write_count < count && rc == RC_OK) {
-        sqlite3_stmt **statement = &store->writes[store->write_count];
-        statement_expand(statement_at(store->store.declared, store->write_count), DIALECT_SQLITE,
-                         &sql, params);
-        rc = sqlite_prepare(store, text_string(&sql), statement, err);
-        store->write_count += rc == RC_OK;
-    }
+    assert(which < sizeof store->writes / sizeof store->writes[0]);
+    statement_expand(statement_at(store->store.declared, which), DIALECT_SQLITE, &sql, params);
+    enum rc rc = sqlite_prepare(store, text_string(&sql), &store->writes[which], err);
     text_free(&sql);
     return rc;
 }
@@ -52,9 +46,9 @@ void sqlite_finalize_writes(struct store_sqlite *store)
         sqlite3_finalize(*fixed[i]);
         *fixed[i] = NULL;
     }
-    while (store->write_count > 0) {
-        sqlite3_finalize(store->writes[--store->write_count]);
-        store->writes[store->write_count] = NULL;
+    for (size_t i = 0; i < sizeof store->writes / sizeof store->writes[0]; i++) {
+        sqlite3_finalize(store->writes[i]);
+        store->writes[i] = NULL;
     }
 }
 
@@ -67,11 +61,17 @@ static int run(sqlite3_stmt *statement)
 }
 
 /* Runs one statement over the records it is about, at once or one by one. */
-static int write_statement(struct store_sqlite *store, const struct commit *commit, size_t which)
+static enum rc write_statement(struct store_sqlite *store, const struct commit *commit,
+                               size_t which, struct err *err)
 {
     const struct statement *about = statement_at(store->store.declared, which);
     const struct record *chosen[COMMIT_RECORDS_MAX * 2];
     size_t count = statement_choose(about, commit, chosen);
+    if (count == 0)
+        return RC_OK;
+    enum rc rc = store->writes[which] == NULL ? prepare_statement(store, which, err) : RC_OK;
+    if (rc != RC_OK)
+        return rc;
     size_t step = about->each ? 1 : count;
     sqlite3_stmt *statement = store->writes[which];
     int code = SQLITE_OK;
@@ -82,17 +82,18 @@ static int write_statement(struct store_sqlite *store, const struct commit *comm
         code = run(statement);
     }
     store->rows = (struct sqlite_rows){0};
-    return code;
+    return code == SQLITE_OK ? RC_OK : sqlite_fail(store, code, "cannot write", err);
 }
 
 static enum rc write_rows(struct store_sqlite *store, const struct commit *commit, struct err *err)
 {
-    for (size_t i = 0; i < store->write_count; i++) {
+    size_t count = statement_count(store->store.declared);
+    for (size_t i = 0; i < count; i++) {
         if (statement_at(store->store.declared, i)->kind == RECORD_CURSOR)
             crashpoint(CRASH_AFTER_ROWS);
-        int code = write_statement(store, commit, i);
-        if (code != SQLITE_OK)
-            return sqlite_fail(store, code, "cannot write", err);
+        enum rc rc = write_statement(store, commit, i, err);
+        if (rc != RC_OK)
+            return rc;
     }
     crashpoint(CRASH_AFTER_CURSOR);
     return RC_OK;
@@ -120,8 +121,6 @@ enum rc sqlite_write(struct store *base, const struct commit *commit, struct err
     if (store->broken)
         return err_set(err, RC_FATAL, "%s", store->broken_err.text);
     enum rc rc = store->begin == NULL ? prepare_writes(store, err) : RC_OK;
-    if (rc == RC_OK)
-        rc = prepare_statements(store, err);
     if (rc != RC_OK)
         return rc;
     int code = run(store->begin);

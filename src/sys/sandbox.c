@@ -40,6 +40,7 @@ struct ruleset {
 struct sandbox {
     int version, fd;
     uint64_t handled; /* rights that nobody has but where they are given */
+    int reason;       /* errno of a place that is there and could not be allowed; 0: none */
 };
 
 static int ask_version(void)
@@ -114,23 +115,34 @@ void sandbox_allow(struct sandbox *sandbox, const char *path, enum sandbox_acces
     if (fd >= 0) {
         allow_open(sandbox, fd, access);
         close(fd);
+    } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
+        sandbox->reason = errno;
     }
     text_free(&whole);
 }
 
-void sandbox_allow_folder_of(struct sandbox *sandbox, const char *path, enum sandbox_access access)
+static void allow_parent(struct sandbox *sandbox, const char *path, enum sandbox_access access)
 {
     struct text folder = {0};
-    struct stat about;
     const char *slash = strrchr(path, '/');
-    if (stat(path, &about) == 0 && (S_ISCHR(about.st_mode) || S_ISFIFO(about.st_mode)))
-        return;
     if (slash == NULL)
         text_append_string(&folder, ".");
     else
         text_append(&folder, path, slash == path ? 1 : (size_t)(slash - path));
     sandbox_allow(sandbox, text_string(&folder), access);
     text_free(&folder);
+}
+
+void sandbox_allow_folder_of(struct sandbox *sandbox, const char *path, enum sandbox_access access)
+{
+    struct stat about;
+    if (stat(path, &about) == 0 && (S_ISCHR(about.st_mode) || S_ISFIFO(about.st_mode)))
+        return;
+    allow_parent(sandbox, path, access);
+    char *end = realpath(path, NULL);
+    if (end != NULL)
+        allow_parent(sandbox, end, access);
+    free(end);
 }
 
 static enum rc close_lock(long code, const char *name, struct err *err)
@@ -143,6 +155,9 @@ static enum rc close_lock(long code, const char *name, struct err *err)
 enum rc sandbox_enter(struct sandbox *sandbox, struct sandbox_state *in_force, struct err *err)
 {
     *in_force = (struct sandbox_state){0};
+    if (sandbox->reason != 0)
+        return err_set(err, RC_RETRY, "cannot look at a place that the daemon needs: %s",
+                       strerror(sandbox->reason));
     enum rc rc = close_lock(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs", err);
     if (rc == RC_OK && sandbox->version > 0) {
         rc = close_lock(syscall(SYS_landlock_restrict_self, sandbox->fd, 0U), "Landlock", err);

@@ -39,10 +39,12 @@ void sandbox_free(struct sandbox *sandbox); /* NULL is allowed; a box that was e
 /* A file, or a folder with all that is in it, now or later. "~/" in front is the user's home. What
  * is not there cannot be allowed, and is passed over. */
 void sandbox_allow(struct sandbox *sandbox, const char *path, enum sandbox_access access);
-/* The folder that a file lies in, so that it may be made, or replaced by another of its name; none
- * for a device or a pipe, which stay what they are. */
+/* The folder that a file lies in, so that it may be made, or replaced by another of its name; of a
+ * link, also where it leads. None for a device or a pipe, which stay what they are. */
 void sandbox_allow_folder_of(struct sandbox *sandbox, const char *path, enum sandbox_access access);
-/* RC_FATAL: the kernel has a lock and does not close it; what is in force is told all the same. */
+/* RC_RETRY: a place that was to be allowed could not be looked at, for want of descriptors or
+ * memory, and nothing was given up. RC_FATAL: the kernel has a lock and does not close it; what is
+ * in force is told all the same. */
 must_check enum rc sandbox_enter(struct sandbox *sandbox, struct sandbox_state *in_force,
                                  struct err *err);
 

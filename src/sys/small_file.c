@@ -117,3 +117,21 @@ enum rc small_file_write(const char *path, struct bytes content, struct err *err
     text_free(&beside);
     return rc;
 }
+
+bool small_file_sync_folder(const char *path)
+{
+    struct text folder = {0};
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        text_append_string(&folder, ".");
+    else
+        text_append(&folder, path, (size_t)(slash - path) + 1);
+    int fd = open(text_string(&folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool synced = fd >= 0 && fsync(fd) == 0;
+    int reason = errno;
+    if (fd >= 0)
+        close(fd);
+    text_free(&folder);
+    errno = reason;
+    return synced;
+}

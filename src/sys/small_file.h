@@ -25,5 +25,8 @@ must_check enum rc small_file_make_folders(const char *path, unsigned mode, stru
 /* Puts `content` there in one step: whoever reads sees all of the old file or all of the new one,
  * also after a power cut. RC_RETRY: it failed, and the old file stands. */
 must_check enum rc small_file_write(const char *path, struct bytes content, struct err *err);
+/* A new name outlasts a power cut once the folder that `path` lies in is on the disk. False: errno
+ * says why not. */
+must_check bool small_file_sync_folder(const char *path);
 
 #endif

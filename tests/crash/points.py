@@ -7,6 +7,7 @@ violations`.
   points.py TIDEMARK TIDEMARK_SIM [SCENE...]"""
 
 import concurrent.futures
+import contextlib
 import os
 import random
 import re
@@ -181,8 +182,12 @@ class Whole(Scene):
         daemon.process.send_signal(signal.SIGTERM)
         daemon.process.wait(60)
 
-    def backup(self, _daemon):
-        self.world.command("backup", self.backup_path())
+    def backup(self, daemon):
+        with contextlib.suppress(*DOWN):
+            daemon.ask_once("POST", "/api/admin/backup", {"path": self.backup_path()})
+
+    def backup_by_command(self, _daemon):
+        self.world.command("backup", os.path.join(self.home.folder, "other.db"))
 
     def backup_path(self):
         return os.path.join(self.home.folder, "copy.db")
@@ -190,6 +195,7 @@ class Whole(Scene):
     def check_backup(self):
         """Killed thrice, at last when the copy had its name: that one is whole and stays so when
         there is another one, and then nothing is left of the attempts."""
+        self.kill_world_at("backup_named", self.backup_by_command)
         kept = os.path.join(self.home.folder, "kept.db")
         os.rename(self.backup_path(), kept)
         done = self.world.command("backup", self.backup_path())
@@ -197,7 +203,8 @@ class Whole(Scene):
         for path in (kept, self.backup_path()):
             done = self.world.command("verify", "--set", f"store.url=sqlite:{path}")
             assert done.returncode == 0, f"{path}: {done.stdout}{done.stderr}"
-        left = [name for name in os.listdir(self.home.folder) if "partial" in name]
+        left = [name for name in os.listdir(self.home.folder)
+                if "partial" in name or "backup" in name]
         assert not left, f"left behind: {left}"
 
 

@@ -226,6 +226,32 @@ class Imports(unittest.TestCase):
                 self.assertEqual((code, said["status"]), (0, "completed"), words)
                 self.assertEqual(world.difference(), {})
 
+    def test_a_choice_beside_a_daemon_holds_for_one_import(self):
+        # A provider that is not preferred, and not all of the past; then all, from the first one.
+        for kind in ("sqlite", "postgres"):
+            with self.subTest(store=kind):
+                world = self.world(kind, providers=("etherscan", "blockscout"))
+                rows = sorted(world.true_rows("normal"), key=lambda row: row["block"])
+                block = rows[len(rows) // 2]["block"]
+                since = world.sim.block_time(block)
+                asked = len(world.requests("etherscan"))  # by the line above
+                with Daemon(PROGRAMS[0], world.home, config=world.configuration) as daemon:
+                    daemon.wait_for(lambda _: True, "the daemon")
+                    code, said, words = world.run("--provider", "blockscout", "--since", since)
+                    self.assertEqual((code, said and said["status"]), (0, "completed"), words)
+                    self.assertEqual(len(world.requests("etherscan")), asked)
+                    self.assertEqual({part["provider"] for part in said["streams"]},
+                                     {"blockscout"})
+                    stored = world.stored()
+                    self.assertTrue(all(row["block"] >= block for row in stored), stored[:3])
+                    self.assertLessEqual({row["hash"] for row in rows if row["block"] >= block},
+                                         {row["hash"] for row in stored})
+                    code, said, words = world.run()
+                    self.assertEqual((code, said and said["status"]), (0, "completed"), words)
+                    self.assertGreater(len(world.requests("etherscan")), asked)
+                    self.assertEqual(world.difference(), {})
+                    daemon.stop()
+
     def test_a_file_that_has_grown_adds_what_is_new_and_bad_lines_are_kept(self):
         # Exitbook 1.8.15: a file was never read again, and lines that were no rows disappeared.
         world = self.world()

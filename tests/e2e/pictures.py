@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of links through the real program: fetched when somebody looks, checked, kept, and given
-out from here; never fetched because a request names an address. On both stores.
+"""Pictures of links and people through the real program: fetched when somebody looks, checked,
+kept, and given out from here; never fetched because a request names an address. On both stores.
 
   pictures.py TIDEMARK TIDEMARK_SIM"""
 
@@ -21,9 +21,9 @@ FETCHING = ("being fetched", "too many pictures")
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def name_of(link, url):
+def name_of(owner, url):
     """As docs/API.md says it."""
-    return f"{link}-{hashlib.sha256(url.encode()).hexdigest()[:16]}"
+    return f"{owner}-{hashlib.sha256(url.encode()).hexdigest()[:16]}"
 
 
 def picture_requests(sim, path=""):
@@ -181,6 +181,30 @@ class Pictures(BothStores):
                     daemon.stop()
                 self.assertEqual(picture_requests(sim),
                                  ["/img/feed_thumbnail/plain/did:plc:a/b@jpeg"])
+        self.both_stores(run)
+
+    def test_portraits_come_the_same_way_and_a_hostile_one_does_not(self):
+        def run(home):
+            with self.simulator() as sim:
+                hostile = {f"did:plc:{kind}": f"http://127.0.0.1:{sim.port}/picture/{kind}/1"
+                           for kind in ("svg", "html", "huge", "inward")}
+                mine = "https://cdn.bsky.app/img/avatar/plain/did:plc:a/b@jpeg"
+                self.fill(home, [])
+                home.run_sql("".join(
+                    f"INSERT INTO actors (id, did, avatar) VALUES ({i}, '{did}', '{url}');"
+                    for i, (did, url) in enumerate([("did:plc:a", mine), *hostile.items()], 1)))
+                with self.daemon(home, sim) as daemon:
+                    status, body, headers = self.settled(daemon, name_of("did:plc:a", mine))
+                    self.assertEqual(status, 200, body)
+                    self.assertTrue(body.startswith(PNG))
+                    self.check_headers(headers)
+                    self.assertEqual(picture_requests(sim), [
+                        "/img/avatar_thumbnail/plain/did:plc:a/b@jpeg"])
+                    for did, url in hostile.items():
+                        self.assertEqual(self.settled(daemon, name_of(did, url))[0], 404, did)
+                    for name in (name_of("did:plc:a", mine + "x"), name_of("did:plc:b", mine)):
+                        self.assertEqual(self.settled(daemon, name)[0], 404, name)
+                    daemon.stop()
         self.both_stores(run)
 
     def test_they_are_turned_off_and_on_again_while_it_runs(self):

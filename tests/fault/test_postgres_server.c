@@ -98,6 +98,42 @@ static void a_promoted_standby_takes_over(void **state)
     executed++;
 }
 
+/* The standby has the commit and does not say so, and then the primary is gone: whoever committed
+ * cannot know. What the standby has is not made twice, what it never got is made again. */
+static void a_commit_nobody_answers_for_is_there_once_after_the_promotion(void **state)
+{
+    (void)state;
+    struct server primary, standby;
+    struct writer_bench bench;
+    char url[256];
+    make_pair(&primary, &standby, url, sizeof url);
+    server_run(&primary, "ALTER SYSTEM SET synchronous_commit = remote_apply");
+    server_run(&primary, "SELECT pg_reload_conf()");
+    server_await(&primary, "SHOW synchronous_commit", "remote_apply");
+    assert_true(writer_bench_start(&bench, &workload, url));
+    submit(&bench, 6);
+    check_rows(&bench, &primary);
+    server_run(&standby, "SELECT pg_wal_replay_pause()");
+    server_await(&standby, "SELECT pg_get_wal_replay_pause_state()", "paused");
+    submit(&bench, 4);
+    server_await(&primary, "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
+                 "t");
+    server_await(&primary,
+                 "SELECT flush_lsn >= pg_current_wal_flush_lsn() FROM pg_stat_replication", "t");
+    server_await(&standby, "SELECT pg_last_wal_receive_lsn() > pg_last_wal_replay_lsn()", "t");
+    server_stop(&primary, true);
+    submit(&bench, 4);
+    assert_true(writer_bench_await_retries(&bench, 2));
+    server_promote(&standby);
+    check_rows(&bench, &standby);
+    assert_int_equal(bench.answers->fatals, 0);
+    writer_bench_stop(&bench);
+    server_free(&primary);
+    server_free(&standby);
+    printf("fault=ambiguous-failover fired=1\n");
+    executed++;
+}
+
 /* A primary that was demoted but still answers must not hold the writer. */
 static void a_server_that_turned_read_only_is_left_for_the_next(void **state)
 {
@@ -138,6 +174,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_restart_while_batches_wait_loses_nothing),
         cmocka_unit_test(a_promoted_standby_takes_over),
+        cmocka_unit_test(a_commit_nobody_answers_for_is_there_once_after_the_promotion),
         cmocka_unit_test(a_server_that_turned_read_only_is_left_for_the_next),
     };
     int failed = cmocka_run_group_tests_name("postgres_server", tests, learn, NULL);

@@ -166,6 +166,8 @@ static void read_tail(struct client *client)
     while (json_walk_next(&walk, &key, &change))
         hear(client, change);
     tail_move(&client->tail, &world->changes);
+    assert_false(
+        tail_sees(&client->tail, &world->changes)); /* others may need to read them still */
     text_free(&text);
     tail_marks_add(&world->marks, &world->changes);
     note_answer(client);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a commit settles after its rows costs what the commit touched, not what the store holds;
- * though nobody but the writer has ever told PostgreSQL how much is in the tables. */
+ * Every statement of a commit fits the schema. What a commit settles after its rows costs what the
+ * commit touched, not what the store holds; though nobody but the writer has ever told PostgreSQL
+ * how much is in the tables. */
 #include "store/statement.h"
 #include "store_bench.h"
 
@@ -121,6 +122,26 @@ static void what_a_commit_settles_costs_what_it_touched(void **state)
     text_free(&sql);
 }
 
+/* A commit prepares only what it needs: here is where all of them meet the schema. */
+static void every_statement_fits_the_schema(void **state)
+{
+    struct bench *bench = *state;
+    bool sqlite = both_stores_kind == FIXTURE_SQLITE;
+    struct text sql = {0}, script = {0};
+    uint8_t params[STATEMENT_PARAMS_MAX];
+    write_posts(bench, 0); /* from the first commit on SQLite knows the tables of records */
+    for (size_t i = 0; i < statement_count(NULL); i++) {
+        statement_expand(statement_at(NULL, i), sqlite ? DIALECT_SQLITE : DIALECT_POSTGRES, &sql,
+                         params);
+        text_clear(&script);
+        text_appendf(&script, sqlite ? "EXPLAIN %s" : "PREPARE a AS %s; DEALLOCATE a",
+                     text_string(&sql));
+        run_script(bench, text_string(&script));
+    }
+    text_free(&script);
+    text_free(&sql);
+}
+
 /* Whatever the server thinks of a plan's cost. */
 static void no_question_is_compiled(void **state)
 {
@@ -140,6 +161,7 @@ static void no_question_is_compiled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        ON_STORE(every_statement_fits_the_schema),
         ON_STORE(no_question_is_compiled),
         ON_STORE(what_a_commit_settles_costs_what_it_touched),
     };

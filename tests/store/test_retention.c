@@ -203,7 +203,7 @@ static void old_notes_of_the_engine_are_pruned(void **state)
     snprintf(
         sql, sizeof sql,
         "INSERT INTO tombstones (collection, key, rev, n, seq, at_us) VALUES "
-        "('posts', 'old', 'r', NULL, 1, %lld), ('posts', 'young', 'r', NULL, 1, %lld);"
+        "('posts', 'old', 'r', NULL, 3, %lld), ('posts', 'young', 'r', NULL, 1, %lld);"
         "INSERT INTO gaps (id, source, stream, from_us, to_us, reason, detected_us, closed_us, "
         "seq) VALUES (1, 's', 't', 1, 2, 'x', 1, 5, 1), (2, 's', 't', 2, 3, 'x', 1, NULL, 1), "
         "(3, 's', 't', 3, 4, 'x', 1, %lld, 1);"
@@ -217,6 +217,7 @@ static void old_notes_of_the_engine_are_pruned(void **state)
     clean_up(bench, now);
     assert_int_equal(number(bench, "SELECT seq FROM past_rows"), 8);
     assert_int_equal(number(bench, "SELECT seq FROM tail_floors WHERE collection = 'chat'"), 7);
+    assert_int_equal(number(bench, "SELECT seq FROM tail_floors WHERE collection = 'posts'"), 3);
     assert_int_equal(number(bench, "SELECT count(*) FROM tombstones WHERE collection = 'posts'"),
                      1);
     assert_int_equal(number(bench, "SELECT count(*) FROM tombstones WHERE key = 'young'"), 1);

@@ -143,6 +143,12 @@ class Daemon:
         """What an operator does to have configuration and follows read again."""
         self.process.send_signal(signal.SIGHUP)
 
+    def call(self):
+        """A connection on which nothing is said."""
+        connection = SocketConnection(self.socket)
+        connection.connect()
+        return connection
+
     def ask_once(self, method, path, body=None):
         connection = SocketConnection(self.socket)
         try:

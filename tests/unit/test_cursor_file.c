@@ -117,6 +117,27 @@ static void what_is_no_number_is_ignored_and_a_reset_forgets(void **state)
     close_desk(&desk, 0);
 }
 
+/* A crash in the midst of it leaves the old file or the new one, never a part of either. */
+static void the_file_is_replaced_and_never_written_to(void **state)
+{
+    (void)state;
+    struct desk desk = {0};
+    struct text content = {0};
+    struct err err;
+    char kept[160];
+    open_desk(&desk, 10);
+    assert_int_equal(small_file_write(desk.path, bytes_of("41\n"), &err), RC_OK);
+    snprintf(kept, sizeof kept, "%s/kept", desk.folder);
+    assert_int_equal(link(desk.path, kept), 0);
+    assert_int_equal(small_file_write(desk.path, bytes_of("42\n"), &err), RC_OK);
+    assert_int_equal(small_file_read(kept, 64, &content, &err), RC_OK);
+    assert_string_equal(text_string(&content), "41\n");
+    assert_true(cursor_file_read(&desk.file) == 42);
+    text_free(&content);
+    unlink(kept);
+    close_desk(&desk, 0);
+}
+
 /* R001-96 */
 static void a_folder_that_cannot_be_is_refused_with_its_name(void **state)
 {
@@ -140,6 +161,7 @@ int main(void)
         cmocka_unit_test(it_is_written_when_its_time_has_come_and_not_before),
         cmocka_unit_test(the_end_writes_the_last_word),
         cmocka_unit_test(what_is_no_number_is_ignored_and_a_reset_forgets),
+        cmocka_unit_test(the_file_is_replaced_and_never_written_to),
         cmocka_unit_test(a_folder_that_cannot_be_is_refused_with_its_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

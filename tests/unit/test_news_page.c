@@ -148,6 +148,31 @@ static void a_picture_comes_from_here_or_not_at_all(void **state)
     assert_false(says(sight, "pictured"));
 }
 
+#define PERSON(did_)                                                                               \
+    "{\"did\":\"" did_ "\",\"displayName\":\"Ann\",\"avatar\":\"https://e.example/a\"}"
+#define SHARED_BY(did_)                                                                            \
+    "{\"links\":[{\"id\":\"7\",\"title\":\"A\",\"url\":\"https://e.example/"                       \
+    "\",\"sharers\":[" PERSON(did_) "],\"posts\":[" PERSON(did_) "]}]," WHOLE "}"
+
+static void a_portrait_covers_the_letter_and_comes_from_here_or_not_at_all(void **state)
+{
+    struct sight *sight = *state;
+    show(sight, SHARED_BY("did:plc:a"));
+    assert_false(says(sight, "portrait"));
+    sight->question.pictures = true;
+    show(sight, SHARED_BY("did:plc:a"));
+    assert_true(says(sight, "aria-hidden=\"true\">A<img class=\"portrait\" "
+                            "src=\"/image/did:plc:a-"));
+    assert_true(says(sight, "\" alt=\"\" width=\"24\" height=\"24\" loading=\"lazy\" "
+                            "decoding=\"async\" data-stead=\"A\"></span>"));
+    const char *first = strstr(text_string(&sight->html), "portrait");
+    assert_non_null(strstr(first + 1, "<p class=\"by\"><span class=\"face"));
+    assert_non_null(strstr(strstr(first, "class=\"by\""), "portrait"));
+    assert_false(says(sight, "e.example/a"));
+    show(sight, SHARED_BY("did:web:a/../b?c"));
+    assert_false(says(sight, "portrait"));
+}
+
 static void the_page_says_how_far_it_can_be_trusted(void **state)
 {
     struct sight *sight = *state;
@@ -211,6 +236,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_page_that_says_nothing_has_a_title_of_its_address, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_portrait_covers_the_letter_and_comes_from_here_or_not_at_all, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_picture_comes_from_here_or_not_at_all, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_page_says_how_far_it_can_be_trusted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_empty_page_says_why_and_what_else_there_is, set_up,

@@ -149,10 +149,11 @@ static void the_posts_behind_a_link_are_told_latest_first(void **state)
         "\"description\":null,\"image\":null,\"domain\":\"e.example\","
         "\"first_shared_at\":\"2023-11-14T22:13:20.000Z\"},"
         "\"posts\":[{\"uri\":\"at://did:plc:bo/app.bsky.feed.repost/k\",\"did\":\"did:plc:bo\","
-        "\"handle\":null,\"displayName\":null,\"text\":null,\"kind\":\"repost\",\"shared_at\":"
+        "\"handle\":null,\"displayName\":null,\"avatar\":null,\"text\":null,\"kind\":\"repost\","
+        "\"shared_at\":"
         "\"2023-11-14T22:13:21.000Z\",\"via\":\"repost\"},"
         "{\"uri\":\"at://did:plc:ann/app.bsky.feed.post/k\",\"did\":\"did:plc:ann\","
-        "\"handle\":\"ann.example\",\"displayName\":\"Ann\",\"text\":\"Read "
+        "\"handle\":\"ann.example\",\"displayName\":\"Ann\",\"avatar\":null,\"text\":\"Read "
         "this\",\"kind\":\"post\",\"shared_at\":"
         "\"2023-11-14T22:13:20.000Z\",\"via\":\"post\"}]}\n");
     assert_int_equal(bench_get(bench, "/api/links/99/posts"), 404);

@@ -48,7 +48,9 @@ static int tear_down(void **state)
 
 static void want(struct desk *desk, int64_t link, const char *url)
 {
-    pictures_want(desk->pictures, link, bytes_of(url));
+    char name[64];
+    snprintf(name, sizeof name, "%d-%s", (int)link, strrchr(url, '/') + 1);
+    pictures_want(desk->pictures, bytes_of(name), link, bytes_of(url));
     owed_bench_pass(&desk->bench, 0);
 }
 
@@ -65,7 +67,7 @@ static void a_picture_is_asked_for_as_strangers_are_and_stored(void **state)
     want(desk, 7, "https://a.example/i.png");
     assert_true(owed_bench_sent_to(&desk->bench, "https://a.example/i.png")->stranger);
     owed_bench_answer(owed_bench_sent_to(&desk->bench, "https://a.example/i.png"), 200, "", PNG);
-    expect_stored(desk, "\"link\":7,");
+    expect_stored(desk, "\"name\":\"7-i.png\",\"link\":7,");
     expect_stored(desk, "\"reason\":null,\"keep_bytes\":1000000,\"data\":\"" PNG_HEX "\"");
     assert_int_equal(pictures_counts(desk->pictures).fetched, 1);
     assert_int_equal(pictures_counts(desk->pictures).under_way, 0);
@@ -102,6 +104,19 @@ static void the_networks_own_pictures_come_from_where_they_lie(void **state)
                        "https://mirror.example/img/feed_thumbnail/plain/did:plc:a/bafkreia@jpeg");
     want(desk, 2, "https://cdn.bsky.app.example/i.png");
     owed_bench_sent_to(&desk->bench, "https://cdn.bsky.app.example/i.png");
+}
+
+static void a_portrait_goes_with_no_link_and_is_asked_for_small(void **state)
+{
+    struct desk *desk = *state;
+    const char *small = "https://mirror.example/img/avatar_thumbnail/plain/did:plc:a/b@jpeg";
+    pictures_want(desk->pictures, bytes_of("did:plc:a-0123456789abcdef"), 0,
+                  bytes_of("https://cdn.bsky.app/img/avatar/plain/did:plc:a/b@jpeg"));
+    owed_bench_pass(&desk->bench, 0);
+    owed_bench_answer(owed_bench_sent_to(&desk->bench, small), 200, "", PNG);
+    expect_stored(desk, "\"name\":\"did:plc:a-0123456789abcdef\",\"link\":null,");
+    want(desk, 1, "https://a.example/img/avatar/x");
+    owed_bench_sent_to(&desk->bench, "https://a.example/img/avatar/x");
 }
 
 static void a_picture_on_its_way_is_not_asked_for_again(void **state)
@@ -185,6 +200,7 @@ int main(void)
         ON_DESK(a_picture_is_asked_for_as_strangers_are_and_stored),
         ON_DESK(what_is_no_picture_is_noted_with_its_reason),
         ON_DESK(the_networks_own_pictures_come_from_where_they_lie),
+        ON_DESK(a_portrait_goes_with_no_link_and_is_asked_for_small),
         ON_DESK(a_picture_on_its_way_is_not_asked_for_again),
         ON_DESK(so_many_are_in_hand_and_so_many_wait_and_the_rest_is_turned_away),
         ON_DESK(a_host_is_asked_at_a_pace),

@@ -22,6 +22,7 @@
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -35,7 +36,8 @@
 #define NO_RESULT 255
 
 /* inside: may be written. shelf: may be read. outside: nothing was said of it. Each has a file
- * `note`; all lie in the folder that the process stands in. `listener` listens in outside. */
+ * `note`; all lie in the folder that the process stands in. `listener` listens in outside. A link
+ * inside leads to elsewhere, and what it leads to may be written, too. */
 struct scene {
     struct fixture fixture;
     int open_note, listener; /* open before the box is entered */
@@ -97,6 +99,7 @@ static int listen_inside(void) { return use_unix_socket("inside/socket", bind); 
 static int read_shelf(void) { return read_file("shelf/note"); }
 static int list_shelf(void) { return open_as("shelf", O_RDONLY | O_DIRECTORY); }
 static int call_outside(void) { return use_unix_socket("outside/socket", connect); }
+static int make_beside_far(void) { return open_as("elsewhere/note-wal", O_WRONLY | O_CREAT); }
 static int signal_self(void) { return outcome(kill(getpid(), 0)); }
 
 static int unshare_files(void) { return outcome(unshare(CLONE_FS)); }
@@ -232,6 +235,7 @@ static const struct attempt of_files[] = {
     {"read what may be read", read_shelf, ALLOWED, 0},
     {"list what may be read", list_shelf, ALLOWED, 0},
     {"call a server that listens outside", call_outside, ALLOWED, 0},
+    {"make a file beside the one that a link leads to", make_beside_far, ALLOWED, 0},
     {"signal itself", signal_self, ALLOWED, 0},
 };
 
@@ -296,6 +300,9 @@ static int set_scene(void **state)
     write_note("shelf/note");
     write_note("outside/note");
     assert_int_equal(symlink("../outside/note", "inside/way_out"), 0);
+    assert_int_equal(mkdir("elsewhere", 0700), 0);
+    write_note("elsewhere/note");
+    assert_int_equal(symlink("../elsewhere/note", "inside/far"), 0);
     scene->open_note = open("outside/note", O_RDONLY | O_CLOEXEC);
     scene->listener = socket(AF_UNIX, SOCK_STREAM, 0);
     assert_int_equal(bind(scene->listener, (struct sockaddr *)&address, sizeof address), 0);
@@ -321,6 +328,7 @@ static struct sandbox_state enter(void)
     struct err err;
     struct sandbox *sandbox = sandbox_new();
     sandbox_allow(sandbox, "inside", SANDBOX_WRITE);
+    sandbox_allow_folder_of(sandbox, "inside/far", SANDBOX_WRITE);
     sandbox_allow_folder_of(sandbox, "shelf/note", SANDBOX_READ);
     sandbox_allow(sandbox, "/usr", SANDBOX_READ);
     sandbox_allow(sandbox, "not/there", SANDBOX_WRITE);
@@ -451,12 +459,34 @@ static void what_is_open_stays_open(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* A box with a place less than it was given would only show hours later. */
+static void a_place_that_cannot_be_looked_at_is_not_forgotten(void **state)
+{
+    (void)state;
+    struct sandbox_state in_force;
+    struct err err;
+    struct rlimit before, none = {.rlim_cur = 0};
+    struct sandbox *sandbox = sandbox_new();
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none.rlim_max = before.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    sandbox_allow(sandbox, "/usr", SANDBOX_READ);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    if (sandbox_offered().landlock > 0) {
+        assert_int_equal(sandbox_enter(sandbox, &in_force, &err), RC_RETRY);
+        assert_int_equal(in_force.landlock, 0);
+        assert_false(in_force.syscalls);
+    }
+    sandbox_free(sandbox);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_that_were_not_allowed_are_out_of_reach),
         cmocka_unit_test(calls_that_a_daemon_does_not_need_are_refused),
         cmocka_unit_test(what_is_in_force_is_told),
+        cmocka_unit_test(a_place_that_cannot_be_looked_at_is_not_forgotten),
         cmocka_unit_test_setup_teardown(a_file_may_be_replaced_by_another_of_its_name, set_scene,
                                         clear_scene),
         cmocka_unit_test_setup_teardown(what_is_open_stays_open, set_scene, clear_scene),

@@ -165,6 +165,7 @@ static void pipelined_requests_are_answered_in_order(void **state)
     for (size_t i = 0; i < 5; i++) {
         http_peer_read(&bench->peer, &bench->answer, false);
         assert_int_equal(bench->answer.status, wanted[i]);
+        assert_true(bench_head_says(bench, "X-Content-Type-Options: nosniff"));
     }
     assert_true(bench_says(bench, "<a href=\"/health\">"));
     assert_true(bench_head_says(bench, "Content-Security-Policy: default-src 'none'"));

@@ -114,12 +114,44 @@ static void a_close_frame_is_read_strictly(void **state)
     assert_true(bytes_equal_string(reason, "why"));
 }
 
+static void a_client_that_does_not_mask_is_refused(void **state)
+{
+    (void)state;
+    struct text stream = {0};
+    struct bytes payload;
+    struct err err;
+    struct ws_codec *server = ws_codec_new(5000, NULL, NULL);
+    ws_script_put(&stream, true, 1, bytes_of("hello"));
+    struct bytes input = text_bytes(&stream);
+    assert_int_equal(ws_codec_next(server, &input, &payload, &err), WS_EVENT_PROTOCOL);
+    assert_string_equal(err.text, "a frame is not masked");
+    ws_codec_free(server);
+    text_free(&stream);
+}
+
+static void a_message_over_the_bound_is_passed_over(void **state)
+{
+    (void)state;
+    struct text stream = {0}, log = {0};
+    char data[3000];
+    memset(data, 'x', sizeof data);
+    ws_script_put(&stream, false, 1, bytes_make(data, sizeof data));
+    ws_script_put(&stream, true, 0, bytes_make(data, sizeof data));
+    ws_script_put(&stream, true, 1, bytes_of("next"));
+    decode_in_pieces(text_bytes(&stream), 100, &log);
+    assert_string_equal(text_string(&log), "large:0:text:4:next");
+    text_free(&stream);
+    text_free(&log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_way_bytes_are_cut_changes_nothing),
         cmocka_unit_test(what_we_send_is_masked_and_reads_back),
         cmocka_unit_test(a_close_frame_is_read_strictly),
+        cmocka_unit_test(a_client_that_does_not_mask_is_refused),
+        cmocka_unit_test(a_message_over_the_bound_is_passed_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

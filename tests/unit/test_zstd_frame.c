@@ -13,7 +13,7 @@
 #include <zstd.h>
 
 #define SAMPLES   2000
-#define BYTES_MAX ((size_t)1 << 20)
+#define BYTES_MAX ((size_t)700 << 10) /* the buffer would grow past it */
 
 struct desk {
     char dictionaries[2][8192];
@@ -130,7 +130,7 @@ static void a_frame_that_holds_too_much_is_refused_whatever_it_says_of_its_size(
         struct bytes frame = pack(desk, text_bytes(&bomb), 0, told);
         assert_true(frame.len < 4096);
         assert_int_equal(zstd_decoder_decode(desk->decoder, frame, &out, &desk->err), RC_REJECT);
-        assert_non_null(strstr(desk->err.text, "more than 1048576 bytes"));
+        assert_non_null(strstr(desk->err.text, "more than 716800 bytes"));
     }
     text_free(&bomb);
 }

@@ -9,6 +9,8 @@ import { Daemon, until } from './daemon.mjs';
 import { articlesSql, fill, linkSql, peopleSql } from './news_world.mjs';
 import { Simulator } from './simulator.mjs';
 
+const PORTRAITS = '[...document.querySelectorAll(".portrait")]';
+const HOSTILE = 1003; // of the people who share the first link
 const PICTURES = '[...document.querySelectorAll(".picture")]';
 
 describe('pictures on the page at /', () => {
@@ -47,6 +49,9 @@ describe('pictures on the page at /', () => {
     await fill(daemon, [
       peopleSql(), articlesSql(nowUs),
       `UPDATE links SET image_url = '${at('good/')}' || id WHERE id <= 3;`, ...bad,
+      // Of the people every other one has a portrait, and one what is none.
+      `UPDATE actors SET avatar = '${at('good/')}' || id WHERE id % 2 = 1;`,
+      `UPDATE actors SET avatar = '${at('svg/')}' || id WHERE id = ${HOSTILE};`,
     ].join('\n'));
     browser = await Browser.start();
   });
@@ -90,6 +95,38 @@ describe('pictures on the page at /', () => {
     const before = await places();
     await page.eval(`${PICTURES}.forEach((p) => p.removeAttribute('src'))`);
     assert.deepEqual(await places(), before);
+  });
+
+  test('people have portraits from the daemon, on the page and beside their posts', async () => {
+    for (const path of ['/', '/links/1']) {
+      const good = `${PORTRAITS}.filter((p) => !p.src.includes('did:plc:${HOSTILE - 1001}-'))`;
+      await until(async () => {
+        await open(path);
+        await page.eval(`${PORTRAITS}.forEach((p) => p.loading = 'eager')`);
+        await page.eval('document.querySelectorAll(".more").forEach((more) => more.open = true)');
+        await page.until(`${PORTRAITS}.every((p) => p.complete)`);
+        return page.eval(`${good}.length > 0 && ${good}.every((p) => p.naturalWidth === 32)`);
+      }, 'the portraits');
+      const seen = await page.eval(`(({ alt, width, height }) => ({ alt, width, height }))(${good}[0])`);
+      assert.deepEqual(seen, { alt: '', width: seen.height, height: seen.height });
+      assert.equal(await page.eval(`${good}.every((p) => p.closest('[aria-hidden=true]') !== null)`), true);
+    }
+    assert.equal(await page.eval(`${PORTRAITS}.some((p) => p.closest('.posts') !== null)`), true);
+    const elsewhere = asked.filter((url) => /^\w+:\/\//.test(url) && !url.startsWith(daemon.url));
+    assert.deepEqual(elsewhere, []);
+    assert.deepEqual(page.complaints, []);
+  });
+
+  test('a person without a portrait, or with a hostile one, has a letter', async () => {
+    await open('/links/1');
+    const hostile = `document.querySelector('.portrait[src*="did:plc:${HOSTILE - 1001}-"]')`;
+    await page.eval(`${hostile}.loading = 'eager'`);
+    await page.until(`${hostile}.complete`);
+    assert.equal(await page.eval(`${hostile}.naturalWidth`), 0);
+    assert.equal(await page.eval(`${hostile}.parentElement.textContent`), 'C');
+    // Over what a browser draws for it.
+    assert.equal(await page.eval(`getComputedStyle(${hostile}, '::after').content`), '"C"');
+    assert.equal(await page.eval('document.querySelectorAll(".face:not(:has(.portrait))").length > 0'), true);
   });
 
   test('stand on the page of a link, too, and a link without one has no box', async () => {

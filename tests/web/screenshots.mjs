@@ -9,7 +9,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { Browser } from './browser.mjs';
-import { Daemon } from './daemon.mjs';
+import { Daemon, until } from './daemon.mjs';
 import { articlesSql, fill, gapSql, linkSql, peopleSql } from './news_world.mjs';
 import { Simulator } from './simulator.mjs';
 
@@ -53,19 +53,33 @@ async function shootTerminal(page, daemon) {
   await page.screenshot(join(folder, 'terminal.png'));
 }
 
+/** The page with one link open, once all its pictures are there. */
+function openWhole(page, daemon) {
+  return until(async () => {
+    await page.open(daemon.url);
+    await page.until('document.querySelector(".tools") !== null');
+    await page.eval('document.querySelectorAll(".more")[1].open = true');
+    await page.until('[...document.images].every((image) => image.complete)');
+    return page.eval('[...document.images].every((image) => image.naturalWidth > 0)');
+  }, 'the pictures to be fetched');
+}
+
 async function shootNews(page) {
-  const daemon = await Daemon.start();
+  const simulator = await Simulator.start('--events', '5');
+  const daemon = await Daemon.start({ settings: ['fetch.allow_private=true'] });
+  const at = `http://${simulator.address}/picture/good/`;
   await fill(daemon, peopleSql() + articlesSql(nowUs) + linkSql(70, {
     title: 'Night trains are back — and this time they break even | Rail Weekly', about: null,
     domain: 'railweekly.example', people: 4, ageMinutes: 150,
-  }, nowUs) + gapSql(nowUs));
+  }, nowUs) + gapSql(nowUs) +
+    `UPDATE links SET image_url = '${at}' || id WHERE id % 3 <> 0;
+     UPDATE actors SET avatar = '${at}' || id WHERE id % 3 <> 0;`);
   await page.viewport(1000, 1080, { scale: SCALE });
-  await page.open(daemon.url);
-  await page.until('document.querySelector(".tools") !== null');
-  await page.eval('document.querySelectorAll(".more")[1].open = true');
+  await openWhole(page, daemon);
   await page.screenshot(join(folder, 'page.png'));
   await shootTerminal(page, daemon);
   await daemon.remove();
+  await simulator.stop();
 }
 
 async function shootStatus(page) {
