@@ -28,6 +28,7 @@ enum {
     SESSION_AT_US,
     SESSION_ERROR,  /* null: none */
     SESSION_FAMILY, /* 1: it sums up what the sessions of derived accounts have brought since */
+    SESSION_NONCE,  /* numbers of requests are reserved up to this one; null: none are */
     SESSION_FIELDS
 };
 enum {

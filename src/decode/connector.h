@@ -60,6 +60,7 @@ struct connector {
         bool required;
     } auth;
     enum connector_sign sign;
+    bool uses_nonce; /* its requests are numbered */
     struct connector_rate rate;
     int64_t timeout_ms, priority;
     int64_t replay_blocks, replay_us; /* how far another provider's position is rewound, once */

@@ -177,6 +177,7 @@ static bool check_file(struct connector_loader *loader, const struct yaml_node *
         return connector_refuse(loader, auth, "auth needs the key name: which parameter or header");
     if (connector->sign != SIGN_NONE && auth != NULL)
         return connector_refuse(loader, auth, "a signed request has no auth beside it");
+    connector->uses_nonce |= connector->sign == SIGN_KRAKEN;
     return true;
 }
 

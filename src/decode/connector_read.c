@@ -202,6 +202,7 @@ static bool resolve(struct connector_loader *loader, const struct yaml_node *nod
             !bytes_equal_string(name, connector_variable_names[i]))
             continue;
         piece->variable = (enum connector_variable)i;
+        loader->connector->uses_nonce |= i == VARIABLE_NONCE;
         return true;
     }
     if (bytes_equal_string(name, "api_key"))

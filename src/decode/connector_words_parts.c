@@ -36,7 +36,8 @@ const struct connector_block connector_request_block = {
     "`$size`, `$token`, `$now_ms`, `$nonce`, `$key`, `$part`, `$since_s`, `$account_word` (an EVM "
     "address as "
     "the 32 bytes of a topic), and constants; `$$` is a dollar sign. A key, list item or path "
-    "segment whose variable is absent is left out.",
+    "segment whose variable is absent is left out. `$nonce` is above all that were ever sent, "
+    "also after a restart with a clock that was set back.",
     request_words};
 
 static const struct connector_word condition_words[] = {

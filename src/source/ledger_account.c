@@ -21,6 +21,7 @@ struct ledger_account {
     struct ledger_stream *streams[LEDGER_STREAMS_MAX];
     size_t stream_count, ended_count;
     struct delivery delivery;
+    int64_t announced; /* the reservation of nonces that its first batch takes along; 0: none */
     bool opened, closing, stopping;
     char trouble[ERR_TEXT_MAX];
     void (*ended)(void *arg, struct ledger_account *account);
@@ -56,7 +57,7 @@ static bool add_account(const struct ledger_account *account, struct batch *batc
     return fits;
 }
 
-static bool add_session(const struct ledger_account *account, struct batch *batch)
+static bool add_session(struct ledger_account *account, struct batch *batch)
 {
     struct record *row = batch_add(batch, RECORD_SESSION);
     bool fits = row != NULL &&
@@ -70,6 +71,8 @@ static bool add_session(const struct ledger_account *account, struct batch *batc
     batch_set_int(row, SESSION_AT_US, wall(account));
     if (account->family != NULL && account->closing)
         batch_set_int(row, SESSION_FAMILY, 1);
+    if (!account->closing)
+        account->announced = ledger_nonces_announce(account->run.nonces, wall(account) / 1000, row);
     return true;
 }
 
@@ -211,6 +214,8 @@ static void on_stored(void *arg, enum rc rc)
         account->outcome = LEDGER_INCOMPLETE;
         snprintf(account->trouble, sizeof account->trouble, "the store took no more");
     }
+    if (rc == RC_OK)
+        ledger_nonces_reserve(account->run.nonces, account->announced);
     if (account->closing || rc != RC_OK)
         account->ended(account->arg, account);
     else if (account->stopping)
@@ -256,6 +261,7 @@ static void finish_making(struct ledger_account *account,
 {
     account->run.account = text_string(&account->name);
     account->run.identifier = bytes_of(text_string(&account->identifier));
+    account->run.nonces = account->run.file == NULL ? account->run.platform->nonces : NULL;
     account->ended = ended;
     account->arg = arg;
     account->status = "started";
@@ -342,10 +348,24 @@ enum rc ledger_account_new_file(const struct source_env *env, struct ledger_prov
     return RC_OK;
 }
 
+/* Without an answer requests that need a nonce are not sent, and say so. */
+static void on_nonces(void *arg, const struct lookup_answer *answer)
+{
+    struct ledger_account *account = arg;
+    bool stored = answer->rc == RC_OK && answer->rows > 0 && !answer->fields[0].null;
+    if (answer->rc == RC_OK)
+        ledger_nonces_begin(account->run.nonces, stored ? answer->fields[0].i : 0);
+    store_session(account);
+}
+
 void ledger_account_start(struct ledger_account *account)
 {
+    static const struct lookup_question question = {.sql = ledger_nonces_sql};
+    const struct source_env *env = account->run.env;
     account->run.started_us = wall(account);
-    store_session(account);
+    bool unknown = account->run.nonces != NULL && !account->run.nonces->known;
+    if (!unknown || env->ask_steadily(env->ask_arg, &question, on_nonces, account) != RC_OK)
+        store_session(account);
 }
 
 void ledger_account_stop(struct ledger_account *account)

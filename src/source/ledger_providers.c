@@ -12,6 +12,7 @@ struct ledger_providers {
     struct ledger_provider *items[LEDGER_PROVIDERS_MAX]; /* the preferred ones first */
     size_t count;
     struct ledger_platform *platforms;
+    struct ledger_nonces nonces;
 };
 
 struct ledger_providers *ledger_providers_new(void)
@@ -189,8 +190,11 @@ enum rc ledger_providers_platform(struct ledger_providers *providers, struct byt
     failover_settings_default(&settings);
     failover_init(&platform->group, &settings);
     for (size_t i = 0; i < providers->count && rc == RC_OK; i++)
-        if (connector_platform(providers->items[i]->connector, name) != NULL)
+        if (connector_platform(providers->items[i]->connector, name) != NULL) {
             rc = add_member(platform, providers->items[i], now_us, err);
+            if (providers->items[i]->connector->uses_nonce)
+                platform->nonces = &providers->nonces;
+        }
     if (rc == RC_OK && platform->group.count == 0)
         rc = err_set(err, RC_REJECT, "no connector serves %.*s", (int)name.len, name.data);
     if (rc != RC_OK) {

@@ -17,6 +17,7 @@
 #include "config.h"
 #include "decode/connector.h"
 #include "ingest/failover.h"
+#include "source/ledger_nonces.h"
 #include "source/ledger_pace.h"
 
 #define LEDGER_PROVIDERS_MAX 64
@@ -30,7 +31,6 @@ struct ledger_provider {
     bool enabled;
     bool keyless; /* it needs a key and has none */
     struct ledger_pace pace;
-    int64_t nonce; /* the last one given out */
 };
 
 /* A chain or an exchange with those who serve it; number i of `group` is members[i]. */
@@ -41,6 +41,7 @@ struct ledger_platform {
     struct ledger_provider *members[FAILOVER_PROVIDERS_MAX];
     const char *streams[LEDGER_STREAMS_MAX]; /* by the provider that is preferred */
     size_t stream_count;
+    struct ledger_nonces *nonces; /* NULL: nobody of it needs any */
 };
 
 struct ledger_providers;

@@ -235,6 +235,7 @@ static void on_stored(void *arg, enum rc rc)
         ledger_stream_end(stream, LEDGER_INCOMPLETE, "the store took no more");
         return;
     }
+    ledger_nonces_reserve(stream->run->nonces, stream->announced);
     stream->view.batches++;
     if (stream->due)
         ledger_stream_send(stream);

@@ -52,7 +52,8 @@ struct ledger_run {
     int64_t since_us;   /* rows older than this are not asked for where that can be said; -1: all */
     int64_t started_us; /* of the session */
     const char *owed;   /* tried again whenever it is due, and if it is dead; NULL: none */
-    struct ledger_file *file; /* rows come from there; NULL: from providers */
+    struct ledger_file *file;     /* rows come from there; NULL: from providers */
+    struct ledger_nonces *nonces; /* NULL: none are needed */
 };
 
 /* What people see. */

@@ -170,12 +170,6 @@ static void send(struct ledger_stream *stream)
     stream->call = runtime->ops->http_send(runtime, &request, on_answer, stream);
 }
 
-static int64_t next_nonce(struct ledger_provider *provider, int64_t now_ms)
-{
-    provider->nonce = now_ms > provider->nonce ? now_ms : provider->nonce + 1;
-    return provider->nonce;
-}
-
 static struct bytes part_of(const struct ledger_stream *stream, unsigned number)
 {
     const char *at = text_string(&stream->parts);
@@ -217,25 +211,37 @@ static const struct connector_request *prepare(struct ledger_stream *stream)
     return shape->request;
 }
 
+/* RC_AGAIN: when more is stored. */
+static enum rc build(struct ledger_stream *stream, const struct ledger_provider *provider,
+                     struct err *err)
+{
+    struct runtime *runtime = stream->run->env->runtime;
+    const struct connector_request *request = prepare(stream);
+    stream->vars.now_ms = ledger_stream_wall(stream) / 1000;
+    stream->vars.chance = runtime->ops->random(runtime);
+    if (provider->connector->uses_nonce &&
+        !ledger_nonces_take(stream->run->nonces, stream->vars.now_ms, &stream->vars.nonce))
+        return err_set(err, RC_AGAIN, "no nonce for %s is reserved in the store yet",
+                       provider->connector->provider);
+    return connector_build(provider->connector, stream->shape, request, &stream->vars,
+                           provider->base_url, &stream->http, err);
+}
+
 /* Builds the request and sends it, if the provider's limits let it go now. */
 void ledger_stream_ask(struct ledger_stream *stream)
 {
-    struct runtime *runtime = stream->run->env->runtime;
     struct ledger_provider *provider = stream->run->platform->members[stream->pick.provider];
     int64_t now_us = ledger_stream_mono(stream), at_us = stream->pick.at_us;
     struct err err;
     if (at_us <= now_us && ledger_pace_take(&provider->pace, now_us, &at_us) == RC_OK) {
-        const struct connector_request *request = prepare(stream);
-        stream->vars.now_ms = ledger_stream_wall(stream) / 1000;
-        stream->vars.nonce = next_nonce(provider, stream->vars.now_ms);
-        stream->vars.chance = runtime->ops->random(runtime);
-        if (connector_build(provider->connector, stream->shape, request, &stream->vars,
-                            provider->base_url, &stream->http, &err) == RC_OK) {
+        enum rc rc = build(stream, provider, &err);
+        if (rc == RC_OK) {
             send(stream);
             return;
         }
         release(stream);
-        ledger_stream_failed(stream, RETRY_PERMANENT, -1, err.text);
+        ledger_stream_failed(stream, rc == RC_AGAIN ? RETRY_TRANSIENT : RETRY_PERMANENT, -1,
+                             err.text);
         return;
     }
     failover_abandoned(&stream->failover, &stream->pick);

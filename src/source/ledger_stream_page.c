@@ -275,6 +275,8 @@ static bool add_session(struct ledger_stream *stream, struct batch *batch, bool 
     batch_set_int(row, SESSION_COMPLETE, complete);
     batch_set_int(row, SESSION_SKIPPED, (int64_t)stream->known_here);
     batch_set_int(row, SESSION_AT_US, ledger_stream_wall(stream));
+    stream->announced =
+        ledger_nonces_announce(stream->run->nonces, ledger_stream_wall(stream) / 1000, row);
     return true;
 }
 

@@ -94,7 +94,8 @@ struct ledger_stream {
     /* Rows go into one batch while the other is under way. */
     struct delivery deliveries[2];
     unsigned filling;
-    bool storing;               /* the other one is under way */
+    bool storing;               /* the other one is under way ... */
+    int64_t announced;          /* ... with this reservation of nonces; 0: none */
     bool due;                   /* this one follows as soon as that is stored */
     enum ledger_outcome ending; /* how it ends when all is stored; undecided: it goes on */
 

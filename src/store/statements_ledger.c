@@ -34,12 +34,14 @@ static const struct statement statements[] = {
      "parent_id = excluded.parent_id, seq = excluded.seq WHERE account.parent_id IS NULL"},
     {.kind = RECORD_SESSION, .each = true, .sql =
      "INSERT INTO import_sessions (id, account_id, status, skipped, started_us, completed_us, "
-     "error, seq) SELECT r.n, a.id, r.status, coalesce(r.skipped, 0), r.started_us, "
-     "CASE WHEN r.status = 'started' THEN NULL ELSE r.at_us END, r.error, {seq} "
+     "error, nonce, seq) SELECT r.n, a.id, r.status, coalesce(r.skipped, 0), r.started_us, "
+     "CASE WHEN r.status = 'started' THEN NULL ELSE r.at_us END, r.error, r.nonce, {seq} "
      "{rows with} account a WHERE a.name = r.account "
      "ON CONFLICT (account_id, started_us) DO UPDATE SET status = excluded.status, "
      "skipped = import_sessions.skipped + excluded.skipped, "
-     "completed_us = excluded.completed_us, error = excluded.error, seq = excluded.seq"},
+     "completed_us = excluded.completed_us, error = excluded.error, seq = excluded.seq, "
+     "nonce = CASE WHEN import_sessions.nonce >= excluded.nonce THEN import_sessions.nonce "
+     "ELSE coalesce(excluded.nonce, import_sessions.nonce) END"},
     /* One that is open when the next begins was cut off. */
     {.kind = RECORD_SESSION, .sql =
      "UPDATE import_sessions SET status = 'failed', seq = {seq}, "

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """tidemark-sim, asked like the explorers and exchanges it stands for."""
 
+import base64
 import datetime
+import hashlib
+import hmac
 import http.client
 import json
 import urllib.parse
@@ -36,6 +39,19 @@ class Ledger(Simulator):
             {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
         assert status == 200, status
         return json.loads(body)
+
+    def kraken(self, nonce, secret=None, **form):
+        """A page of the ledger, signed."""
+        body = urllib.parse.urlencode({"nonce": nonce, **form})
+        path, key = "/0/private/Ledgers", self.keys()["kraken"]
+        signed = path.encode() + hashlib.sha256(f"{nonce}{body}".encode()).digest()
+        secret = base64.b64decode(secret or key["secret"])
+        signature = base64.b64encode(hmac.new(secret, signed, hashlib.sha512).digest()).decode()
+        status, _, data = self.call("POST", "/kraken" + path, body, {
+            "API-Key": key["key"], "API-Sign": signature,
+            "Content-Type": "application/x-www-form-urlencoded"})
+        assert status == 200, (status, data)
+        return json.loads(data)
 
     def accounts(self):
         return [json.loads(line) for line in lines(self.get("/_sim/ledger/accounts"))]

@@ -60,8 +60,8 @@ streams:
 class Defects(unittest.TestCase):
     maxDiff = 4000
 
-    def world(self, providers, platform="ethereum", **more):
-        home = Home("sqlite")
+    def world(self, providers, platform="ethereum", kind="sqlite", **more):
+        home = Home(kind)
         self.addCleanup(home.__exit__)
         world = World(PROGRAMS, home, providers, platform, **more)
         self.addCleanup(world.__exit__)
@@ -103,6 +103,22 @@ class Defects(unittest.TestCase):
         self.assertGreater(self.complete(world)[0], 120)
         added = self.add_rows(world)
         self.assertEqual(self.complete(world)[0], added)
+
+    def test_nonces_rise_although_the_clock_went_back(self):
+        for kind in ("sqlite", "postgres"):
+            with self.subTest(store=kind):
+                world = self.world(("kraken",), "kraken", options=QUIET, kind=kind)
+                self.complete(world)
+                # A process whose clock was an hour fast reserved these, and used one of them.
+                (row,) = world.home.select("SELECT max(nonce) AS nonce FROM import_sessions")
+                world.home.run_sql("UPDATE import_sessions SET nonce = nonce + 3600000;")
+                used = row["nonce"] + 3600000
+                self.assertEqual(world.sim.kraken(used)["error"], [])
+                added = self.add_rows(world)
+                self.assertEqual(self.complete(world)[0], added)
+                self.assertEqual(world.sim.kraken(used + 1)["error"], ["EAPI:Invalid nonce"])
+                (row,) = world.home.select("SELECT max(nonce) AS nonce FROM import_sessions")
+                self.assertEqual(world.sim.kraken(row["nonce"] + 1)["error"], [])
 
     def test_a_dying_provider_with_a_token_in_its_hand_is_replaced(self):
         # R003-38 R003-45

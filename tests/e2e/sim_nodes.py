@@ -3,7 +3,6 @@
 
 import base64
 import hashlib
-import hmac
 import json
 import sys
 import time
@@ -245,15 +244,7 @@ class Exchanges(Case):
 
     def kraken(self, secret=None, nonce=None, **form):
         self.nonce += 1
-        nonce = nonce or self.nonce
-        body = urllib.parse.urlencode({"nonce": nonce, **form})
-        path = "/0/private/Ledgers"
-        signed = path.encode() + hashlib.sha256(f"{nonce}{body}".encode()).digest()
-        secret = base64.b64decode(secret or self.keys["kraken"]["secret"])
-        signature = base64.b64encode(hmac.new(secret, signed, hashlib.sha512).digest()).decode()
-        return self.json("POST", "/kraken" + path, body, **{
-            "API-Key": self.keys["kraken"]["key"], "API-Sign": signature,
-            "Content-Type": "application/x-www-form-urlencoded"})
+        return self.sim.kraken(nonce or self.nonce, secret, **form)
 
     def test_kraken_checks_who_asks(self):
         self.assertEqual(self.kraken()["error"], [])

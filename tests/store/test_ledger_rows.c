@@ -111,6 +111,23 @@ static void two_batches_of_one_commit_both_count(void **state)
     assert_int_equal(number(bench, "SELECT CAST(sum(batches) AS BIGINT) FROM session_streams"), 2);
 }
 
+/* What was reserved is never taken back, and a row that reserves nothing changes nothing. */
+static void the_highest_nonce_stays(void **state)
+{
+    struct bench *bench = *state;
+    static const int64_t nonces[] = {500, 700, 300, 0};
+    begin(bench);
+    for (int i = 0; i < 4; i++) {
+        struct record *row = add_session(bench, "started", NULL);
+        if (nonces[i] > 0)
+            batch_set_int(row, SESSION_NONCE, nonces[i]);
+        assert_ok(write_batch(bench));
+        assert_int_equal(number(bench, "SELECT max(nonce) FROM import_sessions WHERE nonce IS NOT "
+                                       "NULL"),
+                         i == 0 ? 500 : 700);
+    }
+}
+
 /* R003-27 */
 static void a_session_that_was_cut_off_is_closed_by_the_next(void **state)
 {
@@ -323,6 +340,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_STORE(an_event_is_stored_once_and_the_session_counts_what_was_new),
         ON_STORE(two_batches_of_one_commit_both_count),
+        ON_STORE(the_highest_nonce_stays),
         ON_STORE(a_session_that_was_cut_off_is_closed_by_the_next),
         ON_STORE(a_pending_event_becomes_confirmed_under_its_number),
         ON_STORE(an_event_that_was_stored_in_part_is_replaced),

@@ -10,7 +10,7 @@ static struct desk_clock *of(struct runtime *runtime)
 
 int64_t desk_wall_us(struct runtime *runtime)
 {
-    return DESK_T0 + of(runtime)->mono_us;
+    return DESK_T0 + of(runtime)->mono_us - of(runtime)->back_us;
 }
 
 int64_t desk_mono_us(struct runtime *runtime)

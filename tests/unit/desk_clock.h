@@ -12,6 +12,7 @@
 struct desk_clock {
     struct runtime runtime; /* first: the runtime is the clock, and the desk that begins with it */
     int64_t mono_us;
+    int64_t back_us; /* by so much the wall clock was set back */
     struct timer_heap timers;
 };
 

@@ -42,6 +42,11 @@ static const char fall[] =
     "    order: desc\n"
     "    page: {by: token, size: 10, next: {from: body, at: /next}, stop: [token_absent]}\n"
     "    resume: {kind: none}\n";
+static const char numbered[] =
+    "    request: {path: /fall, query: {account: $account, token: $token, nonce: $nonce}}\n"
+    "    order: desc\n"
+    "    page: {by: token, size: 10, next: {from: body, at: /next}, stop: [token_absent]}\n"
+    "    resume: {kind: none}\n";
 static const char timed[] =
     "    request: {path: /fall, query: {account: $account, token: $token}}\n"
     "    order: desc\n"
@@ -227,20 +232,11 @@ static void answer_request(struct ledger_desk *desk)
 
 /* ---- running ---- */
 
-static void set_up(struct ledger_desk *desk, const char *order, unsigned providers)
+static void add_providers(struct ledger_desk *desk, const char *order, unsigned providers)
 {
     static const char *const names[] = {"alpha", "beta"};
     struct config config;
     struct err err;
-    *desk = (struct ledger_desk){
-        .unknown_detail = -1, .since_us = -1, .timed = strcmp(order, "timed") == 0};
-    http_desk_init(&desk->http);
-    desk->env = (struct source_env){.runtime = &desk->http.clock.runtime,
-                                    .pool = batch_pool_new(POOL_BATCHES, 1 << 20),
-                                    .submit = ledger_desk_submit,
-                                    .submit_arg = desk,
-                                    .ask_steadily = ledger_desk_ask,
-                                    .ask_arg = desk};
     desk->providers = ledger_providers_new();
     config_init(&config);
     for (unsigned i = 0; i < providers; i++) {
@@ -249,9 +245,11 @@ static void set_up(struct ledger_desk *desk, const char *order, unsigned provide
                      strcmp(order, "headed") == 0 ? 3 : 0);
         bool rises = strcmp(order, "rise") == 0 || strcmp(order, "dated") == 0 ||
                      strcmp(order, "headed") == 0;
+        bool numbers = strcmp(order, "numbered") == 0;
         text_append_string(&yaml, rises                        ? rise
                                   : strcmp(order, "span") == 0 ? span
                                   : desk->timed                ? timed
+                                  : numbers                    ? numbered
                                                                : fall);
         text_append_string(&yaml, strcmp(order, "half") == 0      ? half
                                   : strcmp(order, "counted") == 0 ? counted
@@ -265,6 +263,20 @@ static void set_up(struct ledger_desk *desk, const char *order, unsigned provide
         text_free(&yaml);
     }
     config_deinit(&config);
+}
+
+static void set_up(struct ledger_desk *desk, const char *order, unsigned providers)
+{
+    *desk = (struct ledger_desk){
+        .unknown_detail = -1, .since_us = -1, .timed = strcmp(order, "timed") == 0};
+    http_desk_init(&desk->http);
+    desk->env = (struct source_env){.runtime = &desk->http.clock.runtime,
+                                    .pool = batch_pool_new(POOL_BATCHES, 1 << 20),
+                                    .submit = ledger_desk_submit,
+                                    .submit_arg = desk,
+                                    .ask_steadily = ledger_desk_ask,
+                                    .ask_arg = desk};
+    add_providers(desk, order, providers);
 }
 
 static void tear_down(struct ledger_desk *desk)
@@ -290,6 +302,12 @@ void ledger_desk_free(struct ledger_desk *desk)
 {
     tear_down(desk);
     free(desk);
+}
+
+void ledger_desk_restart(struct ledger_desk *desk, const char *order, unsigned providers)
+{
+    ledger_providers_free(desk->providers);
+    add_providers(desk, order, providers);
 }
 
 void ledger_desk_mine(struct ledger_desk *desk, int64_t block, unsigned rows)

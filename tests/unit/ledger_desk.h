@@ -74,6 +74,7 @@ struct ledger_desk {
     char *cursor; /* NULL: none */
     char session[16], error[512];
     int64_t skipped; /* of all sessions */
+    int64_t nonce;   /* the highest that is reserved; 0: none */
     char owed[32], owed_unit[24], owed_state[8];
     int64_t owed_attempts;
     struct batch *handed[8];
@@ -81,7 +82,7 @@ struct ledger_desk {
     struct {
         lookup_fn *fn;
         void *arg;
-        bool cursor, count, owed;
+        bool cursor, count, owed, nonce;
         int64_t from;
     } questions[8];
     size_t question_count;
@@ -93,12 +94,15 @@ struct ledger_desk {
 };
 
 /* `order` is "rise" or "fall"; like the latter "half" (records need one more request each),
- * "counted" (pages say how many rows there are) or "timed" (positions are times); like the former
+ * "counted" (pages say how many rows there are), "numbered" (requests have a nonce) or "timed"
+ * (positions are times); like the former
  * "dated" (it can be asked for the block of a time), "span" (ranges of blocks up to the head) or
  * "headed" (it can be asked for the newest block, and the last ones are read again); `providers` 1
  * or 2 of them; the chain has `rows`, three in a block from block 100 on. */
 struct ledger_desk *ledger_desk_new(const char *order, unsigned providers, unsigned rows);
 void ledger_desk_free(struct ledger_desk *desk);
+/* Another process, with the same store and providers. */
+void ledger_desk_restart(struct ledger_desk *desk, const char *order, unsigned providers);
 static inline int64_t ledger_desk_time_us(int64_t block)
 {
     return (1700000000 + block) * INT64_C(1000000);

@@ -69,6 +69,8 @@ void ledger_desk_commit(struct ledger_desk *desk, struct batch *batch)
         copy_text(desk->session, sizeof desk->session, &at->fields[SESSION_STATUS]);
         copy_text(desk->error, sizeof desk->error, &at->fields[SESSION_ERROR]);
         desk->skipped += at->fields[SESSION_SKIPPED].null ? 0 : at->fields[SESSION_SKIPPED].i;
+        if (!at->fields[SESSION_NONCE].null && at->fields[SESSION_NONCE].i > desk->nonce)
+            desk->nonce = at->fields[SESSION_NONCE].i;
     }
     desk->batches++;
 }
@@ -89,14 +91,17 @@ enum rc ledger_desk_ask(void *arg, const struct lookup_question *question, looku
     const char *sql = question->sql;
     bool cursor = strncmp(sql, "SELECT state", 12) == 0;
     bool count = strncmp(sql, "SELECT count", 12) == 0;
+    bool nonce = strncmp(sql, "SELECT max(nonce)", 17) == 0;
+    desk->questions[desk->question_count].nonce = nonce;
     desk->questions[desk->question_count].owed = strncmp(sql, "SELECT item", 11) == 0;
     desk->questions[desk->question_count].fn = fn;
     desk->questions[desk->question_count].arg = fn_arg;
     desk->questions[desk->question_count].cursor = cursor;
     desk->questions[desk->question_count].count = count;
-    desk->questions[desk->question_count++].from = cursor || count ? 0 : question->params[2].i;
+    desk->questions[desk->question_count++].from =
+        cursor || count || nonce ? 0 : question->params[2].i;
     bool owed = desk->questions[desk->question_count - 1].owed;
-    assert_int_equal(question->param_count, cursor || count ? 2 : owed ? 5 : 4);
+    assert_int_equal(question->param_count, nonce ? 0 : cursor || count ? 2 : owed ? 5 : 4);
     return RC_OK;
 }
 
@@ -117,7 +122,7 @@ void ledger_desk_answer(struct ledger_desk *desk)
     struct lookup_answer answer = {.rc = RC_OK, .fields = fields, .columns = 4};
     struct desk_row *at = desk->rows;
     bool cursor = desk->questions[0].cursor, count = desk->questions[0].count;
-    bool owed = desk->questions[0].owed;
+    bool owed = desk->questions[0].owed, nonce = desk->questions[0].nonce;
     lookup_fn *fn = desk->questions[0].fn;
     void *arg = desk->questions[0].arg;
     int64_t from = desk->questions[0].from;
@@ -133,6 +138,9 @@ void ledger_desk_answer(struct ledger_desk *desk)
         fields[0] = field_text(bytes_of(desk->owed));
         fields[1] = field_text(bytes_of(desk->owed_unit));
         fields[2] = field_int(desk->owed_attempts);
+    } else if (nonce) {
+        answer.columns = answer.rows = 1;
+        fields[0] = desk->nonce == 0 ? field_null(FIELD_INT) : field_int(desk->nonce);
     } else if (count) {
         answer.columns = answer.rows = 1;
         fields[0] = field_int((int64_t)desk->row_count);
