@@ -56,9 +56,11 @@ class Reader:
         status, answer = daemon.ask("POST", "/api/data/query-next",
                                     {"queryHandle": self.handle, "page": self.page})
         assert status == 200, answer
-        uris = [row["uri"] for row in answer["items"]]
-        assert len(set(uris)) == len(uris) and not self.seen & set(uris), "a row came twice"
-        self.seen.update(uris)
+        # One that both ways bring gets the earlier time: what moves may be met again (docs/API.md).
+        rows = [(row["uri"], row["sharedAt"]) for row in answer["items"]]
+        assert len(set(rows)) == len(rows) and not self.seen & set(rows), (
+            f"page {self.page} brings again: {self.seen & set(rows)}")
+        self.seen.update(rows)
         self.page += 1
         if answer["hasMore"]:
             return
