@@ -10,8 +10,8 @@
  * each kind.
  *
  * Memory: only what the program itself asks for counts; what a library does without it is the
- * library's. Files: only regular ones count, and none of the standard three, so that the program can still say
- * what is wrong. Without the file everything is as it was. Thread: any. */
+ * library's. Files: only regular ones count, and none of the standard three, so that the program
+ * can still say what is wrong. Without the file everything is as it was. Thread: any. */
 #undef _FILE_OFFSET_BITS /* both names of a call are meant, the old and the 64-bit one */
 #include <dlfcn.h>
 #include <errno.h>
