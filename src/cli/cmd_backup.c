@@ -3,6 +3,7 @@
 
 #include "base/json_write.h"
 #include "cli/file_move.h"
+#include "cli/postgres_dump.h"
 #include "cli/target.h"
 
 #include <assert.h>
@@ -17,9 +18,10 @@
 
 static const char usage[] =
     "usage: tidemark backup [-c FILE] [--set PATH=VALUE]... FILE\n"
-    "Copies an SQLite store to a new file, also while the daemon runs; rows and cursors are those\n"
-    "of one moment. An existing file is never overwritten. A PostgreSQL store is backed up with\n"
-    "pg_dump.\n"
+    "Copies the store to a new file, also while the daemon runs; rows and cursors are those of "
+    "one\n"
+    "moment. An existing file is never overwritten. The copy of an SQLite store is one; that of a\n"
+    "PostgreSQL store is what pg_dump makes, for pg_restore.\n"
     "Exit code: 0 done, 1 failed, 2 wrong usage.\n";
 
 /* The daemon may run in another folder. */
@@ -129,6 +131,33 @@ static enum rc ask_daemon(struct target *target, const char *path, struct err *e
     return rc;
 }
 
+static enum rc dump(const char *url, const char *path, struct err *err)
+{
+    struct text partial = {0};
+    text_appendf(&partial, "%s%s", path, STORE_PARTIAL);
+    enum rc rc = file_move_check(path, err);
+    if (rc == RC_OK) {
+        rc = postgres_dump(url, partial.data, err);
+        if (rc == RC_OK)
+            rc = file_move(partial.data, path, err);
+        unlink(partial.data);
+    }
+    text_free(&partial);
+    return rc;
+}
+
+static enum rc copy(struct target *target, const char *path, struct err *err)
+{
+    const char *url = target->settings.config.store.url;
+    enum rc rc = target_open(target, err);
+    if (rc != RC_OK)
+        return rc;
+    if (bytes_starts_with(bytes_of(url), "postgres"))
+        return dump(url, path, err); /* many may read at a time: the daemon need not do it */
+    return target->store == NULL ? ask_daemon(target, path, err)
+                                 : target->store->ops->backup(target->store, path, err);
+}
+
 int cmd_backup(int argc, char **argv)
 {
     const struct target_words words = {.usage = usage, .words_min = 1, .words_max = 1};
@@ -140,11 +169,7 @@ int cmd_backup(int argc, char **argv)
         return code;
     enum rc rc = make_absolute(argv[first], &path, &err);
     if (rc == RC_OK)
-        rc = target_open(&target, &err);
-    if (rc == RC_OK && target.store == NULL)
-        rc = ask_daemon(&target, text_string(&path), &err);
-    else if (rc == RC_OK)
-        rc = target.store->ops->backup(target.store, text_string(&path), &err);
+        rc = copy(&target, text_string(&path), &err);
     if (rc == RC_OK)
         fprintf(stderr, "the store was copied to %s\n", text_string(&path));
     code = rc == RC_OK ? EXIT_DONE : target_fail(&err);

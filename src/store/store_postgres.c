@@ -398,10 +398,11 @@ static enum rc look_for_writer(struct store *base, bool *alive, struct text *hol
 static enum rc refuse_backup(struct store *base, const char *path, struct err *err)
 {
     assert(base != NULL && path != NULL);
-    return err_set(err, RC_REJECT,
-                   "a PostgreSQL store is backed up with pg_dump (one dump is one snapshot: rows "
-                   "and cursors agree); nothing was written to %s",
-                   path);
+    return err_set(
+        err, RC_REJECT,
+        "a PostgreSQL store is copied by `tidemark backup` or pg_dump, not by the daemon; "
+        "nothing was written to %s",
+        path);
 }
 
 const struct store_ops store_postgres_ops = {

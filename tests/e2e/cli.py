@@ -435,21 +435,16 @@ class Cli(BothStores):
     def copy_store(self, home, to, daemon_runs):
         """A copy of the store in the other home, made as an operator makes it."""
         copy = os.path.join(home.folder, f"copy-{daemon_runs}")
-        if home.kind == "postgres":
-            said = self.tell(home, "backup", copy, code=1)[1]
-            self.assertIn("pg_dump", said)
-            self.assertFalse(os.path.exists(copy))
-            dump = subprocess.run(["pg_dump", home.url], check=True, capture_output=True).stdout
-            subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", to.url], input=dump,
-                           stdout=subprocess.DEVNULL, check=True)
-            return
         self.assertIn("copied", self.tell(home, "backup", copy)[1])
         self.assertEqual(os.stat(copy).st_mode & 0o777, 0o600)
         self.assertIn("is there already", self.tell(home, "backup", copy, code=1)[1])
         said = self.tell(home, "backup", f"{home.folder}/no/such/folder/copy", code=1)[1]
         self.assertIn("No such file", said)
         self.assertEqual([name for name in os.listdir(home.folder) if "partial" in name], [])
-        shutil.move(copy, to.url[len("sqlite:"):])
+        if home.kind == "postgres":
+            subprocess.run(["pg_restore", "--exit-on-error", "--dbname", to.url, copy], check=True)
+        else:
+            shutil.move(copy, to.url[len("sqlite:"):])
 
     def continue_from_copy(self, copy, sim):
         begin_before_everything(copy, sim)
