@@ -101,7 +101,7 @@ static void a_name_nobody_knows_aborts(void **state)
 static void the_trace_names_each_point_once(void **state)
 {
     (void)state;
-    char path[] = "/tmp/crashpoint_XXXXXX", got[512] = "";
+    char path[] = "/tmp/crashpoint_XXXXXX", got[4096] = "";
     struct text want = {0};
     size_t passed;
     int fd = mkstemp(path);
