@@ -198,15 +198,17 @@ static void every_built_in_collection_can_be_paged(void **state)
                "(3, 'https://3', 'https://3', 3);"
                "INSERT INTO follows (did, handle) VALUES ('did:plc:a', 'a'), ('did:plc:b', 'b')");
     page_bench_run(
-        bench, "INSERT INTO account VALUES (1, 'e:1', 'blockchain', 'e', '1', NULL, 1, 1), "
-               "(2, 'e:2', 'blockchain', 'e', '2', 1, 1, 1);"
-               "INSERT INTO import_sessions VALUES (1, 1, 'started', 0, 0, 1, NULL, NULL, 1), "
-               "(2, 1, 'failed', 0, 0, 2, 3, 'why', 1), (3, 2, 'started', 0, 0, 1, NULL, NULL, 1);"
-               "INSERT INTO raw_transactions VALUES "
-               "(1, 1, 1, 'p', 's', 'a', NULL, NULL, NULL, 'pending', NULL, NULL), "
-               "(2, 1, 1, 'p', 's', 'b', 'h', 7, 5, 'confirmed', '{}', '{}'), "
-               "(3, 1, 1, 'p', 's', 'c', 'h', 7, 5, 'confirmed', '{}', '{}'), "
-               "(4, 1, 2, 'p', 's', 'a', NULL, NULL, NULL, 'pending', NULL, NULL)");
+        bench,
+        "INSERT INTO account VALUES (1, 'e:1', 'blockchain', 'e', '1', NULL, 1, 1), "
+        "(2, 'e:2', 'blockchain', 'e', '2', 1, 1, 1);"
+        "INSERT INTO import_sessions (id, account_id, status, imported, skipped, started_us, "
+        "completed_us, error, seq) VALUES (1, 1, 'started', 0, 0, 1, NULL, NULL, 1), "
+        "(2, 1, 'failed', 0, 0, 2, 3, 'why', 1), (3, 2, 'started', 0, 0, 1, NULL, NULL, 1);"
+        "INSERT INTO raw_transactions VALUES "
+        "(1, 1, 1, 'p', 's', 'a', NULL, NULL, NULL, 'pending', NULL, NULL), "
+        "(2, 1, 1, 'p', 's', 'b', 'h', 7, 5, 'confirmed', '{}', '{}'), "
+        "(3, 1, 1, 'p', 's', 'c', 'h', 7, 5, 'confirmed', '{}', '{}'), "
+        "(4, 1, 2, 'p', 's', 'a', NULL, NULL, NULL, 'pending', NULL, NULL)");
     page_bench_run(
         bench, "INSERT INTO ipfs_cache (n, uri, is_errored, block, space) VALUES "
                "(1, 'ipfs://a', false, 7, NULL), (2, 'ipfs://b', true, 7, 's'), "
