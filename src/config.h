@@ -85,7 +85,7 @@ struct config {
     } ledger;
     struct {
         struct config_list rpc, heads, gateways;
-        const char *contract, *event, *feed;
+        const char *contract, *event, *feed, *collection;
         int64_t start_block, confirmations, reorg_depth, concurrency;
     } content;
     struct {

@@ -297,6 +297,32 @@ static struct config_origin origin_of(const struct config *config, const char *p
     return section.origins[section_find(&section, bytes_of(path)) - section.settings];
 }
 
+static bool is_declared(const struct config *config, const char *name)
+{
+    for (size_t i = 0; i < config->collection_count; i++)
+        if (strcmp(config->collections[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void check_content(const struct config *config, struct config_problems *problems)
+{
+    bool contract = config->content.contract[0] != 0, rpc = config->content.rpc.count > 0;
+    if (contract != rpc)
+        config_problem(problems, origin_of(config, contract ? "content.contract" : "content.rpc"),
+                       "content.%s is given and content.%s is not; this pipeline needs both",
+                       contract ? "contract" : "rpc", contract ? "rpc" : "contract");
+    if (config->content.feed[0] != 0 && (contract || rpc))
+        config_problem(problems, origin_of(config, "content.feed"),
+                       "content.feed is given and so is content.%s; blocks come from one of them",
+                       contract ? "contract" : "rpc");
+    const char *collection = config->content.collection;
+    if (collection[0] != 0 && !is_declared(config, collection))
+        config_problem(problems, origin_of(config, "content.collection"),
+                       "content.collection names %s, which is not declared under collections",
+                       collection);
+}
+
 void config_finish(struct config *config, struct config_problems *problems)
 {
     struct text prefix = {0};
@@ -318,15 +344,7 @@ void config_finish(struct config *config, struct config_problems *problems)
         config_problem(problems, origin_of(config, "serve.health_listen"),
                        "serve.health_listen is the same address as serve.listen; leave it empty, "
                        "/health is served there too");
-    bool contract = config->content.contract[0] != 0, rpc = config->content.rpc.count > 0;
-    if (contract != rpc)
-        config_problem(problems, origin_of(config, contract ? "content.contract" : "content.rpc"),
-                       "content.%s is given and content.%s is not; this pipeline needs both",
-                       contract ? "contract" : "rpc", contract ? "rpc" : "contract");
-    if (config->content.feed[0] != 0 && (contract || rpc))
-        config_problem(problems, origin_of(config, "content.feed"),
-                       "content.feed is given and so is content.%s; blocks come from one of them",
-                       contract ? "contract" : "rpc");
+    check_content(config, problems);
 }
 
 enum rc config_load(struct config *config, const struct config_sources *sources,

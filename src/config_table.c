@@ -307,6 +307,11 @@ const struct setting config_settings[] = {
     {.path = "content.concurrency", .type = SETTING_INT,
      .offset = offsetof(struct config, content.concurrency), .initial = "20", .min = 1, .max = 256,
      .reloadable = true, .sentence = "Documents fetched at the same time."},
+    {.path = "content.collection", .type = SETTING_TEXT,
+     .offset = offsetof(struct config, content.collection), .empty_allowed = true,
+     .sentence = "A collection of `collections` whose rows are the stored documents that are JSON "
+                 "objects of up to 1 MiB: the id is the address, declared fields can be asked for. "
+                 "Empty: none."},
     {.path = "fetch.allow_private", .type = SETTING_BOOL,
      .offset = offsetof(struct config, fetch.allow_private), .initial = "false",
      .sentence = "Let addresses that strangers name lie in private networks; for tests only."},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon_content.h"
 
+#include "daemon_document_rows.h"
 #include "daemon_errand.h"
 #include "daemon_providers.h"
 #include "daemon_view.h"
@@ -34,6 +35,7 @@ struct content_part {
     struct source_env source;
     struct gateways *gateways;
     struct content *content;
+    struct document_rows *rows; /* NULL: no collection takes documents */
     /* Who reads blocks: the one or the other. */
     struct rpc *rpc;
     struct evm_chain *chain;
@@ -94,6 +96,8 @@ static void close_all(struct content_part *part)
     content_free(part->content);
     rpc_free(part->rpc);
     gateways_free(part->gateways);
+    document_rows_free(part->rows);
+    part->rows = NULL;
     part->heads = NULL;
     part->chain = NULL;
     part->feed = NULL;
@@ -158,8 +162,17 @@ static enum rc open_feed(struct content_part *part, struct err *err)
 static void join_reader(struct content_part *part)
 {
     const struct config *config = part->env->config;
-    struct content_settings settings = {CONTENT_SOURCE, part->concurrency, SPAN,
-                                        KEEP_DEPTHS * (uint32_t)config->content.reorg_depth};
+    struct content_settings settings = {
+        .stream = CONTENT_SOURCE,
+        .concurrency = part->concurrency,
+        .span = SPAN,
+        .keep = KEEP_DEPTHS * (uint32_t)config->content.reorg_depth,
+    };
+    if (config->content.collection[0] != '\0') {
+        part->rows = document_rows_new(part->env->collections, config->content.collection);
+        settings.add_row = document_rows_add;
+        settings.row_arg = part->rows;
+    }
     if (part->feed != NULL) {
         part->content =
             content_new(&part->source, part->gateways, &settings, &block_feed_events, part->feed);

@@ -33,11 +33,17 @@
 #define CONTENT_CURSOR_MAX      1024
 #define CONTENT_FEED            "feed" /* whose cursors those are that we do not understand */
 
+/* What else is stored of a document, in the same batch; false: the batch is full. */
+typedef bool content_row_fn(void *arg, struct batch *batch, const char *uri, struct bytes document,
+                            int64_t now_us);
+
 struct content_settings {
     const char *stream;   /* must outlive it */
     uint32_t concurrency; /* documents fetched at a time */
     uint32_t span;        /* blocks under way, a power of two: the most a restart repeats */
     uint32_t keep;        /* empty blocks stay in the store so far below the position; 0: all do */
+    content_row_fn *add_row; /* NULL: nothing */
+    void *row_arg;
 };
 
 struct content_ref {

@@ -37,7 +37,10 @@ static bool add_fetched(struct batch *batch, const struct job *job, const char *
     if (row == NULL || (job->rc == RC_OK && !batch_set_text(batch, row, DOCUMENT_DATA, document)))
         return false;
     batch_set_int(row, DOCUMENT_WHOLE, job->rc == RC_OK);
-    return true;
+    const struct content_settings *settings = &job->content->settings;
+    return job->rc != RC_OK || settings->add_row == NULL ||
+           settings->add_row(settings->row_arg, batch, job->canonical, document,
+                             content_wall(job->content));
 }
 
 /* The failure that tells the most about an item that was owed before: one more refusal for good. */
