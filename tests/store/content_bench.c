@@ -149,7 +149,8 @@ static void start_process(struct content_bench *b)
 {
     static const char *const roots[] = {"http://gate-a", "http://gate-b"};
     struct gateways_settings gateways = {roots, 2, 64};
-    struct content_settings settings = {"content", b->concurrency, b->span, b->keep};
+    struct content_settings settings = {
+        .stream = "content", .concurrency = b->concurrency, .span = b->span, .keep = b->keep};
     assert_ok(gateways_new(&b->desk.clock.runtime, &gateways, &b->gateways, &b->err));
     b->place = (struct content_place){.known = false};
     b->reader_arg = b->reader == NULL ? NULL : b->reader->open(b);
