@@ -185,4 +185,5 @@ class Trial:
 
 
 if __name__ == "__main__":
-    run_trials("content_worlds", Trial, first=7, count=4, postgres_every=3)
+    # Among them: confirmations, hints of heads, a long time without anything, one node only.
+    run_trials("content_worlds", Trial, usual=(5, 12, 16, 18), postgres_every=3)

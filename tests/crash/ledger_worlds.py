@@ -130,4 +130,4 @@ class Trial:
 
 
 if __name__ == "__main__":
-    run_trials("ledger_worlds", Trial, first=1, count=12, postgres_every=5)
+    run_trials("ledger_worlds", Trial, usual=range(1, 13), postgres_every=5)

@@ -20,18 +20,21 @@ class Failure(Exception):
     """What is stored is not what is true."""
 
 
-def choose_seeds(named, first, count):
-    if "TIDEMARK_LONG" in os.environ:
-        count = MANY
-    first = int(os.environ.get("TIDEMARK_SEED", first))
-    count = int(os.environ.get("TIDEMARK_SEEDS", count))
-    return [int(seed) for seed in named] or range(first, first + count)
+def choose_seeds(named, usual):
+    """Those that were named, or as many in a row as is wanted, or the `usual` ones."""
+    if named:
+        return [int(seed) for seed in named]
+    if not {"TIDEMARK_LONG", "TIDEMARK_SEED", "TIDEMARK_SEEDS"} & set(os.environ):
+        return usual
+    first = int(os.environ.get("TIDEMARK_SEED", usual[0]))
+    count = MANY if "TIDEMARK_LONG" in os.environ else len(usual)
+    return range(first, first + int(os.environ.get("TIDEMARK_SEEDS", count)))
 
 
-def run_trials(name, trial_of, first, count, postgres_every):
+def run_trials(name, trial_of, usual, postgres_every):
     """Runs `trial_of(programs, seed, home)`: a trial has a `world` to enter, run(), `kills`, and
     words for itself. Every so many seeds the store is PostgreSQL. Ends the program."""
-    programs, seeds = sys.argv[1:3], choose_seeds(sys.argv[3:], first, count)
+    programs, seeds = sys.argv[1:3], choose_seeds(sys.argv[3:], usual)
     kills, failed, begun = 0, [], time.monotonic()
     for seed in seeds:
         with Home("sqlite" if seed % postgres_every else "postgres") as home:
