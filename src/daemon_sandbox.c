@@ -80,19 +80,23 @@ struct written {
 };
 
 /* The folder has to be there, or it could not be named. */
-static void allow_writing(struct written *written, const char *path, unsigned mode)
+static void allow_writing(struct written *written, const char *setting, const char *path,
+                          unsigned mode)
 {
-    if (written->rc == RC_OK)
-        written->rc = small_file_make_folders(path, mode, written->err);
+    if (written->rc != RC_OK)
+        return;
+    written->rc = small_file_make_folders(path, mode, written->err);
     if (written->rc == RC_OK)
         sandbox_allow_folder_of(written->sandbox, path, SANDBOX_WRITE);
+    else
+        written->rc = err_wrap(written->err, written->rc, "%s", setting);
 }
 
 static void allow_store_file(void *arg, const char *path, bool is_written)
 {
     struct written *written = arg;
     if (is_written)
-        allow_writing(written, path, SMALL_FILE_OWN_FOLDER);
+        allow_writing(written, "store.url", path, SMALL_FILE_OWN_FOLDER);
     else
         sandbox_allow(written->sandbox, path, SANDBOX_READ);
 }
@@ -108,11 +112,12 @@ static enum rc allow_data(struct sandbox *sandbox, const struct config *config, 
     struct text socket = {0};
     config_socket_path(config, &socket);
     store_files(config->store.url, allow_store_file, &written);
-    allow_writing(&written, text_string(&socket), SMALL_FILE_OWN_FOLDER);
+    allow_writing(&written, "store.data_dir", text_string(&socket), SMALL_FILE_OWN_FOLDER);
     if (config->bluesky.mode != CONFIG_MODE_POLLING && config->jetstream.cursor_file[0] != '\0')
-        allow_writing(&written, config->jetstream.cursor_file, SMALL_FILE_OPEN_FOLDER);
+        allow_writing(&written, "jetstream.cursor_file", config->jetstream.cursor_file,
+                      SMALL_FILE_OPEN_FOLDER);
     if (is_log_on_disk(config->log.file))
-        allow_writing(&written, config->log.file, SMALL_FILE_OPEN_FOLDER);
+        allow_writing(&written, "log.file", config->log.file, SMALL_FILE_OPEN_FOLDER);
     text_free(&socket);
     return written.rc;
 }
