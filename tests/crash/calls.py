@@ -217,13 +217,16 @@ def run_on(store, programs, library, kinds):
         sweep = Sweep(programs, library, home, sim)
         for kind, count in sweep.count_calls(kinds).items():
             sweep.sweep(kind, count)
+        shared = sweep.tried
         if store == "sqlite":
             sweep.break_backup()
             sweep.outlive("disk-full", sweep.fill_disk)
+        alone = sweep.tried - shared  # what the other store cannot do
         sweep.outlive("clock", sweep.turn_clock)
         sweep.outlive("descriptors", sweep.take_descriptors)
         sweep.outlive("processor", sweep.take_processor)
-        print(f"store={store} tests={sweep.tried} fired={sweep.fired} ended={sweep.ended}")
+        print(f"store={store} tests={sweep.tried - alone} alone={alone} fired={sweep.fired} "
+              f"ended={sweep.ended}")
 
 
 def main():

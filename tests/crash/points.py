@@ -301,7 +301,9 @@ def main():
     if unreached and not wanted:
         print(f"never reached: {sorted(unreached)}")
     for store in STORES:
-        print(f"store={store} tests={len({point for kind, point in tally.fired if kind == store})}")
+        reached = {point for kind, point in tally.fired if kind == store}
+        print(f"store={store} tests={len(reached - set(ONE_STORE))} "
+              f"alone={len(reached & set(ONE_STORE))}")
     print(f"points: {len({point for _, point in tally.fired})} of {len(points)} places, "
           f"{len(tally.fired)} kills, {tally.violations} violations")
     return 1 if tally.violations or (unreached and not wanted) else 0
