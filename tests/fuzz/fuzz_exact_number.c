@@ -51,8 +51,8 @@ static bool read_ledger(struct bytes text, int scale, struct ledger *out)
             exponent = exponent * 10 + (*at - '0');
     }
     int shift = POINT + sign * exponent + scale;
-    if (at != end || whole == whole_end || exponent > 96 || part_end - whole > 150 || shift < 160 ||
-        shift > PLACES - 160)
+    if (at != end || whole == whole_end || exponent > 96 || part_end - whole > EXACT_DECIMAL_MAX ||
+        shift < EXACT_DECIMAL_MAX || shift > PLACES - EXACT_DECIMAL_MAX)
         return false;
     for (const char *c = whole; c < whole_end; c++)
         out->digits[shift + (int)(whole_end - c) - 1] = *c - '0';
