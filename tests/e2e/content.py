@@ -18,7 +18,7 @@ import urllib.parse
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), HERE]
 
-from daemon_client import Daemon, Home, SocketConnection, wait_until  # noqa: E402
+from daemon_client import Daemon, Home, wait_until  # noqa: E402
 from unixfs_folder import folder, shards  # noqa: E402
 
 EXECUTED = {"sqlite": 0, "postgres": 0}
@@ -190,14 +190,8 @@ def stored(home):
 
 def get(daemon, path, method="GET", **headers):
     """Status, headers and bytes of an answer."""
-    connection = SocketConnection(daemon.socket)
-    try:
-        connection.request(method, path, headers={name.replace("_", "-"): value
-                                                  for name, value in headers.items()})
-        answer = connection.getresponse()
-        return answer.status, answer.headers, answer.read()
-    finally:
-        connection.close()
+    return daemon.fetch(method, path, headers={name.replace("_", "-"): value
+                                               for name, value in headers.items()})
 
 
 class Content(unittest.TestCase):

@@ -4,7 +4,6 @@ database, the page and the log, on both stores.
 
   hostile.py TIDEMARK TIDEMARK_SIM"""
 
-import json
 import os
 import re
 import subprocess
@@ -15,7 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), HERE]
 
 from both_stores import BothStores, main  # noqa: E402
-from daemon_client import SocketConnection, WAIT_S  # noqa: E402
+from daemon_client import WAIT_S  # noqa: E402
 from documents import Chat, message  # noqa: E402
 
 FORGED = "time=2026-01-01T00:00:00Z level=error msg=forged"
@@ -38,12 +37,8 @@ ODD_HEADERS = ("User-Agent", "X-Forwarded-For", "If-None-Match", "Accept-Encodin
 
 class Hostile(BothStores):
     def ask(self, daemon, method, path, body=None, headers=()):
-        connection = SocketConnection(daemon.socket)
-        connection.request(method, path, None if body is None else json.dumps(body), dict(headers))
-        answer = connection.getresponse()
-        words = answer.read()
-        connection.close()
-        return answer.status, answer.getheader("Content-Type") or "", words
+        status, told, words = daemon.fetch(method, path, body, headers)
+        return status, told["Content-Type"] or "", words
 
     def check_values(self, daemon):
         """Each is stored as it is, and is found by itself and by nothing else."""

@@ -51,13 +51,8 @@ class Pictures(BothStores):
         return daemon
 
     def get(self, daemon, name, headers=()):
-        connection = SocketConnection(daemon.socket)
-        try:
-            connection.request("GET", f"/image/{name}", headers=dict(headers))
-            answer = connection.getresponse()
-            return answer.status, answer.read(), answer.headers
-        finally:
-            connection.close()
+        status, told, body = daemon.fetch("GET", f"/image/{name}", headers=headers)
+        return status, body, told
 
     def settled(self, daemon, name, asked=()):
         """The answer once it is known whether there is a picture."""

@@ -149,22 +149,32 @@ class Daemon:
         connection.connect()
         return connection
 
-    def ask_once(self, method, path, body=None):
+    def fetch_once(self, method, path, body=None, headers=()):
+        """Status, headers and bytes of an answer."""
         connection = SocketConnection(self.socket)
         try:
-            connection.request(method, path, None if body is None else json.dumps(body))
+            connection.request(method, path, None if body is None else json.dumps(body),
+                               dict(headers))
             answer = connection.getresponse()
-            return answer.status, answer.read()
+            return answer.status, answer.headers, answer.read()
         finally:
             connection.close()
 
-    def ask_raw(self, method, path, body=None):
+    def fetch(self, method, path, body=None, headers=()):
         """The answer of a daemon that may have too much to do for a moment, as docs/API.md says."""
         def settled():
-            status, answer = self.ask_once(method, path, body)
+            status, told, answer = self.fetch_once(method, path, body, headers)
             later = status == 503 and any(code in answer for code in TRY_AGAIN)
-            return None if later else (status, answer)
+            return None if later else (status, told, answer)
         return wait_until(settled, f"an answer to {path}")
+
+    def ask_once(self, method, path, body=None):
+        status, _, answer = self.fetch_once(method, path, body)
+        return status, answer
+
+    def ask_raw(self, method, path, body=None):
+        status, _, answer = self.fetch(method, path, body)
+        return status, answer
 
     def ask(self, method, path, body=None):
         status, answer = self.ask_raw(method, path, body)
