@@ -89,6 +89,8 @@ void ledger_walk_begin(struct ledger_walk *walk, const struct ledger_place *plac
     if (!walk->continued)
         return;
     walk->top = place->top > walk->top ? place->top : walk->top;
+    int64_t settled = walk->top - place->settle;
+    walk->settled = settled > place->complete ? settled : place->complete;
     memcpy(walk->legs[0].token, place->token.data, place->token.len);
     walk->legs[0].token[place->token.len] = '\0';
 }
@@ -299,13 +301,17 @@ static void reopen(struct ledger_walk *walk)
     }
 }
 
-/* The interrupted sweep is done; what came since it began is above its top. */
+/* The interrupted sweep is done; what came since it began is above its top, but for what a reorg
+ * has put in the place of its newest rows. */
 static void sweep_again(struct ledger_walk *walk)
 {
-    if (!walk->abrupt)
-        walk->complete = walk->top > walk->complete ? walk->top : walk->complete;
+    bool raised = !walk->abrupt && walk->top > walk->complete;
+    if (raised)
+        walk->complete = walk->top;
     walk->continued = walk->abrupt = false;
     key_all(walk);
+    if (raised)
+        walk->legs[0].floor = walk->settled;
 }
 
 /* It was in the midst of a sweep. */

@@ -395,6 +395,35 @@ static void an_interrupted_sweep_is_finished_and_new_rows_are_found(void **state
     free(world);
 }
 
+/* What an interrupted sweep met first may have been taken by a reorg before it goes on. */
+static void the_newest_rows_of_an_interrupted_sweep_are_read_again(void **state)
+{
+    (void)state;
+    struct walk_world *world = calloc(1, sizeof *world);
+    struct ledger_walk *walk = calloc(1, sizeof *walk);
+    struct connector_vars vars = {0};
+    struct ledger_row row = {0};
+    uint32_t ordinal;
+    struct err err;
+    world->chance = chance_init("settle");
+    world->shape = walk_shape(&world->chance, ORDER_DESC, PAGE_TOKEN);
+    ledger_walk_init(walk, &world->shape, -1);
+    ledger_walk_begin(walk, &(struct ledger_place){
+                                .complete = 100, .token = bytes_of("t"), .top = 200, .settle = 10});
+    row.block = 99;
+    assert_true(ledger_walk_next(walk, &vars));
+    assert_int_equal(ledger_walk_row(walk, &row, &ordinal, &err), RC_OK);
+    assert_int_equal(ledger_walk_page(walk, 1, true, BYTES_ABSENT, &err), RC_OK);
+    assert_int_equal(walk->complete, 200);
+    assert_true(ledger_walk_next(walk, &vars)); /* the sweep for what is newer */
+    assert_int_equal(vars.token.len, 0);
+    assert_false(ledger_walk_below(walk, 190));
+    assert_true(ledger_walk_below(walk, 189));
+    ledger_walk_deinit(walk);
+    free(walk);
+    free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +440,7 @@ int main(void)
         cmocka_unit_test(the_same_page_again_is_refused),
         cmocka_unit_test(ranges_pass_empty_blocks_and_lose_nothing),
         cmocka_unit_test(an_interrupted_sweep_is_finished_and_new_rows_are_found),
+        cmocka_unit_test(the_newest_rows_of_an_interrupted_sweep_are_read_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
