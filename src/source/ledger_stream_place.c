@@ -181,7 +181,7 @@ static int64_t find_start(struct ledger_stream *stream, enum cursor_kind kind)
 }
 
 /* An interrupted sweep was still above what is complete. One that was among the last blocks, which
- * are read again for what a reorg took, has not noted what it did not meet there: it is made anew. */
+ * are read again for what a reorg took, has not noted what it missed there: it is made anew. */
 static bool is_resumable(const struct cursor_state *state)
 {
     const struct cursor *at = &state->backfill, *complete = &state->high_water;
