@@ -145,8 +145,7 @@ enum rc content_take(struct content *content, const struct content_block *block,
     assert(block->number == content->first + wm->next);
     uint32_t names = count_names(block);
     uint64_t ord = wm->next;
-    if (!content_needs_room(content, names) ||
-        watermark_admit(wm, names, 0, content_wall(content), &ticket) != RC_OK)
+    if (!content_needs_room(content, names) || watermark_admit(wm, names, 0, &ticket) != RC_OK)
         return refuse(content);
     fill_unit(content_unit(content, ord), block);
     for (size_t i = 0; i < block->ref_count; i++)
@@ -229,7 +228,8 @@ struct content *content_new(const struct source_env *env, struct gateways *gatew
     content->events = events;
     content->arg = arg;
     content->seed = content_random(content);
-    content->wake = content->check_again = (struct timer){.fn = on_wake, .arg = content};
+    content->wake = content->check_again = content->owe =
+        (struct timer){.fn = on_wake, .arg = content};
     content->move = (struct timer){.fn = on_ready, .arg = content};
     content->doc = json_doc_new(STATE_MAX, JSON_DEPTH_MAX);
     content->units = memory_new_zeroed(settings->span, sizeof *content->units);
