@@ -336,6 +336,39 @@ static void the_same_page_again_is_refused(void **state)
     free(walk);
 }
 
+/* Newest first by number and without a count: a short page looks like the last one. If it was cut
+ * off by a slip, the next page has rows, and the rest of it is nowhere. */
+static void a_numbered_page_that_was_short_in_the_midst_is_noticed(void **state)
+{
+    (void)state;
+    for (size_t more = 0; more < 2; more++) {
+        struct connector_stream shape = {.order = ORDER_DESC, .page.size = 2};
+        struct ledger_walk walk;
+        struct connector_vars vars = {0};
+        struct ledger_row row = {.block = 7};
+        uint32_t ordinal;
+        struct err err;
+        shape.page.by = PAGE_NUMBER;
+        shape.page.stop = STOP_SHORT_PAGE;
+        shape.map[FIELD_BLOCK].mapped = true;
+        ledger_walk_init(&walk, &shape, -1);
+        ledger_walk_begin(&walk, &(struct ledger_place){.complete = -1, .top = -1});
+        assert_true(ledger_walk_next(&walk, &vars));
+        assert_int_equal(ledger_walk_row(&walk, &row, &ordinal, &err), RC_OK);
+        assert_int_equal(ledger_walk_page(&walk, 1, true, BYTES_ABSENT, &err), RC_OK);
+        assert_true(ledger_walk_next(&walk, &vars)); /* what would follow it */
+        assert_int_equal(vars.page, 1);
+        row.block = 6;
+        if (more > 0)
+            assert_int_equal(ledger_walk_row(&walk, &row, &ordinal, &err), RC_OK);
+        assert_int_equal(ledger_walk_page(&walk, more, true, BYTES_ABSENT, &err),
+                         more > 0 ? RC_REJECT : RC_OK);
+        assert_int_equal(ledger_walk_over(&walk), more == 0);
+        assert_int_equal(walk.complete, more > 0 ? -1 : 7);
+        ledger_walk_deinit(&walk);
+    }
+}
+
 /* By ranges: random sizes, interruptions at any row, a chain that grows between and during walks.
  * Blocks without a row are passed, and a walk without a new block asks for nothing. */
 static void ranges_pass_empty_blocks_and_lose_nothing(void **state)
@@ -409,6 +442,7 @@ int main(void)
         cmocka_unit_test(a_block_that_a_page_cuts_is_read_whole),
         cmocka_unit_test(a_provider_that_cannot_count_far_enough_is_refused),
         cmocka_unit_test(the_same_page_again_is_refused),
+        cmocka_unit_test(a_numbered_page_that_was_short_in_the_midst_is_noticed),
         cmocka_unit_test(ranges_pass_empty_blocks_and_lose_nothing),
         cmocka_unit_test(an_interrupted_sweep_is_finished_and_new_rows_are_found),
     };
