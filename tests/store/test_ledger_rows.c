@@ -128,20 +128,61 @@ static void the_highest_nonce_stays(void **state)
     }
 }
 
-/* R003-27 */
-static void a_session_that_was_cut_off_is_closed_by_the_next(void **state)
+static void expect_closed_by(struct bench *bench, int64_t next_us)
 {
-    struct bench *bench = *state;
     begin(bench);
     assert_ok(write_batch(bench));
-    batch_set_int(add_session(bench, "started", NULL), SESSION_STARTED_US, 200);
+    batch_set_int(add_session(bench, "started", NULL), SESSION_STARTED_US, next_us);
     assert_ok(write_batch(bench));
     assert_int_equal(number(bench, "SELECT started_us FROM import_sessions WHERE status = 'failed' "
                                    "AND completed_us = 900 AND error IS NOT NULL"),
                      100);
     assert_int_equal(number(bench, "SELECT started_us FROM import_sessions WHERE status = "
                                    "'started' AND completed_us IS NULL"),
+                     next_us);
+}
+
+/* R003-27 */
+static void a_session_that_was_cut_off_is_closed_by_the_next(void **state)
+{
+    expect_closed_by(*state, 200);
+}
+
+/* The next one begins at an earlier time. */
+static void a_session_is_closed_also_when_the_clock_was_set_back(void **state)
+{
+    expect_closed_by(*state, 50);
+}
+
+/* One that ends closes nobody, also in the commit in which the next begins. */
+static void a_session_that_ends_leaves_the_next_one_open(void **state)
+{
+    struct bench *bench = *state;
+    begin(bench);
+    assert_ok(write_batch(bench));
+    batch_set_int(add_session(bench, "started", NULL), SESSION_STARTED_US, 200);
+    add_session(bench, "completed", NULL);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT started_us FROM import_sessions "
+                                   "WHERE status = 'completed'"),
+                     100);
+    assert_int_equal(number(bench, "SELECT started_us FROM import_sessions "
+                                   "WHERE status = 'started'"),
                      200);
+}
+
+/* The clock is set back while an import runs. */
+static void no_session_ends_before_it_began(void **state)
+{
+    struct bench *bench = *state;
+    begin(bench);
+    batch_set_int(add_session(bench, "started", NULL), SESSION_STARTED_US, 5000);
+    assert_ok(write_batch(bench));
+    batch_set_int(add_session(bench, "completed", NULL), SESSION_STARTED_US, 5000);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT completed_us FROM import_sessions "
+                                   "WHERE started_us = 5000 AND status = 'completed'"),
+                     5000);
 }
 
 static void a_pending_event_becomes_confirmed_under_its_number(void **state)
@@ -342,6 +383,9 @@ int main(void)
         ON_STORE(two_batches_of_one_commit_both_count),
         ON_STORE(the_highest_nonce_stays),
         ON_STORE(a_session_that_was_cut_off_is_closed_by_the_next),
+        ON_STORE(a_session_is_closed_also_when_the_clock_was_set_back),
+        ON_STORE(a_session_that_ends_leaves_the_next_one_open),
+        ON_STORE(no_session_ends_before_it_began),
         ON_STORE(a_pending_event_becomes_confirmed_under_its_number),
         ON_STORE(an_event_that_was_stored_in_part_is_replaced),
         ON_STORE(an_orphaned_event_is_marked_and_may_come_back_in_another_block),
