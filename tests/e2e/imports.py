@@ -183,6 +183,36 @@ class Imports(unittest.TestCase):
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertIn("providers.etherscan.api_key", done.stderr)
 
+    def test_what_can_be_continued_ends_with_4_and_what_cannot_with_1(self):
+        world = self.world()
+        self.assertEqual(world.run()[0], 0)
+        for kind in ("alone", "daemon"):
+            daemon = contextlib.nullcontext() if kind == "alone" else Daemon(
+                PROGRAMS[0], world.home, config=world.configuration)
+            with self.subTest(kind=kind), daemon as running:
+                if running:
+                    running.wait_for(lambda _: True, "the daemon")
+                # The only provider denies what is known.
+                world.sim.arm("name=ledger_empty&collection=etherscan&count=1000000")
+                done = self.command(world, "import", world.account)
+                self.assertEqual(done.returncode, 4, done.stderr)
+                self.assertIn("not believed", done.stderr)
+                self.assertIn("run the same command again to go on from there", done.stderr)
+                world.sim.ask("DELETE", "/_sim/fault")
+                done = self.command(world, "import", world.account)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                # What is stored of its position is unusable: that does not change by itself.
+                world.home.run_sql("UPDATE cursors SET state = '{}' WHERE stream = 'token';")
+                done = self.command(world, "import", world.account)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn("stream token, is unusable", done.stderr)
+                self.assertNotIn("again to go on", done.stderr)
+                done = self.command(world, "reset", world.account, "token")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                done = self.command(world, "import", world.account)
+                self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(world.difference(), {})
+
     def test_a_key_that_everybody_refuses_ends_with_3_beside_a_daemon_too(self):
         world = self.world(providers=("etherscan", "routescan"))
         self.configure(world, "ledger:\n", f"ledger:\n  accounts: ['{world.account}']\n")
