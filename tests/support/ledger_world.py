@@ -17,6 +17,19 @@ from ledger_client import Ledger  # noqa: E402
 
 CONNECTORS = os.path.join(HERE, "..", "..", "connectors")
 EVM_STREAMS = ("normal", "internal", "token", "beacon")
+# Who shows a platform that the simulator has a chain for.
+SHOWN_BY = {
+    "ethereum": ("etherscan", "routescan", "blockscout", "moralis", "alchemy"),
+    "bitcoin": ("blockstream", "mempool", "blockchaincom", "blockcypher", "tatum"),
+    "solana": ("solana", "helius"),
+    "polkadot": ("subscan",),
+    "cardano": ("blockfrost",),
+    "cosmoshub": ("cosmos",),
+    "xrp": ("xrpl",),
+    "near": ("nearblocks",),
+    "kraken": ("kraken",),
+    "coinbase": ("coinbase",),
+}
 # What a row has to say about itself, by platform; the others know a transaction by its name and its
 # place, exchanges by its name alone.
 FIELDS = {"ethereum": ("hash", "kind", "from", "to", "asset", "amount", "block", "status"),
