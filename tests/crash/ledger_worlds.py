@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random worlds of account histories: random chains, page sizes, providers and misfortunes, and an
 import that is killed at random. In the end what is stored is what exists, each row once: every
-provider is read without a cursor first, and then from one (R003-34).
+provider is read without a cursor first, and then from one (R003-34; nothing of the kind was ever
+tried elsewhere, Exitbook 1.8.17).
 
   ledger_worlds.py TIDEMARK TIDEMARK_SIM [SEED...]
 

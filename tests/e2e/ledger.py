@@ -80,6 +80,7 @@ class FirstImport(Case):
         self.assertTrue(any("page" in r and int(r["page"]) > 1 for r in world.requests()))
 
     def test_a_history_of_exactly_full_pages_is_complete_and_stays_so(self):
+        # Exitbook 1.8.8
         world = self.world(("etherscan",))
         size = len(world.true_rows("normal"))
         world.write_connectors({"etherscan": size}, 10000)
@@ -151,6 +152,7 @@ class Parts(Case):
     """Streams in parts that the source lists: wallets, token accounts."""
 
     def test_what_moved_only_tokens_is_found_below_the_token_accounts(self):
+        # Exitbook 1.8.11: those of Token-2022 were left out.
         world = self.world(("solana",), platform="solana", sizes={"solana": 7})
         self.complete(world)
         alone = ({row["hash"] for row in world.sim.truth(world.account, "token")}
@@ -257,7 +259,7 @@ class Switching(Case):
         self.assertTrue(all(start >= position - REPLAY_BLOCKS for start in starts), starts)
 
     def test_equal_transfers_are_stored_as_often_as_there_are_through_all_explorers(self):
-        # R003-54: providers disagree about the ids of internal calls
+        # R003-54, Exitbook 1.8.4: providers disagree about the ids of internal calls
         world = self.world(EXPLORERS, sizes={"etherscan": 20, "routescan": 30},
                            options=("--chain-blocks", "300"))
         for stream in ("normal", "internal", "token"):
