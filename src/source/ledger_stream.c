@@ -154,7 +154,7 @@ void ledger_stream_choose(struct ledger_stream *stream)
         return;
     }
     if (rc != RC_OK) {
-        ledger_stream_wait(stream, stream->pick.at_us, false);
+        ledger_stream_wait(stream, stream->pick.at_us, stream->throttled);
         return;
     }
     tell_switch(stream, before);
@@ -185,6 +185,7 @@ void ledger_stream_failed(struct ledger_stream *stream, enum retry_class class, 
     failover_failed(&stream->failover, &stream->pick, &failure, now_us,
                     runtime->ops->random(runtime));
     stream->failures += class != RETRY_RATE_LIMITED;
+    stream->throttled = class == RETRY_RATE_LIMITED;
     stream->refused |= (uint32_t)refused << stream->pick.provider;
     stream->locked |= (uint32_t)(class == RETRY_AUTH) << stream->pick.provider;
     log_event(LOG_WARN, LEDGER_COMPONENT, "request_failed",

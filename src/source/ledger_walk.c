@@ -327,8 +327,8 @@ static bool looks_further(const struct ledger_walk *walk, const struct ledger_le
                           size_t records, struct bytes token)
 {
     const struct connector_stream *shape = walk->shape;
-    bool leads_on =
-        shape->page.by == PAGE_OFFSET || (shape->page.by == PAGE_TOKEN && token.len > 0);
+    enum connector_paging by = shape->page.by;
+    bool leads_on = by == PAGE_OFFSET || by == PAGE_NUMBER || (by == PAGE_TOKEN && token.len > 0);
     return shape->order == ORDER_DESC && shape->page.stop == STOP_SHORT_PAGE &&
            !shape->count.given && records > 0 && !leg->below && leads_on;
 }
@@ -358,6 +358,8 @@ enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last, st
     }
     if (records == 0 && leg->seen && !leg->started && !is_ascending(walk))
         return err_set(err, RC_REJECT, "shows nothing of a part of which it has shown rows");
+    if (leg->shortened && records > 0 && by == PAGE_NUMBER) /* what it lacked is on no other page */
+        return err_set(err, RC_REJECT, "the page before was short and not the last");
     leg->over = last || leg->below || by == PAGE_NONE;
     bool further = leg->over && looks_further(walk, leg, records, token);
     leg->over = leg->over && !further;

@@ -22,8 +22,9 @@
  * Always holds: everything strictly below `complete` was handed to the caller, in this walk or in
  * one before it. A page that is the same as the last one is refused rather than asked for ever. In
  * the midst of a sweep an empty page is asked for once more before it is the end; where only its
- * length tells the last page, what follows it is asked for. A partition that has shown rows and now
- * shows none is refused.
+ * length tells the last page, what follows it is asked for, and pages that are numbered are refused
+ * if something does: the rest of the short one is on none. A partition that has shown rows and now
+ * shows none is refused, too.
  *
  * Owner: a stream.  Thread: the ingest loop.  Pure but for the memory of the counters. */
 #ifndef SOURCE_LEDGER_WALK_H

@@ -12,7 +12,7 @@
 #include "http_desk.h"
 #include "source/ledger_account.h"
 
-#define LEDGER_DESK_ROWS 800
+#define LEDGER_DESK_ROWS 1400
 #define LEDGER_DESK_SIZE 10 /* of a page */
 
 struct desk_event {
@@ -86,7 +86,10 @@ struct ledger_desk {
         int64_t from;
     } questions[8];
     size_t question_count;
-    bool store_last;      /* a batch is stored when nothing else is left to happen */
+    bool store_last;      /* a batch is stored when nothing else is left to happen ... */
+    unsigned stored_max;  /* ... and after so many nothing is, for now; 0: it is */
+    bool throttled;       /* a stream has said that it waits for a rate limit */
+    uint32_t forms[2][3]; /* fields that were set in a provider's rows, cursors and sessions */
     unsigned stop_after;  /* an import is stopped after so many answers; 0: never */
     size_t overlaps;      /* answers that came while a batch was under way */
     unsigned batches_max; /* the program dies after so many; 0: never */
@@ -107,13 +110,21 @@ static inline int64_t ledger_desk_time_us(int64_t block)
 {
     return (1700000000 + block) * INT64_C(1000000);
 }
+/* The connector of the provider with this number. */
+void ledger_desk_connector(const char *order, unsigned number, struct text *yaml);
 void ledger_desk_mine(struct ledger_desk *desk, int64_t block, unsigned rows);
+/* One thing that happens; false: nothing is left to happen but the passing of time. */
+bool ledger_desk_step(struct ledger_desk *desk);
 /* Runs an import to its end, or until the program dies; returns its outcome. */
 enum ledger_outcome ledger_desk_run(struct ledger_desk *desk);
+/* The same in two parts. */
+void ledger_desk_begin(struct ledger_desk *desk);
+enum ledger_outcome ledger_desk_finish(struct ledger_desk *desk);
 /* The same, which must come to this; how many requests it took. */
 size_t ledger_desk_requests(struct ledger_desk *desk, enum ledger_outcome expected);
 /* Everything on the chain is stored, once, as it is. */
 void ledger_desk_expect_truth(const struct ledger_desk *desk);
+size_t ledger_desk_orphans(const struct ledger_desk *desk);
 /* How many stored rows are older than `block`. */
 size_t ledger_desk_older(const struct ledger_desk *desk, int64_t block);
 /* The URL of the request `back` from the last one. */

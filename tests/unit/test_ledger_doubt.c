@@ -75,14 +75,6 @@ static void an_empty_page_is_asked_for_again_before_it_is_the_end(void **state)
     ledger_desk_free(desk);
 }
 
-static size_t orphans_of(const struct ledger_desk *desk)
-{
-    size_t orphaned = 0;
-    for (size_t i = 0; i < desk->row_count; i++)
-        orphaned += strcmp(desk->rows[i].status, "orphaned") == 0;
-    return orphaned;
-}
-
 /* The only one to be asked is some blocks behind: what lies above is not gone. */
 static void a_lone_provider_that_lags_takes_nothing_away(void **state)
 {
@@ -93,7 +85,7 @@ static void a_lone_provider_that_lags_takes_nothing_away(void **state)
         desk->count = 20; /* block 106 is shown in part, 107 not at all */
         desk->head = head;
         assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-        assert_int_equal(orphans_of(desk), 1); /* of the block that is shown */
+        assert_int_equal(ledger_desk_orphans(desk), 1); /* of the block that is shown */
         desk->count = 24;
         assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
         ledger_desk_expect_truth(desk);
@@ -110,7 +102,7 @@ static void what_a_lone_provider_looks_beyond_and_does_not_show_is_gone(void **s
     desk->count = 21;
     desk->head = 107;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    assert_int_equal(orphans_of(desk), 3);
+    assert_int_equal(ledger_desk_orphans(desk), 3);
     ledger_desk_expect_truth(desk);
     ledger_desk_free(desk);
 }
@@ -123,7 +115,7 @@ static void what_is_neither_shown_nor_counted_is_gone(void **state)
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     desk->count = 0;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    assert_int_equal(orphans_of(desk), 1);
+    assert_int_equal(ledger_desk_orphans(desk), 1);
     ledger_desk_free(desk);
 }
 
@@ -136,7 +128,7 @@ static void what_only_one_of_two_denies_is_not_gone(void **state)
     desk->hidden[0] = 22;
     desk->hidden[1] = 23;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    assert_int_equal(orphans_of(desk), 0);
+    assert_int_equal(ledger_desk_orphans(desk), 0);
     ledger_desk_free(desk);
 }
 
@@ -164,7 +156,7 @@ static void rows_that_a_reorg_took_are_marked_when_two_agree(void **state)
     desk->count = 11;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
-    assert_int_equal(orphans_of(desk), 3);
+    assert_int_equal(ledger_desk_orphans(desk), 3);
     ledger_desk_free(desk);
 }
 
