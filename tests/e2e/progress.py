@@ -16,6 +16,7 @@ sys.path += [os.path.join(HERE, "..", "support"), HERE]
 from daemon_client import WAIT_S, wait_until  # noqa: E402
 from fake_appview import FakeAppView, now_us  # noqa: E402
 from feed_bench import FeedBench, HOUR, main, queue_sql, values  # noqa: E402
+from ledger_world import EVM_STREAMS, World  # noqa: E402
 from line_terminal import LineTerminal  # noqa: E402
 from sim_client import Simulator, lines  # noqa: E402
 
@@ -194,6 +195,25 @@ class Progress(FeedBench):
             home.run_sql("INSERT INTO schema_migrations (version, name, checksum, applied_us) "
                          f"VALUES ({SCHEMA + 1}, 'later', 'x', 1);")
             self.assertIn("newer tidemark", self.tell(home, "migrate", "--quiet", code=1))
+        self.both_stores(run)
+
+    # ---- accounts ----
+
+    def test_an_import_draws_its_streams_in_place(self):
+        def run(home):
+            world = World((self.program, self.sim_program), home, ("etherscan",))
+            self.addCleanup(world.__exit__)
+            command = [self.program, "import", world.account, "-c", world.configuration]
+            with LineTerminal(command, columns=200) as seen:
+                self.assertEqual(seen.end(), 0)
+                for stream in EVM_STREAMS:
+                    drawn = [line for line in seen.lines if f" {stream}: " in line]
+                    self.assertEqual(len(drawn), 1, seen.text())
+                    self.assertRegex(drawn[0], r"\d+ new, .* rows/s · .* · complete · \d+ batch")
+            done = subprocess.run([*command, "--quiet"], capture_output=True, text=True,
+                                  timeout=WAIT_S, check=True)
+            self.assertEqual(done.stderr, "")
+            self.assertIn("completed, 0 new", done.stdout)
         self.both_stores(run)
 
     # ---- from polling to the firehose ----
