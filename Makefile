@@ -139,6 +139,10 @@ install: build ## PREFIX, DESTDIR: program, connectors, man page, systemd unit, 
 	install -D -m 644 docs/tidemark.1 $(DESTDIR)$(PREFIX)/share/man/man1/tidemark.1
 	install -D -m 644 deploy/completion.bash \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tidemark
+	install -D -m 644 deploy/completion.zsh \
+	  $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tidemark
+	install -D -m 644 deploy/completion.fish \
+	  $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tidemark.fish
 	for file in connectors/*/*.yaml; do \
 	  install -D -m 644 "$$file" "$(DESTDIR)$(PREFIX)/share/tidemark/$$file"; done
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system

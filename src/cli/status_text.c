@@ -2,6 +2,7 @@
 #include "cli/status_text.h"
 
 #include "base/timestamp.h"
+#include "cli/progress.h"
 #include "cli/table.h"
 #include "query/covered.h"
 #include "sys/clock.h"
@@ -9,20 +10,6 @@
 #include <inttypes.h>
 
 /* ---- words ---- */
-
-static void append_span(struct text *out, int64_t seconds)
-{
-    if (seconds < 0)
-        seconds = 0;
-    if (seconds < 120)
-        text_appendf(out, "%" PRId64 " s", seconds);
-    else if (seconds < 7200)
-        text_appendf(out, "%" PRId64 " min", seconds / 60);
-    else if (seconds < 172800)
-        text_appendf(out, "%" PRId64 " h %" PRId64 " min", seconds / 3600, seconds / 60 % 60);
-    else
-        text_appendf(out, "%" PRId64 " d %" PRId64 " h", seconds / 86400, seconds / 3600 % 24);
-}
 
 static void paint(struct text *out, bool color, const char *code, struct bytes words)
 {
@@ -56,7 +43,7 @@ static void append_daemon(struct json root, struct json health, bool color, stru
     paint(out, color, good ? "\033[32m" : "\033[33m", state);
     if (json_type(daemon) == JSON_OBJECT) {
         text_append_string(out, ", up ");
-        append_span(out, number_of(json_get(daemon, "uptime_seconds")));
+        progress_append_span(out, number_of(json_get(daemon, "uptime_seconds")));
         text_appendf(out, ", pid %" PRId64 "\n", number_of(json_get(daemon, "pid")));
     } else {
         struct bytes last = string_of(json_pointer(root, "/store/last_writer"), "nobody");
@@ -140,6 +127,19 @@ static void append_imports(struct json imports, struct text *out)
     text_append_char(out, '\n');
 }
 
+static void append_backfill(struct json backfill, int64_t queued, int64_t done, struct text *out)
+{
+    int64_t per_minute = number_of(json_get(backfill, "per_minute"));
+    text_appendf(out, "history %" PRId64 " to read, %" PRId64 " being read, %" PRId64 " read",
+                 queued, number_of(json_get(backfill, "running")), done);
+    if (queued > 0 && per_minute > 0) {
+        text_appendf(out, "; %" PRId64 " a minute, ", per_minute);
+        progress_append_span(out, queued * 60 / per_minute);
+        text_append_string(out, " left");
+    }
+    text_append_char(out, '\n');
+}
+
 /* Only what somebody asked for has a line. */
 static void append_progress(struct json root, struct text *out)
 {
@@ -152,8 +152,7 @@ static void append_progress(struct json root, struct text *out)
             running = number_of(json_get(imports, "running"));
     append_writer(root, out);
     if (queued > 0 || done > 0)
-        text_appendf(out, "history %" PRId64 " to read, %" PRId64 " being read, %" PRId64 " read\n",
-                     queued, number_of(json_get(backfill, "running")), done);
+        append_backfill(backfill, queued, done, out);
     if (accounts > 0 || running > 0)
         append_imports(imports, out);
     if (json_type(documents) == JSON_OBJECT)
@@ -196,7 +195,7 @@ static void add_cursor(struct table *table, struct json stream, int64_t now_us)
         at_us = in_us ? at_us : at_us * 1000;
         text_appendf(&cell, "%.10s %.8s", time, time + 11);
         add_text(table, &cell);
-        append_span(&cell, (now_us - at_us) / 1000000);
+        progress_append_span(&cell, (now_us - at_us) / 1000000);
         add_text(table, &cell);
     } else {
         if (type.len > 0)

@@ -191,10 +191,9 @@ static void put_progress(struct json_writer *writer, const struct status_live *l
     }
     const struct status_progress *progress = &live->progress;
     const struct named_number backfill[] = {
-        {"queued", progress->backfill.queued},
-        {"running", progress->backfill.running},
-        {"completed", progress->backfill.completed},
-        {"failed", progress->backfill.failed},
+        {"queued", progress->backfill.queued},         {"running", progress->backfill.running},
+        {"completed", progress->backfill.completed},   {"failed", progress->backfill.failed},
+        {"per_minute", progress->backfill.per_minute},
     };
     int64_t oldest_us = progress->imports.oldest_success_us;
     const struct named_number imports[] = {
