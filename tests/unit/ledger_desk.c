@@ -244,7 +244,7 @@ static void add_providers(struct ledger_desk *desk, const char *order, unsigned 
         text_appendf(&yaml, head, names[i], names[i], (int)i * 10,
                      strcmp(order, "headed") == 0 ? 3 : 0);
         bool rises = strcmp(order, "rise") == 0 || strcmp(order, "dated") == 0 ||
-                     strcmp(order, "headed") == 0;
+                     strcmp(order, "headed") == 0 || (strcmp(order, "mixed") == 0 && i == 1);
         bool numbers = strcmp(order, "numbered") == 0;
         text_append_string(&yaml, rises                        ? rise
                                   : strcmp(order, "span") == 0 ? span
