@@ -97,6 +97,8 @@ void ledger_walk_begin(struct ledger_walk *walk, const struct ledger_place *plac
 
 void ledger_walk_restart(struct ledger_walk *walk)
 {
+    for (unsigned i = 0; i < walk->leg_count; i++)
+        walk->legs[i].shown = walk->legs[i].shown || walk->legs[i].last >= 0;
     walk->continued = false;
     key_all(walk);
 }
@@ -318,7 +320,7 @@ static void sweep_again(struct ledger_walk *walk)
 static bool is_cut_off(const struct ledger_walk *walk, const struct ledger_leg *leg)
 {
     return !is_ascending(walk) && walk->shape->page.by != PAGE_NONE &&
-           (leg->last >= 0 || walk->continued);
+           (leg->last >= 0 || leg->shown || walk->continued);
 }
 
 /* A page that is short by a slip looks like the last one, where nothing else tells that: newest

@@ -62,6 +62,7 @@ struct ledger_leg {
     bool asked_twice; /* for the page that is under way, since it was empty */
     bool shortened;   /* its last page was short, and looked like the end */
     bool below;       /* it has met a row below its floor */
+    bool shown;       /* it had shown rows when the walk was begun anew */
     uint64_t traces;  /* of this page's rows, and of the page before */
     uint64_t traces_before;
     size_t rows;

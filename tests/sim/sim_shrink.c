@@ -80,8 +80,9 @@ unsigned sim_shrink_tell(const struct sim_plan *plan)
     unsigned left = 0;
     const char *comma = "";
     sim_swarm_init(&swarm, plan->seed, plan->without);
-    printf("smallest: sim_ingest --seed %" PRIu64 " --events %zu%s --without ", plan->seed,
-           plan->events_max, plan->plant ? " --plant" : "");
+    printf("smallest: sim_ingest --seed %" PRIu64 " --events %zu", plan->seed, plan->events_max);
+    sim_plan_tell(plan);
+    printf(" --without ");
     for (enum sim_fault fault = 0; fault < FAULT_COUNT; fault++)
         if ((plan->without >> fault & 1) != 0) {
             printf("%s%s", comma, sim_fault_name(fault));

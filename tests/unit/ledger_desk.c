@@ -257,7 +257,8 @@ static void add_providers(struct ledger_desk *desk, const char *order, unsigned 
     config_init(&config);
     for (unsigned i = 0; i < providers; i++) {
         struct text yaml = {0};
-        ledger_desk_connector(order, i, &yaml);
+        bool mixed = strcmp(order, "mixed") == 0;
+        ledger_desk_connector(!mixed ? order : i == 0 ? "fall" : "rise", i, &yaml);
         if (ledger_providers_add(desk->providers, text_bytes(&yaml), provider_names[i], &config, 0,
                                  &err) != RC_OK)
             fail_msg("%s", err.text);

@@ -74,6 +74,7 @@ struct ledger_desk {
     char *cursor; /* NULL: none */
     char session[16], error[512];
     int64_t skipped; /* of all sessions */
+    int64_t covered; /* so far up, by any batch */
     int64_t nonce;   /* the highest that is reserved; 0: none */
     char owed[32], owed_unit[24], owed_state[8];
     int64_t owed_attempts;
@@ -99,6 +100,7 @@ struct ledger_desk {
 /* `order` is "rise" or "fall"; like the latter "half" (records need one more request each),
  * "counted" (pages say how many rows there are), "numbered" (requests have a nonce) or "timed"
  * (positions are times); like the former
+ * "mixed" (the first provider is like "fall", the second one like "rise"),
  * "dated" (it can be asked for the block of a time), "span" (ranges of blocks up to the head) or
  * "headed" (it can be asked for the newest block, and the last ones are read again); `providers` 1
  * or 2 of them; the chain has `rows`, three in a block from block 100 on. */

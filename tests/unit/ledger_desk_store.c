@@ -119,6 +119,9 @@ void ledger_desk_commit(struct ledger_desk *desk, struct batch *batch)
         memcpy(desk->cursor, at->fields[CURSOR_ROW_STATE].b.data,
                at->fields[CURSOR_ROW_STATE].b.len);
     }
+    for (struct record *at = batch->first[RECORD_COVERAGE]; at != NULL; at = at->next)
+        if (at->fields[COVERAGE_HI].i > desk->covered)
+            desk->covered = at->fields[COVERAGE_HI].i;
     for (struct record *at = batch->first[RECORD_OWED]; at != NULL; at = at->next)
         keep_owed(desk, at->fields);
     for (struct record *at = batch->first[RECORD_SESSION]; at != NULL; at = at->next) {

@@ -185,6 +185,58 @@ static void a_row_that_waits_at_its_place_is_read_again(void **state)
     }
 }
 
+/* The one who had shown rows is gone, and the next one says that there are none. */
+static void what_another_has_shown_in_this_run_is_not_denied_by_one(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = ledger_desk_new("fall", 2, 45);
+    desk->faults[0] = FAULT_DEAD;
+    desk->fault_at[0] = 1;
+    desk->faults[1] = FAULT_EMPTY;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_INCOMPLETE);
+    desk->faults[0] = desk->faults[1] = FAULT_NONE;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    ledger_desk_free(desk);
+}
+
+/* I9: that a sweep was interrupted is not forgotten because of a page with nothing in it, even at a
+ * provider that goes the other way. */
+static void an_empty_page_does_not_end_the_sweep_of_another(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = ledger_desk_new("mixed", 2, 45);
+    desk->batches_max = 2; /* the session and a page */
+    ledger_desk_run(desk);
+    assert_int_equal(desk->row_count, 10);
+    desk->batches_max = 0;
+    desk->faults[0] = FAULT_DEAD; /* once */
+    desk->fault_at[0] = desk->asked[0];
+    desk->fault_end[0] = desk->asked[0] + 1;
+    desk->faults[1] = FAULT_EMPTY;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    ledger_desk_free(desk);
+}
+
+/* What is covered is complete: nothing is, while the end of a sweep is doubted. */
+static void an_end_that_is_doubted_covers_nothing(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = ledger_desk_new("fall", 2, 45);
+    desk->faults[0] = FAULT_EMPTY;
+    desk->fault_at[0] = 2;
+    desk->faults[1] = FAULT_DEAD;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_INCOMPLETE);
+    assert_int_equal(desk->row_count, 20);
+    assert_int_equal(desk->covered, 0);
+    desk->faults[0] = desk->faults[1] = FAULT_NONE;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    assert_int_equal(desk->covered, desk->chain[44].block);
+    ledger_desk_expect_truth(desk);
+    ledger_desk_free(desk);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +251,9 @@ int main(void)
         cmocka_unit_test(an_empty_answer_where_rows_are_known_is_checked_with_another),
         cmocka_unit_test(rows_that_a_reorg_took_are_marked_when_two_agree),
         cmocka_unit_test(a_row_that_waits_at_its_place_is_read_again),
+        cmocka_unit_test(what_another_has_shown_in_this_run_is_not_denied_by_one),
+        cmocka_unit_test(an_empty_page_does_not_end_the_sweep_of_another),
+        cmocka_unit_test(an_end_that_is_doubted_covers_nothing),
     };
     return ledger_desk_run_tests(tests, sizeof tests / sizeof tests[0]);
 }

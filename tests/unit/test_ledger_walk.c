@@ -369,6 +369,33 @@ static void a_numbered_page_that_was_short_in_the_midst_is_noticed(void **state)
     }
 }
 
+/* A sweep whose token was lost begins anew; if nothing comes then, that is not the end. */
+static void a_sweep_that_begins_anew_is_not_over_with_an_empty_page(void **state)
+{
+    (void)state;
+    struct connector_stream shape = {.order = ORDER_DESC, .page.size = 1, .page.by = PAGE_TOKEN};
+    struct ledger_walk *walk = calloc(1, sizeof *walk);
+    struct connector_vars vars = {0};
+    struct ledger_row row = {.block = 7};
+    uint32_t ordinal;
+    struct err err;
+    shape.map[FIELD_BLOCK].mapped = true;
+    ledger_walk_init(walk, &shape, -1);
+    ledger_walk_begin(walk, &(struct ledger_place){.complete = -1, .top = -1});
+    assert_true(ledger_walk_next(walk, &vars));
+    assert_int_equal(ledger_walk_row(walk, &row, &ordinal, &err), RC_OK);
+    assert_int_equal(ledger_walk_page(walk, 1, false, bytes_of("t"), &err), RC_OK);
+    ledger_walk_restart(walk);
+    for (int page = 0; page < 2; page++) {
+        assert_true(ledger_walk_next(walk, &vars));
+        assert_int_equal(ledger_walk_page(walk, 0, true, BYTES_ABSENT, &err), RC_OK);
+        assert_int_equal(ledger_walk_over(walk), page == 1);
+    }
+    assert_true(walk->abrupt);
+    ledger_walk_deinit(walk);
+    free(walk);
+}
+
 /* By ranges: random sizes, interruptions at any row, a chain that grows between and during walks.
  * Blocks without a row are passed, and a walk without a new block asks for nothing. */
 static void ranges_pass_empty_blocks_and_lose_nothing(void **state)
@@ -472,6 +499,7 @@ int main(void)
         cmocka_unit_test(a_provider_that_cannot_count_far_enough_is_refused),
         cmocka_unit_test(the_same_page_again_is_refused),
         cmocka_unit_test(a_numbered_page_that_was_short_in_the_midst_is_noticed),
+        cmocka_unit_test(a_sweep_that_begins_anew_is_not_over_with_an_empty_page),
         cmocka_unit_test(ranges_pass_empty_blocks_and_lose_nothing),
         cmocka_unit_test(an_interrupted_sweep_is_finished_and_new_rows_are_found),
         cmocka_unit_test(the_newest_rows_of_an_interrupted_sweep_are_read_again),
