@@ -31,6 +31,7 @@ struct store_postgres {
     struct store store;
     char *url;
     enum store_mode mode;
+    bool several; /* servers are named by the address */
     PGconn *connection;
     bool lost; /* the server did not answer in time: this connection is done with */
     int64_t answer_us_max;
