@@ -150,6 +150,8 @@ static enum rc dial(struct store_postgres *store, struct err *err)
     enum rc rc = run_plain(store, set_ups[store->mode], "cannot set up the connection", err);
     if (rc == RC_OK && store->mode == STORE_WRITE)
         rc = take_lock(store, err);
+    if (rc == RC_OK && store->mode == STORE_BESIDE)
+        rc = postgres_set_up_beside(store, err);
     return rc;
 }
 
