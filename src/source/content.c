@@ -161,7 +161,8 @@ void content_rewind(struct content *content)
     uint64_t after = content->undo_to.number;
     uint64_t ord = after + 1 < content->first ? 0 : after + 1 - content->first;
     if (!content->begun || ord >= wm->next) {
-        content->begun = content->begun && ord == wm->next;
+        /* Below where this process began, nothing of it is left: the next block begins anew. */
+        content->begun = content->begun && ord == wm->next && after + 1 >= content->first;
         return;
     }
     for (uint64_t at = ord > wm->base ? ord : wm->base; at < wm->next; at++)
@@ -225,6 +226,8 @@ struct content *content_new(const struct source_env *env, struct gateways *gatew
     content->env = *env;
     content->gateways = gateways;
     content->settings = *settings;
+    if (settings->needs_max == 0)
+        content->settings.needs_max = CONTENT_NEEDS_MAX;
     content->events = events;
     content->arg = arg;
     content->seed = content_random(content);
@@ -238,6 +241,7 @@ struct content *content_new(const struct source_env *env, struct gateways *gatew
     quarantine_init(&content->quarantine, CONTENT_SOURCE);
     owed_init(&content->owed, &(struct owed_settings){.source = CONTENT_SOURCE,
                                                       .stream = settings->stream,
+                                                      .items_max = settings->owed_max,
                                                       .concurrency = settings->concurrency,
                                                       .seed = content_random(content)});
     delivery_init(&content->delivery, &content->env, on_ready, content_written, content);

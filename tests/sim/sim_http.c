@@ -9,7 +9,9 @@
 #define SECOND_US INT64_C(1000000)
 
 static const char *const hosts[SIM_SERVERS] = {
-    [SERVER_ALPHA] = "https://alpha.example/", [SERVER_BETA] = "https://beta.example/"};
+    [SERVER_ALPHA] = "https://alpha.example/",   [SERVER_BETA] = "https://beta.example/",
+    [SERVER_NODE_A] = "https://node-a.example/", [SERVER_NODE_B] = "https://node-b.example/",
+    [SERVER_GATE_A] = "https://gate-a.example/", [SERVER_GATE_B] = "https://gate-b.example/"};
 
 static enum sim_server find_server(const struct sim_world *world, const char *url)
 {
@@ -31,7 +33,14 @@ static void say(struct http_call *call)
     if (call->said)
         return;
     call->said = true;
-    call->status = sim_ledger_say(world, (int)call->server, path_of(call), &call->body);
+    if (call->server < SERVER_NODE_A)
+        call->status = sim_ledger_say(world, (int)call->server, path_of(call), &call->body);
+    else if (call->server < SERVER_GATE_A)
+        call->status = sim_node_say(world, (int)(call->server - SERVER_NODE_A),
+                                    text_string(&call->question), &call->body);
+    else
+        call->status =
+            sim_gateway_say(world, (int)(call->server - SERVER_GATE_A), path_of(call), &call->body);
     if (call->garbled)
         call->body.len /= 2;
 }
@@ -153,10 +162,12 @@ struct http_call *sim_http_send(struct runtime *runtime, const struct http_reque
     text_append_string(&call->url, request->url);
     if (request->body.len > 0)
         text_append(&call->question, request->body.data, request->body.len);
-    sim_trace(world, "ask %s", request->url);
+    sim_trace(world, "ask %s %.*s", request->url, (int)request->body.len,
+              request->body.len > 0 ? request->body.data : "");
     if (world->now_us < life->manners[call->server].quiet_until_us)
         sim_fail(world, "%s is asked while it wants to be left alone", request->url);
-    sim_ledger_hear(life, (int)call->server, path_of(call));
+    if (call->server < SERVER_NODE_A)
+        sim_ledger_hear(life, (int)call->server, path_of(call));
     timer_heap_arm(&life->timers, &call->timer, world->now_us + choose_fate(call));
     return call;
 }

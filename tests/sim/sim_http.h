@@ -17,7 +17,15 @@
 struct sim_life;
 struct sim_world;
 
-enum sim_server { SERVER_ALPHA, SERVER_BETA, SIM_SERVERS };
+enum sim_server {
+    SERVER_ALPHA, /* providers of the account */
+    SERVER_BETA,
+    SERVER_NODE_A,
+    SERVER_NODE_B,
+    SERVER_GATE_A,
+    SERVER_GATE_B,
+    SIM_SERVERS
+};
 
 /* Whom a process must leave alone, as that server told it. */
 struct sim_manners {

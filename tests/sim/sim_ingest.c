@@ -3,7 +3,8 @@
  * sim_ingest - the real ingest code on a simulated clock, network and store.
  *
  *   sim_ingest [--seed N] [--seeds COUNT] [--steps N] [--events N] [--days N]
- *              [--only news|ledger,...] [--without FAULT,...] [--plant cursor|reader] [--trace]
+ *              [--only news|ledger|content,...] [--without FAULT,...]
+ *              [--plant cursor|reader] [--trace]
  *
  * All pipelines run in one process with one writer and one store, unless some are named.
  * Without --seed it begins at TIDEMARK_SEED, or at a fixed seed. A long run must have seen every
@@ -57,12 +58,12 @@ static void run_seed(const struct sim_plan *plan, bool twice)
 _Noreturn static void usage(void)
 {
     fprintf(stderr, "usage: sim_ingest [--seed N] [--seeds COUNT] [--steps N] [--events N] "
-                    "[--days N] [--only news|ledger,...] [--without FAULT,...] "
+                    "[--days N] [--only news|ledger|content,...] [--without FAULT,...] "
                     "[--plant cursor|reader] [--trace]\n");
     exit(2);
 }
 
-static const char *const pipeline_names[] = {"news", "ledger"};
+static const char *const pipeline_names[] = {"news", "ledger", "content"};
 static const char *const plant_names[] = {[PLANT_CURSOR] = "cursor", [PLANT_READER] = "reader"};
 
 void sim_plan_tell(const struct sim_plan *plan)

@@ -26,7 +26,8 @@ static void answer_question(void *arg)
     if (sim_strikes(&world->swarm, FAULT_LOOKUP_FAILS)) {
         answer.rc = sim_between(&world->swarm, 0, 1) == 0 ? RC_RETRY : RC_AGAIN;
         err_set(&answer.err, answer.rc, "the store cannot be read now");
-    } else if (!sim_ledger_look_up(world, question->sql, question->params, &answer)) {
+    } else if (!sim_ledger_look_up(world, question->sql, question->params, &answer) &&
+               !sim_content_look_up(world, question->sql, question->params, &answer)) {
         sim_fail(world, "nobody knows: %s", question->sql);
     }
     sim_trace(world, "told %zu rows", answer.rows);

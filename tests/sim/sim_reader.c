@@ -39,6 +39,12 @@ void sim_reader_look(struct sim_world *world)
         struct sim_stored_row *row = &world->ledger->rows[i];
         check_row(world, "row", row->number, row->seq, &row->seen);
     }
+    for (size_t i = 0; world->content != NULL && i < world->content->document_count; i++)
+        for (unsigned s = 0; s < SIM_SPELLINGS; s++) {
+            struct sim_stored *stored = &world->content->documents[i].stored[s];
+            if (stored->known)
+                check_row(world, "document", i, stored->seq, &stored->seen);
+        }
     reader->fence = now;
     sim_saw(SIGHT_READ);
 }

@@ -68,9 +68,12 @@ bool sim_shrink(struct sim_plan *plan)
     plan->show = false;
     if (!fails(plan))
         return false;
-    shrink_events(plan);
-    shrink_faults(plan);
-    shrink_events(plan);
+    struct sim_plan before;
+    do { /* what fewer events need is not what more of them needed */
+        before = *plan;
+        shrink_events(plan);
+        shrink_faults(plan);
+    } while (plan->events_max != before.events_max || plan->without != before.without);
     return true;
 }
 

@@ -168,7 +168,7 @@ static void apply_gap(struct sim_world *world, const struct record *record)
 static void apply_cursor(struct sim_world *world, const struct record *record)
 {
     struct sim_db *db = &world->db;
-    if (sim_ledger_apply(world, record, 0))
+    if (sim_ledger_apply(world, record, 0) || sim_content_apply(world, record, 0))
         return;
     int64_t position = record->fields[CURSOR_ROW_POSITION].i;
     struct bytes state = bytes_at(record, CURSOR_ROW_STATE);
@@ -214,7 +214,8 @@ static void apply(struct sim_world *world, const struct commit *commit)
                 apply_gap(world, record);
             else if (kind == RECORD_CURSOR)
                 apply_cursor(world, record);
-            else if (!sim_ledger_apply(world, record, commit->seq))
+            else if (!sim_ledger_apply(world, record, commit->seq) &&
+                     !sim_content_apply(world, record, commit->seq))
                 sim_fail(world, "a row of kind %d nobody made is stored", (int)kind);
         }
     if (commit->begin[RECORD_ID_COUNT] < commit->gathered)

@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 /* The pipelines a run may have; a fault or a sight may belong to some of them only. */
-enum { SIM_NEWS = 1, SIM_LEDGER = 2, SIM_ALL = 3 };
+enum { SIM_NEWS = 1, SIM_LEDGER = 2, SIM_CONTENT = 4, SIM_ALL = 7 };
 
 enum sim_fault {
     FAULT_REFUSED_500,
@@ -59,6 +59,13 @@ enum sim_fault {
     FAULT_PAGE_OVERLAP,
     FAULT_TOKEN_LOST,
     FAULT_PROVIDER_LAGS,
+    FAULT_REORG,
+    FAULT_NODE_LAGS,
+    FAULT_LOGS_HELD_BACK,
+    FAULT_RANGE_TOO_LARGE,
+    FAULT_DOCUMENT_LATE, /* a gateway has it later only */
+    FAULT_DOCUMENT_GONE, /* nobody has it, nor will */
+    FAULT_WRONG_BYTES,
     FAULT_COUNT
 };
 
@@ -98,6 +105,10 @@ enum sim_sight {
     SIGHT_SWITCHED,       /* another provider goes on where one was */
     SIGHT_SWEEP_TAKEN_UP, /* by its token */
     SIGHT_EMPTY_PAGE,
+    SIGHT_UNDO,
+    SIGHT_OWED,
+    SIGHT_OWED_PAID,
+    SIGHT_DEAD,
     SIGHT_COUNT
 };
 

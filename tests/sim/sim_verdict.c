@@ -135,6 +135,8 @@ void sim_verdict_commit(struct sim_world *world)
     check_gaps_apart(world);
     if (world->ledger != NULL)
         sim_ledger_verdict_commit(world);
+    if (world->content != NULL)
+        sim_content_verdict_commit(world);
     if (db->cursor.len == 0)
         return;
     if (db->cursor_host < 0 && db->cursor_us != SIM_BEGIN_US)
@@ -196,6 +198,8 @@ bool sim_verdict_drained(struct sim_world *world)
     struct sim_db *db = &world->db;
     size_t at = db->verified;
     if (world->ledger != NULL && !sim_ledger_verdict_drained(world))
+        return false;
+    if (world->content != NULL && !sim_content_verdict_drained(world))
         return false;
     if ((world->plan.pipelines & SIM_NEWS) == 0)
         return true;
@@ -362,6 +366,8 @@ void sim_verdict_end(struct sim_world *world)
     sim_reader_look(world);
     if (world->ledger != NULL)
         sim_ledger_verdict_end(world);
+    if (world->content != NULL)
+        sim_content_verdict_end(world);
     if ((world->plan.pipelines & SIM_NEWS) == 0)
         return;
     check_posts(world);

@@ -68,6 +68,8 @@ static void start(void *arg)
     struct sim_life *life = arg;
     if (life->source != NULL)
         life->source->ops->start(life->source);
+    if (life->content != NULL)
+        sim_content_life_start(life->content);
 }
 
 static void add_news(struct sim_life *life)
@@ -113,6 +115,8 @@ struct sim_life *sim_life_new(struct sim_world *world)
         add_news(life);
     if (world->ledger != NULL)
         life->ledger = sim_ledger_life_new(life);
+    if (world->content != NULL)
+        life->content = sim_content_life_new(life);
     sim_trace(world, "born in epoch %" PRId64, life->store.epoch);
     life->start = (struct timer){.fn = start, .arg = life};
     timer_heap_arm(&life->timers, &life->start,
@@ -123,12 +127,16 @@ struct sim_life *sim_life_new(struct sim_world *world)
 void sim_life_free(struct sim_life *life)
 {
     life->ended = true;
+    if (life->content != NULL)
+        sim_content_life_stop(life->content);
     sim_lookup_free(life);
     sim_writer_drop(&life->writer);
     if (life->source != NULL)
         life->source->ops->free(life->source);
     if (life->ledger != NULL)
         sim_ledger_life_free(life->ledger);
+    if (life->content != NULL)
+        sim_content_life_free(life->content);
     sim_connections_free(life);
     sim_http_free(life);
     timer_heap_disarm(&life->timers, &life->start);
@@ -193,13 +201,16 @@ static void stop_cleanly(struct sim_world *world)
         life->source->ops->stop(life->source);
     if (life->ledger != NULL)
         sim_ledger_life_stop(life->ledger);
+    if (life->content != NULL)
+        sim_content_life_stop(life->content);
 }
 
 static bool has_stopped(const struct sim_life *life)
 {
     bool news = life->source == NULL || life->source->ops->stopped(life->source);
     bool ledger = life->ledger == NULL || sim_ledger_life_stopped(life->ledger);
-    return (news && ledger) || life->world->now_us >= life->end_by_us;
+    bool content = life->content == NULL || sim_content_life_stopped(life->content);
+    return (news && ledger && content) || life->world->now_us >= life->end_by_us;
 }
 
 /* ---- time ---- */
@@ -313,9 +324,12 @@ static void drain(struct sim_world *world)
     int64_t by_us = (world->now_us > tip_us ? world->now_us : tip_us) + DRAIN_US_MAX;
     for (uint64_t i = 0; !sim_verdict_drained(world); i++)
         if (i == DRAIN_STEP_MAX || world->now_us > by_us || !step(world))
-            sim_fail(world, "liveness: healed, but stuck at event %zu of %zu, %zu rows stored",
+            sim_fail(world,
+                     "liveness: healed, but stuck at event %zu of %zu, with %zu rows and at "
+                     "block %" PRIu64,
                      world->db.verified, world->history.count,
-                     world->ledger == NULL ? 0 : world->ledger->row_count);
+                     world->ledger == NULL ? 0 : world->ledger->row_count,
+                     world->content == NULL ? 0 : world->content->position);
 }
 
 uint64_t sim_world_run(const struct sim_plan *plan)
@@ -335,6 +349,8 @@ uint64_t sim_world_run(const struct sim_plan *plan)
     choose_shape(world);
     if ((world->plan.pipelines & SIM_LEDGER) != 0)
         sim_ledger_init(world);
+    if ((world->plan.pipelines & SIM_CONTENT) != 0)
+        sim_content_init(world);
     if (steps == 0)
         steps = world->history.count * (uint64_t)sim_between(&world->swarm, 1, 6);
     timer_heap_arm(&world->timers, &world->weather, world->now_us + SECOND_US);
@@ -355,6 +371,8 @@ uint64_t sim_world_run(const struct sim_plan *plan)
     timer_heap_deinit(&world->timers);
     if (world->ledger != NULL)
         sim_ledger_deinit(world);
+    if (world->content != NULL)
+        sim_content_deinit(world);
     sim_db_deinit(&world->db);
     sim_history_deinit(&world->history);
     free(world->openings);

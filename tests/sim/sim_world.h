@@ -11,6 +11,7 @@
 #ifndef TESTS_SIM_WORLD_H
 #define TESTS_SIM_WORLD_H
 
+#include "sim_content.h"
 #include "sim_history.h"
 #include "sim_http.h"
 #include "sim_ledger.h"
@@ -44,8 +45,9 @@ struct sim_life {
     struct batch_pool *pool;
     struct sim_store_handle store;
     struct sim_writer writer;
-    struct source *source;          /* the news; NULL: not in this run */
-    struct sim_ledger_life *ledger; /* the same for the account */
+    struct source *source;            /* the news; NULL: not in this run */
+    struct sim_ledger_life *ledger;   /* the same for the account ... */
+    struct sim_content_life *content; /* ... and for the chain's documents */
     struct timer start;
     struct ws *connections;
     struct http_call *calls;
@@ -81,7 +83,8 @@ struct sim_world {
     struct sim_history history;
     struct sim_shape shape;
     struct sim_db db;
-    struct sim_ledger *ledger; /* NULL: not in this run */
+    struct sim_ledger *ledger;   /* NULL: not in this run */
+    struct sim_content *content; /* the same */
     struct sim_reader reader;
     int64_t now_us;    /* true time */
     int64_t healed_us; /* 0: not yet */
