@@ -13,7 +13,8 @@
  *   bench_ledger TIDEMARK NODE_RUNNER
  *
  * TIDEMARK_BENCH_ROWS is how many rows are imported, TIDEMARK_BENCH_LONG how many the long history
- * has: ten million take 15 GB below TMPDIR while they are there. */
+ * has: ten million take 16 GB below TMPDIR while they are there, and longer than the limit that a
+ * build gives it. */
 #include "child.h"
 #include "fixture.h"
 #include "floor_ledger.h"

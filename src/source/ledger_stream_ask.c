@@ -32,7 +32,6 @@ static void take_answer(struct ledger_stream *stream, bool empty)
     int64_t now_us = ledger_stream_mono(stream);
     failover_succeeded(&stream->failover, &stream->pick, now_us - stream->asked_us, now_us);
     stream->failures = stream->restarts = 0;
-    stream->throttled = false;
     stream->refused &= ~(1U << stream->pick.provider);
     stream->locked &= ~(1U << stream->pick.provider);
     if (stream->purpose == ASK_LIST)

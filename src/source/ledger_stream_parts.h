@@ -61,7 +61,6 @@ struct ledger_stream {
     struct failover_pick pick;
     bool picked;
     unsigned failures; /* in a row, whoever failed */
-    bool throttled;    /* the last one because it was asked too often */
     uint32_t refused;  /* a bit for each provider that would refuse again what is asked for ... */
     uint32_t locked;   /* ... because of its key */
     unsigned restarts; /* of the walk, in a row */

@@ -132,12 +132,12 @@ class Live(unittest.TestCase):
             self.assertLess(max(map(len, lines)), 40, lines)
 
     def test_a_limit_that_the_provider_tells_is_waited_for_and_said(self):
-        # ... as long as somebody wants to: a long one, then a short one.
-        world = self.world()
+        # ... of every stream, as long as somebody wants to: a long one, then a short one.
+        world = self.world(rate="{per_second: 1000, burst: 1000, concurrency: 1}")
         limited = "name=ledger_http&collection=etherscan&status=429&count=1&retry_after="
         world.sim.arm(limited + "1800")
         terminal = Terminal(world)
-        terminal.wait_for(r"waiting 1[78]\d\d\.\d s \(rate limit\)")
+        terminal.wait_for(r"(waiting 1[78]\d\d\.\d s \(rate limit\)[^\n]*\n[^\n]*){4}")
         terminal.press(b"\x03")
         self.assertEqual(terminal.end(), 130, terminal.text())
         world.sim.arm(limited + "2")
