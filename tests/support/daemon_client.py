@@ -18,7 +18,7 @@ WAIT_S = 60
 TRY_AGAIN = (b'"code":"BUSY"', b'"code":"DEADLINE"')
 
 
-def wait_until(condition, what, seconds=WAIT_S):
+def wait_until(condition, what, seconds=WAIT_S, pause=0.005):
     """Bounded polling of a condition; what it answered when it held."""
     end = time.monotonic() + seconds
     while True:
@@ -26,7 +26,7 @@ def wait_until(condition, what, seconds=WAIT_S):
         if answer:
             return answer
         assert time.monotonic() < end, f"waited in vain for {what}"
-        time.sleep(0.005)
+        time.sleep(pause)
 
 
 class SocketConnection(http.client.HTTPConnection):
