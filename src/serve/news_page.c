@@ -401,7 +401,7 @@ void news_page_print(const struct news_page *news, struct text *out)
     struct text feed = {0};
     news_question_print(news->question, "", &feed);
     const struct page_head head = {.title = "Tidemark: what is shared",
-                                   .script = "/assets/page.js",
+                                   .script = "page.js",
                                    .class_name = news->question->dense ? "news dense" : "news",
                                    .feed_view = text_string(&feed),
                                    .place = PAGE_NEWS};
