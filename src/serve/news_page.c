@@ -167,6 +167,8 @@ static void put_form(struct markup *page, const struct news_question *question)
         put_hidden(page, "domain", links->domain);
     if (links->author[0] != '\0')
         put_hidden(page, "author", links->author);
+    if (question->only != 0)
+        put_hidden(page, "show", news_only_name(question->only));
     markup_begin_class(page, "div", "search");
     markup_begin(page, "input");
     markup_attr_string(page, "type", "search");
