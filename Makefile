@@ -36,7 +36,7 @@ targets_light := fuzz_targets
 # A suite is either a Meson suite of that name or a program tests/NAME/run. A name that has neither
 # fails and says so. What a line says here is what `make help` prints.
 PROOFS := sim crash fault e2e web model mutants soak
-about_sim     := the real code on a simulated clock, network and store, from seeds
+about_sim     := the real code on a simulated clock, network and store; SEEDS=20000, SECONDS
 about_crash   := the real program, killed at named points and under every fault; KILLS, SECONDS
 about_fault   := every store call, socket call and allocation fails once in turn
 about_e2e     := the public surface only
