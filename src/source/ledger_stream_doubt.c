@@ -130,6 +130,13 @@ static bool sweep_again(struct ledger_stream *stream)
 
 /* ---- counts ---- */
 
+static void ask_count(struct ledger_stream *stream)
+{
+    stream->foretold = false;
+    stream->purpose = ASK_COUNT;
+    ledger_stream_choose(stream);
+}
+
 static void on_counted(void *arg, const struct lookup_answer *answer)
 {
     struct ledger_stream *stream = arg;
@@ -141,6 +148,10 @@ static void on_counted(void *arg, const struct lookup_answer *answer)
     stream->stored_count = 0;
     for (size_t i = 0; i < answer->rows; i++)
         stream->stored_count += answer->fields[i].i;
+    if (stream->foretold && stream->stored_count < stream->view.total) {
+        ask_count(stream); /* it may have become less since */
+        return;
+    }
     stream->counted = true;
     ledger_stream_settle(stream);
 }
@@ -158,10 +169,26 @@ static void count_stored(struct ledger_stream *stream)
         ledger_stream_end(stream, LEDGER_INCOMPLETE, "the store cannot be asked now");
 }
 
+void ledger_stream_foretell(struct ledger_stream *stream)
+{
+    stream->foretelling = stream->shape->count.request != NULL && !stream->was_complete &&
+                          !stream->skips && !stream->resweeping;
+    if (stream->foretelling)
+        stream->purpose = ASK_COUNT;
+}
+
 void ledger_stream_take_count(struct ledger_stream *stream)
 {
+    bool told =
+        connector_figure_read(&stream->shape->count, stream->side.root, &stream->view.total);
     stream->purpose = ASK_PAGE;
-    if (connector_figure_read(&stream->shape->count, stream->side.root, &stream->view.total)) {
+    if (stream->foretelling) {
+        stream->foretelling = false;
+        stream->foretold = told;
+        ledger_stream_choose(stream);
+        return;
+    }
+    if (told) {
         count_stored(stream);
         return;
     }
@@ -181,12 +208,10 @@ void ledger_stream_take_reach(struct ledger_stream *stream)
 
 static void count(struct ledger_stream *stream)
 {
-    if (stream->shape->count.request == NULL) {
+    if (stream->shape->count.request == NULL || stream->foretold)
         count_stored(stream);
-        return;
-    }
-    stream->purpose = ASK_COUNT;
-    ledger_stream_choose(stream);
+    else
+        ask_count(stream);
 }
 
 /* ---- the end ---- */
@@ -196,6 +221,7 @@ static bool ask_further(struct ledger_stream *stream)
 {
     const struct connector_figure *total = &stream->shape->count;
     if (!stream->counted && total->given && (total->request != NULL || stream->view.total >= 0)) {
+        stream->foretold = false; /* what has come since must not stand for what did not */
         count(stream);
         return true;
     }

@@ -112,9 +112,10 @@ struct ledger_stream {
     size_t debt_count;
     /* how many rows there should be, and how many there are */
     bool was_complete, counted;
-    int64_t total_before; /* that was told when it was complete; -1: none */
-    int64_t total_first;  /* that the first page of this walk told; -1: none */
-    bool shrank;          /* a later page told of fewer: what it numbers has moved */
+    bool foretelling, foretold; /* the total is asked for before the first page, or was */
+    int64_t total_before;       /* that was told when it was complete; -1: none */
+    int64_t total_first;        /* that the first page of this walk told; -1: none */
+    bool shrank;                /* a later page told of fewer: what it numbers has moved */
     /* how far the provider looks: its newest block, and the newest row it has shown; -1: unknown */
     bool reached;
     int64_t reach, shown;

@@ -246,8 +246,10 @@ void ledger_stream_list_parts(struct ledger_stream *stream)
 {
     bool ranged = stream->shape->page.by == PAGE_RANGE;
     stream->purpose = ranged ? ASK_HEAD : ASK_LIST;
-    if (stream->shape->listed.request == NULL && !ranged)
-        ledger_stream_start_walk(stream, -1);
+    if (stream->shape->listed.request != NULL || ranged)
+        return;
+    ledger_stream_start_walk(stream, -1);
+    ledger_stream_foretell(stream);
 }
 
 void ledger_stream_begin_walk(struct ledger_stream *stream)
@@ -265,6 +267,7 @@ void ledger_stream_begin_walk(struct ledger_stream *stream)
     stream->vars.api_secret = secret_reveal(&stream->provider->api_secret);
     ledger_known_forget_seen(&stream->known);
     stream->counted = stream->reached = stream->shrank = false;
+    stream->foretelling = stream->foretold = false;
     stream->total_first = -1;
     stream->reach = stream->shown = -1;
     stream->purpose = ASK_SINCE;

@@ -96,6 +96,9 @@ bool ledger_stream_left_behind(const struct ledger_stream *stream);
  * doubted is believed and stored. */
 void ledger_stream_settle(struct ledger_stream *stream);
 void ledger_stream_mark(struct ledger_stream *stream);
+/* At the beginning of a history that is read whole: how much there is, if that has to be asked for,
+ * is asked first, so that people see how far it is. */
+void ledger_stream_foretell(struct ledger_stream *stream);
 void ledger_stream_take_count(struct ledger_stream *stream);
 void ledger_stream_take_reach(struct ledger_stream *stream);
 

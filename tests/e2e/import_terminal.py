@@ -147,16 +147,23 @@ class Live(unittest.TestCase):
         self.assertEqual(world.difference(), {})
 
     def test_progress_and_how_long_it_will_take_where_the_source_counts(self):
-        # ... and Ctrl-C, which stores what is under way.
-        world = self.world(("blockchaincom",), platform="bitcoin", sizes={"blockchaincom": 5},
-                           rate="{per_second: 8, burst: 1, concurrency: 1}")
-        terminal = Terminal(world)
-        terminal.wait_for(r" · [1-9]\d? %, \d+ s left")
-        terminal.press(b"\x03")
-        self.assertEqual(terminal.end(), 130, terminal.text())
-        self.assertIn(GO_ON, terminal.text())
-        self.assertRegex(terminal.pictures()[-1][0], r" · stopped · ")
-        self.assertRegex(terminal.text(), r"cancelled, \d+ new")
+        # ... with each page, or when it is asked; and Ctrl-C, which stores what is under way.
+        for provider, pace in (("blockchaincom", 8), ("blockstream", 4)):
+            with self.subTest(provider=provider):
+                world = self.world((provider,), platform="bitcoin", sizes={"blockchaincom": 5},
+                                   rate=f"{{per_second: {pace}, burst: 1, concurrency: 1}}",
+                                   options=("--chain-blocks", "400"))
+                terminal = Terminal(world)
+                terminal.wait_for(r" normal: .* · [1-9]\d? %, \d+ s left")
+                terminal.press(b"\x03")
+                self.assertEqual(terminal.end(), 130, terminal.text())
+                self.assertIn(GO_ON, terminal.text())
+                self.assertRegex("\n".join(terminal.pictures()[-1]), r" normal: .* · stopped · ")
+                self.assertRegex(terminal.text(), r"cancelled, \d+ new")
+                self.go_on(world)
+
+    def go_on(self, world):
+        """The same command reads the rest of what was interrupted."""
         self.assertEqual(world.sessions(), ["cancelled"])
         stored = len(world.stored())
         self.assertGreater(stored, 0)

@@ -64,6 +64,7 @@ static const char dated[] =
     "    since: {request: {path: /when, query: {time: $since_s}}, at: /block}\n";
 static const char headed[] = "    head: {request: {path: /tip}, at: /tip}\n";
 static const char counted[] = "    count: {at: /total}\n";
+static const char summed[] = "    count: {request: {path: /sum}, at: /total}\n";
 static const char tail[] =
     "    records: {at: /rows}\n"
     "    where: {at: /kind, not_in: [other]}\n"
@@ -186,6 +187,8 @@ static void append_answer(struct ledger_desk *desk, const char *url, struct text
 {
     if (strstr(url, "/tip") != NULL)
         text_appendf(body, "{\"tip\":%" PRId64 "}", desk->head);
+    else if (strstr(url, "/sum") != NULL)
+        text_appendf(body, "{\"total\":%zu}", desk->count + desk->claimed);
     else if (strstr(url, "/rise") != NULL)
         append_rise(desk, url, body);
     else if (strstr(url, "/span") != NULL)
@@ -240,7 +243,8 @@ void ledger_desk_connector(const char *order, unsigned number, struct text *yaml
         const char *order, *list, *more;
     } shapes[] = {{"rise", rise, ""},         {"dated", rise, dated}, {"headed", rise, headed},
                   {"span", span, ""},         {"timed", timed, ""},   {"numbered", numbered, ""},
-                  {"counted", fall, counted}, {"half", fall, half},   {"fall", fall, ""}};
+                  {"counted", fall, counted}, {"half", fall, half},   {"fall", fall, ""},
+                  {"summed", fall, summed}};
     size_t at = 0;
     const char *name = provider_names[number];
     while (strcmp(shapes[at].order, order) != 0)

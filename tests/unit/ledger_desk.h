@@ -98,12 +98,12 @@ struct ledger_desk {
 };
 
 /* `order` is "rise" or "fall"; like the latter "half" (records need one more request each),
- * "counted" (pages say how many rows there are), "numbered" (requests have a nonce) or "timed"
- * (positions are times); like the former
- * "mixed" (the first provider is like "fall", the second one like "rise"),
- * "dated" (it can be asked for the block of a time), "span" (ranges of blocks up to the head) or
- * "headed" (it can be asked for the newest block, and the last ones are read again); `providers` 1
- * or 2 of them; the chain has `rows`, three in a block from block 100 on. */
+ * "counted" (pages say how many rows there are), "summed" (that has to be asked for), "numbered"
+ * (requests have a nonce), "settled" (the last blocks are read again) or "timed" (positions are
+ * times); like the former "dated" (it can be asked for the block of a time), "span" (ranges of
+ * blocks up to the head) or "headed" (it can be asked for the newest block, and the last ones are
+ * read again); "mixed" is one of each; `providers` 1 or 2 of them; the chain has `rows`, three in a
+ * block from block 100 on. */
 struct ledger_desk *ledger_desk_new(const char *order, unsigned providers, unsigned rows);
 void ledger_desk_free(struct ledger_desk *desk);
 /* Another process, with the same store and providers. */

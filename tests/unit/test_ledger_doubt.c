@@ -119,6 +119,34 @@ static void what_is_neither_shown_nor_counted_is_gone(void **state)
     ledger_desk_free(desk);
 }
 
+/* Where the count is a request of its own, it is the first one of a first import, and the only one
+ * when all came. */
+static void how_much_there_is_is_asked_before_it_is_read(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = ledger_desk_new("summed", 1, 25);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 1 + 3);
+    assert_non_null(strstr(ledger_desk_url(desk, 3), "/sum"));
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 1);
+    ledger_desk_mine(desk, 200, 1);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 1 + 1);
+    assert_non_null(strstr(ledger_desk_url(desk, 0), "/sum"));
+    ledger_desk_expect_truth(desk);
+    ledger_desk_free(desk);
+    for (int less = 0; less < 2; less++) { /* more was counted: is it less by now? */
+        desk = ledger_desk_new("summed", 1, 25);
+        desk->claimed = 2;
+        ledger_desk_begin(desk);
+        while (desk->answered == 0)
+            assert_true(ledger_desk_step(desk));
+        desk->claimed = less > 0 ? 0 : 2;
+        assert_int_equal(ledger_desk_finish(desk), less > 0 ? LEDGER_COMPLETE : LEDGER_INCOMPLETE);
+        assert_int_equal(desk->row_count, 25);
+        assert_int_equal(desk->http.sent_count, 1 + 3 + 1);
+        ledger_desk_free(desk);
+    }
+}
+
 /* Each of two does not show something else: nothing was said by two. */
 static void what_only_one_of_two_denies_is_not_gone(void **state)
 {
@@ -247,6 +275,7 @@ int main(void)
         cmocka_unit_test(a_lone_provider_that_lags_takes_nothing_away),
         cmocka_unit_test(what_a_lone_provider_looks_beyond_and_does_not_show_is_gone),
         cmocka_unit_test(what_is_neither_shown_nor_counted_is_gone),
+        cmocka_unit_test(how_much_there_is_is_asked_before_it_is_read),
         cmocka_unit_test(what_only_one_of_two_denies_is_not_gone),
         cmocka_unit_test(an_empty_answer_where_rows_are_known_is_checked_with_another),
         cmocka_unit_test(rows_that_a_reorg_took_are_marked_when_two_agree),
