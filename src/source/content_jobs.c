@@ -171,12 +171,13 @@ static void begin_retry(struct content *content, const struct owed_item *item,
     begin_fetch(job, &(struct content_wish){cid, path_of(job), CONTENT_DOCUMENT_MAX, without});
 }
 
-/* Sleeps until the next retry is due. */
+/* Sleeps until the next retry is due. While as many run as may, the end of one is waited for: an
+ * alarm for what is due and has no place would ring without end. */
 static void set_alarm(struct content *content)
 {
     struct runtime *runtime = content->env.runtime;
     int64_t at_us, now_us = content_wall(content);
-    if (!owed_next_us(&content->owed, &at_us))
+    if (content->owed.running >= content->owed.running_max || !owed_next_us(&content->owed, &at_us))
         return;
     runtime->ops->timer_arm(runtime, &content->wake, at_us > now_us ? at_us - now_us : 0);
 }

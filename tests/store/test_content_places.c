@@ -3,6 +3,7 @@
  * Who may fetch when: the places of the content source, with gateways and commits in the test's
  * hand. */
 #include "content_bench.h"
+#include "ingest/owed.h"
 
 static int set_up_with_one_place(void **state)
 {
@@ -78,6 +79,36 @@ static void a_slow_document_holds_the_position_for_a_minute_only(void **state)
     assert_true(content_bench_stored(b, 'A'));
 }
 
+/* More debts are due than may be tried at a time: the others wait for a place to come free, and
+ * nothing turns meanwhile (an alarm that rings at once, again and again, never lets time pass). */
+static void debts_that_are_due_wait_for_a_place_in_silence(void **state)
+{
+    static const char letters[] = "ABCDEFGHIJKL";
+    struct content_bench *b = *state;
+    unsigned asked = 0, tried = 0;
+    assert_ok(content_bench_block(b, 100, letters, 'a'));
+    for (const char *letter = letters; *letter != '\0'; letter++)
+        content_bench_refuse(b, *letter, 404);
+    content_bench_flush(b);
+    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM owed"), 12);
+    content_bench_crash(b);
+    content_bench_pass(b, 30 * 1000 * DESK_MS); /* all are due */
+    for (const char *letter = letters; *letter != '\0'; letter++)
+        asked += content_bench_asking(b, *letter) > 0;
+    assert_int_equal(asked, b->concurrency * OWED_SHARE_PERCENT / 100);
+    for (int round = 0; round < 12 && tried < 12; round++) {
+        for (const char *letter = letters; *letter != '\0'; letter++) {
+            if (content_bench_asking(b, *letter) == 0)
+                continue;
+            content_bench_give(b, *letter);
+            tried++;
+        }
+        content_bench_flush(b);
+    }
+    assert_int_equal(tried, 12);
+    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM owed"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -86,6 +117,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_commit_waits_for_nothing_more, content_bench_set_up,
                                         content_bench_tear_down),
         cmocka_unit_test_setup_teardown(a_slow_document_holds_the_position_for_a_minute_only,
+                                        content_bench_set_up, content_bench_tear_down),
+        cmocka_unit_test_setup_teardown(debts_that_are_due_wait_for_a_place_in_silence,
                                         content_bench_set_up, content_bench_tear_down),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);
