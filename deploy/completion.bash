@@ -4,7 +4,7 @@
 
 _tidemark() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command='' i
-    local commands="run import follows backfill status query gaps owed quarantine providers handles reset \
+    local commands="run import follows backfill status query gaps owed reconcile quarantine providers handles reset \
 compare migrate migrate-follows verify doctor digest backup config connector token version help"
     local collections="posts links follows transactions accounts import_sessions documents blocks \
 gaps owed quarantine"
@@ -53,6 +53,7 @@ gaps owed quarantine"
     follows) choices="refresh --json $settings" ;;
     quarantine) choices="retry drop --json $settings" ;;
     owed) choices="retry --json $settings" ;;
+    reconcile) choices="--dry-run --json $settings" ;;
     gaps | providers | handles | verify | doctor) choices="--json $settings" ;;
     migrate) choices="--quiet $settings" ;;
     reset)

@@ -256,6 +256,10 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
     daemon->admin.quarantine = daemon->quarantine_ask;
     daemon->admin.ledger = parts_ledger(&daemon->parts);
     daemon->admin.content = parts_follower(&daemon->parts, CONTENT_SOURCE);
+    if (daemon->admin.content != NULL) {
+        options.awaits_document = content_part_awaits;
+        options.awaits_arg = daemon->admin.content;
+    }
     admin_add_routes(&daemon->admin, &options);
     daemon->server_options = options;
     enum rc rc = server_start(&daemon->server_options, &daemon->server, err);

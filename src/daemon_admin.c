@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "daemon_backfill_route.h"
 #include "daemon_import_route.h"
+#include "daemon_reconcile_route.h"
 #include "ingest/cursor.h"
 #include "ingest/owed.h"
 #include "ingest/provider.h"
@@ -451,6 +452,13 @@ static const struct route routes[] = {
      .begin = quarantine_api_begin,
      .work = quarantine_route_work,
      .finish = quarantine_api_finish},
+    {.method = "POST",
+     .path = "/api/admin/reconcile",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_ADMIN,
+     .begin = reconcile_begin,
+     .work = reconcile_work,
+     .finish = reconcile_finish},
     {.method = "POST",
      .path = "/status/quarantine/retry/{}",
      .listeners = ON_MAIN,

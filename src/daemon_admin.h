@@ -9,6 +9,7 @@
  *   POST /api/admin/import-progress {account, startedAt}  how far that is; at any time
  *   POST /api/admin/follows {}                  has the lists read anew; answered when begun
  *   POST /api/admin/owed-retry {id}             has a document tried again; answered when durable
+ *   POST /api/admin/reconcile {dryRun?}         has all documents that lack tried; when durable
  *   POST /api/admin/quarantine {id, action}     hands refused input in again, or drops it
  *   POST /api/admin/backup  {path}              copies the store to a new file of the daemon's host
  *   POST /api/admin/verify  {}                  compares the store with its own rules

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon_content.h"
 
+#include "daemon_document_fill.h"
 #include "daemon_document_rows.h"
 #include "daemon_errand.h"
 #include "daemon_providers.h"
@@ -13,6 +14,7 @@
 #include "sys/clock.h"
 #include "sys/log.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,16 +38,20 @@ struct content_part {
     struct gateways *gateways;
     struct content *content;
     struct document_rows *rows; /* NULL: no collection takes documents */
+    struct document_fill *fill; /* NULL as well then */
     /* Who reads blocks: the one or the other. */
     struct rpc *rpc;
     struct evm_chain *chain;
     struct chain_heads *heads; /* NULL: no node tells them */
     struct block_feed *feed;
-    uint32_t concurrency; /* as it was told last */
+    uint32_t concurrency;     /* as it was told last */
+    struct name_board *board; /* documents that are wanted and have no row yet */
     bool stuck, stopping;
     struct daemon_providers nodes_known, gateways_known;
     struct errand errand;
     char item[OWED_ITEM_MAX + 1], unit[OWED_UNIT_MAX + 1]; /* the errand's */
+    struct errand reconciling;
+    bool dry; /* that errand's */
 };
 
 /* ---- what a person wants tried again ---- */
@@ -81,9 +87,65 @@ enum rc content_part_retry(struct part *of, const char *item, const char *unit, 
     return errand_run(&part->errand, wait_us, NULL, err);
 }
 
+/* ---- what lacks ---- */
+
+static void filled(void *arg, enum rc rc, uint64_t rows)
+{
+    struct content_part *part = arg;
+    part->reconciling.answer.number = (int64_t)rows;
+    if (rc != RC_OK)
+        err_set(&part->reconciling.why, rc, "the reading of the chain stops: ask again");
+    errand_finish(&part->reconciling, rc);
+}
+
+static void reconciled(void *arg, enum rc rc, const struct content_reconciled *what)
+{
+    struct content_part *part = arg;
+    struct errand_answer *answer = &part->reconciling.answer;
+    snprintf(answer->words, sizeof answer->words,
+             "\"references\":%" PRIu64 ",\"missing\":%" PRIu64 ",\"owed\":%" PRIu64
+             ",\"dead\":%" PRIu64 ",\"queued\":%" PRIu64 ",\"more\":%s",
+             what->references, what->missing, what->owed, what->dead, what->queued,
+             what->more ? "true" : "false");
+    if (rc == RC_OK && part->fill != NULL)
+        document_fill_again(part->fill, part->dry, filled, part);
+    else
+        filled(part, rc, 0);
+}
+
+static void begin_reconcile(void *arg)
+{
+    struct content_part *part = arg;
+    if (part->content == NULL || part->stopping)
+        filled(part, RC_RETRY, 0);
+    else
+        content_reconcile(part->content, part->dry, reconciled, part);
+}
+
+enum rc content_part_reconcile(struct part *of, bool dry, int64_t wait_us, struct text *members,
+                               struct err *err)
+{
+    struct content_part *part = (struct content_part *)of;
+    struct errand_answer answer;
+    enum rc rc = errand_take(&part->reconciling, err);
+    if (rc != RC_OK)
+        return rc;
+    part->dry = dry;
+    rc = errand_run(&part->reconciling, wait_us, &answer, err);
+    if (rc == RC_OK)
+        text_appendf(members, "%s,\"rows\":%" PRId64, answer.words, answer.number);
+    return rc;
+}
+
+bool content_part_awaits(void *arg, struct bytes name)
+{
+    return name_board_has(((struct content_part *)arg)->board, name);
+}
+
 void content_part_abandon(struct part *of)
 {
     errand_abandon(&((struct content_part *)of)->errand);
+    errand_abandon(&((struct content_part *)of)->reconciling);
 }
 
 /* ---- its life ---- */
@@ -96,7 +158,9 @@ static void close_all(struct content_part *part)
     content_free(part->content);
     rpc_free(part->rpc);
     gateways_free(part->gateways);
+    document_fill_free(part->fill);
     document_rows_free(part->rows);
+    part->fill = NULL;
     part->rows = NULL;
     part->heads = NULL;
     part->chain = NULL;
@@ -167,9 +231,11 @@ static void join_reader(struct content_part *part)
         .concurrency = part->concurrency,
         .span = SPAN,
         .keep = KEEP_DEPTHS * (uint32_t)config->content.reorg_depth,
+        .board = part->board,
     };
     if (config->content.collection[0] != '\0') {
         part->rows = document_rows_new(part->env->collections, config->content.collection);
+        part->fill = document_fill_new(&part->env->source, part->rows, config->content.collection);
         settings.add_row = document_rows_add;
         settings.row_arg = part->rows;
     }
@@ -187,8 +253,11 @@ static void join_reader(struct content_part *part)
 static enum rc open_all(struct part *of, struct err *err)
 {
     struct content_part *part = (struct content_part *)of;
-    if (part->pool == NULL)
+    struct runtime *runtime = part->env->runtime;
+    if (part->pool == NULL) {
         part->pool = batch_pool_new(BATCHES, CONTENT_BATCH_BYTES);
+        part->board = name_board_new(CONTENT_NEEDS_MAX, runtime->ops->random(runtime));
+    }
     part->source = part->env->source;
     part->source.pool = part->pool;
     enum rc rc = open_gateways(part, err);
@@ -205,6 +274,8 @@ static void start(struct part *of)
 {
     struct content_part *part = (struct content_part *)of;
     content_start(part->content);
+    if (part->fill != NULL)
+        document_fill_start(part->fill);
     if (part->heads != NULL)
         chain_heads_start(part->heads);
 }
@@ -283,6 +354,8 @@ static void stop(struct part *of)
         evm_chain_stop(part->chain);
     else
         block_feed_stop(part->feed);
+    if (part->fill != NULL)
+        document_fill_stop(part->fill);
     content_stop(part->content);
 }
 
@@ -293,7 +366,8 @@ static bool stopped(const struct part *of)
         return true;
     bool heads = part->heads == NULL || chain_heads_stopped(part->heads);
     bool chain = part->chain == NULL || evm_chain_stopped(part->chain);
-    return heads && chain && content_stopped(part->content);
+    bool fill = part->fill == NULL || document_fill_stopped(part->fill);
+    return heads && chain && fill && content_stopped(part->content);
 }
 
 static enum rc restart(struct part *of, struct err *err)
@@ -312,7 +386,9 @@ static void free_all(struct part *of)
     close_all(part);
     if (part->pool != NULL)
         batch_pool_free(part->pool);
+    name_board_free(part->board);
     errand_deinit(&part->errand);
+    errand_deinit(&part->reconciling);
     free(part);
 }
 
@@ -353,5 +429,6 @@ struct part *content_part_new(const struct part_env *env)
     part->env = env;
     part->concurrency = (uint32_t)env->config->content.concurrency;
     errand_init(&part->errand, env->loop, "retry", begin_retry, part);
+    errand_init(&part->reconciling, env->loop, "reconcile", begin_reconcile, part);
     return &part->part;
 }

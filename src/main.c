@@ -20,6 +20,7 @@ static const struct command commands[] = {
     {"digest", cmd_digest, "what was shared, as text, Markdown or HTML"},
     {"gaps", cmd_gaps, "intervals that could not be read"},
     {"owed", cmd_owed, "what is still to be fetched, and what was given up"},
+    {"reconcile", cmd_reconcile, "have all documents that lack fetched again"},
     {"quarantine", cmd_quarantine, "input that could not be used"},
     {"providers", cmd_providers, "how each upstream fares"},
     {"handles", cmd_handles, "open queries"},

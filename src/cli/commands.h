@@ -22,6 +22,7 @@ int cmd_owed(int argc, char **argv);
 int cmd_providers(int argc, char **argv);
 int cmd_quarantine(int argc, char **argv);
 int cmd_query(int argc, char **argv);
+int cmd_reconcile(int argc, char **argv);
 int cmd_reset(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_status(int argc, char **argv);

@@ -119,13 +119,12 @@ static bool read_string(struct bytes data, size_t head, struct bytes *out)
 static void name_string(struct bytes string, evm_name_fn *fn, void *arg)
 {
     struct bytes rest = string, name;
-    struct cid cid;
     while (string.len > 0 && string.data[string.len - 1] == '\0')
         string.len--;
     if (ipfs_uri_next(&rest, &name))
         search(string, fn, arg);
-    else if (cid_parse(string, &cid, NULL) == RC_OK)
-        fn(arg, string);
+    else if (ipfs_uri_bare(string, &name))
+        fn(arg, name);
 }
 
 /* Walks the parameters that are in the data, first to check (`fn` NULL), then to tell. False: the

@@ -21,17 +21,23 @@ static size_t count_letters(struct bytes text)
     return len;
 }
 
+static bool ends_sentence(char mark)
+{
+    static const char ends[] = ".,;:!'()/";
+    return memchr(ends, mark, sizeof ends - 1) != NULL;
+}
+
 /* How much of the text is a path; marks at its end belong to the sentence around it. */
 static size_t count_path(struct bytes text)
 {
-    static const char marks[] = "-._~!$&'()*+,;=:@%/", ends[] = ".,;:!'()/";
+    static const char marks[] = "-._~!$&'()*+,;=:@%/";
     size_t len = 0;
     if (text.len == 0 || text.data[0] != '/')
         return 0;
     while (len < text.len && (url_letter_or_digit(text.data[len]) ||
                               memchr(marks, text.data[len], sizeof marks - 1) != NULL))
         len++;
-    while (len > 0 && memchr(ends, text.data[len - 1], sizeof ends - 1) != NULL)
+    while (len > 0 && ends_sentence(text.data[len - 1]))
         len--;
     return len;
 }
@@ -54,6 +60,19 @@ bool ipfs_uri_next(struct bytes *rest, struct bytes *name)
             return true;
     }
     return false;
+}
+
+bool ipfs_uri_bare(struct bytes text, struct bytes *name)
+{
+    struct cid cid;
+    size_t letters = count_letters(text);
+    size_t len = letters + count_path(skip(text, letters));
+    if (letters == 0 || cid_parse(bytes_make(text.data, letters), &cid, NULL) != RC_OK)
+        return false;
+    *name = bytes_make(text.data, len < IPFS_URI_NAME_MAX ? len : IPFS_URI_NAME_MAX);
+    while (len < text.len && ends_sentence(text.data[len]))
+        len++;
+    return len == text.len;
 }
 
 struct bytes ipfs_uri_path(struct bytes name)

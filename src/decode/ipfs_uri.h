@@ -17,6 +17,10 @@
 /* Cuts all up to the end of the next address off `rest`; false: there is none. */
 must_check bool ipfs_uri_next(struct bytes *rest, struct bytes *name);
 
+/* Text that is a content address without its scheme, with a path or not, and nothing else but marks
+ * that end a sentence. */
+must_check bool ipfs_uri_bare(struct bytes text, struct bytes *name);
+
 /* The one spelling of a name: its letters in the canonical form, then each name of its path with
  * one form of escapes. `escaped`: the path has escapes already. RC_REJECT: it names nothing. */
 must_check enum rc ipfs_uri_spell(struct bytes name, bool escaped, struct cid *cid,

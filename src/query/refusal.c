@@ -47,6 +47,8 @@ static const struct {
     [REFUSAL_GAP] = {"GAP", "Open the query again: what changed since is no longer known."},
     [REFUSAL_NOT_KNOWN] = {"NOT_KNOWN",
                            "Ask again when the chain is read further: no block so far names it."},
+    [REFUSAL_NOT_YET] = {"NOT_YET",
+                         "Wait as long as Retry-After says: its block is being worked on."},
     [REFUSAL_OWED] = {"OWED", "Wait as long as Retry-After says: it is being looked for."},
     [REFUSAL_DEAD] = {"DEAD", "Tell the operator: `tidemark owed retry` has it tried again."},
     [REFUSAL_BAD_RANGE] = {"BAD_RANGE", "Ask for bytes that Content-Range says are there."},

@@ -5,6 +5,8 @@
 #include "serve/document_type.h"
 #include "serve/routes.h"
 
+#include <microhttpd.h>
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,6 +14,7 @@
 #include <string.h>
 
 #define PIECE_MAX   INT64_C(1048576) /* of a document, in memory for each who fetches one */
+#define NOT_YET_S   1                /* a block that is being worked on is looked at again */
 #define RETRY_S_MAX 600
 /* A stranger's document runs nothing and loads nothing, whatever a browser takes it for. */
 #define POLICY "default-src 'none'; sandbox; frame-ancestors 'none'"
@@ -20,7 +23,9 @@
 struct document_call {
     struct text canonical;
     char etag[sizeof((struct request *)0)->path_part + 2];
-    bool known; /* to the client, by its tag */
+    bool known;    /* to the client, by its tag */
+    bool awaited;  /* a block names it, and it had no row when it was asked for */
+    int64_t block; /* of the event that the client means; -1: it does not say */
     struct byte_range range;
     struct kept_document document;
     bool found; /* it was looked for */
@@ -47,6 +52,23 @@ static struct byte_range range_asked_for(const struct request *request, const ch
     return byte_range_parse(bytes_of(request_header(request, "Range")));
 }
 
+/* The number of the block whose event names it, as the client says; false: that is no number. */
+static bool read_block(struct request *request, int64_t *out)
+{
+    const char *value =
+        MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, "block");
+    uint64_t block;
+    *out = -1;
+    if (value == NULL)
+        return true;
+    if (!bytes_to_u64(bytes_of(value), &block) || block > INT64_MAX)
+        return false;
+    *out = (int64_t)block;
+    return true;
+}
+
+/* Who has no row when the store is read may have been seen on its way before: one without either
+ * was named by nobody. So it is looked for there first. */
 void document_begin(struct request *request)
 {
     const struct server_options *options = request->service->options;
@@ -59,6 +81,10 @@ void document_begin(struct request *request)
     snprintf(call->etag, sizeof call->etag, "\"%s\"", text_string(&call->canonical));
     call->known = request_has_tag(request, call->etag);
     call->range = range_asked_for(request, call->etag);
+    call->awaited = options->awaits_document != NULL &&
+                    options->awaits_document(options->awaits_arg, text_bytes(&call->canonical));
+    if (!read_block(request, &call->block))
+        request_refuse(request, REFUSAL_BAD_REQUEST, "block is the number of a block");
 }
 
 /* ---- with a store ---- */
@@ -154,6 +180,24 @@ static void refuse_owed(struct request *request, const struct kept_document *doc
     request_refuse(request, REFUSAL_OWED, "no gateway had it yet: %s", document->reason);
 }
 
+/* Nobody who is not there yet is said not to be there. */
+static void refuse_unknown(struct request *request, const struct document_call *call)
+{
+    int64_t up_to = call->document.read_up_to;
+    if (call->awaited || call->block > up_to) {
+        request->retry_after_s = NOT_YET_S;
+        if (call->awaited)
+            request_refuse(request, REFUSAL_NOT_YET, "a block after %" PRId64 " names it", up_to);
+        else
+            request_refuse(request, REFUSAL_NOT_YET,
+                           "block %" PRId64 " is not done yet, %" PRId64 " is", call->block, up_to);
+    } else if (up_to < 0) {
+        request_refuse(request, REFUSAL_NOT_KNOWN, "no block was read yet");
+    } else {
+        request_refuse(request, REFUSAL_NOT_KNOWN, "no block up to %" PRId64 " names it", up_to);
+    }
+}
+
 void document_finish(struct request *request)
 {
     struct document_call *call = request->data;
@@ -173,9 +217,6 @@ void document_finish(struct request *request)
         refuse_owed(request, document);
     else if (document->state == KEPT_DEAD)
         request_refuse(request, REFUSAL_DEAD, "it was given up: %s", document->reason);
-    else if (document->read_up_to < 0)
-        request_refuse(request, REFUSAL_NOT_KNOWN, "no block was read yet");
     else
-        request_refuse(request, REFUSAL_NOT_KNOWN, "no block up to %" PRId64 " names it",
-                       document->read_up_to);
+        refuse_unknown(request, call);
 }

@@ -41,6 +41,7 @@ int request_status_of(enum refusal_code code)
     case REFUSAL_HEADERS_TOO_LARGE:
         return 431;
     case REFUSAL_BEHIND:
+    case REFUSAL_NOT_YET:
     case REFUSAL_OWED:
     case REFUSAL_BUSY:
     case REFUSAL_DEADLINE:

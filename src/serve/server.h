@@ -79,6 +79,10 @@ struct server_options {
     /* Appends the one spelling of a content address and its path, whose escapes are undone; false:
      * it is none. NULL: nobody knows. */
     bool (*spell_address)(struct bytes name, struct text *out);
+    /* Whether a block names the document of that spelling that has no row yet; any thread. NULL:
+     * nobody knows. */
+    bool (*awaits_document)(void *arg, struct bytes name);
+    void *awaits_arg;
     struct server_pictures pictures;
     /* Further routes; the built-in ones come first. */
     const struct route *routes;

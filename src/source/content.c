@@ -260,7 +260,7 @@ void content_tune(struct content *content, uint32_t concurrency)
 static bool is_idle(const struct content *content)
 {
     return !content->delivery.under_way && !content->checking_now && !content->loading &&
-           !content->starting;
+           !content->starting && !content_reconcile_reads(content);
 }
 
 void content_free(struct content *content)
@@ -290,6 +290,7 @@ void content_stop(struct content *content)
     content->env.runtime->ops->timer_disarm(content->env.runtime, &content->move);
     delivery_drop(&content->delivery);
     content_again_drop(content);
+    content_reconcile_drop(content);
 }
 
 bool content_stopped(const struct content *content)

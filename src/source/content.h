@@ -21,6 +21,7 @@
 
 #include "source/gateways.h"
 #include "source/source.h"
+#include "sys/name_board.h"
 
 #define CONTENT_SOURCE          "content"
 #define CONTENT_CONCURRENCY_MAX 256
@@ -46,6 +47,9 @@ struct content_settings {
     uint32_t owed_max;    /* of what is owed, so many are in memory; 0: OWED_ITEMS_MAX */
     content_row_fn *add_row; /* NULL: nothing */
     void *row_arg;
+    /* Where others see what is wanted and has no row yet, by what stands behind ipfs:// in its one
+     * spelling; CONTENT_NEEDS_MAX places. NULL: nobody looks. */
+    struct name_board *board;
 };
 
 struct content_ref {
@@ -112,6 +116,20 @@ must_check enum rc content_quarantine(struct content *content, struct bytes raw,
  * `done` hears when that is durable. RC_RETRY: it stops, ask the next one. */
 void content_retry(struct content *content, const char *item, const char *unit,
                    void (*done)(void *arg, enum rc rc), void *arg);
+
+struct content_reconciled {
+    uint64_t references; /* that were looked at: all that blocks in the store name */
+    uint64_t missing;    /* of those, that lead to neither bytes nor a debt */
+    uint64_t owed, dead; /* debts, and debts that were given up */
+    uint64_t queued;              /* of those, to be fetched at once */
+    bool more; /* as many are under way as memory holds: the rest waits for another time */
+};
+typedef void content_reconcile_fn(void *arg, enum rc rc, const struct content_reconciled *what);
+
+/* Compares what blocks name with what there is and has all that lacks fetched at once, with a clean
+ * record; `dry`: only counts. A slice at a time, in batches with everything else; one at a time.
+ * `done` hears when all of it is durable. RC_RETRY: it stops, or the store cannot be read. */
+void content_reconcile(struct content *content, bool dry, content_reconcile_fn *done, void *arg);
 
 /* Takes nothing more, lets fetches go; a batch under way is still answered. */
 void content_stop(struct content *content);

@@ -66,6 +66,8 @@ void content_needs_init(struct content *content)
 
 void content_needs_deinit(struct content *content)
 {
+    for (uint32_t i = 0; content->settings.board != NULL && i < CONTENT_NEEDS_MAX; i++)
+        name_board_clear(content->settings.board, i);
     free(content->needs);
     free(content->waiters);
     free(content->heads);
@@ -130,9 +132,17 @@ static void free_need(struct content *content, uint32_t index)
         link = &content->needs[*link].next_of_hash;
     *link = need->next_of_hash;
     need->place = NEED_FREE;
+    if (content->settings.board != NULL)
+        name_board_clear(content->settings.board, index);
     need->next = content->free_need;
     content->free_need = index;
     content->free_needs++;
+}
+
+/* What stands behind the scheme, in the one spelling. */
+static struct bytes name_of(const struct need *need)
+{
+    return bytes_of(need->canonical + sizeof IPFS_URI_SCHEME - 1);
 }
 
 /* `filled` says which document it is. */
@@ -151,6 +161,8 @@ static uint32_t add_need(struct content *content, const struct need *filled,
     *head = index;
     snprintf(need->space, sizeof need->space, "%.*s", (int)ref->space.len,
              ref->space.len > 0 ? ref->space.data : "");
+    if (content->settings.board != NULL)
+        name_board_put(content->settings.board, index, name_of(need));
     content_list_put(content, &content->checking, index);
     return index;
 }

@@ -49,6 +49,7 @@ struct content {
     struct owed owed;
     bool loading;
     struct again again;
+    struct reconciling *reconciling; /* NULL: nobody wants that now */
     struct timer wake, move, owe; /* a retry is due; the position; a document has had its time */
 
     struct quarantine quarantine;
@@ -123,7 +124,16 @@ void content_again_write(struct content *content, struct batch *batch);
 void content_again_answered(struct content *content, enum rc rc);
 void content_again_drop(struct content *content);
 
+/* ---- what lacks ---- */
+bool content_reconcile_waits(const struct content *content);
+bool content_reconcile_reads(const struct content *content);
+void content_reconcile_write(struct content *content, struct batch *batch);
+void content_reconcile_answered(struct content *content, enum rc rc);
+void content_reconcile_drop(struct content *content);
+
 /* ---- what is written ---- */
+/* The row of a document whose bytes are not there. */
+must_check bool content_add_missing(struct batch *batch, const struct need *need);
 void content_write(struct content *content);
 void content_written(void *arg, enum rc rc);
 

@@ -25,7 +25,7 @@ static struct record *add_row(struct batch *batch, const char *uri, const char *
     return row;
 }
 
-static bool add_missing(struct batch *batch, const struct need *need)
+bool content_add_missing(struct batch *batch, const struct need *need)
 {
     return add_row(batch, need->uri, need->canonical, need->block, need->space) != NULL;
 }
@@ -115,9 +115,9 @@ static bool write_hopeless(struct content *content, struct batch *batch, uint32_
     struct cid cid;
     bool is_address = content_spell(need->uri, &cid, canonical, &err);
     assert(!is_address);
-    if (!add_missing(batch, need) || owed_dead(&content->owed, batch, bytes_of(need->uri),
-                                               decimal_of((int64_t)need->block, unit), err.text,
-                                               content_wall(content)) != RC_OK) {
+    if (!content_add_missing(batch, need) || owed_dead(&content->owed, batch, bytes_of(need->uri),
+                                                       decimal_of((int64_t)need->block, unit),
+                                                       err.text, content_wall(content)) != RC_OK) {
         batch_undo(batch, mark);
         return false;
     }
@@ -130,7 +130,7 @@ static bool write_hopeless(struct content *content, struct batch *batch, uint32_
 static bool write_echo(struct content *content, struct batch *batch, uint32_t index)
 {
     struct batch_mark mark = batch_mark(batch);
-    if (!add_missing(batch, &content->needs[index])) {
+    if (!content_add_missing(batch, &content->needs[index])) {
         batch_undo(batch, mark);
         return false;
     }
@@ -337,6 +337,7 @@ static bool has_work(const struct content *content)
 {
     const struct watermark *wm = &content->watermark;
     bool held = content->unusable.waits || content->undoing || content_again_waits(content) ||
+                content_reconcile_waits(content) ||
                 content->hopeless.count + content->echoes.count + content->held > 0;
     return held || (wm->staged < wm->next && watermark_pending(wm, wm->staged) == 0);
 }
@@ -353,13 +354,16 @@ void content_write(struct content *content)
         return;
     }
     content_again_write(content, batch);
+    content_reconcile_write(content, batch);
     write_unusable(content, batch);
     write_documents(content, batch);
     /* What could not be used is durable before the position passes it. */
     if (!content->unusable.waits && position_is_due(content, batch))
         write_position(content, batch);
-    if (batch->record_count == 0)
+    if (batch->record_count == 0) {
+        content_reconcile_answered(content, RC_OK);
         return;
+    }
     content->cursor_due_us = content_mono(content) + CURSOR_ONLY_US;
     send(content, batch);
     content_jobs_pump(content); /* what the batch holds has left its places */
@@ -379,8 +383,10 @@ void content_written(void *arg, enum rc rc)
     crashpoint(CRASH_CONTENT_STORED);
     owed_answered(&content->owed, content->sent, rc);
     content_again_answered(content, rc);
-    if (rc != RC_OK)
+    if (rc != RC_OK) {
+        content_reconcile_answered(content, rc);
         return; /* the program is about to end */
+    }
     content_needs_answered(content);
     if (content->staging) {
         bool counted = watermark_commit(&content->watermark, content->watermark.staged,
@@ -389,6 +395,7 @@ void content_written(void *arg, enum rc rc)
         content->committed = content->staged;
         content->staging = false;
     }
+    content_reconcile_answered(content, RC_OK);
     if (content->stopping)
         return;
     if (content->undo_sent) {

@@ -84,10 +84,29 @@ static void unlink_call(struct gateway_call *call)
     call->next = call->previous = NULL;
 }
 
+/* Too large, says a gateway; nobody can tell whether that is the block's fault or its own until
+ * another one has it: then it was a lie. */
+static void settle_doubts(struct gateway_call *call, bool disproved)
+{
+    static const struct provider_failure lie = {RETRY_TRANSIENT, -1,
+                                                "more bytes than the block has"};
+    for (int i = 0; i < call->gateways->group.count; i++) {
+        struct provider_ticket ticket = call->tries[i].ticket;
+        if ((call->doubted >> i & 1) == 0)
+            continue;
+        if (disproved)
+            provider_failed(provider_of(call, i), ticket, &lie, mono(call->gateways));
+        else
+            provider_abandoned(provider_of(call, i), ticket);
+    }
+    call->doubted = 0;
+}
+
 static void finish(struct gateway_call *call, enum rc rc, struct bytes block)
 {
     struct gateways *gateways = call->gateways;
     struct gateway_outcome outcome = {rc, block, call->failures, call->failure_count};
+    settle_doubts(call, rc == RC_OK);
     cancel_tries(call);
     unlink_call(call);
     wake_waiting(gateways);
@@ -97,6 +116,7 @@ static void finish(struct gateway_call *call, enum rc rc, struct bytes block)
 void gateways_cancel(struct gateway_call *call)
 {
     struct gateways *gateways = call->gateways;
+    settle_doubts(call, false);
     cancel_tries(call);
     unlink_call(call);
     wake_waiting(gateways);
@@ -108,10 +128,9 @@ void gateways_cancel(struct gateway_call *call)
 static bool is_healthy(const struct http_response *response)
 {
     int status = response->status;
-    return response->rc == RC_REJECT ||
-           (response->rc == RC_OK &&
-            (status == 400 || status == 404 || status == 408 || status == 410 || status == 451 ||
-             status == 504 || status == 522 || status == 524));
+    return response->rc == RC_OK &&
+           (status == 400 || status == 404 || status == 408 || status == 410 || status == 451 ||
+            status == 504 || status == 522 || status == 524);
 }
 
 static void describe(const struct http_response *response, struct gateway_failure *failure)
@@ -138,7 +157,9 @@ static void take_failure(struct gateway_try *try, const struct http_response *re
     struct gateway_failure *failure = &call->failures[call->failure_count++];
     failure->provider = provider->name;
     describe(response, failure);
-    if (is_healthy(response))
+    if (response->rc == RC_REJECT)
+        call->doubted |= 1U << try->provider;
+    else if (is_healthy(response))
         provider_abandoned(provider, try->ticket);
     else
         provider_failed(

@@ -5,8 +5,9 @@
  * Every gateway is a provider: scored, limited, left alone for a while after failures. The best one
  * is asked first; when it is slower than usual the next one is asked as well, and when it fails, at
  * once. The first answer whose bytes hash to the address wins; bytes that do not are never given
- * to anybody and cost the gateway its standing. That a gateway does not have a block says nothing
- * about the gateway.
+ * to anybody and cost the gateway its standing, and so does an answer too large to be taken for a
+ * block that another one gives. That a gateway does not have a block says nothing about the
+ * gateway.
  *
  * A call ends exactly once, unless it is cancelled: with the block, or with what each gateway said.
  * It waits for gateways that are busy or recovering, but not beyond its time, and not for long
@@ -61,7 +62,8 @@ struct gateway_call {
     struct gateway_call *next, *previous;
     struct cid cid;
     size_t bytes_max;
-    uint32_t tried; /* a bit per gateway that was asked, or must not be */
+    uint32_t tried;   /* a bit per gateway that was asked, or must not be */
+    uint32_t doubted; /* a bit per gateway whose answer was refused unread; its ticket is kept */
     unsigned running;
     int64_t began_us;
     struct timer turn;

@@ -143,7 +143,10 @@ def handler_of(world):
                 world.asking += 1
             world.open.wait()
             found = world.fetch(gateway, cid)
-            self.reply(404 if found is None else 200, found or b"no")
+            try:
+                self.reply(404 if found is None else 200, found or b"no")
+            except ConnectionError:  # it had enough of it
+                self.close_connection = True
 
     return Handler
 

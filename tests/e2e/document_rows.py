@@ -63,6 +63,50 @@ class DocumentRows(BothStores):
             self.assertTrue(any("document.title: expected text" in line for line in said), said)
         self.both_stores(run)
 
+    def test_documents_that_were_stored_before_get_their_rows(self):
+        """Killed at every point of its commits it goes on where it was: every document has its row
+        in the end, once, those of new blocks, too; and what was taken out is put back on demand."""
+        def run(home):
+            world = World()
+            feed = Feed(world)
+            path, config = (os.path.join(home.folder, name) for name in ("feed", "config.yaml"))
+
+            def tell(first):
+                with open(path, "a" if first else "w", encoding="utf-8") as out:
+                    out.write(feed.text(first))
+
+            def document(number):
+                return json.dumps({"title": f"{number}", "year": number}).encode()
+
+            for number in range(1, 161):
+                feed.line(number, document(number), b"[%d]" % number)
+            tell(0)
+            with Daemon(self.program, home, settings(world, path)) as daemon:
+                reach(daemon, home, 160)
+                daemon.stop()
+            with open(config, "w", encoding="utf-8") as out:
+                out.write(CONFIG)
+            for point in CRASH_POINTS:
+                with Daemon(self.program, home, settings(world, path),
+                            {"TIDEMARK_CRASH_AT": f"{point}:3"}, config=config) as daemon:
+                    wait_until(daemon.ended, f"the kill at {point}")
+            for number in range(161, 171):
+                feed.line(number, document(number))
+            tell(160)
+            with Daemon(self.program, home, settings(world, path), config=config) as daemon:
+                reach(daemon, home, 170)
+                daemon.wait_for(lambda _: len(daemon.walk("articles")) >= 170, "all rows")
+                rows = daemon.walk("articles")
+                self.assertEqual({row["id"]: row["year"] for row in rows},
+                                 {uri(document(n)): n for n in range(1, 171)})
+                home.run_sql("DELETE FROM data_articles WHERE year > 140;")
+                for dry, year in ((True, 140), (False, 170)):
+                    status, told = daemon.ask("POST", "/api/admin/reconcile", {"dryRun": dry})
+                    self.assertEqual((status, told["rows"], told["missing"]), (200, 30, 0), told)
+                    self.assertEqual(max(row["year"] for row in daemon.walk("articles")), year)
+                daemon.stop()
+        self.both_stores(run)
+
     def test_a_collection_that_is_not_declared_is_refused(self):
         def run(home):
             with Daemon(self.program, home,

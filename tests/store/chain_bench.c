@@ -212,6 +212,19 @@ void chain_bench_name(uint64_t number, const char *letters)
     snprintf(model.letters[number], sizeof model.letters[number], "%s", letters);
 }
 
+void chain_bench_forget(struct content_bench *b)
+{
+    memset(model.fork, 'a', sizeof model.fork);
+    memset(model.letters, 0, sizeof model.letters);
+    content_bench_wipe(b);
+}
+
+void chain_bench_read(struct content_bench *b)
+{
+    content_bench_read_by(b, &chain_reader);
+    chain_bench_run(b);
+}
+
 int64_t chain_bench_references(struct content_bench *b)
 {
     return content_bench_number(b, "SELECT count(*) FROM document_refs");

@@ -44,6 +44,10 @@ extern struct chain_model model;
 extern const struct bench_reader chain_reader;
 
 int chain_bench_set_up(void **state);
+/* Another chain, of which nothing was read and nothing is stored. */
+void chain_bench_forget(struct content_bench *b);
+/* A process of its own reads the chain to its head. */
+void chain_bench_read(struct content_bench *b);
 void chain_bench_name(uint64_t number, const char *letters);
 void chain_bench_hash(uint64_t number, char *out, size_t size);
 /* Whatever is asked now is answered; true when it was more than where the head is. */

@@ -18,8 +18,7 @@ static void a_chain_is_read_from_its_start_to_its_head(void **state)
     chain_bench_name(500, "BCB");
     chain_bench_name(997, "D");
     chain_bench_name(1000, "A");
-    content_bench_read_by(b, &chain_reader);
-    chain_bench_run(b);
+    chain_bench_read(b);
     assert_int_equal(content_bench_position(b), 1000);
     assert_int_equal(chain_bench_references(b), 6);
     assert_int_equal(content_bench_number(b, "SELECT count(*) FROM ipfs_cache WHERE NOT "
@@ -41,8 +40,7 @@ static void near_the_head_logs_are_asked_for_by_hash(void **state)
     model.head = 300;
     for (uint64_t number = 280; number <= 300; number++)
         chain_bench_name(number, "A");
-    content_bench_read_by(b, &chain_reader);
-    chain_bench_run(b);
+    chain_bench_read(b);
     assert_int_equal(chain_bench_references(b), 21);
     assert_true(model.by_number > 0 && model.by_number <= 300 - CHAIN_DEPTH);
 }
@@ -55,8 +53,7 @@ static void blocks_wait_for_their_confirmations(void **state)
     model.confirmations = 3;
     chain_bench_name(117, "A");
     chain_bench_name(118, "B");
-    content_bench_read_by(b, &chain_reader);
-    chain_bench_run(b);
+    chain_bench_read(b);
     assert_int_equal(content_bench_position(b), 117);
     assert_int_equal(chain_bench_references(b), 1);
     model.head = 121;
@@ -73,8 +70,7 @@ static void ranges_that_are_too_large_are_split(void **state)
     model.range_max = 7;
     for (uint64_t number = 100; number <= 400; number += 13)
         chain_bench_name(number, (char[]){(char)('A' + number % 26), 0});
-    content_bench_read_by(b, &chain_reader);
-    chain_bench_run(b);
+    chain_bench_read(b);
     assert_int_equal(content_bench_position(b), 400);
     assert_int_equal(chain_bench_references(b), 24);
 }
@@ -85,14 +81,11 @@ static void a_reorganisation_is_undone_and_read_anew(void **state)
 {
     struct content_bench *b = *state;
     for (int crash = 0; crash < 2; crash++) {
-        memset(model.fork, 'a', sizeof model.fork);
-        memset(model.letters, 0, sizeof model.letters);
+        chain_bench_forget(b);
         model.head = 120;
         chain_bench_name(117, "A");
         chain_bench_name(119, "B");
-        content_bench_wipe(b);
-        content_bench_read_by(b, &chain_reader);
-        chain_bench_run(b);
+        chain_bench_read(b);
         assert_int_equal(content_bench_position(b), 120);
         memset(model.fork + 118, 'b', 10);
         chain_bench_name(119, "C");
@@ -117,13 +110,10 @@ static void the_deepest_reorganisation_is_found_however_late(void **state)
 {
     struct content_bench *b = *state;
     for (int way = 0; way < 4; way++) {
-        memset(model.fork, 'a', sizeof model.fork);
-        memset(model.letters, 0, sizeof model.letters);
+        chain_bench_forget(b);
         model.head = 120;
         chain_bench_name(113, "A");
-        content_bench_wipe(b);
-        content_bench_read_by(b, &chain_reader);
-        chain_bench_run(b);
+        chain_bench_read(b);
         assert_int_equal(chain_bench_references(b), 1);
         memset(model.fork + 113, 'b', sizeof model.fork - 113);
         chain_bench_name(113, "");
@@ -168,8 +158,7 @@ static void a_reorganisation_without_a_new_block_is_seen(void **state)
     model.head = 120;
     chain_bench_name(118, "A");
     chain_bench_name(120, "B");
-    content_bench_read_by(b, &chain_reader);
-    chain_bench_run(b);
+    chain_bench_read(b);
     assert_int_equal(chain_bench_references(b), 2);
     memset(model.fork + 119, 'b', 10);
     chain_bench_name(119, "C");
@@ -185,14 +174,11 @@ static void a_reorganisation_around_the_start_is_undone(void **state)
 {
     struct content_bench *b = *state;
     for (int crash = 0; crash < 2; crash++) {
-        memset(model.fork, 'a', sizeof model.fork);
-        memset(model.letters, 0, sizeof model.letters);
+        chain_bench_forget(b);
         model.head = model.start + 2;
         chain_bench_name(model.start, "A");
         chain_bench_name(model.start + 1, "B");
-        content_bench_wipe(b);
-        content_bench_read_by(b, &chain_reader);
-        chain_bench_run(b);
+        chain_bench_read(b);
         assert_int_equal(chain_bench_references(b), 2);
         memset(model.fork + model.start - 1, 'b', 100);
         chain_bench_name(model.start, "C");
@@ -214,8 +200,7 @@ static void a_reorganisation_that_is_too_deep_stops_the_reader(void **state)
     struct evm_chain_view view;
     model.head = 140;
     chain_bench_name(125, "A");
-    content_bench_read_by(b, &chain_reader);
-    chain_bench_run(b);
+    chain_bench_read(b);
     memset(model.fork + 120, 'b', 100);
     chain_bench_name(125, "B");
     model.head = 141;
@@ -244,8 +229,7 @@ static void a_hint_wakes_the_reader_at_once(void **state)
 {
     struct content_bench *b = *state;
     model.head = 120;
-    content_bench_read_by(b, &chain_reader);
-    chain_bench_run(b);
+    chain_bench_read(b);
     while (asks_for_head(b)) {
         chain_bench_answer(b);
         content_bench_pass(b, 0);

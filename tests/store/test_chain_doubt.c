@@ -18,8 +18,7 @@ static void a_lagging_node_is_not_believed(void **state)
     model.head = 300;
     chain_bench_name(150, "A");
     chain_bench_name(298, "B");
-    content_bench_read_by(b, &chain_reader);
-    chain_bench_run(b);
+    chain_bench_read(b);
     model.head = 305;
     model.nodes[0].hides = true;
     chain_bench_name(303, "C");
@@ -42,8 +41,7 @@ static void an_empty_range_takes_two_nodes_to_be_believed(void **state)
     model.nodes[0].hides = true;
     chain_bench_name(150, "A");
     chain_bench_name(500, "BC");
-    content_bench_read_by(b, &chain_reader);
-    chain_bench_run(b);
+    chain_bench_read(b);
     expect(b, 1000, 3);
     assert_true(model.nodes[0].log_questions > 0); /* it was asked first */
     assert_true(rpc_group(model.rpc, &current)->providers[0].failures > 0);
@@ -74,8 +72,7 @@ static void a_node_without_the_end_of_a_range_has_no_opinion(void **state)
     model.nodes[1].head = 120;
     chain_bench_name(150, "A");
     chain_bench_name(500, "B");
-    content_bench_read_by(b, &chain_reader);
-    chain_bench_run(b);
+    chain_bench_read(b);
     expect(b, 1000, 2);
 }
 
@@ -87,8 +84,7 @@ static void a_node_on_another_chain_has_no_opinion(void **state)
     model.nodes[0].hides_next = 1;
     model.nodes[1].strays = true;
     chain_bench_name(150, "A");
-    content_bench_read_by(b, &chain_reader);
-    chain_bench_run(b);
+    chain_bench_read(b);
     expect(b, 1000, 1);
     assert_int_equal(model.nodes[0].hides_next, 0);
     assert_int_equal(model.nodes[1].log_questions, 0);
@@ -104,8 +100,7 @@ static void a_node_that_takes_over_in_mid_range_must_have_its_end(void **state)
     model.nodes[1].head = 155;
     chain_bench_name(150, "A");
     chain_bench_name(180, "B");
-    content_bench_read_by(b, &chain_reader);
-    chain_bench_run(b);
+    chain_bench_read(b);
     expect(b, 1000, 2);
 }
 
@@ -115,8 +110,7 @@ static void a_head_that_stands_still_is_noticed(void **state)
     struct content_bench *b = *state;
     model.head = 200;
     chain_bench_name(150, "A");
-    content_bench_read_by(b, &chain_reader);
-    chain_bench_run(b);
+    chain_bench_read(b);
     expect(b, 200, 1);
     model.nodes[0].head = 200;
     model.head = 300;
@@ -147,8 +141,7 @@ static void the_only_node_is_asked_twice(void **state)
     model.node_count = 1;
     model.nodes[0].hides_next = 1; /* as behind a load balancer */
     chain_bench_name(150, "A");
-    content_bench_read_by(b, &chain_reader);
-    chain_bench_run(b);
+    chain_bench_read(b);
     expect(b, 1000, 1);
     model.head = 1001;
     model.nodes[0].hides_next = 1;
@@ -164,8 +157,7 @@ static void a_second_node_that_is_gone_holds_nothing_up(void **state)
     model.head = 1000;
     model.nodes[1].dead = true;
     chain_bench_name(990, "A");
-    content_bench_read_by(b, &chain_reader);
-    chain_bench_run(b);
+    chain_bench_read(b);
     expect(b, 1000, 1);
 }
 

@@ -13,7 +13,11 @@ static struct http_call *http_send(struct runtime *runtime, const struct http_re
     struct http_desk *desk = (struct http_desk *)runtime;
     assert_true(desk->sent_count < DESK_SENT_MAX);
     struct desk_request *sent = &desk->sent[desk->sent_count++];
-    *sent = (struct desk_request){.done = done, .arg = arg};
+    *sent = (struct desk_request){.connect_ms_max = request->connect_ms_max,
+                                  .total_ms_max = request->total_ms_max,
+                                  .body_bytes_max = request->body_bytes_max,
+                                  .done = done,
+                                  .arg = arg};
     snprintf(sent->method, sizeof sent->method, "%s",
              request->method == NULL ? "GET" : request->method);
     snprintf(sent->url, sizeof sent->url, "%s", request->url);

@@ -17,6 +17,8 @@
 
 struct desk_request {
     char method[8], url[2048], bearer[256], body[512];
+    uint32_t connect_ms_max, total_ms_max;
+    size_t body_bytes_max;
     http_done_fn *done; /* NULL: over */
     void *arg;
     bool cancelled;

@@ -1,152 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Documents from gateways that are good, slow, lying, full or gone. Requests are found by the
- * gateway and the address they name; the blocks come from the simulator's own maker. */
-#include "http_desk.h"
-#include "sim/ipfs_blocks.h"
-#include "source/content_fetch.h"
+ * Documents from gateways that are good, slow, lying, full or gone. */
+#include "fetch_bench.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define SIZE_MAX_BYTES 5000
-
-struct bench {
-    struct http_desk desk;
-    struct gateways *gateways;
-    struct ipfs_blocks blocks;
-    struct content_fetch fetch;
-    unsigned ended;
-    enum rc rc;
-    struct text content;
-    char said[1024]; /* the failures or the refusal, each with its class */
-};
-
-static const char *const roots[] = {"http://user:key@a.example/", "http://b.example:8080/k/e/y",
-                                    "http://c.example"};
-
-static int set_up(void **state)
-{
-    struct bench *b = calloc(1, sizeof *b);
-    struct err err;
-    struct gateways_settings settings = {roots, 3, 8};
-    http_desk_init(&b->desk);
-    assert_int_equal(gateways_new(&b->desk.clock.runtime, &settings, &b->gateways, &err), RC_OK);
-    *state = b;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct bench *b = *state;
-    gateways_free(b->gateways);
-    http_desk_deinit(&b->desk);
-    ipfs_blocks_free(&b->blocks);
-    text_free(&b->content);
-    free(b);
-    return 0;
-}
-
-static void take_outcome(void *arg, const struct content_outcome *outcome)
-{
-    struct bench *b = arg;
-    b->ended++;
-    b->rc = outcome->rc;
-    b->said[0] = '\0';
-    text_free(&b->content);
-    if (outcome->rc == RC_OK) {
-        b->content = *outcome->content;
-        *outcome->content = (struct text){0};
-    } else if (outcome->rc == RC_REJECT) {
-        snprintf(b->said, sizeof b->said, "%s", outcome->err.text);
-    } else {
-        for (size_t i = 0, at = 0; i < outcome->blocked->failure_count; i++) {
-            const struct gateway_failure *failure = &outcome->blocked->failures[i];
-            at += (size_t)snprintf(b->said + at, sizeof b->said - at, "%s: %s: %s; ",
-                                   failure->provider, retry_class_name(failure->class),
-                                   failure->reason);
-        }
-    }
-}
-
-static struct cid cid_of(const struct bench *b, size_t block)
-{
-    struct cid cid;
-    assert_int_equal(cid_parse(bytes_of(b->blocks.blocks[block].cid), &cid, NULL), RC_OK);
-    return cid;
-}
-
-static void begin_path(struct bench *b, size_t block, const char *path, uint32_t without)
-{
-    struct content_wish wish = {cid_of(b, block), bytes_of(path), SIZE_MAX_BYTES, without};
-    content_fetch_begin(&b->fetch, b->gateways, &wish, take_outcome, b);
-    http_desk_pass(&b->desk, 0);
-}
-
-static void begin(struct bench *b, size_t block, uint32_t without)
-{
-    begin_path(b, block, NULL, without);
-}
-
-/* The open request of this gateway for this block, or -1. */
-static int find_sent(const struct bench *b, const char *gateway, size_t block)
-{
-    for (size_t i = 0; i < b->desk.sent_count; i++) {
-        const struct desk_request *sent = &b->desk.sent[i];
-        if (sent->done != NULL && strstr(sent->url, gateway) != NULL &&
-            strstr(sent->url, b->blocks.blocks[block].cid) != NULL)
-            return (int)i;
-    }
-    return -1;
-}
-
-static void give(struct bench *b, const char *gateway, size_t block)
-{
-    int at = find_sent(b, gateway, block);
-    assert_true(at >= 0);
-    http_desk_answer_bytes(&b->desk, (size_t)at,
-                           (struct http_response){.status = 200, .retry_after_ms = -1},
-                           text_bytes(&b->blocks.blocks[block].bytes));
-}
-
-static void refuse(struct bench *b, const char *gateway, size_t block, int status)
-{
-    int at = find_sent(b, gateway, block);
-    assert_true(at >= 0);
-    http_desk_answer(&b->desk, (size_t)at, status, "<html>no</html>");
-}
-
-static unsigned open_requests(const struct bench *b)
-{
-    unsigned open = 0;
-    for (size_t i = 0; i < b->desk.sent_count; i++)
-        open += b->desk.sent[i].done != NULL;
-    return open;
-}
-
-static const struct provider *provider_named(const struct bench *b, const char *name)
-{
-    const struct failover *group = gateways_group(b->gateways);
-    int number = failover_find(group, name);
-    assert_true(number >= 0);
-    return &group->providers[number];
-}
 
 static void a_block_is_asked_for_as_it_is_and_checked(void **state)
 {
     struct bench *b = *state;
     size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of("hello world"));
-    begin(b, block, 0);
+    fetch_bench_begin(b, block, 0);
     assert_int_equal(b->desk.sent_count, 1);
     assert_string_equal(b->desk.sent[0].url,
                         "http://user:key@a.example/ipfs/"
                         "bafkreifzjut3te2nhyekklss27nh3k72ysco7y32koao5eei66wof36n5e?format=raw");
-    give(b, "a.example", block);
+    fetch_bench_give(b, "a.example", block);
     assert_int_equal(b->ended, 1);
     assert_int_equal(b->rc, RC_OK);
     assert_string_equal(text_string(&b->content), "hello world");
-    assert_int_equal(provider_named(b, "a.example")->successes, 1);
+    assert_int_equal(fetch_bench_provider(b, "a.example")->successes, 1);
 }
 
 /* Every block of a file is fetched, several at a time; any gateway may give any of them. */
@@ -158,14 +31,14 @@ static void a_file_of_many_blocks_comes_together(void **state)
         file[i] = (char)(i * 7 / 3);
     size_t root = ipfs_blocks_add_file(&b->blocks, bytes_make(file, sizeof file),
                                        &(struct ipfs_shape){100, 4, false});
-    begin(b, root, 0);
+    fetch_bench_begin(b, root, 0);
     unsigned most = 0;
     while (b->ended == 0) {
-        unsigned open = open_requests(b);
+        unsigned open = fetch_bench_open_requests(b);
         most = open > most ? open : most;
         for (size_t i = 0; i < b->blocks.count && b->ended == 0; i++)
-            if (find_sent(b, "example", i) >= 0)
-                give(b, "example", i);
+            if (fetch_bench_find(b, "example", i) >= 0)
+                fetch_bench_give(b, "example", i);
         http_desk_pass(&b->desk, 0);
     }
     assert_int_equal(b->rc, RC_OK);
@@ -181,16 +54,16 @@ static void a_liar_is_not_believed_and_falls_behind(void **state)
     struct bench *b = *state;
     size_t lied = ipfs_blocks_add(&b->blocks, true, bytes_of("the truth"));
     size_t other = ipfs_blocks_add(&b->blocks, true, bytes_of("another truth"));
-    begin(b, lied, 0);
-    int at = find_sent(b, "a.example", lied);
+    fetch_bench_begin(b, lied, 0);
+    int at = fetch_bench_find(b, "a.example", lied);
     http_desk_answer(&b->desk, (size_t)at, 200, "the truth!");
     assert_int_equal(b->ended, 0);
-    give(b, "b.example", lied);
+    fetch_bench_give(b, "b.example", lied);
     assert_string_equal(text_string(&b->content), "the truth");
-    assert_int_equal(provider_named(b, "a.example")->failures, 1);
-    begin(b, other, 0);
-    assert_int_equal(find_sent(b, "a.example", other), -1);
-    give(b, "example", other);
+    assert_int_equal(fetch_bench_provider(b, "a.example")->failures, 1);
+    fetch_bench_begin(b, other, 0);
+    assert_int_equal(fetch_bench_find(b, "a.example", other), -1);
+    fetch_bench_give(b, "example", other);
     assert_int_equal(b->ended, 2);
 }
 
@@ -199,27 +72,27 @@ static void a_slow_gateway_is_overtaken(void **state)
 {
     struct bench *b = *state;
     size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of("slow"));
-    begin(b, block, 0);
+    fetch_bench_begin(b, block, 0);
     http_desk_pass(&b->desk, 999 * DESK_MS);
-    assert_int_equal(open_requests(b), 1);
+    assert_int_equal(fetch_bench_open_requests(b), 1);
     http_desk_pass(&b->desk, 1 * DESK_MS);
-    assert_int_equal(open_requests(b), 2);
-    give(b, "b.example:8080", block);
+    assert_int_equal(fetch_bench_open_requests(b), 2);
+    fetch_bench_give(b, "b.example:8080", block);
     assert_int_equal(b->ended, 1);
-    assert_int_equal(open_requests(b), 0);
+    assert_int_equal(fetch_bench_open_requests(b), 0);
     assert_true(b->desk.sent[0].cancelled);
-    assert_int_equal(provider_named(b, "a.example")->failures, 0);
+    assert_int_equal(fetch_bench_provider(b, "a.example")->failures, 0);
 }
 
 static void when_all_fail_each_says_why_and_nothing_is_content(void **state)
 {
     struct bench *b = *state;
     size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of("gone"));
-    begin(b, block, 0);
-    refuse(b, "a.example", block, 404);
-    refuse(b, "b.example", block, 410);
+    fetch_bench_begin(b, block, 0);
+    fetch_bench_refuse(b, "a.example", block, 404);
+    fetch_bench_refuse(b, "b.example", block, 410);
     assert_int_equal(b->ended, 0);
-    refuse(b, "c.example", block, 504);
+    fetch_bench_refuse(b, "c.example", block, 504);
     assert_int_equal(b->ended, 1);
     assert_int_equal(b->rc, RC_RETRY);
     assert_string_equal(b->said, "a.example: transient: the gateway answers 404; "
@@ -234,13 +107,13 @@ static void a_gateway_that_refused_for_good_is_left_out(void **state)
 {
     struct bench *b = *state;
     size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of("left out"));
-    begin(b, block, 1U << 0 | 1U << 1);
+    fetch_bench_begin(b, block, 1U << 0 | 1U << 1);
     assert_int_equal(b->desk.sent_count, 1);
-    refuse(b, "c.example", block, 451);
+    fetch_bench_refuse(b, "c.example", block, 451);
     assert_string_equal(b->said, "c.example: permanent: the gateway answers 451; ");
     /* When all refused, all are asked again. */
-    begin(b, block, 7);
-    give(b, "a.example", block);
+    fetch_bench_begin(b, block, 7);
+    fetch_bench_give(b, "a.example", block);
     assert_int_equal(b->rc, RC_OK);
 }
 
@@ -250,24 +123,24 @@ static void a_limit_is_kept(void **state)
     struct bench *b = *state;
     size_t first = ipfs_blocks_add(&b->blocks, true, bytes_of("1"));
     size_t second = ipfs_blocks_add(&b->blocks, true, bytes_of("2"));
-    begin(b, first, 6); /* a.example only */
-    int at = find_sent(b, "a.example", first);
+    fetch_bench_begin(b, first, 6); /* a.example only */
+    int at = fetch_bench_find(b, "a.example", first);
     http_desk_answer_with(&b->desk, (size_t)at,
                           (struct http_response){.status = 429, .retry_after_ms = 20000}, "");
     assert_string_equal(b->said, "a.example: rate-limited: the gateway answers 429; ");
-    begin(b, second, 6);
+    fetch_bench_begin(b, second, 6);
     http_desk_pass(&b->desk, 19999 * DESK_MS);
-    assert_int_equal(open_requests(b), 0);
+    assert_int_equal(fetch_bench_open_requests(b), 0);
     http_desk_pass(&b->desk, 1 * DESK_MS);
-    give(b, "a.example", second);
+    fetch_bench_give(b, "a.example", second);
     assert_int_equal(b->ended, 2);
 }
 
 static void break_gateway(struct bench *b, const char *gateway, uint32_t without, size_t block)
 {
     for (int round = 0; round < PROVIDER_OPEN_FAILURES; round++) {
-        begin(b, block, without);
-        refuse(b, gateway, block, 500);
+        fetch_bench_begin(b, block, without);
+        fetch_bench_refuse(b, gateway, block, 500);
     }
 }
 
@@ -279,16 +152,16 @@ static void a_refusal_does_not_wait_for_broken_gateways(void **state)
     break_gateway(b, "a.example", 6, block);
     break_gateway(b, "b.example", 5, block);
     unsigned ended = b->ended;
-    begin(b, block, 0);
-    refuse(b, "c.example", block, 404);
+    fetch_bench_begin(b, block, 0);
+    fetch_bench_refuse(b, "c.example", block, 404);
     assert_int_equal(b->ended, ended + 1);
     assert_string_equal(b->said, "c.example: transient: the gateway answers 404; ");
     http_desk_pass(&b->desk, PROVIDER_OPEN_US_MIN - 1000 * DESK_MS);
-    begin(b, block, 0);
-    refuse(b, "c.example", block, 404);
+    fetch_bench_begin(b, block, 0);
+    fetch_bench_refuse(b, "c.example", block, 404);
     assert_int_equal(b->ended, ended + 1);
     http_desk_pass(&b->desk, 1000 * DESK_MS);
-    give(b, "a.example", block);
+    fetch_bench_give(b, "a.example", block);
     assert_int_equal(b->ended, ended + 2);
     assert_int_equal(b->rc, RC_OK);
 }
@@ -300,17 +173,18 @@ static void broken_gateways_are_left_alone_and_then_probed(void **state)
     size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of("broken"));
     break_gateway(b, "a.example", 6, block);
     size_t sent = b->desk.sent_count;
-    begin(b, block, 6);
+    fetch_bench_begin(b, block, 6);
     http_desk_pass(&b->desk, PROVIDER_OPEN_US_MIN - 1);
     assert_int_equal(b->desk.sent_count, sent);
     http_desk_pass(&b->desk, 1);
     assert_int_equal(b->desk.sent_count, sent + 1);
-    refuse(b, "a.example", block, 500);
-    begin(b, block, 6);
+    fetch_bench_refuse(b, "a.example", block, 500);
+    fetch_bench_begin(b, block, 6);
     http_desk_pass(&b->desk, 2 * PROVIDER_OPEN_US_MIN);
-    refuse(b, "a.example", block, 500);
+    fetch_bench_refuse(b, "a.example", block, 500);
     unsigned ended = b->ended;
-    begin(b, block, 6); /* its opening is twice as long each time: beyond the time of a call now */
+    fetch_bench_begin(
+        b, block, 6); /* its opening is twice as long each time: beyond the time of a call now */
     http_desk_pass(&b->desk, 59 * 1000 * DESK_MS);
     assert_int_equal(b->ended, ended);
     http_desk_pass(&b->desk, 1000 * DESK_MS);
@@ -322,8 +196,8 @@ static void what_is_no_file_ends_at_once(void **state)
 {
     struct bench *b = *state;
     size_t block = ipfs_blocks_add(&b->blocks, false, bytes_make("\x0a\x02\x08\x01", 4));
-    begin(b, block, 0);
-    give(b, "a.example", block);
+    fetch_bench_begin(b, block, 0);
+    fetch_bench_give(b, "a.example", block);
     assert_int_equal(b->rc, RC_REJECT);
     assert_string_equal(b->said, "a directory, not a file");
 }
@@ -334,15 +208,15 @@ static void a_fetch_that_is_cancelled_says_nothing(void **state)
     static char file[300];
     size_t root = ipfs_blocks_add_file(&b->blocks, bytes_make(file, sizeof file),
                                        &(struct ipfs_shape){100, 4, false});
-    begin(b, root, 0);
+    fetch_bench_begin(b, root, 0);
     content_fetch_cancel(&b->fetch);
-    begin(b, root, 0);
-    give(b, "a.example", root);
+    fetch_bench_begin(b, root, 0);
+    fetch_bench_give(b, "a.example", root);
     http_desk_pass(&b->desk, 0);
-    assert_int_equal(open_requests(b), 1); /* three equal blocks are one */
+    assert_int_equal(fetch_bench_open_requests(b), 1); /* three equal blocks are one */
     content_fetch_cancel(&b->fetch);
     assert_int_equal(b->ended, 0);
-    assert_int_equal(open_requests(b), 0);
+    assert_int_equal(fetch_bench_open_requests(b), 0);
 }
 
 /* One gateway has so many places; who finds none waits until one comes free. */
@@ -356,13 +230,14 @@ static void places_at_a_gateway_are_bounded(void **state)
         char word[16];
         snprintf(word, sizeof word, "place %zu", i);
         blocks[i] = ipfs_blocks_add(&b->blocks, true, bytes_of(word));
-        struct content_wish wish = {cid_of(b, blocks[i]), BYTES_ABSENT, SIZE_MAX_BYTES, 6};
-        content_fetch_begin(&fetches[i], b->gateways, &wish, take_outcome, b);
+        struct content_wish wish = {fetch_bench_cid(b, blocks[i]), BYTES_ABSENT, BENCH_DOCUMENT_MAX,
+                                    6};
+        content_fetch_begin(&fetches[i], b->gateways, &wish, fetch_bench_outcome, b);
     }
     http_desk_pass(&b->desk, 100 * DESK_MS);
-    assert_int_equal(open_requests(b), FETCHES - 1);
+    assert_int_equal(fetch_bench_open_requests(b), FETCHES - 1);
     for (size_t i = 0; i < FETCHES; i++) {
-        give(b, "a.example", blocks[i]);
+        fetch_bench_give(b, "a.example", blocks[i]);
         http_desk_pass(&b->desk, 0);
     }
     assert_int_equal(b->ended, FETCHES);
@@ -377,11 +252,11 @@ static void a_path_leads_through_directories(void **state)
     size_t inner = ipfs_blocks_add_folder(&b->blocks, IPFS_FOLDER, "my file.png", file);
     size_t outer = ipfs_blocks_add_folder(&b->blocks, IPFS_FOLDER, "img", inner);
     const size_t way[] = {outer, inner, file};
-    begin_path(b, outer, "img/my%20file.png", 6);
+    fetch_bench_begin_path(b, outer, "img/my%20file.png", 6);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(b->ended, 0);
-        assert_int_equal(open_requests(b), 1);
-        give(b, "a.example", way[i]);
+        assert_int_equal(fetch_bench_open_requests(b), 1);
+        fetch_bench_give(b, "a.example", way[i]);
         http_desk_pass(&b->desk, 0);
     }
     assert_int_equal(b->rc, RC_OK);
@@ -397,10 +272,10 @@ static void a_directory_of_shards_is_gone_through_by_the_hashes_of_names(void **
     size_t second = ipfs_blocks_add_folder(&b->blocks, IPFS_SHARDS, "CEname", inner);
     size_t first = ipfs_blocks_add_folder(&b->blocks, IPFS_SHARDS, "67", second);
     const size_t way[] = {first, second, inner, file};
-    begin_path(b, first, "name/my%201.png", 6);
+    fetch_bench_begin_path(b, first, "name/my%201.png", 6);
     for (unsigned i = 0; i < 4; i++) {
         assert_int_equal(b->ended, 0);
-        give(b, "a.example", way[i]);
+        fetch_bench_give(b, "a.example", way[i]);
         http_desk_pass(&b->desk, 0);
     }
     assert_int_equal(b->rc, RC_OK);
@@ -431,8 +306,8 @@ static void a_path_that_leads_nowhere_is_refused_for_good(void **state)
         {others, "name", "`name` lies in a directory of shards that are not read"},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        begin_path(b, cases[i].block, cases[i].path, 6);
-        give(b, "a.example", cases[i].block);
+        fetch_bench_begin_path(b, cases[i].block, cases[i].path, 6);
+        fetch_bench_give(b, "a.example", cases[i].block);
         assert_int_equal(b->ended, i + 1);
         assert_int_equal(b->rc, RC_REJECT);
         assert_string_equal(b->said, cases[i].why);
@@ -449,10 +324,10 @@ static void a_path_has_no_more_names_than_are_gone(void **state)
         blocks[i + 1] = ipfs_blocks_add_folder(&b->blocks, IPFS_FOLDER, "a", blocks[i]);
         text_append_string(&path, i == 0 ? "a" : "/a");
     }
-    begin_path(b, blocks[UNIXFS_PATH_STEPS_MAX + 1], text_string(&path), 6);
+    fetch_bench_begin_path(b, blocks[UNIXFS_PATH_STEPS_MAX + 1], text_string(&path), 6);
     for (unsigned i = UNIXFS_PATH_STEPS_MAX + 1; i > 0; i--) {
         assert_int_equal(b->ended, 0);
-        give(b, "a.example", blocks[i]);
+        fetch_bench_give(b, "a.example", blocks[i]);
         http_desk_pass(&b->desk, 0);
     }
     assert_int_equal(b->rc, RC_REJECT);
@@ -465,18 +340,19 @@ static void a_directory_that_nobody_gives_is_tried_again(void **state)
     struct bench *b = *state;
     size_t file = ipfs_blocks_add(&b->blocks, true, bytes_of("a file"));
     size_t folder = ipfs_blocks_add_folder(&b->blocks, IPFS_FOLDER, "name", file);
-    begin_path(b, folder, "name", 6);
-    refuse(b, "a.example", folder, 404);
+    fetch_bench_begin_path(b, folder, "name", 6);
+    fetch_bench_refuse(b, "a.example", folder, 404);
     assert_int_equal(b->rc, RC_RETRY);
-    begin_path(b, folder, "name", 6);
+    fetch_bench_begin_path(b, folder, "name", 6);
     content_fetch_cancel(&b->fetch);
-    assert_int_equal(open_requests(b), 0);
+    assert_int_equal(fetch_bench_open_requests(b), 0);
     assert_int_equal(b->ended, 1);
 }
 
 int main(void)
 {
-#define ON_BENCH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define ON_BENCH(test)                                                                             \
+    cmocka_unit_test_setup_teardown(test, fetch_bench_set_up, fetch_bench_tear_down)
     const struct CMUnitTest tests[] = {
         ON_BENCH(a_block_is_asked_for_as_it_is_and_checked),
         ON_BENCH(a_file_of_many_blocks_comes_together),

@@ -156,6 +156,36 @@ static void strings_of_a_signature_are_read_as_they_are_laid_out(void **state)
     text_free(&indexed.hex);
 }
 
+/* R002-12: a string that is a content address, with a path behind it or not, and nothing else. */
+static void a_bare_address_may_have_a_path(void **state)
+{
+    static const char signature[] = "Pinned(string)";
+    static const struct {
+        const char *string, *names;
+    } cases[] = {
+        {NAME_1 "/img/my%201.png", NAME_1 "/img/my%201.png "},
+        {NAME_2 "/a", NAME_2 "/a "},
+        {NAME_1 "/", NAME_1 " "},
+        {NAME_1 ".", NAME_1 " "},
+        {NAME_1 "/a b", ""},
+        {NAME_1 " and more", ""},
+        {"see " NAME_1, ""},
+        {"docs/readme.md", ""},
+        {"/" NAME_1, ""},
+        {"ipfs://" NAME_1 "/a " NAME_2 "/b", NAME_1 "/a "},
+    };
+    const char *topics[] = {hash_of(signature)};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct data data = {{0}};
+        put_word(&data, 32);
+        put_string(&data, cases[i].string);
+        struct evm_log log = make_log(&data, topics, 1);
+        expect_names(signature, &log, cases[i].names);
+        text_free(&data.hex);
+    }
+}
+
 static void data_that_is_laid_out_in_another_way_is_searched(void **state)
 {
     (void)state;
@@ -311,6 +341,7 @@ int main(void)
         cmocka_unit_test(hashes_are_those_the_chains_use),
         cmocka_unit_test(every_length_is_absorbed_and_lengths_differ),
         cmocka_unit_test(strings_of_a_signature_are_read_as_they_are_laid_out),
+        cmocka_unit_test(a_bare_address_may_have_a_path),
         cmocka_unit_test(data_that_is_laid_out_in_another_way_is_searched),
         cmocka_unit_test(anonymous_actions_are_searched_and_tell_their_space),
         cmocka_unit_test(types_that_are_not_laid_out_flat_are_searched),

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http_bench.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 /* ---- answers ---- */
 
@@ -186,6 +189,32 @@ static void a_server_that_says_nothing_is_left_after_its_time(void **state)
     assert_says(bench, RC_RETRY, "timed out");
 }
 
+/* Its queue is full, so it answers no further call: the connection has a time of its own. */
+static void a_host_that_takes_no_connection_is_left_after_its_time(void **state)
+{
+    enum { CALLERS = 4 };
+    struct bench *bench = *state;
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof address;
+    int callers[CALLERS], host = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char url[64];
+    assert_int_equal(bind(host, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(listen(host, 0), 0);
+    assert_int_equal(getsockname(host, (struct sockaddr *)&address, &size), 0);
+    for (int i = 0; i < CALLERS; i++) {
+        callers[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        (void)connect(callers[i], (struct sockaddr *)&address, size);
+    }
+    snprintf(url, sizeof url, "http://127.0.0.1:%u/", ntohs(address.sin_port));
+    fetch(bench, NULL,
+          (struct http_request){.url = url, .connect_ms_max = 40, .total_ms_max = 3600000});
+    assert_says(bench, RC_RETRY, "onnect");
+    for (int i = 0; i < CALLERS; i++)
+        close(callers[i]);
+    close(host);
+}
+
 static void a_body_over_the_cap_is_refused(void **state)
 {
     struct bench *bench = *state;
@@ -262,6 +291,7 @@ int main(void)
         TEST(garbage_is_no_answer),
         TEST(a_refused_connection_is_no_answer),
         TEST(a_server_that_says_nothing_is_left_after_its_time),
+        TEST(a_host_that_takes_no_connection_is_left_after_its_time),
         TEST(a_body_over_the_cap_is_refused),
         TEST(endless_headers_are_refused),
         TEST(an_unusable_request_is_told_from_a_later_turn),

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon_reconcile_route.h"
+
+#include "daemon_admin.h"
+
+#include <stdlib.h>
+
+#define WAIT_US INT64_C(7200000000) /* it looks at every document there is */
+
+struct reconcile_call {
+    struct admin *admin; /* NULL: it was not begun */
+    bool dry;
+    struct text members;
+    enum rc outcome; /* a failure of the store itself is the job's */
+    struct err why;
+};
+
+static void free_call(void *data)
+{
+    struct reconcile_call *call = data;
+    text_free(&call->members);
+    free(call);
+}
+
+void reconcile_begin(struct request *request)
+{
+    struct admin *admin = request->service->options->routes_arg;
+    struct reconcile_call *call = memory_new_zeroed(1, sizeof *call);
+    struct json root;
+    request->data = call;
+    request->free_data = free_call;
+    if (!request_parse_body(request, &root))
+        return;
+    struct json dry = json_get(root, "dryRun");
+    if (json_type(dry) != JSON_ABSENT && !json_bool(dry, &call->dry))
+        request_refuse(request, REFUSAL_BAD_REQUEST, "dryRun is true or false");
+    else if (admin->content == NULL)
+        request_refuse(request, REFUSAL_BAD_REQUEST, "no chain is followed here");
+    else if (admin->busy)
+        request_refuse(request, REFUSAL_CONFLICT,
+                       "the daemon does another operator's errand: try again when it is done");
+    else
+        (call->admin = admin)->busy = true;
+}
+
+enum rc reconcile_work(struct request *request, struct store *store, struct err *err)
+{
+    struct reconcile_call *call = request->data;
+    (void)store;
+    (void)err;
+    call->outcome = content_part_reconcile(call->admin->content, call->dry, WAIT_US, &call->members,
+                                           &call->why);
+    return RC_OK;
+}
+
+void reconcile_finish(struct request *request)
+{
+    struct reconcile_call *call = request->data;
+    struct json_writer writer;
+    call->admin->busy = false;
+    if (request->job.rc != RC_OK) {
+        request_fail(request);
+        return;
+    }
+    if (call->outcome != RC_OK) {
+        request_refuse(request, call->outcome == RC_AGAIN ? REFUSAL_CONFLICT : REFUSAL_UNAVAILABLE,
+                       "%s", call->why.text);
+        return;
+    }
+    request_begin_json(request, &writer);
+    json_key(&writer, "dryRun");
+    json_put_bool(&writer, call->dry);
+    json_put_raw_members(&writer, text_bytes(&call->members));
+    request_send_json(request, &writer);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What becomes of a gateway's answer: whom it costs what, and whether it is asked again. */
+#include "fetch_bench.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The answer was over what was allowed, so it was not read. */
+static void overflow(struct bench *b, const char *gateway, size_t block)
+{
+    int at = fetch_bench_find(b, gateway, block);
+    assert_true(at >= 0);
+    struct http_response response = {.rc = RC_REJECT, .retry_after_ms = -1};
+    err_set(&response.err, RC_REJECT, "the answer is over %zu bytes",
+            b->desk.sent[at].body_bytes_max);
+    http_desk_answer_with(&b->desk, (size_t)at, response, "");
+}
+
+/* R002-03: more bytes than a document may have, for one that is small: the gateway that has it
+ * shows who lied, and the liar is asked last from then on. */
+static void a_gateway_that_sends_too_much_of_a_small_block_falls_behind(void **state)
+{
+    struct bench *b = *state;
+    size_t small = ipfs_blocks_add(&b->blocks, true, bytes_of("small"));
+    size_t other = ipfs_blocks_add(&b->blocks, true, bytes_of("another"));
+    fetch_bench_begin(b, small, 0);
+    overflow(b, "a.example", small);
+    assert_int_equal(b->ended, 0);
+    assert_int_equal(fetch_bench_provider(b, "a.example")->failures, 0);
+    fetch_bench_give(b, "b.example", small);
+    assert_int_equal(b->rc, RC_OK);
+    assert_int_equal(fetch_bench_provider(b, "a.example")->failures, 1);
+    assert_string_equal(fetch_bench_provider(b, "a.example")->last_error,
+                        "more bytes than the block has");
+    fetch_bench_begin(b, other, 0);
+    assert_int_equal(fetch_bench_find(b, "a.example", other), -1);
+    fetch_bench_give(b, "example", other);
+    assert_int_equal(b->ended, 2);
+}
+
+/* As often as it lies: in the end it is left alone for a while, like one that fails. */
+static void a_gateway_that_keeps_sending_too_much_is_left_alone(void **state)
+{
+    struct bench *b = *state;
+    for (int round = 0; round < PROVIDER_OPEN_FAILURES; round++) {
+        char word[16];
+        snprintf(word, sizeof word, "round %d", round);
+        size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of(word));
+        fetch_bench_begin(b, block, 1U << 2);            /* a and b */
+        if (fetch_bench_find(b, "a.example", block) < 0) /* b comes first by now: it is slow */
+            http_desk_pass(&b->desk, 5000 * DESK_MS);
+        overflow(b, "a.example", block);
+        http_desk_pass(&b->desk, 0);
+        fetch_bench_give(b, "b.example", block);
+    }
+    assert_int_equal(provider_circuit(fetch_bench_provider(b, "a.example"), b->desk.clock.mono_us),
+                     CIRCUIT_OPEN);
+}
+
+/* A block that is too large wherever it is asked for is nobody's fault, and refused for good. */
+static void a_block_that_is_too_large_costs_nobody_anything(void **state)
+{
+    struct bench *b = *state;
+    size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of("large"));
+    fetch_bench_begin(b, block, 0);
+    assert_int_equal(b->desk.sent[0].body_bytes_max, BENCH_DOCUMENT_MAX);
+    overflow(b, "a.example", block);
+    overflow(b, "b.example", block);
+    overflow(b, "c.example", block);
+    assert_int_equal(b->rc, RC_RETRY);
+    assert_string_equal(b->said, "a.example: permanent: the answer is over 5000 bytes; "
+                                 "b.example:8080: permanent: the answer is over 5000 bytes; "
+                                 "c.example: permanent: the answer is over 5000 bytes; ");
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(gateways_group(b->gateways)->providers[i].failures, 0);
+    fetch_bench_begin(b, block, 0);
+    overflow(b, "a.example", block);
+    content_fetch_cancel(&b->fetch); /* nobody learns who was right */
+    assert_int_equal(fetch_bench_provider(b, "a.example")->failures, 0);
+    assert_int_equal(fetch_bench_open_requests(b), 0);
+}
+
+/* What each status means: whether it is for good, and whether it speaks against the gateway. */
+static void a_status_says_whether_to_ask_again_and_whom_it_costs(void **state)
+{
+    static const struct {
+        int status;
+        const char *class;
+        bool costs;
+    } statuses[] = {
+        {400, "permanent", false}, {410, "permanent", false}, {451, "permanent", false},
+        {404, "transient", false}, {408, "transient", false}, {504, "transient", false},
+        {522, "transient", false}, {524, "transient", false}, {500, "transient", true},
+        {502, "transient", true},  {503, "transient", true},  {301, "transient", true},
+    };
+    struct bench *b = *state;
+    size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of("statuses"));
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
+        char said[128];
+        const struct provider *provider = fetch_bench_provider(b, "c.example");
+        uint64_t before = provider->failures;
+        http_desk_pass(&b->desk, PROVIDER_OPEN_US_MAX); /* whatever was open is over */
+        fetch_bench_begin(b, block, 1U << 0 | 1U << 1);
+        fetch_bench_refuse(b, "c.example", block, statuses[i].status);
+        snprintf(said, sizeof said, "c.example: %s: the gateway answers %d; ", statuses[i].class,
+                 statuses[i].status);
+        assert_string_equal(b->said, said);
+        assert_int_equal(provider->failures - before, statuses[i].costs);
+    }
+}
+
+/* R002-03: no gateway is waited for without end, neither for a connection nor for an answer; the
+ * next one is asked, and the time it took is its fault. */
+static void a_gateway_that_never_answers_has_its_time(void **state)
+{
+    struct bench *b = *state;
+    size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of("late"));
+    fetch_bench_begin(b, block, 0);
+    assert_int_equal(b->desk.sent[0].connect_ms_max, 5000);
+    assert_int_equal(b->desk.sent[0].total_ms_max, 30000);
+    int at = fetch_bench_find(b, "a.example", block);
+    struct http_response response = {.rc = RC_RETRY, .retry_after_ms = -1};
+    err_set(&response.err, RC_RETRY, "no answer within 30000 ms");
+    http_desk_answer_with(&b->desk, (size_t)at, response, "");
+    assert_int_equal(fetch_bench_provider(b, "a.example")->failures, 1);
+    fetch_bench_refuse(b, "b.example", block, 404);
+    fetch_bench_refuse(b, "c.example", block, 404);
+    assert_int_equal(b->rc, RC_RETRY);
+    assert_ptr_equal(strstr(b->said, "a.example: transient: no answer within 30000 ms; "), b->said);
+}
+
+int main(void)
+{
+#define ON_BENCH(test)                                                                             \
+    cmocka_unit_test_setup_teardown(test, fetch_bench_set_up, fetch_bench_tear_down)
+    const struct CMUnitTest tests[] = {
+        ON_BENCH(a_gateway_that_sends_too_much_of_a_small_block_falls_behind),
+        ON_BENCH(a_gateway_that_keeps_sending_too_much_is_left_alone),
+        ON_BENCH(a_block_that_is_too_large_costs_nobody_anything),
+        ON_BENCH(a_status_says_whether_to_ask_again_and_whom_it_costs),
+        ON_BENCH(a_gateway_that_never_answers_has_its_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
