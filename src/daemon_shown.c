@@ -43,6 +43,9 @@ void daemon_tell_metrics(void *arg, struct text *out)
     metric_set(metrics_gauge(daemon->metrics, "tidemark_event_commit_p50_seconds",
                              "Half of all live events were committed within this time.", NULL, 0),
                metric_quantile(daemon->latency, 0.5));
+    metric_set(metrics_gauge(daemon->metrics, "tidemark_event_commit_p95_seconds",
+                             "All but one in twenty were committed within this time.", NULL, 0),
+               metric_quantile(daemon->latency, 0.95));
     metric_set(metrics_gauge(daemon->metrics, "tidemark_event_commit_p99_seconds",
                              "All but one in a hundred were committed within this time.", NULL, 0),
                metric_quantile(daemon->latency, 0.99));

@@ -135,7 +135,7 @@ static void show_provider(const struct source_provider *from, struct status_prov
     to->latency_us = from->latency_us;
 }
 
-static void show_source(const struct daemon_view *view, struct status_source *shown)
+static void show_source(const struct daemon_view *view, int64_t now_us, struct status_source *shown)
 {
     const struct source_view *source = &view->source;
     shown->name = view->source_name;
@@ -143,6 +143,7 @@ static void show_source(const struct daemon_view *view, struct status_source *sh
     shown->rate = view->rate;
     shown->committed_us = source->committed_us;
     shown->last_event_us = source->last_event_us;
+    shown->lag_us = daemon_view_lag_us(view, now_us);
     shown->events = (int64_t)source->events;
     shown->reconnects = (int64_t)source->reconnects;
     snprintf(shown->provider, sizeof shown->provider, "%s", source->provider);
@@ -163,7 +164,7 @@ void daemon_view_status(const struct daemon_view *view, int64_t now_us, struct s
         show_provider(&view->ledger.providers[i].provider, &shown->provider);
     }
     if (view->has_source)
-        show_source(view, &out->sources[out->source_count++]);
+        show_source(view, now_us, &out->sources[out->source_count++]);
 }
 
 static void set(struct metrics *metrics, const char *name, const char *help, double value)

@@ -11,15 +11,25 @@ const RENEW_MS = 3000;
 
 const away = make('p', { className: 'offline', role: 'status', hidden: true });
 
-/** Takes over what is different, part by part: who reads one part is not disturbed by another. */
+const partsIn = (root) => new Map(
+  [...root.querySelectorAll('main > .standing, main > .reasons, main > section')]
+    .map((part) => [part.id || part.classList[0], part]));
+
+/** Takes over what is different, part by part: who reads one part is not disturbed by another. Parts
+ * come and go: what there is nothing to say about has none. */
 function takeOver(fresh) {
-  for (const part of document.querySelectorAll('main > .standing, main > .reasons, main > section')) {
-    const selector = part.id ? `#${part.id}` : `main > .${part.classList[0]}`;
-    const theirs = fresh.querySelector(selector);
-    if (!theirs || part.contains(document.activeElement)) continue; // somebody is about to press
-    part.className = theirs.className;
-    part.replaceChildren(...document.importNode(theirs, true).childNodes);
+  const mine = partsIn(document);
+  let last = away;
+  for (const [name, theirs] of partsIn(fresh)) {
+    const part = mine.get(name) ?? document.importNode(theirs, true);
+    if (!mine.delete(name)) last.after(part);
+    else if (!part.contains(document.activeElement)) { // else somebody is about to press
+      part.className = theirs.className;
+      part.replaceChildren(...document.importNode(theirs, true).childNodes);
+    }
+    last = part;
   }
+  for (const part of mine.values()) part.remove();
   renewTimes();
 }
 

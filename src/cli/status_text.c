@@ -176,8 +176,24 @@ static void add_text(struct table *table, struct text *cell)
     text_clear(cell);
 }
 
-/* A position in time is shown as one, with its age; any other as it stands. */
-static void add_cursor(struct table *table, struct json stream, int64_t now_us)
+/* How far a stream is behind: of what comes live the daemon knows it, else a place in time has an
+ * age; below 0: it is none. */
+static void add_lag(struct table *table, struct json source, int64_t age_us)
+{
+    struct text cell = {0};
+    double seconds;
+    if (json_real(json_get(source, "lag_seconds"), &seconds))
+        append_span(&cell, (int64_t)seconds);
+    else if (age_us >= 0)
+        append_span(&cell, age_us / 1000000);
+    else
+        text_append_char(&cell, '-');
+    add_text(table, &cell);
+    text_free(&cell);
+}
+
+/* A position in time is shown as one, with how far it is behind; any other as it stands. */
+static void add_cursor(struct table *table, struct json source, struct json stream, int64_t now_us)
 {
     struct text cell = {0};
     struct json primary = json_pointer(stream, "/cursor/primary");
@@ -195,8 +211,7 @@ static void add_cursor(struct table *table, struct json stream, int64_t now_us)
         at_us = in_us ? at_us : at_us * 1000;
         text_appendf(&cell, "%.10s %.8s", time, time + 11);
         add_text(table, &cell);
-        progress_append_span(&cell, (now_us - at_us) / 1000000);
-        add_text(table, &cell);
+        add_lag(table, source, now_us < at_us ? 0 : now_us - at_us);
     } else {
         if (type.len > 0)
             text_appendf(&cell, "%.*s ", (int)type.len, type.data);
@@ -205,7 +220,7 @@ static void add_cursor(struct table *table, struct json stream, int64_t now_us)
         else
             json_print(value, &cell);
         add_text(table, &cell);
-        table_add(table, bytes_of("-"));
+        add_lag(table, source, -1);
     }
     text_free(&cell);
 }
@@ -238,7 +253,7 @@ static void add_source(struct table *table, struct json source, int64_t now_us)
         table_add(table, first ? string_of(json_get(source, "state"), "-") : bytes_of(""));
         table_add(table, first ? string_of(json_get(source, "provider"), "-") : bytes_of(""));
         table_add(table, string_of(json_get(stream, "stream"), "-"));
-        add_cursor(table, stream, now_us);
+        add_cursor(table, source, stream, now_us);
         if (first)
             add_counts(table, source);
         for (int k = 0; !first && k < 5; k++)

@@ -103,6 +103,11 @@ static void put_live(struct json_writer *writer, const struct status_source *liv
         json_put_null(writer);
     else
         json_put_real(writer, live->rate);
+    json_key(writer, "lag_seconds");
+    if (live == NULL)
+        json_put_null(writer);
+    else
+        json_put_real(writer, (double)live->lag_us / 1e6);
     json_key(writer, "events");
     if (live == NULL)
         json_put_null(writer);

@@ -35,6 +35,7 @@ struct status_source {
     double rate;           /* events per second; below 0: not known yet */
     int64_t committed_us;  /* 0: none */
     int64_t last_event_us; /* wall time; 0: none */
+    int64_t lag_us;        /* how far what is committed is behind what came */
     int64_t events, reconnects;
     struct status_provider providers[STATUS_PROVIDERS_MAX];
     size_t provider_count;

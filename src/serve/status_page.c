@@ -105,6 +105,11 @@ static void put_bar(struct markup *page, const char *name, int64_t done, int64_t
     struct text number = {0};
     if (done < 0 || all <= 0)
         return;
+    markup_begin_class(page, "p", "bar");
+    markup_leaf(page, "span", name);
+    markup_begin(page, "span");
+    markup_textf(page, "%" PRId64 " of %" PRId64, done, all);
+    markup_end(page, "span");
     markup_begin(page, "progress");
     markup_attr_string(page, "aria-label", name);
     text_append_i64(&number, all);
@@ -113,6 +118,7 @@ static void put_bar(struct markup *page, const char *name, int64_t done, int64_t
     text_append_i64(&number, done);
     markup_attr_string(page, "value", text_string(&number));
     markup_end(page, "progress");
+    markup_end(page, "p");
     text_free(&number);
 }
 
@@ -156,10 +162,10 @@ static void put_work(struct markup *page, struct json work)
                piece_number_in(backfill, "queued"), piece_number_in(backfill, "running"),
                piece_number_in(backfill, "completed"), piece_number_in(backfill, "failed"));
     piece_fact(page, "Imports",
-               "%" PRId64 " accounts, %" PRId64 " running, %" PRId64 " complete, %" PRId64
-               " failed",
-               piece_number_in(imports, "accounts"), piece_number_in(imports, "running"),
-               piece_number_in(imports, "completed"), piece_number_in(imports, "failed"));
+               "%" PRId64 " accounts, %" PRId64 " complete, %" PRId64 " running, %" PRId64
+               " failing",
+               piece_number_in(imports, "accounts"), piece_number_in(imports, "complete"),
+               piece_number_in(imports, "running"), piece_number_in(imports, "failing"));
     if (json_type(documents) == JSON_OBJECT)
         put_documents(page, documents);
 }
@@ -167,7 +173,7 @@ static void put_work(struct markup *page, struct json work)
 static void put_progress(struct markup *page, const struct status_page *status)
 {
     struct json work = json_get(status->status, "progress"), backfill = json_get(work, "backfill"),
-                documents = json_get(work, "documents");
+                imports = json_get(work, "imports"), documents = json_get(work, "documents");
     int64_t read = piece_number_in(backfill, "completed"),
             queued = piece_number_in(backfill, "queued");
     piece_begin_section(page, "progress", "Under way");
@@ -179,6 +185,8 @@ static void put_progress(struct markup *page, const struct status_page *status)
     markup_end(page, "dl");
     if (queued > 0)
         put_bar(page, "Histories that were read", read, read + queued);
+    put_bar(page, "Accounts whose history is complete", piece_number_in(imports, "complete"),
+            piece_number_in(imports, "accounts"));
     put_bar(page, "Blocks whose documents all have a row", piece_number_in(documents, "block"),
             piece_number_in(documents, "head"));
     markup_end(page, "section");
@@ -206,6 +214,15 @@ static void put_rate(struct markup *page, const struct status_page *status, stru
     markup_end(page, "td");
 }
 
+static void put_lag(struct markup *page, struct json source)
+{
+    double seconds;
+    char span[48] = "";
+    if (json_real(json_get(source, "lag_seconds"), &seconds))
+        piece_append_span(span, sizeof span, (int64_t)seconds);
+    piece_words(page, bytes_of(span));
+}
+
 static void put_source(struct markup *page, const struct status_page *status, struct json source)
 {
     struct bytes trouble = piece_words_in(source, "trouble");
@@ -222,6 +239,7 @@ static void put_source(struct markup *page, const struct status_page *status, st
     piece_words(page, piece_words_in(source, "state"));
     piece_words(page, piece_words_in(source, "provider"));
     put_rate(page, status, source);
+    put_lag(page, source);
     markup_begin(page, "td");
     page_put_age(page, piece_words_in(source, "last_event_at"), status->now_us);
     markup_end(page, "td");
@@ -234,13 +252,19 @@ static void put_source(struct markup *page, const struct status_page *status, st
 
 static void put_sources(struct markup *page, const struct status_page *status)
 {
-    static const char *const heads[] = {"Source", "State",      "Provider",
-                                        "Events", "Last event", "#Open gaps",
-                                        "#Owed",  "#Dead",      "#Quarantine"};
-    struct json_walk walk = json_walk(json_get(status->status, "sources"));
+    static const char *const heads[] = {"Source", "State",      "Provider",   "Events",
+                                        "Lag",    "Last event", "#Open gaps", "#Owed",
+                                        "#Dead",  "#Quarantine"};
+    struct json sources = json_get(status->status, "sources");
+    struct json_walk walk = json_walk(sources);
     struct bytes key;
     struct json source;
     piece_begin_section(page, "sources", "Sources");
+    if (json_count(sources) == 0) {
+        markup_leaf(page, "p", "No source has been followed yet.");
+        markup_end(page, "section");
+        return;
+    }
     piece_begin_table(page, "Sources", heads, sizeof heads / sizeof heads[0]);
     while (json_walk_next(&walk, &key, &source))
         put_source(page, status, source);
@@ -287,7 +311,11 @@ static void put_cursors(struct markup *page, const struct status_page *status)
 {
     static const char *const heads[] = {"Source", "Stream", "Cursor", "Moved"};
     struct json sources = json_get(status->status, "sources");
-    size_t left_out = 0;
+    size_t left_out = 0, shown = 0;
+    for (size_t i = 0; i < json_count(sources); i++)
+        shown += json_count(json_get(json_at(sources, i), "streams"));
+    if (shown == 0)
+        return;
     piece_begin_section(page, "cursors", "Cursors");
     piece_begin_table(page, "Cursors", heads, 4);
     for (size_t i = 0; i < json_count(sources); i++) {
@@ -313,13 +341,28 @@ static struct bytes state_of(struct json provider)
     return bytes_equal_string(state, "closed") ? bytes_of("works") : state;
 }
 
+/* Of its last answers. */
+static void put_wait(struct markup *page, struct json provider)
+{
+    int64_t ms;
+    markup_begin_class(page, "td", "number");
+    if (json_i64(json_get(provider, "latency_ms"), &ms))
+        markup_textf(page, "%" PRId64 " ms", ms);
+    else
+        markup_string(page, "\xe2\x80\x93");
+    markup_end(page, "td");
+}
+
 static void put_providers(struct markup *page, const struct status_page *status)
 {
-    static const char *const heads[] = {"Source", "Provider", "State", "In use",
-                                        "#Good",  "#Failed",  "Why"};
-    struct json_walk walk = json_walk(json_get(status->status, "providers"));
+    static const char *const heads[] = {"Source", "Provider", "State",       "In use",
+                                        "#Good",  "#Failed",  "#Answers in", "Why"};
+    struct json providers = json_get(status->status, "providers");
+    struct json_walk walk = json_walk(providers);
     struct bytes key;
     struct json provider;
+    if (json_count(providers) == 0)
+        return;
     piece_begin_section(page, "providers", "Providers");
     piece_begin_table(page, "Providers", heads, sizeof heads / sizeof heads[0]);
     while (json_walk_next(&walk, &key, &provider)) {
@@ -333,6 +376,7 @@ static void put_providers(struct markup *page, const struct status_page *status)
         piece_words(page, bytes_of(current ? "yes" : ""));
         piece_number(page, piece_number_in(provider, "successes"), false);
         piece_number(page, piece_number_in(provider, "failures"), false);
+        put_wait(page, provider);
         piece_words(page, reason.len > 0 ? reason : piece_words_in(provider, "chosen"));
         markup_end(page, "tr");
     }
@@ -342,15 +386,22 @@ static void put_providers(struct markup *page, const struct status_page *status)
 
 /* ---- gaps ---- */
 
-static void put_gap(struct markup *page, const struct status_gap *gap)
+static void put_moment(struct markup *page, int64_t us, int64_t now_us)
 {
-    char from[TIMESTAMP_TEXT_MAX], to[TIMESTAMP_TEXT_MAX];
-    bool known = timestamp_format(gap->from_us, from) && timestamp_format(gap->to_us, to);
+    char at[TIMESTAMP_TEXT_MAX];
+    markup_begin(page, "td");
+    if (timestamp_format(us, at))
+        page_put_clock(page, bytes_of(at), now_us);
+    markup_end(page, "td");
+}
+
+static void put_gap(struct markup *page, const struct status_gap *gap, int64_t now_us)
+{
     markup_begin(page, "tr");
     piece_words(page, bytes_of(gap->source));
     piece_words(page, bytes_of(gap->stream));
-    piece_words(page, known ? bytes_of(from) : BYTES_ABSENT);
-    piece_words(page, known ? bytes_of(to) : BYTES_ABSENT);
+    put_moment(page, gap->from_us, now_us);
+    put_moment(page, gap->to_us, now_us);
     piece_words(page, bytes_of(gap->closed_us == 0 ? "open" : "filled"));
     piece_words(page, bytes_of(gap->reason));
     markup_end(page, "tr");
@@ -366,7 +417,7 @@ static void put_gaps(struct markup *page, const struct status_page *status)
     } else {
         piece_begin_table(page, "Gaps", heads, sizeof heads / sizeof heads[0]);
         for (size_t i = 0; i < status->gaps->count; i++)
-            put_gap(page, &status->gaps->gaps[i]);
+            put_gap(page, &status->gaps->gaps[i], status->now_us);
         piece_end_table(page);
     }
     markup_end(page, "section");

@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { Browser } from './browser.mjs';
 import { Daemon, until } from './daemon.mjs';
-import { fill, gapSql } from './news_world.mjs';
+import { fill, gapSql, refusedSql } from './news_world.mjs';
 import { Simulator } from './simulator.mjs';
 
 /** "6.2 ms", "1.4 s" */
@@ -74,10 +74,8 @@ describe('the page at /status', () => {
     simulator = await Simulator.start('--rate', '10', '--start-us', 'now');
     daemon = await Daemon.start({ settings: simulator.settings });
     await fill(daemon, gapSql(nowUs).replace('the connection', '<b>the</b> connection') +
-      `INSERT INTO quarantine (id, source, provider, digest, raw, size, reason, at_us, times, seq)
-       VALUES (1, 'jetstream', NULL, x'00', CAST('</pre><img src=x onerror=alert(1)>' || x'0aff' AS BLOB),
-               36, 'not <i>JSON</i>', ${nowUs}, 3, 1);
-       INSERT INTO owed (id, source, stream, item, state, attempts, next_us, since_us, seq)
+      refusedSql(nowUs) +
+      `INSERT INTO owed (id, source, stream, item, state, attempts, next_us, since_us, seq)
        VALUES (1000001, 'cards', '', '1000001', 'dead', 5, -1, 1, 1),
               (1000002, 'cards', '', '1000002', 'dead', 5, -1, 1, 1);
        INSERT INTO backfill_queue (actor_did, priority, since_us, next_us, queued_us, asked_us)
@@ -130,8 +128,8 @@ describe('the page at /status', () => {
         facts.Histories === `${backfill.queued} to read, ${backfill.running} being read, ` +
           `${backfill.completed} read, ${backfill.failed} to be tried again`);
     await agree('imports', ({ facts }, { progress: { imports } }) =>
-      facts.Imports === `${imports.accounts} accounts, ${imports.running} running, ` +
-        `${imports.completed} complete, ${imports.failed} failed`);
+      facts.Imports === `${imports.accounts} accounts, ${imports.complete} complete, ` +
+        `${imports.running} running, ${imports.failing} failing`);
     await agree('documents', ({ facts }) => facts.Documents === undefined); // no chain is followed
   });
 
@@ -178,5 +176,43 @@ describe('the page at /status', () => {
     await page.until(
       "document.querySelector('#quarantine')?.textContent.includes('Nothing that came was refused.')");
     assert.equal(await page.eval('location.hash'), '#quarantine');
+  });
+});
+
+describe('the page at /status of a daemon that has done nothing yet', () => {
+  let daemon;
+  let browser;
+  let page;
+  const heads = `[...document.querySelectorAll('h2')].map((e) => e.textContent).join()`;
+
+  before(async () => {
+    daemon = await Daemon.start();
+    browser = await Browser.start();
+    page = await browser.newPage();
+    await page.open(new URL('/status', daemon.url).href);
+  });
+  after(async () => {
+    await browser?.stop();
+    await daemon?.remove();
+  });
+
+  test('has no heading over nothing, and gets one when there is something', async () => {
+    await page.until('document.querySelector(".theme") !== null');
+    assert.equal(await page.eval(heads),
+      'Sources,Under way,Gaps of the last 24 hours,Quarantine,Daemon');
+    assert.match(await page.eval('document.querySelector("#sources").textContent'),
+      /No source has been followed yet\./);
+    await page.keep('status-empty');
+    const nowUs = Date.now() * 1000;
+    await fill(daemon, `${gapSql(nowUs)}
+      INSERT INTO providers (source, name, state, reason, updated_us)
+      VALUES ('jetstream', 'far', 'open', 'gone', ${nowUs});`);
+    await page.until(`${heads} ===
+      'Sources,Under way,Gaps of the last 24 hours,Providers,Quarantine,Daemon'`);
+    assert.match(await page.eval('document.querySelector("#providers").textContent'), /far.*open.*gone/);
+    await page.until('document.querySelectorAll("#sources tbody tr").length === 1');
+    // It is told while the daemon is away, and forgotten when it is back.
+    await page.until('document.querySelector(".offline").hidden');
+    assert.deepEqual(page.complaints.filter((words) => !/ERR_|Failed to load/.test(words)), []);
   });
 });
