@@ -117,12 +117,15 @@ class CommandPages(unittest.TestCase):
             self.assertIn("usage: tidemark", unknown.stderr)
 
     def test_wrong_words_are_named(self):
-        for words, said in ((("statsu",), 'there is no command "statsu"'),
+        for words, said in ((("statsu",), 'there is no command "statsu" (did you mean status?)'),
+                            (("xyzzy",), "usage: tidemark COMMAND"),
                             (("help", "statsu"), 'there is no command "statsu"'),
                             (("help", "status", "more"), "usage: tidemark COMMAND"),
                             (("status", "now"), '"now" is one word too many'),
                             (("backup",), "a word is missing"),
                             (("reset", "a", "b", "c"), '"c" is one word too many'),
+                            (("token", "a", "all"), '"all" is no list of scopes'),
+                            (("token", "a b", "read"), '"a b" is no name for a token'),
                             (("import", "--since", "soon", "kraken"), "--since takes a date"),
                             ((), "usage: tidemark COMMAND")):
             done = self.run_program(*words)
