@@ -81,8 +81,9 @@ static void append_state(struct text *out, struct line *line, const struct impor
         line->moved_us = now_us;
     }
     if (stream->state == LEDGER_ENDED)
-        text_appendf(out, " · %s%s%s", ends[stream->outcome],
-                     stream->trouble[0] != '\0' ? ": " : "", stream->trouble);
+        text_appendf(out, " · %s%s%s%s%s", ends[stream->outcome],
+                     stream->trouble[0] != '\0' ? ": " : "", stream->trouble,
+                     stream->moved[0] != '\0' ? " · " : "", stream->moved);
     else if (line->moved_us > 0 && now_us - line->moved_us < MOVED_US)
         text_appendf(out, " · %s", stream->moved);
     else if (shown->wait_us > SECOND_US / 20)
@@ -90,10 +91,12 @@ static void append_state(struct text *out, struct line *line, const struct impor
                      stream->limited ? " (rate limit)" : "");
 }
 
+/* Of everything there is: what earlier imports have stored need not come again. */
 static void append_eta(struct text *out, const struct line *line,
                        const struct ledger_stream_view *stream, bool bar)
 {
-    int64_t done = (int64_t)(stream->rows + stream->known);
+    uint64_t come = stream->rows + stream->known;
+    int64_t done = (int64_t)(come > stream->stored ? come : stream->stored);
     if (stream->total <= 0 || stream->state == LEDGER_ENDED || done >= stream->total)
         return;
     text_append_string(out, " · ");

@@ -4,6 +4,7 @@
 #include "base/timestamp.h"
 #include "cli/progress.h"
 #include "cli/table.h"
+#include "query/covered.h"
 #include "sys/clock.h"
 
 #include <inttypes.h>
@@ -272,6 +273,69 @@ static void append_sources(struct json root, bool color, struct text *out)
     table_deinit(&table);
 }
 
+/* ---- how much of the histories is stored ---- */
+
+#define PARTS_SHOWN 4
+
+static const struct table_column covered_columns[] = {{"HISTORY", NULL, TABLE_TEXT, 40},
+                                                      {"STREAM", NULL, TABLE_TEXT, 24},
+                                                      {"COVERED", NULL, TABLE_TEXT, 0},
+                                                      {"NOT READ", NULL, TABLE_TEXT, 0}};
+
+static int64_t position_of(struct json value)
+{
+    struct bytes time;
+    int64_t position = 0;
+    if (!json_i64(value, &position) && json_string(value, &time) &&
+        !timestamp_parse(time, &position))
+        position = 0;
+    return position;
+}
+
+static void add_parts(struct table *table, struct json parts)
+{
+    struct text cell = {0};
+    size_t count = json_count(parts);
+    for (size_t i = 0; i < count && i < PARTS_SHOWN; i++) {
+        const struct covered_part part = {position_of(json_get(json_at(parts, i), "from")),
+                                          position_of(json_get(json_at(parts, i), "to"))};
+        text_append_string(&cell, i > 0 ? ", " : "");
+        covered_say(&cell, &part);
+    }
+    if (count > PARTS_SHOWN)
+        text_appendf(&cell, " and %zu more", count - PARTS_SHOWN);
+    if (count == 0)
+        text_append_char(&cell, '-');
+    add_text(table, &cell);
+    text_free(&cell);
+}
+
+/* Only what is read to be complete has any. */
+static void append_covered(struct json root, bool color, struct text *out)
+{
+    struct table table;
+    struct json_walk sources = json_walk(json_get(root, "sources")), streams;
+    struct bytes key;
+    struct json source, stream;
+    table_init(&table, covered_columns, sizeof covered_columns / sizeof covered_columns[0]);
+    while (json_walk_next(&sources, &key, &source)) {
+        streams = json_walk(json_get(source, "streams"));
+        while (json_walk_next(&streams, &key, &stream)) {
+            if (json_count(json_get(stream, "covered")) == 0)
+                continue;
+            table_add(&table, string_of(json_get(source, "source"), "?"));
+            table_add(&table, string_of(json_get(stream, "stream"), "-"));
+            add_parts(&table, json_get(stream, "covered"));
+            add_parts(&table, json_get(stream, "missing"));
+        }
+    }
+    if (table.cell_count > 0) {
+        text_append_char(out, '\n');
+        table_print(&table, true, color, out);
+    }
+    table_deinit(&table);
+}
+
 void status_text(struct json status, struct json health, bool color, struct text *out)
 {
     append_daemon(status, health, color, out);
@@ -280,4 +344,5 @@ void status_text(struct json status, struct json health, bool color, struct text
         append_progress(status, out);
     text_append_char(out, '\n');
     append_sources(status, color, out);
+    append_covered(status, color, out);
 }

@@ -49,7 +49,7 @@ struct content {
     struct owed owed;
     bool loading;
     struct again again;
-    struct timer wake, move;
+    struct timer wake, move, owe; /* a retry is due; the position; a document has had its time */
 
     struct quarantine quarantine;
     struct unusable unusable;

@@ -22,6 +22,8 @@ from seeded_trials import POINTS, Failure, run_trials  # noqa: E402
 
 STATUSES = (0, 429, 500, 502, 503, 504)
 PATIENCE_S = 2  # with misfortunes; then a daemon is killed wherever it stands
+QUIET_S = 0.5  # nobody was asked anything for so long: it waits, and no place in it is reached
+LOOK_S = 0.02  # between two looks
 END_S = 100  # until all is true once nothing goes wrong any more
 
 
@@ -122,11 +124,23 @@ class Trial:
         point = None
         if chance.random() < 0.6:
             point = f"{chance.choice(POINTS)}:{chance.randint(1, 30)}"
-        enough = world.requests() + chance.randint(1, 150)
+        before = world.requests()
+        enough = before + chance.randint(1, 150)
         end = time.monotonic() + PATIENCE_S
+        asked, since = before, time.monotonic()
+
+        def is_over():
+            nonlocal asked, since
+            if daemon.ended():
+                return True
+            now, requests = time.monotonic(), world.requests()
+            if requests != asked:
+                asked, since = requests, now
+            return (now > end or (point is None and requests >= enough)
+                    or (requests > before and now - since > QUIET_S))
+
         with world.daemon(point) as daemon:
-            wait_until(lambda: daemon.ended() or time.monotonic() > end
-                       or (point is None and world.requests() >= enough), "a moment to kill it")
+            wait_until(is_over, "a moment to kill it", pause=LOOK_S)
             if daemon.ended() and daemon.process.returncode != -9:
                 raise Failure(f"ended with {daemon.process.returncode}: {daemon.words()[-2000:]}")
             daemon.kill()
@@ -134,7 +148,7 @@ class Trial:
 
     def check_promise(self, before, forks):
         """What holds at any time: nothing below the position is missing, and it never goes back
-        without the chain having done so."""
+        without the chain having done so: `before` was true of the chain, which has not changed."""
         place = self.stored_place()
         now = self.world.sim.truth("head")[0]["forks"]
         if before is not None and now == forks and (place is None or place < before):
@@ -142,7 +156,16 @@ class Trial:
         holes = self.world.holes() if place is not None else []
         if holes:
             raise Failure(f"below {place} there is nothing for {holes[:3]}")
-        return place, now
+        return (place if self.is_true(place) else None), now
+
+    def is_true(self, place):
+        """Whether the chain has the block that the position names; of one that it left meanwhile
+        the next daemon goes back."""
+        if place is None:
+            return False
+        told = self.world.place()[1]
+        now = self.world.sim.truth("blocks", **{"from": place, "to": place})
+        return bool(now) and told in (None, now[0]["hash"])
 
     def stored_place(self):
         """A daemon that was killed before it made its tables left none."""
@@ -163,10 +186,9 @@ class Trial:
             def settled():
                 if daemon.ended():
                     raise Failure(f"ended by itself: {daemon.words()[-2000:]}")
-                return (daemon.health() and self.stored_place() is not None
-                        and not world.difference())
+                return daemon.health() and not world.difference()
             try:
-                wait_until(settled, "the truth", END_S)
+                wait_until(settled, "the truth", END_S, pause=LOOK_S)
                 daemon.stop()
             except AssertionError as error:
                 raise Failure(f"{error}: {world.difference()[:5]}\n{daemon.words()[-1500:]}") \
