@@ -151,7 +151,7 @@ class Live(unittest.TestCase):
         world = self.world(("blockchaincom",), platform="bitcoin", sizes={"blockchaincom": 5},
                            rate="{per_second: 8, burst: 1, concurrency: 1}")
         terminal = Terminal(world)
-        terminal.wait_for(r" · [1-9]\d? %, \d+ s left")
+        terminal.wait_for(r" · [1-9]\d? %, \d+ (s|min) left")
         terminal.press(b"\x03")
         self.assertEqual(terminal.end(), 130, terminal.text())
         self.assertIn(GO_ON, terminal.text())
