@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/suggestion.h"
 #include "cli/commands.h"
 
 #include <signal.h>
@@ -67,14 +68,29 @@ static void forbid_cores(void)
     (void)setrlimit(RLIMIT_CORE, &one);
 }
 
+static int refuse_command(const char *name)
+{
+    struct suggestion suggestion = suggestion_begin(bytes_of(name));
+    struct text words = {0};
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        suggestion_try(&suggestion, bytes_of(commands[i].name));
+    text_append_string(&words, "tidemark: there is no command ");
+    suggestion_quote(bytes_of(name), &words);
+    size_t before = words.len;
+    suggestion_end(&suggestion, "", &words);
+    fprintf(stderr, "%s\n", text_string(&words));
+    if (words.len == before)
+        print_usage(stderr);
+    text_free(&words);
+    return 2;
+}
+
 static int run_command(int argc, char **argv)
 {
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         if (strcmp(argv[0], commands[i].name) == 0)
             return commands[i].run(argc, argv);
-    fprintf(stderr, "tidemark: there is no command \"%s\"\n", argv[0]);
-    print_usage(stderr);
-    return 2;
+    return refuse_command(argv[0]);
 }
 
 /* `tidemark help COMMAND` is what `tidemark COMMAND --help` is. */

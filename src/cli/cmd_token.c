@@ -50,10 +50,12 @@ int cmd_token(int argc, char **argv)
         fputs(usage, stdout);
         return EXIT_DONE;
     }
-    if (argc != 3 || !token_name_valid(bytes_of(argv[1])) ||
-        !scopes_parse(bytes_of(argv[2]), &scopes)) {
-        fputs(usage, stderr);
-        return EXIT_USAGE;
-    }
-    return show_token(bytes_of(argv[1]), scopes);
+    bool named = argc == 3 && token_name_valid(bytes_of(argv[1]));
+    if (named && scopes_parse(bytes_of(argv[2]), &scopes))
+        return show_token(bytes_of(argv[1]), scopes);
+    if (argc == 3)
+        fprintf(stderr, "tidemark: \"%s\" is no %s\n", argv[named ? 2 : 1],
+                named ? "list of scopes" : "name for a token");
+    fputs(usage, stderr);
+    return EXIT_USAGE;
 }

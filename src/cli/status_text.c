@@ -183,9 +183,9 @@ static void add_lag(struct table *table, struct json source, int64_t age_us)
     struct text cell = {0};
     double seconds;
     if (json_real(json_get(source, "lag_seconds"), &seconds))
-        append_span(&cell, (int64_t)seconds);
+        progress_append_span(&cell, (int64_t)seconds);
     else if (age_us >= 0)
-        append_span(&cell, age_us / 1000000);
+        progress_append_span(&cell, age_us / 1000000);
     else
         text_append_char(&cell, '-');
     add_text(table, &cell);

@@ -21,6 +21,7 @@ def read_file(*names):
 
 class CommandPages(unittest.TestCase):
     program = None
+    pages = {}  # what was asked once
 
     def run_program(self, *words):
         return subprocess.run([self.program, *words], stdin=subprocess.DEVNULL, text=True,
@@ -28,6 +29,8 @@ class CommandPages(unittest.TestCase):
 
     def helped(self):
         """{command: its help}"""
+        if self.pages:
+            return self.pages
         listed = self.run_program("--help")
         self.assertEqual((listed.returncode, listed.stderr), (0, ""))
         commands = re.findall(r"(?m)^  ([a-z-]+) +\S", listed.stdout)
@@ -40,6 +43,7 @@ class CommandPages(unittest.TestCase):
             self.assertEqual(said.stdout, self.run_program("help", command).stdout)
             self.assertEqual(said.stdout, self.run_program(command, "-h").stdout)
             pages[command] = said.stdout
+        self.pages.update(pages)
         return pages
 
     @staticmethod
@@ -117,12 +121,15 @@ class CommandPages(unittest.TestCase):
             self.assertIn("usage: tidemark", unknown.stderr)
 
     def test_wrong_words_are_named(self):
-        for words, said in ((("statsu",), 'there is no command "statsu"'),
+        for words, said in ((("statsu",), 'there is no command "statsu" (did you mean status?)'),
+                            (("xyzzy",), "usage: tidemark COMMAND"),
                             (("help", "statsu"), 'there is no command "statsu"'),
                             (("help", "status", "more"), "usage: tidemark COMMAND"),
                             (("status", "now"), '"now" is one word too many'),
                             (("backup",), "a word is missing"),
                             (("reset", "a", "b", "c"), '"c" is one word too many'),
+                            (("token", "a", "all"), '"all" is no list of scopes'),
+                            (("token", "a b", "read"), '"a b" is no name for a token'),
                             (("import", "--since", "soon", "kraken"), "--since takes a date"),
                             ((), "usage: tidemark COMMAND")):
             done = self.run_program(*words)

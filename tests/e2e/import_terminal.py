@@ -154,7 +154,7 @@ class Live(unittest.TestCase):
                                    rate=f"{{per_second: {pace}, burst: 1, concurrency: 1}}",
                                    options=("--chain-blocks", "400"))
                 terminal = Terminal(world)
-                terminal.wait_for(r" normal: .* · [1-9]\d? %, \d+ s left")
+                terminal.wait_for(r" normal: .* · [1-9]\d? %, \d+ (s|min) left")
                 terminal.press(b"\x03")
                 self.assertEqual(terminal.end(), 130, terminal.text())
                 self.assertIn(GO_ON, terminal.text())
