@@ -7,8 +7,8 @@ nobody dies. Every fault proves that it happened; on both stores.
 
   calls.py TIDEMARK TIDEMARK_SIM LIBRARY [KIND...]
 
-TIDEMARK_SEED chooses which calls fail; TIDEMARK_LONG=1 lets each fail in turn, of very many a
-thousand."""
+First it is counted how often a life makes calls of a kind; some of them, evenly apart, fail then,
+TIDEMARK_SEED chooses which. TIDEMARK_LONG=1 lets each of them fail in turn."""
 
 import concurrent.futures
 import errno
@@ -34,7 +34,6 @@ LONG = "TIDEMARK_LONG" in os.environ
 SEED = int(os.environ.get("TIDEMARK_SEED", "20261116"))
 PAST = ("--start-us", str(int((time.time() - 7200) * 1000000)), "--gap-us", "1000")
 SAMPLES = 2         # of a kind, besides its first call
-SWEEP_MAX = 1000    # calls of a kind that are tried, where there are more
 FULL_CALLS = 4      # that a full disk refuses
 HOUR_S = 3600
 STOPS = 3
@@ -84,7 +83,8 @@ class Sweep:
     # ---- the n-th call fails ----
 
     def fail_nth(self, kind, nth):
-        """One life; whether the fault happened."""
+        """One life; whether the fault happened. It does, unless the life made fewer calls."""
+        before = self.faults.calls(kind)
         self.faults.disarm()
         self.faults.arm(kind, nth)
         self.step(20)
@@ -97,6 +97,8 @@ class Sweep:
             fired, words = self.faults.failed(kind) > 0, daemon.words()
         clear = code == 0 or (fired and code in (1, -signal.SIGABRT) and REASON.search(words))
         assert clear, f"{kind} {nth}: ended with {code} and says {words[-2000:]!r}"
+        made = self.faults.calls(kind) - before
+        assert fired or made < nth, f"{kind} {nth} did not fail, and there were {made}"
         self.tried, self.fired = self.tried + 1, self.fired + fired
         self.ended += code != 0
         return fired
@@ -108,10 +110,17 @@ class Sweep:
         self.run_well()
         return {kind: self.faults.calls(kind) - before[kind] for kind in kinds}
 
+    def numbers(self, count):
+        """The calls that fail, evenly apart."""
+        if LONG:
+            return range(1, count + 1)
+        stretch = max(1, count // SAMPLES)
+        off = self.chance.randrange(stretch)
+        return [1] + [1 + min(count - 1, off + i * stretch) for i in range(SAMPLES)]
+
     def sweep(self, kind, count):
         assert count > 0, f"there is no {kind} in the life of a daemon"
-        numbers = range(1, count + 1, count // SWEEP_MAX + 1) if LONG else [1] + [
-            self.chance.randint(1, count) for _ in range(SAMPLES)]
+        numbers = self.numbers(count)
         fired = sum(self.fail_nth(kind, nth) for nth in numbers)
         assert fired > 0, f"no {kind} ever failed"
         self.run_well()

@@ -8,15 +8,26 @@ MIB = 1 << 20
 WARM_UP_EVENTS = 20000  # of a life, before anything is compared
 THIRD_MIN = 5           # samples in a third; fewer tell nothing
 
-# name -> (factor, addend, free): what the last third may have more than the middle one, and what
-# it may have in any case. A ring of raw frames that fills for the first time is 16 MiB, a page
-# cache has its own bound; a log is moved at 40 to 60 MiB (SQLite) or from 64 MiB on (PostgreSQL).
-BOUNDS = {
-    "rss": (1.15, 24 * MIB, 0),
-    "descriptors": (1.0, 8, 0),
-    "wal": (1.5, 0, 112 * MIB),
-    "bytes_per_post": (1.5, 0, 0),
-}
+# What the product's own construction lets a figure gain once it is warm, and what it may have in
+# any case; the rest is what a median of samples may be off.
+RING = 16 * MIB       # of raw frames: fills when the store is slow, perhaps for the first time late
+PAGE_CACHE = 8 * MIB  # of the writer; pages of the store come and go in it
+# The writer moves the log of SQLite (4120 bytes a page) at 15,000 pages and waits for the product's
+# readers then. The soak's own have no limit: meeting one it comes back at 22,500 pages, and one
+# commit is added before it looks. A server keeps max_wal_size, which the soak sets to 64 MiB, and
+# has a segment of 16 MiB that is written and the next one.
+LOG_MOST = {"sqlite": 22500 * 4120 + 4 * MIB, "postgres": (64 + 2 * 16) * MIB}
+
+
+def bound(name, store):
+    """(factor, addend, free): the last third may have that much more than the middle one, and so
+    much in any case."""
+    return {
+        "rss": (1.15, RING + PAGE_CACHE, 0),
+        "descriptors": (1.0, 8, 0),  # connections of whoever asks at that moment
+        "wal": (1.5, 0, LOG_MOST[store]),
+        "bytes_per_post": (1.5, 0, 0),
+    }[name]
 
 
 def thirds(samples, name):
@@ -34,13 +45,13 @@ def thirds(samples, name):
     return parts[1:] if min(map(len, parts)) >= THIRD_MIN else None
 
 
-def verdict(samples, name):
+def verdict(samples, name, store):
     """None: too few samples; else {name, middle, last, most, flat}."""
     parts = thirds(samples, name)
     if parts is None:
         return None
     middle, last = map(statistics.median, parts)
-    factor, addend, free = BOUNDS[name]
+    factor, addend, free = bound(name, store)
     most = max(middle * factor + addend, free)
     return {"name": name, "middle": middle, "last": last, "most": most, "flat": last <= most}
 
@@ -53,8 +64,9 @@ def lives_of(samples):
     return list(lives.values())
 
 
-def verdicts(samples):
+def verdicts(samples, store):
     """What a process holds is judged life by life, what lies on disk over all of them."""
-    found = [verdict(life, name) for life in lives_of(samples) for name in ("rss", "descriptors")]
-    found += [verdict(samples, name) for name in ("wal", "bytes_per_post")]
+    found = [verdict(life, name, store) for life in lives_of(samples)
+             for name in ("rss", "descriptors")]
+    found += [verdict(samples, name, store) for name in ("wal", "bytes_per_post")]
     return [each for each in found if each is not None]

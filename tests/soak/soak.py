@@ -136,7 +136,7 @@ class Soak:
                 self.verify(daemon)
             except AssertionError as error:
                 daemon.violated(str(error))
-            for verdict in verdicts(daemon.samples):
+            for verdict in verdicts(daemon.samples, daemon.home.kind):
                 if not verdict["flat"]:
                     daemon.violated(f"not flat: {verdict}")
 
@@ -218,7 +218,7 @@ class Soak:
                 "command": f"make soak SECONDS={SECONDS:.0f} TIDEMARK_SEED={SEED}",
                 "stores": [{"store": each.home.kind, "wire": each.wire, "lives": each.life,
                             "taken": each.taken_before + each.taken, "pages": each.pages,
-                            "walks": each.walks, "verdicts": verdicts(each.samples),
+                            "walks": each.walks, "verdicts": verdicts(each.samples, each.home.kind),
                             "violations": each.violations, "samples": each.samples}
                            for each in self.daemons]}
 

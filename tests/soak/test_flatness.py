@@ -24,19 +24,19 @@ def samples(events_each=2400, count=300, lives=1, **figures):
     return found
 
 
-def accused(record):
-    return sorted({each["name"] for each in verdicts(record) if not each["flat"]})
+def accused(record, store="sqlite"):
+    return sorted({each["name"] for each in verdicts(record, store) if not each["flat"]})
 
 
 class Flatness(unittest.TestCase):
     def test_what_stays_is_flat_and_was_judged(self):
         self.assertEqual(accused(samples()), [])
-        self.assertEqual(len(verdicts(samples(lives=3))), 3 * 2 + 2)
+        self.assertEqual(len(verdicts(samples(lives=3), "sqlite")), 3 * 2 + 2)
 
     def test_memory_lost_with_every_event_is_found_in_each_life(self):
         leak = samples(lives=2, count=800, rss=lambda taken: 40 * MIB + 300 * taken)
         self.assertEqual(accused(leak), ["rss"])
-        self.assertEqual(sum(not each["flat"] for each in verdicts(leak)), 2)
+        self.assertEqual(sum(not each["flat"] for each in verdicts(leak, "sqlite")), 2)
 
     def test_a_slow_machine_is_judged_by_events_too(self):
         leak = samples(events_each=240, count=3000, rss=lambda taken: 40 * MIB + 300 * taken)
@@ -47,7 +47,13 @@ class Flatness(unittest.TestCase):
                          ["descriptors"])
 
     def test_a_log_that_is_never_moved_is_found(self):
-        self.assertEqual(accused(samples(wal=lambda taken: 600 * taken)), ["wal"])
+        for store in ("sqlite", "postgres"):
+            self.assertEqual(accused(samples(wal=lambda taken: 600 * taken), store), ["wal"])
+
+    def test_a_log_beyond_what_its_store_keeps_is_found_when_it_grew(self):
+        grown = samples(wal=lambda taken: (50 if taken < 400000 else 100) * MIB)
+        self.assertEqual(accused(grown, "sqlite"), ["wal"])
+        self.assertEqual(accused(grown, "postgres"), ["wal"])
 
     def test_a_store_that_grows_although_it_forgets_is_found(self):
         self.assertEqual(accused(samples(bytes_per_post=lambda taken: 200 + taken / 100)),
@@ -58,7 +64,7 @@ class Flatness(unittest.TestCase):
         self.assertEqual(accused(warm), [])
 
     def test_too_short_a_life_is_not_judged(self):
-        self.assertEqual(verdicts(samples(count=8)), [])
+        self.assertEqual(verdicts(samples(count=8), "sqlite"), [])
 
 
 if __name__ == "__main__":
