@@ -16,6 +16,7 @@ complete -c tidemark -n $any -a query -d 'the rows of a collection'
 complete -c tidemark -n $any -a digest -d 'what was shared, as text, Markdown or HTML'
 complete -c tidemark -n $any -a gaps -d 'intervals that could not be read'
 complete -c tidemark -n $any -a owed -d 'what is still to be fetched, and what was given up'
+complete -c tidemark -n $any -a reconcile -d 'have all documents that lack fetched again'
 complete -c tidemark -n $any -a quarantine -d 'input that could not be used'
 complete -c tidemark -n $any -a providers -d 'how each upstream fares'
 complete -c tidemark -n $any -a handles -d 'open queries'
@@ -52,6 +53,8 @@ complete -c tidemark -n "$in digest" -l format -x -a 'text markdown html'
 complete -c tidemark -n "$in digest" -l json
 complete -c tidemark -n "$in gaps" -l json
 complete -c tidemark -n "$in owed" -l json
+complete -c tidemark -n "$in reconcile" -l dry-run
+complete -c tidemark -n "$in reconcile" -l json
 complete -c tidemark -n "$in quarantine" -l json
 complete -c tidemark -n "$in providers" -l json
 complete -c tidemark -n "$in handles" -l json
@@ -74,7 +77,7 @@ complete -c tidemark -n "$in migrate-follows" -l truncate
 complete -c tidemark -n "$in migrate-follows" -l json
 complete -c tidemark -n "$in connector" -l stream -x
 complete -c tidemark -n "$in connector" -l json
-complete -c tidemark -n "$in help" -a "run status query digest gaps owed quarantine providers"
+complete -c tidemark -n "$in help" -a "run status query digest gaps owed reconcile quarantine providers"
 complete -c tidemark -n "$in help" -a "handles follows backfill import compare reset doctor verify"
 complete -c tidemark -n "$in help" -a "backup migrate migrate-follows config connector token version"
 complete -c tidemark -n "$in query" -a "posts links follows transactions accounts import_sessions"

@@ -11,6 +11,7 @@ _tidemark() {
         'digest:what was shared, as text, Markdown or HTML'
         'gaps:intervals that could not be read'
         'owed:what is still to be fetched, and what was given up'
+        'reconcile:have all documents that lack fetched again'
         'quarantine:input that could not be used'
         'providers:how each upstream fares'
         'handles:open queries'
@@ -50,6 +51,7 @@ _tidemark() {
     status) options=(--watch --json) ;;
     query) options=(--where --order --page-size --limit --tail --json --csv --table) ;;
     digest) options=(--hours --limit --min-shares --format --json) ;;
+    reconcile) options=(--dry-run --json) ;;
     gaps | owed | quarantine | providers | handles | follows | doctor | verify) options=(--json) ;;
     backfill) options=(--hours --wait --no-wait --quiet) ;;
     import) options=(--provider --since --json --quiet) ;;
