@@ -212,6 +212,7 @@ void ledger_stream_start_walk(struct ledger_stream *stream, int listed)
         place.complete = since;
     stream->waits_from = -1;
     place.token = find_token(stream, &place.top);
+    place.settle = kind == CURSOR_BLOCK_NUMBER ? stream->provider->connector->settle_blocks : 0;
     if (stream->known.whole && !stream->skips)
         place.complete = ledger_stream_debts_from(stream, place.complete);
     if (stream->doubted_from >= 0 && place.complete > stream->doubted_from)
@@ -222,8 +223,10 @@ void ledger_stream_start_walk(struct ledger_stream *stream, int listed)
     if (listed >= 0 && !stream->skips && place.complete >= 0)
         ledger_stream_tell_new_parts(stream);
     ledger_walk_begin(&stream->walk, &place);
-    /* What the interrupted part of a sweep has brought is not shown again. */
-    stream->reread_from = stream->walk.continued ? place.top : place.complete;
+    /* What the interrupted part of a sweep has brought is not shown again, but the last of it. */
+    stream->reread_from = place.complete;
+    if (stream->walk.continued && place.top - place.settle > place.complete)
+        stream->reread_from = place.top - place.settle;
     stream->covered_from = place.complete < 0 ? 0 : place.complete;
     stream->purpose = ASK_PAGE;
 }

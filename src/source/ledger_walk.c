@@ -81,6 +81,7 @@ void ledger_walk_begin(struct ledger_walk *walk, const struct ledger_place *plac
 {
     walk->complete = walk->top = place->complete;
     walk->head = place->head;
+    walk->settle = place->settle;
     walk->rows = 0;
     walk->abrupt = false;
     key_all(walk);
@@ -299,13 +300,18 @@ static void reopen(struct ledger_walk *walk)
     }
 }
 
-/* The interrupted sweep is done; what came since it began is above its top. */
+/* The interrupted sweep is done; what came since it began is above its top, or in the place of what
+ * lay just below. */
 static void sweep_again(struct ledger_walk *walk)
 {
+    int64_t before = walk->complete;
     if (!walk->abrupt)
         walk->complete = walk->top > walk->complete ? walk->top : walk->complete;
     walk->continued = walk->abrupt = false;
     key_all(walk);
+    struct ledger_leg *leg = &walk->legs[0];
+    if (leg->floor > before)
+        leg->floor = leg->floor - walk->settle > before ? leg->floor - walk->settle : before;
 }
 
 /* It was in the midst of a sweep. */
