@@ -93,6 +93,13 @@ void ledger_known_undo(struct ledger_known *known)
     known->moved = false;
 }
 
+void ledger_known_excuse(struct ledger_known *known, int64_t from, int64_t to)
+{
+    for (size_t i = 0; i < known->count; i++)
+        if (known->rows[i].position >= from && known->rows[i].position < to)
+            known->rows[i].seen = true;
+}
+
 void ledger_known_forget_seen(struct ledger_known *known)
 {
     for (size_t i = 0; i < known->count; i++)

@@ -103,12 +103,17 @@ static void mark_seen(struct ledger_stream *stream)
  * of that: such a sweep is begun anew. */
 static bool has_passed_some(const struct ledger_stream *stream)
 {
-    int64_t from = stream->walk.legs[0].last + 1;
+    const struct ledger_walk *walk = &stream->walk;
+    const struct ledger_known_row *row;
+    int64_t last = walk->legs[0].last;
     size_t at = 0;
-    if (stream->walk.continued || stream->walk.leg_count != 1)
-        return false; /* what lies above was shown to the run before */
-    from = from > stream->reread_from ? from : stream->reread_from;
-    return ledger_known_absent(&stream->known, from, &at) != NULL;
+    if (last < 0 || walk->leg_count != 1)
+        return false;
+    int64_t from = last + 1 > stream->reread_from ? last + 1 : stream->reread_from;
+    while ((row = ledger_known_absent(&stream->known, from, &at)) != NULL)
+        if (!walk->continued || row->position < stream->unswept_from)
+            return true;
+    return false;
 }
 
 void ledger_stream_note_place(struct ledger_stream *stream, bool sweeping, bool complete)

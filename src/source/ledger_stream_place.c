@@ -200,6 +200,19 @@ static struct bytes find_token(struct ledger_stream *stream, int64_t *top)
     return bytes_of(state->primary.text);
 }
 
+/* What the interrupted part of a sweep has brought is not shown again, but the last of it. What it
+ * had not come to is: rows that are known there are of another one. */
+static void excuse_swept(struct ledger_stream *stream, const struct ledger_place *place,
+                         enum cursor_kind kind)
+{
+    const struct cursor *reached = &stream->stored.cursor.backfill;
+    stream->unswept_from = place->top - place->settle;
+    if (reached->kind == kind)
+        ledger_known_excuse(&stream->known, reached->number, stream->unswept_from);
+    else if (stream->unswept_from > place->complete)
+        stream->reread_from = stream->unswept_from;
+}
+
 void ledger_stream_start_walk(struct ledger_stream *stream, int listed)
 {
     struct ledger_place place = {.top = -1, .head = stream->head};
@@ -223,10 +236,9 @@ void ledger_stream_start_walk(struct ledger_stream *stream, int listed)
     if (listed >= 0 && !stream->skips && place.complete >= 0)
         ledger_stream_tell_new_parts(stream);
     ledger_walk_begin(&stream->walk, &place);
-    /* What the interrupted part of a sweep has brought is not shown again, but the last of it. */
     stream->reread_from = place.complete;
-    if (stream->walk.continued && place.top - place.settle > place.complete)
-        stream->reread_from = place.top - place.settle;
+    if (stream->walk.continued)
+        excuse_swept(stream, &place, kind);
     stream->covered_from = place.complete < 0 ? 0 : place.complete;
     stream->purpose = ASK_PAGE;
 }

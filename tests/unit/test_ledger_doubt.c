@@ -216,24 +216,28 @@ static void what_was_replaced_while_a_sweep_was_interrupted_is_marked(void **sta
 static void what_an_interrupted_sweep_did_not_meet_is_looked_for_again(void **state)
 {
     (void)state;
-    struct ledger_desk *desk = ledger_desk_new("fall", 1, 60);
-    desk->store_last = false;
-    desk->batches_max = 3;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_UNDECIDED);
-    for (size_t i = 54; i < 60; i++)
-        desk->chain[i].number = (unsigned)(500 + i);
-    desk->faults[0] = FAULT_TOKEN; /* it cannot go on where it was */
-    desk->fault_at[0] = desk->asked[0];
-    desk->fault_end[0] = desk->asked[0] + 1;
-    desk->batches_max = desk->batches + 4; /* the session, and three pages */
-    assert_int_equal(ledger_desk_run(desk), LEDGER_UNDECIDED);
-    desk->batches_max = 0;
-    for (unsigned i = 0; i < 20; i++)
-        ledger_desk_mine(desk, 150 + i, 1);
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    assert_int_equal(ledger_desk_orphans(desk), 6);
-    ledger_desk_expect_truth(desk);
-    ledger_desk_free(desk);
+    for (unsigned kills = 1; kills < 4; kills++) { /* after each page, or after several */
+        struct ledger_desk *desk = ledger_desk_new("fall", 1, 60);
+        desk->store_last = false;
+        desk->batches_max = 3;
+        assert_int_equal(ledger_desk_run(desk), LEDGER_UNDECIDED);
+        for (size_t i = 54; i < 60; i++)
+            desk->chain[i].number = (unsigned)(500 + i);
+        for (unsigned i = 0; i < 20; i++)
+            ledger_desk_mine(desk, 150 + i, 1);
+        desk->faults[0] = FAULT_TOKEN; /* it cannot go on where it was */
+        desk->fault_at[0] = desk->asked[0];
+        desk->fault_end[0] = desk->asked[0] + 1;
+        for (unsigned i = 0; i < kills; i++) {
+            desk->batches_max = desk->batches + 1 + 4 - kills; /* the session, and some pages */
+            assert_int_equal(ledger_desk_run(desk), LEDGER_UNDECIDED);
+        }
+        desk->batches_max = 0;
+        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+        assert_int_equal(ledger_desk_orphans(desk), 6);
+        ledger_desk_expect_truth(desk);
+        ledger_desk_free(desk);
+    }
 }
 
 /* A row may have a place before it is settled: what came later does not hide it, also when the
