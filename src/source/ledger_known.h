@@ -63,10 +63,10 @@ void ledger_known_see(struct ledger_known *known, struct ledger_known_row *row, 
 void ledger_known_keep(struct ledger_known *known);
 /* ... or dropped: what is stored is what it was before. */
 void ledger_known_undo(struct ledger_known *known);
+/* Those in [from, to) need not come: they did in a run before. */
+void ledger_known_excuse(struct ledger_known *known, int64_t from, int64_t to);
 /* Begins to look for them anew. */
 void ledger_known_forget_seen(struct ledger_known *known);
-/* Those at or after `from` and before `below` will not come: they were shown by an earlier run. */
-void ledger_known_see_range(struct ledger_known *known, int64_t from, int64_t below);
 /* All that has not come again at or after `from` is doubted; the first position of it, -1: none. */
 int64_t ledger_known_doubt(struct ledger_known *known, int64_t from);
 /* The next row at or after `from` that was in a block and has not come again; NULL: all have. */

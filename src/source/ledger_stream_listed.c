@@ -99,6 +99,23 @@ static void mark_seen(struct ledger_stream *stream)
     }
 }
 
+/* The sweep has passed known rows that did not come. A run that went on below them would not know
+ * of that: such a sweep is begun anew. */
+static bool has_passed_some(const struct ledger_stream *stream)
+{
+    const struct ledger_walk *walk = &stream->walk;
+    const struct ledger_known_row *row;
+    int64_t last = walk->legs[0].last;
+    size_t at = 0;
+    if (last < 0 || walk->leg_count != 1)
+        return false;
+    int64_t from = last + 1 > stream->reread_from ? last + 1 : stream->reread_from;
+    while ((row = ledger_known_absent(&stream->known, from, &at)) != NULL)
+        if (!walk->continued || row->position < stream->unswept_from)
+            return true;
+    return false;
+}
+
 void ledger_stream_note_place(struct ledger_stream *stream, bool sweeping, bool complete)
 {
     const struct connector_figure *count = &stream->shape->count;
@@ -106,7 +123,7 @@ void ledger_stream_note_place(struct ledger_stream *stream, bool sweeping, bool 
     struct text words = {0};
     if (complete && !stream->skips)
         mark_seen(stream);
-    if (sweeping && stream->walk.top >= 0)
+    if (sweeping && stream->walk.top >= 0 && !has_passed_some(stream))
         text_appendf(&words, ",\"top\":%" PRId64 ",\"waits\":%" PRId64, stream->walk.top,
                      stream->waits_from);
     else if (complete && count->request == NULL && stream->view.total >= 0)

@@ -81,6 +81,7 @@ void ledger_walk_begin(struct ledger_walk *walk, const struct ledger_place *plac
 {
     walk->complete = walk->top = place->complete;
     walk->head = place->head;
+    walk->settle = place->settle;
     walk->rows = 0;
     walk->abrupt = false;
     key_all(walk);
@@ -89,8 +90,6 @@ void ledger_walk_begin(struct ledger_walk *walk, const struct ledger_place *plac
     if (!walk->continued)
         return;
     walk->top = place->top > walk->top ? place->top : walk->top;
-    int64_t settled = walk->top - place->settle;
-    walk->settled = settled > place->complete ? settled : place->complete;
     memcpy(walk->legs[0].token, place->token.data, place->token.len);
     walk->legs[0].token[place->token.len] = '\0';
 }
@@ -303,17 +302,18 @@ static void reopen(struct ledger_walk *walk)
     }
 }
 
-/* The interrupted sweep is done; what came since it began is above its top, but for what a reorg
- * has put in the place of its newest rows. */
+/* The interrupted sweep is done; what came since it began is above its top, or in the place of what
+ * lay just below. */
 static void sweep_again(struct ledger_walk *walk)
 {
-    bool raised = !walk->abrupt && walk->top > walk->complete;
-    if (raised)
-        walk->complete = walk->top;
+    int64_t before = walk->complete;
+    if (!walk->abrupt)
+        walk->complete = walk->top > walk->complete ? walk->top : walk->complete;
     walk->continued = walk->abrupt = false;
     key_all(walk);
-    if (raised)
-        walk->legs[0].floor = walk->settled;
+    struct ledger_leg *leg = &walk->legs[0];
+    if (leg->floor > before)
+        leg->floor = leg->floor - walk->settle > before ? leg->floor - walk->settle : before;
 }
 
 /* It was in the midst of a sweep. */

@@ -9,8 +9,8 @@
  *   newest first   from the newest row down to the first one strictly below `complete`, so that
  *                  the block in which it stood is read whole. `complete` rises at the end, to the
  *                  newest row this sweep has met. A sweep that was interrupted goes on where it
- *                  was, if its token still holds, and then a sweep for what is newer follows,
- *                  and for what a reorg may have changed at its top since.
+ *                  was, if its token still holds, and then a sweep follows for what is newer, and
+ *                  for the last blocks that the old one met: it was not asked yesterday.
  *   by ranges      oldest first, so many blocks at a time up to the head that the provider names
  *                  before the first of them; blocks without a row are passed, too.
  *   no order       everything, each time; `complete` rises at the end.
@@ -43,7 +43,7 @@ struct ledger_place {
     int64_t complete;   /* everything strictly below it is known; -1: nothing is */
     struct bytes token; /* of an interrupted sweep at this very provider; absent: none */
     int64_t top;        /* and the newest position it had met; -1: none */
-    int64_t settle;     /* so far below its top that sweep's rows may have changed since */
+    int64_t settle;     /* what lies no further below that may have changed since */
     int64_t head;       /* of a walk by ranges: the newest block there is */
 };
 
@@ -75,7 +75,7 @@ struct ledger_walk {
     unsigned leg_count, leg; /* `leg` is the one whose page is under way */
     int64_t complete;        /* see above; -1: nothing is */
     int64_t top;             /* newest position met, or what was complete; -1: none */
-    int64_t settled;         /* what an interrupted sweep has met from there on is read again */
+    int64_t settle;          /* see above */
     int64_t head;            /* a walk by ranges ends there */
     int64_t span;            /* and asks for so many blocks at a time, at most the page's size */
     bool continued;          /* the sweep is an interrupted one, a fresh one follows */

@@ -244,12 +244,13 @@ void ledger_desk_connector(const char *order, unsigned number, struct text *yaml
     } shapes[] = {{"rise", rise, ""},         {"dated", rise, dated}, {"headed", rise, headed},
                   {"span", span, ""},         {"timed", timed, ""},   {"numbered", numbered, ""},
                   {"counted", fall, counted}, {"half", fall, half},   {"fall", fall, ""},
-                  {"summed", fall, summed}};
+                  {"summed", fall, summed},   {"settled", fall, ""}};
     size_t at = 0;
     const char *name = provider_names[number];
     while (strcmp(shapes[at].order, order) != 0)
         assert_true(++at < sizeof shapes / sizeof shapes[0]);
-    text_appendf(yaml, head, name, name, (int)number * 10, strcmp(order, "headed") == 0 ? 3 : 0);
+    bool settles = strcmp(order, "headed") == 0 || strcmp(order, "settled") == 0;
+    text_appendf(yaml, head, name, name, (int)number * 10, settles ? 3 : 0);
     text_appendf(yaml, "%s%s%s", shapes[at].list, shapes[at].more, tail);
 }
 

@@ -188,6 +188,58 @@ static void rows_that_a_reorg_took_are_marked_when_two_agree(void **state)
     ledger_desk_free(desk);
 }
 
+/* A sweep was interrupted, and when it goes on the newest rows that it had stored are gone; they
+ * are out of reach of any later import, for the chain has grown. */
+static void what_was_replaced_while_a_sweep_was_interrupted_is_marked(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = ledger_desk_new("settled", 1, 60); /* blocks 100 to 119 */
+    desk->store_last = false;
+    desk->batches_max = 3; /* the session, and two pages */
+    assert_int_equal(ledger_desk_run(desk), LEDGER_UNDECIDED);
+    assert_int_equal(desk->row_count, 20);
+    desk->batches_max = 0;
+    for (size_t i = 54; i < 60; i++) /* of blocks 118 and 119 */
+        desk->chain[i].number = (unsigned)(500 + i);
+    for (unsigned i = 0; i < 20; i++)
+        ledger_desk_mine(desk, 150 + i, 1);
+    size_t first = desk->http.sent_count;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    assert_non_null(strstr(desk->http.sent[first].url, "token="));
+    assert_int_equal(ledger_desk_orphans(desk), 6);
+    ledger_desk_expect_truth(desk);
+    ledger_desk_free(desk);
+}
+
+/* Rows of an interrupted sweep are gone; the next one, from the newest row on, has passed their
+ * place when it is interrupted, too: it alone knew that they did not come. */
+static void what_an_interrupted_sweep_did_not_meet_is_looked_for_again(void **state)
+{
+    (void)state;
+    for (unsigned kills = 1; kills < 4; kills++) { /* after each page, or after several */
+        struct ledger_desk *desk = ledger_desk_new("fall", 1, 60);
+        desk->store_last = false;
+        desk->batches_max = 3;
+        assert_int_equal(ledger_desk_run(desk), LEDGER_UNDECIDED);
+        for (size_t i = 54; i < 60; i++)
+            desk->chain[i].number = (unsigned)(500 + i);
+        for (unsigned i = 0; i < 20; i++)
+            ledger_desk_mine(desk, 150 + i, 1);
+        desk->faults[0] = FAULT_TOKEN; /* it cannot go on where it was */
+        desk->fault_at[0] = desk->asked[0];
+        desk->fault_end[0] = desk->asked[0] + 1;
+        for (unsigned i = 0; i < kills; i++) {
+            desk->batches_max = desk->batches + 1 + 4 - kills; /* the session, and some pages */
+            assert_int_equal(ledger_desk_run(desk), LEDGER_UNDECIDED);
+        }
+        desk->batches_max = 0;
+        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+        assert_int_equal(ledger_desk_orphans(desk), 6);
+        ledger_desk_expect_truth(desk);
+        ledger_desk_free(desk);
+    }
+}
+
 /* A row may have a place before it is settled: what came later does not hide it, also when the
  * first import was killed below it. */
 static void a_row_that_waits_at_its_place_is_read_again(void **state)
@@ -279,6 +331,8 @@ int main(void)
         cmocka_unit_test(what_only_one_of_two_denies_is_not_gone),
         cmocka_unit_test(an_empty_answer_where_rows_are_known_is_checked_with_another),
         cmocka_unit_test(rows_that_a_reorg_took_are_marked_when_two_agree),
+        cmocka_unit_test(what_was_replaced_while_a_sweep_was_interrupted_is_marked),
+        cmocka_unit_test(what_an_interrupted_sweep_did_not_meet_is_looked_for_again),
         cmocka_unit_test(a_row_that_waits_at_its_place_is_read_again),
         cmocka_unit_test(what_another_has_shown_in_this_run_is_not_denied_by_one),
         cmocka_unit_test(an_empty_page_does_not_end_the_sweep_of_another),
