@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The front door. Meson does the work; this file knows the ways in. `make` alone lists them.
-# VARIANT=dev|release|asan|tsan|clang|fuzz|coverage chooses the build that a test target uses.
+# VARIANT=dev|release|asan|tsan|clang|fuzz|light|coverage chooses the build that a test target uses.
 
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -20,13 +20,17 @@ setup_asan    := --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_l
 setup_tsan    := --buildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false
 setup_clang   := --buildtype=debugoptimized
 setup_fuzz    := --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true
+setup_light   := --buildtype=debugoptimized -Db_sanitize=undefined -Db_lundef=false -Dfuzz=true
 setup_coverage := --buildtype=debug -Db_coverage=true -Dwerror=false
 compiler_clang := CC=clang CXX=clang++
 compiler_fuzz  := CC=clang CXX=clang++
+compiler_light := CC=clang CXX=clang++
 groups_clang := check
 groups_fuzz  := check
+groups_light := check
 groups_coverage := test check
 targets_fuzz := fuzz_targets
+targets_light := fuzz_targets
 
 # ---- suites: one line each --------------------------------------------------------------------
 # A suite is either a Meson suite of that name or a program tests/NAME/run. A name that has neither
@@ -103,9 +107,11 @@ $(PROOFS):
 	@$(MAKE) --no-print-directory variant
 	@tools/suite --variant $(VARIANT) --long $@
 
-fuzz: ## every parser under libFuzzer; SECONDS_EACH=60
-	@$(MAKE) --no-print-directory variant VARIANT=fuzz
-	@tools/fuzz build/fuzz $(or $(SECONDS_EACH),60)
+fuzz: ## every parser under libFuzzer; SECONDS_EACH=60 or RUNS_EACH; LIGHT=1: no ASan, faster
+	@$(MAKE) --no-print-directory variant VARIANT=$(if $(LIGHT),light,fuzz)
+	@tools/fuzz build/$(if $(LIGHT),light,fuzz) $(ONLY) --jobs $(JOBS) \
+	  $(if $(RUNS_EACH),--runs $(RUNS_EACH)) \
+	  --seconds $(or $(SECONDS_EACH),$(if $(RUNS_EACH),0,60))
 
 coverage: ## lines that the tests run, by room; REPORT=1 counts what earlier runs left
 	@$(MAKE) --no-print-directory variant VARIANT=coverage
@@ -139,6 +145,10 @@ install: build ## PREFIX, DESTDIR: program, connectors, man page, systemd unit, 
 	install -D -m 644 docs/tidemark.1 $(DESTDIR)$(PREFIX)/share/man/man1/tidemark.1
 	install -D -m 644 deploy/completion.bash \
 	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tidemark
+	install -D -m 644 deploy/completion.zsh \
+	  $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tidemark
+	install -D -m 644 deploy/completion.fish \
+	  $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tidemark.fish
 	for file in connectors/*/*.yaml; do \
 	  install -D -m 644 "$$file" "$(DESTDIR)$(PREFIX)/share/tidemark/$$file"; done
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system

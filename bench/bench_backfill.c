@@ -12,6 +12,7 @@
  *   bench_backfill TIDEMARK TIDEMARK_SIM */
 #include "base/json.h"
 #include "child.h"
+#include "child_daemon.h"
 #include "fixture.h"
 #include "loopback_http.h"
 #include "stopwatch.h"
@@ -67,30 +68,11 @@ static void start_sim(const char *program)
 
 static void start_daemon(const char *program, const char *actor, const char *mode)
 {
-    char store[SETTING_SIZE], data[SETTING_SIZE], cursor[SETTING_SIZE], log[SETTING_SIZE],
-        view[SETTING_SIZE], endpoint[SETTING_SIZE], actors[SETTING_SIZE];
-    snprintf(store, sizeof store, "store.url=%s", fixture.url);
-    snprintf(data, sizeof data, "store.data_dir=%s", fixture.folder);
-    snprintf(cursor, sizeof cursor, "jetstream.cursor_file=%s/cursor", fixture.folder);
-    snprintf(log, sizeof log, "log.file=%s/log", fixture.folder);
+    char view[SETTING_SIZE], actors[SETTING_SIZE];
     snprintf(view, sizeof view, "bluesky.appview=http://127.0.0.1:%u", sim_port);
-    snprintf(endpoint, sizeof endpoint, "jetstream.endpoint=ws://127.0.0.1:%u/subscribe", sim_port);
     snprintf(actors, sizeof actors, "bluesky.actors=%s", actor);
-    const char *const argv[] = {program, "run",
-                                "-c",    "/dev/null",
-                                "--set", store,
-                                "--set", data,
-                                "--set", cursor,
-                                "--set", log,
-                                "--set", view,
-                                "--set", endpoint,
-                                "--set", actors,
-                                "--set", mode,
-                                "--set", "serve.listen=127.0.0.1:0",
-                                "--set", "serve.health_listen=",
-                                "--set", "jetstream.fallback_endpoint=",
-                                NULL};
-    daemon_pid = child_start(argv, NULL, 0);
+    daemon_pid =
+        child_daemon_start(program, &fixture, sim_port, (const char *[]){view, actors, mode, NULL});
     if (daemon_pid < 0)
         fail(program);
 }

@@ -8,12 +8,13 @@
  * ledger_node_pages: against the same with a transaction for each page. Of all three the median of
  * a few rounds, in turns. ledger_requests: of a first import, against one for each page and two;
  * ledger_idle_requests: of another one right after it, against one. ledger_rss: the most memory
- * that a long history takes, against a short one.
+ * that a long history takes, against a short one (R003-30).
  *
  *   bench_ledger TIDEMARK NODE_RUNNER
  *
  * TIDEMARK_BENCH_ROWS is how many rows are imported, TIDEMARK_BENCH_LONG how many the long history
- * has. */
+ * has: ten million take 16 GB below TMPDIR while they are there, and longer than the limit that a
+ * build gives it. */
 #include "child.h"
 #include "fixture.h"
 #include "floor_ledger.h"

@@ -17,6 +17,7 @@
  *
  *   bench_live TIDEMARK [EVENTS] */
 #include "child.h"
+#include "child_daemon.h"
 #include "fixture.h"
 #include "packed_stock.h"
 #include "ws_sender.h"
@@ -87,29 +88,10 @@ static void rest(long us)
 
 static void start_daemon(unsigned port, const char *actors)
 {
-    char url[PATH_SIZE], data[PATH_SIZE], cursor[PATH_SIZE], endpoint[PATH_SIZE], log[PATH_SIZE];
-    snprintf(url, sizeof url, "store.url=%s", fixture.url);
-    snprintf(data, sizeof data, "store.data_dir=%s", fixture.folder);
-    snprintf(cursor, sizeof cursor, "jetstream.cursor_file=%s/cursor", fixture.folder);
-    snprintf(endpoint, sizeof endpoint, "jetstream.endpoint=ws://127.0.0.1:%u/subscribe", port);
-    snprintf(log, sizeof log, "log.file=%s/log", fixture.folder);
-    const char *const argv[] = {tidemark, "run",
-                                "-c",     "/dev/null",
-                                "--set",  url,
-                                "--set",  data,
-                                "--set",  cursor,
-                                "--set",  endpoint,
-                                "--set",  log,
-                                "--set",  actors,
-                                "--set",  "jetstream.fallback_endpoint=",
-                                "--set",  "jetstream.compress=false",
-                                "--set",  "bluesky.mode=firehose",
-                                "--set",  "bluesky.appview=http://127.0.0.1:9",
-                                "--set",  "cards.enabled=false",
-                                "--set",  "serve.listen=127.0.0.1:0",
-                                "--set",  "serve.health_listen=",
-                                NULL};
-    daemon_pid = child_start(argv, NULL, 0);
+    daemon_pid = child_daemon_start(
+        tidemark, &fixture, port,
+        (const char *[]){actors, "jetstream.compress=false", "bluesky.mode=firehose",
+                         "bluesky.appview=http://127.0.0.1:9", "cards.enabled=false", NULL});
     if (daemon_pid < 0)
         fail("the daemon cannot be started");
 }

@@ -7,6 +7,7 @@
 #include "fixture.h"
 #include "query/query_page.h"
 #include "store/store.h"
+#include "thing_table.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@
 #define GOAL      1.3
 
 static const struct column columns[] = {
-    {"id", COLUMN_ID, "t.n", "t.n", false},
+    THING_NUMBER,
     {"room", COLUMN_TEXT, "t.room", "t.room", false},
     {"at", COLUMN_TIME, "t.at_us", "t.at_us", false},
     {"level", COLUMN_INT, "t.level", "t.level", false},
@@ -32,10 +33,7 @@ static const struct collection_order by_time[] = {{2, true}};
 static const struct collection_index indexes[] = {{{0}, 1}, {{2}, 1}, {{1, 2}, 2},
                                                   {{3}, 1}, {{4}, 1}, {{5}, 1}};
 static const struct collection things = {
-    .name = "things",
-    .table = "thing t",
-    .joins = "",
-    .n = "t.n",
+    THING_TABLE,
     .columns = columns,
     .column_count = sizeof columns / sizeof columns[0],
     .order = by_time,

@@ -72,7 +72,7 @@ static double run_watermark(uint64_t *sum)
     for (size_t i = 0; i < steps; i++) {
         struct watermark_ticket ticket;
         if (order[i] == UINT64_MAX) {
-            if (watermark_admit(&wm, 1, i, (int64_t)i, &ticket) != RC_OK)
+            if (watermark_admit(&wm, 1, i, &ticket) != RC_OK)
                 abort();
             continue;
         }

@@ -8,7 +8,7 @@ _tidemark() {
 compare migrate migrate-follows verify doctor digest backup config connector token version help"
     local collections="posts links follows transactions accounts import_sessions documents blocks \
 gaps owed quarantine"
-    local choices=""
+    local settings="-c --set --help" choices=""
     COMPREPLY=()
 
     for ((i = 1; i < COMP_CWORD; i++)); do
@@ -29,33 +29,40 @@ gaps owed quarantine"
     esac
 
     case $command in
-    "") choices="$commands --help" ;;
-    run) choices="-c --actor --help" ;;
-    import) choices="-c --provider --since --json --help" ;;
-    backfill) choices="--hours -c --set --help" ;;
-    compare) choices="--hours --json -c --set --help" ;;
+    "") choices="$commands --help --version" ;;
+    help) choices=$commands ;;
+    run) choices="--actor $settings" ;;
+    import) choices="--provider --since --json --quiet $settings" ;;
+    backfill) choices="--hours --wait --no-wait --quiet $settings" ;;
+    compare)
+        choices="--hours --json $settings"
+        if [[ $word != -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -f -X '!*.y*ml' -- "$word")
+            return
+        fi
+        ;;
     digest)
-        choices="--hours --limit --min-shares --format --json -c --set --help"
+        choices="--hours --limit --min-shares --format --json $settings"
         if [ "$before" = --format ]; then choices="text markdown html"; fi
         ;;
-    status) choices="--watch --json -c --set --help" ;;
+    status) choices="--watch --json $settings" ;;
     query)
-        choices="--where --order --page-size --limit --tail --json --csv --table --help"
+        choices="--where --order --page-size --limit --tail --json --csv --table $settings"
         if [ "$before" = query ]; then choices="$collections $choices"; fi
         ;;
-    follows) choices="refresh --json -c --set --help" ;;
-    quarantine) choices="retry drop --json -c --set --help" ;;
-    owed) choices="retry --json -c --set --help" ;;
-    reconcile) choices="--dry-run --json -c --set --help" ;;
-    gaps | providers | handles | verify | doctor) choices="--json -c --set --help" ;;
-    migrate) choices="-c --set --help" ;;
+    follows) choices="refresh --json $settings" ;;
+    quarantine) choices="retry drop --json $settings" ;;
+    owed) choices="retry --json $settings" ;;
+    reconcile) choices="--dry-run --json $settings" ;;
+    gaps | providers | handles | verify | doctor) choices="--json $settings" ;;
+    migrate) choices="--quiet $settings" ;;
     reset)
-        choices="-c --set --help"
+        choices=$settings
         if [ "$before" = reset ]; then choices="jetstream $choices"; fi
         if [ "$before" = jetstream ]; then choices="live $choices"; fi
         ;;
-    migrate-follows) choices="--rollback --truncate --json -c --set --help" ;;
-    config) choices="check print docs -c --help" ;;
+    migrate-follows) choices="--rollback --truncate --json $settings" ;;
+    config) choices="check print docs $settings" ;;
     connector)
         case $before in
         check | try)
@@ -63,13 +70,20 @@ gaps owed quarantine"
             return
             ;;
         esac
-        choices="check try docs --stream --json -c --set --help"
+        choices="check try docs --stream --json $settings"
         ;;
     backup)
-        mapfile -t COMPREPLY < <(compgen -f -- "$word")
-        return
+        choices=$settings
+        if [[ $word != -* ]]; then
+            mapfile -t COMPREPLY < <(compgen -f -- "$word")
+            return
+        fi
         ;;
-    *) choices="--json --help" ;;
+    token)
+        choices="--help"
+        if [ "$COMP_CWORD" -eq 3 ]; then choices="read write admin read,write"; fi
+        ;;
+    *) choices="--help" ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$choices" -- "$word")
 }

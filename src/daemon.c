@@ -10,6 +10,7 @@
 #include "store/outbox.h"
 #include "sys/bell.h"
 #include "sys/clock.h"
+#include "sys/held_signals.h"
 #include "sys/log.h"
 #include "sys/network.h"
 #include "sys/thread.h"
@@ -271,43 +272,58 @@ static enum rc start_server(struct daemon *daemon, struct err *err)
     return rc;
 }
 
-/* Before anybody can see that it runs: whoever sees it may ask it to stop. */
+static enum rc enter_sandbox(struct daemon *daemon, struct err *err)
+{
+    return daemon_enter_sandbox(daemon->options, err);
+}
+
+static enum rc load_parts(struct daemon *daemon, struct err *err)
+{
+    return parts_load(&daemon->parts, daemon->store, err);
+}
+
+static enum rc open_parts(struct daemon *daemon, struct err *err)
+{
+    start_writer(daemon);
+    enum rc rc = parts_open(&daemon->parts, err);
+    if (rc == RC_OK)
+        daemon_look(daemon);
+    return rc;
+}
+
+/* A stop that was asked for meanwhile ends it between two steps, where everything can be undone. */
+static enum rc start(struct daemon *daemon, struct err *err)
+{
+    enum rc (*const steps[])(struct daemon *, struct err *) = {
+        enter_sandbox, open_store, make_parts, load_parts, open_parts, start_server};
+    enum rc rc = RC_OK;
+    for (size_t i = 0; rc == RC_OK && i < sizeof steps / sizeof steps[0]; i++) {
+        daemon->stopping = held_signals_ask_stop();
+        if (daemon->stopping)
+            break;
+        rc = steps[i](daemon, err);
+    }
+    return rc;
+}
+
 static void heed_signals(struct daemon *daemon)
 {
     loop_on_signal(daemon->loop, SIGTERM, stop, daemon);
     loop_on_signal(daemon->loop, SIGINT, stop, daemon);
     loop_on_signal(daemon->loop, SIGHUP, reload, daemon);
-}
-
-static enum rc start(struct daemon *daemon, struct err *err)
-{
-    enum rc rc = daemon_enter_sandbox(daemon->options, err);
-    if (rc == RC_OK)
-        rc = open_store(daemon, err);
-    if (rc == RC_OK)
-        rc = make_parts(daemon, err);
-    if (rc == RC_OK)
-        rc = parts_load(&daemon->parts, daemon->store, err);
-    if (rc == RC_OK) {
-        start_writer(daemon);
-        rc = parts_open(&daemon->parts, err);
-    }
-    if (rc == RC_OK) {
-        daemon_look(daemon);
-        heed_signals(daemon);
-        rc = start_server(daemon, err);
-    }
-    return rc;
+    held_signals_end();
 }
 
 static void run(struct daemon *daemon)
 {
+    heed_signals(daemon);
     log_event(LOG_INFO, "daemon", "started",
               (struct log_field[]){log_string("version", TIDEMARK_VERSION),
                                    log_int("epoch", daemon->position.epoch),
                                    log_int("commit_seq", daemon->position.commit_seq), LOG_END});
     parts_start(&daemon->parts);
     loop_run(daemon->loop);
+    held_signals_begin(); /* nobody listens any more, and what is left to do is to end */
 }
 
 /* ---- the end ---- */
@@ -381,11 +397,11 @@ int daemon_run(const struct daemon_options *options)
 {
     struct daemon daemon = {.options = options, .config = options->config};
     struct err err;
-    if (start(&daemon, &err) == RC_OK) {
-        run(&daemon);
-    } else {
+    if (start(&daemon, &err) != RC_OK) {
         daemon_say_failure("cannot_start", &err);
         daemon.failed = true;
+    } else if (!daemon.stopping) {
+        run(&daemon);
     }
     stop_all(&daemon);
     log_event(LOG_INFO, "daemon", "stopped", NULL);

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/timestamp.h"
 #include "base/utf8.h"
+#include "daemon_backfill_route.h"
 #include "daemon_import_route.h"
 #include "daemon_reconcile_route.h"
 #include "ingest/cursor.h"
@@ -409,6 +410,13 @@ static const struct route routes[] = {
      .begin = begin_backfill,
      .work = work_backfill,
      .finish = finish_backfill},
+    {.method = "POST",
+     .path = "/api/admin/backfill-progress",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_ADMIN,
+     .begin = backfill_progress_begin,
+     .work = backfill_progress_work,
+     .finish = backfill_progress_finish},
     {.method = "POST",
      .path = "/api/admin/follows",
      .listeners = ON_MAIN,

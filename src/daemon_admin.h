@@ -4,6 +4,7 @@
  *
  *   POST /api/admin/reset   {source, stream?}   forgets a position; answered when that is durable
  *   POST /api/admin/backfill {actor, hours?}    has a history read; answered when queued
+ *   POST /api/admin/backfill-progress {did}     how far that is; at any time
  *   POST /api/admin/import  {account, provider?, since?}  has it read; answered when begun
  *   POST /api/admin/import-progress {account, startedAt}  how far that is; at any time
  *   POST /api/admin/follows {}                  has the lists read anew; answered when begun

@@ -32,6 +32,7 @@ struct entry {
     char *name;
     struct wish wish; /* of the import under way, or of the one that follows it */
     int64_t due_us;   /* monotonic */
+    int64_t ended_us; /* the last import, whatever became of it; 0: there was none */
     bool configured;
     bool failed;          /* the last time */
     int64_t succeeded_us; /* wall time; 0: never since the start */
@@ -176,9 +177,10 @@ static void show_entry(struct ledger_part *self, const struct entry *entry, int6
     import_board_put(self->board, &progress);
 }
 
-static int64_t next_due(const struct ledger_part *self, const struct entry *entry, int64_t now_us)
+static int64_t next_due(const struct ledger_part *self, const struct entry *entry)
 {
-    return entry->configured && self->interval_us > 0 ? now_us + self->interval_us : NEVER;
+    bool never = !entry->configured || self->interval_us == 0;
+    return never ? NEVER : entry->ended_us == 0 ? 0 : entry->ended_us + self->interval_us;
 }
 
 static void end_entry(struct ledger_part *self, struct entry *entry, int64_t now_us)
@@ -194,7 +196,8 @@ static void end_entry(struct ledger_part *self, struct entry *entry, int64_t now
     ledger_account_free(entry->running);
     entry->running = NULL;
     entry->over = false;
-    entry->due_us = entry->again ? now_us : next_due(self, entry, now_us);
+    entry->ended_us = now_us;
+    entry->due_us = entry->again ? now_us : next_due(self, entry);
     if (!entry->again)
         set_wish(&entry->wish, &plain);
     entry->again = false;
@@ -217,13 +220,16 @@ static void begin_entry(struct ledger_part *self, struct entry *entry, int64_t n
     struct entry *running;
     struct ledger_account_view view;
     if (start_entry(self, entry, &running, &view, &err) == RC_OK) {
-        if (running != NULL)
-            entry->due_us = next_due(self, entry, now_us);
+        if (running == NULL)
+            return;
+        entry->ended_us = now_us; /* as good: it runs under another spelling */
+        entry->due_us = next_due(self, entry);
         return;
     }
     show_refused(self, entry, &err);
     entry->failed = true;
-    entry->due_us = next_due(self, entry, now_us);
+    entry->ended_us = now_us;
+    entry->due_us = next_due(self, entry);
     self->failures++;
     /* The reason names the account, unless it is spelt as a private key. */
     log_event(LOG_ERROR, "ledger", "import_refused",
@@ -355,7 +361,8 @@ static enum rc open_part(struct part *part, struct err *err)
     struct ledger_part *self = (struct ledger_part *)part;
     const struct config *config = self->env->config;
     struct ledger_providers *providers = ledger_providers_new();
-    enum rc rc = connector_folder_read(config, providers, clock_mono_us(), &self->why);
+    int64_t now_us = self->env->runtime->ops->mono_us(self->env->runtime);
+    enum rc rc = connector_folder_read(config, providers, now_us, &self->why);
     if (rc == RC_OK) {
         self->providers = providers;
     } else {
@@ -371,7 +378,7 @@ static enum rc open_part(struct part *part, struct err *err)
     for (size_t i = 0; i < config->ledger.accounts.count; i++) {
         struct entry *entry = add_entry(self, config->ledger.accounts.items[i]);
         entry->configured = true;
-        entry->due_us = self->interval_us > 0 ? 0 : NEVER;
+        entry->due_us = next_due(self, entry);
     }
     return RC_OK;
 }
@@ -379,7 +386,11 @@ static enum rc open_part(struct part *part, struct err *err)
 static void reload(struct part *part, const struct config *fresh)
 {
     struct ledger_part *self = (struct ledger_part *)part;
+    int64_t now_us = self->env->runtime->ops->mono_us(self->env->runtime);
     self->interval_us = fresh->ledger.interval_minutes * MINUTE_US;
+    for (size_t i = 0; i < self->count; i++) /* what is due already may have been asked for */
+        if (self->entries[i].running == NULL && self->entries[i].due_us > now_us)
+            self->entries[i].due_us = next_due(self, &self->entries[i]);
 }
 
 /* Whoever answered last is the one in use. */

@@ -106,6 +106,7 @@ static void show_progress(const struct daemon_view *view, struct status_progress
     progress->backfill.running = view->backfill.running;
     progress->backfill.completed = (int64_t)view->backfill.completed;
     progress->backfill.failed = (int64_t)view->backfill.failed;
+    progress->backfill.per_minute = view->backfill.per_minute;
     progress->imports.accounts = (int64_t)view->ledger.accounts;
     progress->imports.complete = (int64_t)view->ledger.complete;
     progress->imports.failing = (int64_t)view->ledger.failing;

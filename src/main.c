@@ -32,7 +32,7 @@ static const struct command commands[] = {
     {"doctor", cmd_doctor, "look at the whole installation and say what to fix"},
     {"verify", cmd_verify, "compare the store with its own rules"},
     {"backup", cmd_backup, "copy the store while it is in use"},
-    {"migrate", cmd_migrate, "bring the schema to this program's version"},
+    {"migrate", cmd_migrate, "bring the schema to the version of this program"},
     {"migrate-follows", cmd_migrate_follows, "move from polling to the firehose, or back"},
     {"config", cmd_config, "check, print or document the settings"},
     {"connector", cmd_connector, "check or try the description of a provider"},
@@ -45,7 +45,7 @@ static void print_usage(FILE *to)
     fputs("usage: tidemark COMMAND [ARG]...\n", to);
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         fprintf(to, "  %-15s %s\n", commands[i].name, commands[i].about);
-    fputs("tidemark COMMAND --help says more.\n", to);
+    fputs("tidemark COMMAND --help, or tidemark help COMMAND, says more.\n", to);
 }
 
 /* Whoever reads the log learns that it was no stop, and that nothing has to be mended. */
@@ -67,6 +67,27 @@ static void forbid_cores(void)
     (void)setrlimit(RLIMIT_CORE, &one);
 }
 
+static int run_command(int argc, char **argv)
+{
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        if (strcmp(argv[0], commands[i].name) == 0)
+            return commands[i].run(argc, argv);
+    fprintf(stderr, "tidemark: there is no command \"%s\"\n", argv[0]);
+    print_usage(stderr);
+    return 2;
+}
+
+/* `tidemark help COMMAND` is what `tidemark COMMAND --help` is. */
+static int help(int argc, char **argv)
+{
+    static char flag[] = "--help";
+    char *words[] = {argc > 1 ? argv[1] : NULL, flag, NULL};
+    if (argc == 2)
+        return run_command(2, words);
+    print_usage(argc == 1 ? stdout : stderr);
+    return argc == 1 ? 0 : 2;
+}
+
 int main(int argc, char **argv)
 {
     signal(SIGABRT, tell_abort);
@@ -78,11 +99,10 @@ int main(int argc, char **argv)
     static char version[] = "version";
     if (argc >= 2 && strcmp(argv[1], "--version") == 0)
         argv[1] = version;
-    for (size_t i = 0; argc >= 2 && i < sizeof commands / sizeof commands[0]; i++)
-        if (strcmp(argv[1], commands[i].name) == 0)
-            return commands[i].run(argc - 1, argv + 1);
+    if (argc >= 2 && strcmp(argv[1], "help") == 0)
+        return help(argc - 1, argv + 1);
     if (argc >= 2)
-        fprintf(stderr, "tidemark: there is no command \"%s\"\n", argv[1]);
+        return run_command(argc - 1, argv + 1);
     print_usage(stderr);
     return 2;
 }

@@ -15,6 +15,7 @@ const SPREAD_MS = 500; // they need not all ask at once
 const PAUSE_MS = 3000; // between two looks
 const AGAIN_MS = 2000;
 const AWAY = 'The daemon does not answer; trying again.';
+const OFFLINE = 'You are offline.';
 
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -54,7 +55,7 @@ export class Live {
     this.#changed = changed;
     document.querySelector('.standing').after(this.#state);
     document.body.append(make('div', { className: 'pill-place', 'aria-live': 'polite' }, this.#pill));
-    addEventListener('offline', () => this.#tell('You are offline.'));
+    addEventListener('offline', () => this.#tellTrouble());
     addEventListener('online', () => this.look());
   }
 
@@ -79,12 +80,12 @@ export class Live {
       stream.onmessage = ({ data }) => JSON.parse(data).changes.length > 0 && this.look();
       stream.onopen = () => this.#tell('');
       stream.onerror = () => {
-        this.#tell(AWAY);
+        this.#tellTrouble();
         // The daemon may have forgotten the query; a stream that was refused does not come back.
         if (stream.readyState === EventSource.CLOSED) this.#followLater();
       };
     } catch {
-      this.#tell(AWAY);
+      this.#tellTrouble();
       this.#followLater();
     }
   }
@@ -108,7 +109,7 @@ export class Live {
       this.#tell('');
       this.#takeOver();
     } catch {
-      this.#tell(AWAY);
+      this.#tellTrouble();
     }
     await wait(PAUSE_MS);
     this.#asked = false;
@@ -150,6 +151,10 @@ export class Live {
     this.#pill.textContent = `${fresh} new ${fresh === 1 ? 'link' : 'links'}`;
     this.#pill.hidden = fresh === 0;
     this.#changed();
+  }
+
+  #tellTrouble() {
+    this.#tell(navigator.onLine ? AWAY : OFFLINE);
   }
 
   #tell(words) {

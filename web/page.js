@@ -20,6 +20,7 @@ function renew() {
     if (!show(article, reader)) hidden++;
   }
   tools.renew(hidden);
+  reader.noteView();
   renewTimes();
 }
 

@@ -6,6 +6,7 @@
 // hold for everybody and before anything is ranked; these only hide.
 
 import { KeptList, keep, recall } from './memory.js';
+import { isShownOnly, noteShown } from './view.js';
 
 const READ_MAX = 5000;
 const SAVED_MAX = 500;
@@ -47,8 +48,8 @@ export class Reader extends EventTarget {
     domains: new KeptList('mute.domains', MUTES_MAX),
     accounts: new KeptList('mute.accounts', MUTES_MAX),
   };
-  hideRead = recall('hide-read', '') === 'yes';
-  onlyNew = false;
+  hideRead = recall('hide-read', '') === 'yes' || isShownOnly('unread');
+  onlyNew = isShownOnly('new');
   lastVisitMs = lastVisit(Date.now());
 
   setHideRead(hide) {
@@ -103,7 +104,13 @@ export class Reader extends EventTarget {
 
   isHidden(link) {
     return this.isMuted(link) || (this.hideRead && this.read.has(link.id)) ||
-      (this.onlyNew && !this.isNew(link));
+      (this.onlyNew && this.lastVisitMs !== undefined && !this.isNew(link));
+  }
+
+  /** Puts into the address what of the view only the browser knows. */
+  noteView() {
+    noteShown([['unread', this.hideRead], ['new', this.onlyNew]]
+      .filter(([, only]) => only).map(([words]) => words));
   }
 
   #changed() {

@@ -76,7 +76,7 @@ export class Tools {
     const showSaved = makeDialog('Saved', (refill) => savedList(reader, refill ?? showSaved));
     const showMutes = makeDialog('Muted', (refill) => muteLists(reader, refill ?? showMutes));
     this.#hide = makeToggle('Hide read', reader.hideRead, (hide) => reader.setHideRead(hide));
-    this.#onlyNew = makeToggle('', false, (only) => reader.setOnlyNew(only));
+    this.#onlyNew = makeToggle('', reader.onlyNew, (only) => reader.setOnlyNew(only));
     place.after(make('div', { className: 'tools', role: 'group', 'aria-label': 'For you' },
       this.#hide, this.#onlyNew, makeButton('Saved', showSaved), makeButton('Muted', showMutes),
       makeButton('Keys', this.showKeys, { className: 'keys-button' }), this.#hidden));

@@ -16,6 +16,8 @@ struct asking {
     size_t asked[TOGETHER_MAX], asked_count;
     struct loop *loop;
     struct appview *appview;
+    account_told_fn *told;
+    void *told_arg;
     enum rc rc;
     struct err *err;
 };
@@ -64,6 +66,7 @@ static void on_profiles(void *arg, const struct appview_answer *answer)
 static void go_on(struct asking *asking)
 {
     struct appview_param params[TOGETHER_MAX];
+    asking->told(asking->told_arg, asking->at, asking->count);
     asking->asked_count = 0;
     for (; asking->at < asking->count && asking->asked_count < TOGETHER_MAX; asking->at++) {
         if (asking->names[asking->at].did != NULL)
@@ -82,10 +85,15 @@ static void go_on(struct asking *asking)
 }
 
 enum rc account_lookup(const struct config *config, struct account_name *names, size_t count,
-                       struct err *err)
+                       account_told_fn *told, void *arg, struct err *err)
 {
-    struct asking asking = {
-        .names = names, .count = count, .loop = loop_new(), .rc = RC_OK, .err = err};
+    struct asking asking = {.names = names,
+                            .count = count,
+                            .loop = loop_new(),
+                            .told = told,
+                            .told_arg = arg,
+                            .rc = RC_OK,
+                            .err = err};
     struct network *network = network_new(asking.loop, &(struct network_options){0});
     enum rc rc = daemon_appview_make(config, loop_runtime(asking.loop), &asking.appview, err);
     if (rc == RC_OK) {

@@ -17,8 +17,11 @@ struct account_name {
     char *display_name; /* NULL: none */
 };
 
+/* So many of them were looked at; called before each question and at the end. */
+typedef void account_told_fn(void *arg, size_t done, size_t count);
+
 /* Fills in those whose DID is not known; RC_OK also when nobody has some of the handles. */
 must_check enum rc account_lookup(const struct config *config, struct account_name *names,
-                                  size_t count, struct err *err);
+                                  size_t count, account_told_fn *told, void *arg, struct err *err);
 
 #endif

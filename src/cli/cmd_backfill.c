@@ -2,27 +2,56 @@
 #include "cli/commands.h"
 
 #include "base/json_write.h"
-#include "cli/target.h"
+#include "cli/backfill_wait.h"
 #include "source/backfill_request.h"
 #include "sys/clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#define EXIT_INTERRUPTED 130
 
 static const char usage[] =
-    "usage: tidemark backfill [-c FILE] [--set PATH=VALUE]... [--hours N] HANDLE|DID\n"
+    "usage: tidemark backfill [-c FILE] [--set PATH=VALUE]... [--hours N] [--wait | --no-wait]\n"
+    "                         [--quiet] HANDLE|DID\n"
     "Has the posts of an account read again, N hours back (default 24), whether it is followed or\n"
     "not. A running daemon reads them when nothing more urgent is to be read; without one the "
     "request\n"
     "waits for the next, and the account must be a DID or one that is stored.\n"
-    "Exit code: 0 asked for, 1 failed (also when nobody is called that), 2 wrong usage.\n";
+    "  --wait            until the daemon has read it, and shows how far it is; on a terminal it "
+    "does\n"
+    "                    so by itself. Ctrl-C ends the waiting, not the reading\n"
+    "  --no-wait         ends when the request is stored\n"
+    "  --quiet           nothing but what went wrong\n"
+    "Exit code: 0 asked for or read, 1 failed (also when nobody is called that, or the account is\n"
+    "gone), 2 wrong usage, 130 the waiting was interrupted.\n";
 
 struct wanted {
     const char *actor;
     int64_t hours;
+    bool wait, no_wait, quiet;
     struct text did;
 };
+
+static void want_wait(void *arg, const char *value)
+{
+    (void)value;
+    ((struct wanted *)arg)->wait = true;
+}
+
+static void want_no_wait(void *arg, const char *value)
+{
+    (void)value;
+    ((struct wanted *)arg)->no_wait = true;
+}
+
+static void want_quiet(void *arg, const char *value)
+{
+    (void)value;
+    ((struct wanted *)arg)->quiet = true;
+}
 
 static void take_hours(void *arg, const char *value)
 {
@@ -74,10 +103,61 @@ static enum rc write_request(struct target *target, struct wanted *wanted, struc
     return rc == RC_OK ? target_write(target, fill, wanted, err) : rc;
 }
 
+static enum rc wait_for_it(struct target *target, struct wanted *wanted, int *code, struct err *err)
+{
+    struct text standing = {0};
+    enum backfill_end end;
+    const char *did = text_string(&wanted->did);
+    enum rc rc = backfill_wait(target, did, wanted->quiet, &end, &standing, err);
+    if (rc != RC_OK) {
+        err_wrap(err, rc, "%s is still to be read, but nobody tells how far that is", did);
+    } else if (end == BACKFILL_GONE) {
+        rc = err_set(err, RC_REJECT, "%s cannot be read: the account is %s", did,
+                     standing.len > 0 ? text_string(&standing) : "gone");
+    } else if (end == BACKFILL_LEFT) {
+        *code = EXIT_INTERRUPTED;
+        fputs("tidemark: the daemon goes on with it; `tidemark status` tells how much is to be "
+              "read\n",
+              stderr);
+    } else if (!wanted->quiet) {
+        fprintf(stderr, "%s was read %" PRId64 " hours back\n", did, wanted->hours);
+    }
+    text_free(&standing);
+    return rc;
+}
+
+static enum rc run(struct target *target, struct wanted *wanted, int *code, struct err *err)
+{
+    bool terminal = isatty(STDERR_FILENO) == 1;
+    if (*wanted->actor == '\0' || strlen(wanted->actor) > AT_DID_MAX)
+        return err_set(err, RC_REJECT, "an account is a handle or a DID");
+    enum rc rc = target_open(target, err);
+    if (rc != RC_OK)
+        return rc;
+    bool asked = target->store == NULL;
+    rc = asked ? ask_daemon(target, wanted, err) : write_request(target, wanted, err);
+    if (rc != RC_OK)
+        return rc;
+    if (!wanted->quiet)
+        fprintf(stderr, "%s will be read %" PRId64 " hours back\n", text_string(&wanted->did),
+                wanted->hours);
+    if (wanted->wait && !asked)
+        return err_set(err, RC_REJECT,
+                       "no daemon runs that could be waited for: the next one "
+                       "reads it");
+    if (asked && (wanted->wait || (terminal && !wanted->no_wait && !wanted->quiet)))
+        return wait_for_it(target, wanted, code, err);
+    return RC_OK;
+}
+
 int cmd_backfill(int argc, char **argv)
 {
     struct wanted wanted = {.hours = BACKFILL_HOURS};
-    const struct settings_flag flags[] = {{"hours", true, take_hours}, {0}};
+    const struct settings_flag flags[] = {{"hours", true, take_hours},
+                                          {"wait", false, want_wait},
+                                          {"no-wait", false, want_no_wait},
+                                          {"quiet", false, want_quiet},
+                                          {0}};
     const struct target_words words = {
         .usage = usage, .flags = flags, .arg = &wanted, .words_min = 1, .words_max = 1};
     struct target target;
@@ -86,21 +166,17 @@ int cmd_backfill(int argc, char **argv)
     if (!target_begin(&target, &words, argc, argv, &first, &code))
         return code;
     wanted.actor = argv[first];
-    if (wanted.hours < 1) {
-        fprintf(stderr, "tidemark: --hours takes 1 to %d\n", BACKFILL_HOURS_MAX);
+    if (wanted.hours < 1 || (wanted.wait && wanted.no_wait)) {
+        if (wanted.hours < 1)
+            fprintf(stderr, "tidemark: --hours takes 1 to %d\n", BACKFILL_HOURS_MAX);
+        else
+            fputs("tidemark: --wait and --no-wait are opposites\n", stderr);
         target_free(&target);
         return EXIT_USAGE;
     }
-    enum rc rc = *wanted.actor == '\0' || strlen(wanted.actor) > AT_DID_MAX
-                     ? err_set(&err, RC_REJECT, "an account is a handle or a DID")
-                     : target_open(&target, &err);
-    if (rc == RC_OK)
-        rc = target.store == NULL ? ask_daemon(&target, &wanted, &err)
-                                  : write_request(&target, &wanted, &err);
-    if (rc == RC_OK)
-        fprintf(stderr, "%s will be read %" PRId64 " hours back\n", text_string(&wanted.did),
-                wanted.hours);
-    code = rc == RC_OK ? EXIT_DONE : target_fail(&err);
+    code = EXIT_DONE;
+    if (run(&target, &wanted, &code, &err) != RC_OK)
+        code = target_fail(&err);
     text_free(&wanted.did);
     target_free(&target);
     return code;

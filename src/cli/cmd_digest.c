@@ -11,8 +11,8 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: tidemark digest [--hours N] [--limit N] [--min-shares N] [--format FORMAT] [-c FILE]\n"
-    "                       [--set PATH=VALUE]...\n"
+    "usage: tidemark digest [--hours N] [--limit N] [--min-shares N] [--format FORMAT] [--json]\n"
+    "                       [-c FILE] [--set PATH=VALUE]...\n"
     "Writes what was shared, most shared first, as something to send.\n"
     "  --hours N         of the last N hours (24)\n"
     "  --limit N         at most N articles (20); those of one story are told together\n"

@@ -5,31 +5,33 @@
 #include "cli/import_ask.h"
 #include "cli/import_engine.h"
 #include "cli/import_result.h"
+#include "cli/live_lines.h"
 #include "cli/target.h"
 #include "sys/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char usage[] =
     "usage: tidemark import [-c FILE] [--set PATH=VALUE]... [--provider NAME] [--since TIME]\n"
-    "                       [--json] ACCOUNT...\n"
+    "                       [--json] [--quiet] ACCOUNT...\n"
     "Reads the whole history of accounts (ethereum:0x..., bitcoin:bc1..., kraken) or exported "
     "files\n"
     "(csv:PATH) into the store and goes on where it was left when it is run again. "
     "bitcoin:zpub...\n"
     "(ypub, xpub) reads every address of that wallet, until ledger.gap_limit in a row are unused.\n"
     "--provider asks this one only, --since leaves out what is older and not stored yet,\n"
-    "--json prints one object per account. Ctrl-C stores what is under way and stops.\n"
+    "--json prints one object per account, --quiet leaves out how far it is. Ctrl-C stores what "
+    "is\n"
+    "under way and stops.\n"
     "Exit code: 0 complete, 1 failed, 2 wrong usage, 3 a key is missing or refused, 4 incomplete\n"
     "but can be continued, 130 interrupted.\n";
 
 struct wanted {
     struct ledger_account_options options;
     const char *since;
-    bool json;
+    bool json, quiet;
 };
 
 static void take_provider(void *arg, const char *value)
@@ -46,6 +48,12 @@ static void take_json(void *arg, const char *value)
 {
     (void)value;
     ((struct wanted *)arg)->json = true;
+}
+
+static void take_quiet(void *arg, const char *value)
+{
+    (void)value;
+    ((struct wanted *)arg)->quiet = true;
 }
 
 /* A date, or a date and a time. */
@@ -95,7 +103,8 @@ static enum rc print_results(const struct config *config, const struct wanted *w
 static enum rc run_engine(struct import_engine *engine, const struct wanted *wanted,
                           struct import_result *results, struct err *err)
 {
-    struct import_view *view = import_view_new(isatty(STDERR_FILENO), wanted->json);
+    struct import_view *view =
+        import_view_new(live_lines_possible(), wanted->json || wanted->quiet);
     const struct import_watch watch = {look, view};
     struct import_progress progress = {0};
     enum rc rc = import_engine_run(engine, &watch, err);
@@ -149,7 +158,8 @@ static int run_with_daemon(struct target *target, const struct wanted *wanted, c
                            int count)
 {
     struct import_result results[IMPORT_ACCOUNTS_MAX] = {0};
-    const struct import_wish wish = {wanted->options.only, wanted->options.since_us, wanted->json};
+    const struct import_wish wish = {wanted->options.only, wanted->options.since_us, wanted->json,
+                                     wanted->json || wanted->quiet};
     bool interrupted;
     import_ask(target, &wish, accounts, count, results, &interrupted);
     int code = import_results_judge(results, (size_t)count);
@@ -168,6 +178,7 @@ int cmd_import(int argc, char **argv)
     const struct settings_flag flags[] = {{"provider", true, take_provider},
                                           {"since", true, take_since},
                                           {"json", false, take_json},
+                                          {"quiet", false, take_quiet},
                                           {0}};
     const struct target_words words = {.usage = usage,
                                        .flags = flags,

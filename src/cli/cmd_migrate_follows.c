@@ -3,6 +3,7 @@
 
 #include "base/json_write.h"
 #include "cli/account_lookup.h"
+#include "cli/progress.h"
 #include "cli/target.h"
 #include "source/feed_rows.h"
 #include "store/commit.h"
@@ -217,7 +218,24 @@ static int report(const struct names *names, const char *what, bool json)
     return code;
 }
 
-static enum rc migrate(struct target *target, struct names *names, struct err *err)
+static void show_lookup(void *arg, size_t done, size_t count)
+{
+    if (count > 0)
+        progress_show(arg, (int64_t)done, (int64_t)count, NULL, clock_mono_us());
+}
+
+static enum rc look_up(struct target *target, struct names *names, bool quiet, struct err *err)
+{
+    struct progress progress;
+    progress_init(&progress, "accounts", (struct progress_unit){"handles", 1},
+                  live_lines_possible(), quiet);
+    enum rc rc = account_lookup(&target->settings.config, names->items, names->count, show_lookup,
+                                &progress, err);
+    progress_deinit(&progress);
+    return rc;
+}
+
+static enum rc migrate(struct target *target, struct names *names, bool quiet, struct err *err)
 {
     struct writing writing;
     enum rc rc = store_query(target->store,
@@ -225,7 +243,7 @@ static enum rc migrate(struct target *target, struct names *names, struct err *e
                              "LEFT JOIN follows f ON f.handle = p.user_handle ORDER BY 1",
                              NULL, 0, take_name, names, err);
     if (rc == RC_OK)
-        rc = account_lookup(&target->settings.config, names->items, names->count, err);
+        rc = look_up(target, names, quiet, err);
     if (rc != RC_OK)
         return rc;
     rc = begin(&writing, target, err);
@@ -329,7 +347,7 @@ static enum rc run(struct target *target, const struct choice *choice, int *code
     else if (rc == RC_OK && choice->rollback)
         rc = roll_back(target, &rollback, err);
     else if (rc == RC_OK)
-        rc = migrate(target, &rollback.names, err);
+        rc = migrate(target, &rollback.names, choice->json, err);
     if (rc == RC_OK && !choice->truncate)
         *code = report(&rollback.names, choice->rollback ? "polled" : "followed", choice->json);
     free_names(&rollback.names);

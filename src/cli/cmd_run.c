@@ -3,6 +3,7 @@
 
 #include "cli/settings.h"
 #include "daemon.h"
+#include "sys/held_signals.h"
 #include "sys/log.h"
 
 #include <stdio.h>
@@ -51,6 +52,7 @@ int cmd_run(int argc, char **argv)
     struct settings settings;
     struct err err;
     bool help;
+    held_signals_begin(); /* a stop that comes early is heeded when it can be */
     int rest = settings_parse(&settings, argc, argv, usage, flags, &actors, &help);
     if (rest != argc) {
         text_free(&actors);

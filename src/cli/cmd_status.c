@@ -17,7 +17,9 @@
 static const char usage[] =
     "usage: tidemark status [--watch] [--json] [-c FILE] [--set PATH=VALUE]...\n"
     "Shows the daemon, the store, and each source: state, provider, cursor, how far it is behind,\n"
-    "events per second, open gaps, owed and dead work, quarantined input.\n"
+    "events per second, open gaps, owed and dead work, quarantined input; and of account "
+    "histories\n"
+    "which parts are stored whole, and what was never read.\n"
     "  --watch           again every second until Ctrl-C: on the whole of a terminal, else one "
     "after\n"
     "                    the other\n"

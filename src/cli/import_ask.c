@@ -4,13 +4,13 @@
 #include "base/json_write.h"
 #include "base/timestamp.h"
 #include "cli/import_view.h"
+#include "cli/live_lines.h"
 #include "sys/loop.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define LOOK_US     INT64_C(200000)
 #define RUNNING_MAX 4
@@ -196,7 +196,7 @@ void import_ask(struct target *target, const struct import_wish *wish, char **ac
 {
     struct asking asking = {.target = target,
                             .wish = wish,
-                            .view = import_view_new(isatty(STDERR_FILENO), wish->json),
+                            .view = import_view_new(live_lines_possible(), wish->quiet),
                             .jobs = memory_new_zeroed((size_t)count, sizeof *asking.jobs),
                             .count = count,
                             .loop = loop_new()};

@@ -15,7 +15,7 @@
 struct import_wish {
     const char *provider; /* NULL: anybody */
     int64_t since_us;     /* -1: everything */
-    bool json;
+    bool json, quiet;
 };
 
 /* Prints the results, and fills in one of each account: what was said already has no trouble.

@@ -25,6 +25,7 @@ static const struct {
 } numbers[] = {{"batches", offsetof(struct ledger_stream_view, batches)},
                {"imported", offsetof(struct ledger_stream_view, rows)},
                {"skipped", offsetof(struct ledger_stream_view, known)},
+               {"stored", offsetof(struct ledger_stream_view, stored)},
                {"older", offsetof(struct ledger_stream_view, older)},
                {"orphaned", offsetof(struct ledger_stream_view, orphaned)},
                {"refused", offsetof(struct ledger_stream_view, refused)},

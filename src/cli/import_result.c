@@ -4,6 +4,7 @@
 #include "base/json_write.h"
 #include "base/timestamp.h"
 #include "cli/settings.h"
+#include "query/covered.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,6 +18,9 @@
 struct printing {
     struct json_writer json;
     struct text *words;
+    const char *account;
+    struct covered *covered;
+    unsigned gaps;
 };
 
 static const char session_sql[] = "SELECT s.id, s.status, s.imported, s.skipped, s.started_us, "
@@ -27,9 +31,9 @@ static const char streams_sql[] =
     "JOIN session_streams x ON x.session_id = s.id WHERE a.name = ?1 AND s.started_us = ?2 "
     "ORDER BY x.stream";
 static const char gaps_sql[] =
-    "SELECT stream, from_us, to_us, reason FROM gaps WHERE closed_us IS NULL AND source IN "
+    "SELECT source, stream, from_us, to_us, reason FROM gaps WHERE closed_us IS NULL AND source IN "
     "(SELECT a.name FROM account a LEFT JOIN account p ON p.id = a.parent_id "
-    "WHERE a.name = ?1 OR p.name = ?1) ORDER BY stream, from_us";
+    "WHERE a.name = ?1 OR p.name = ?1) ORDER BY source, stream, from_us";
 
 static const char addresses_sql[] =
     "SELECT count(*), count(CASE WHEN EXISTS (SELECT 1 FROM raw_transactions t "
@@ -98,6 +102,9 @@ static bool print_stream(void *arg, const struct field *columns, size_t count)
     put_number(&printing->json, "skipped", &columns[3]);
     json_key(&printing->json, "complete");
     json_put_bool(&printing->json, columns[4].i != 0);
+    struct covered_stream covered =
+        covered_find(printing->covered, bytes_of(printing->account), columns[0].b);
+    covered_put(&printing->json, &covered);
     json_end_object(&printing->json);
     return true;
 }
@@ -107,12 +114,53 @@ static bool print_gap(void *arg, const struct field *columns, size_t count)
     struct printing *printing = arg;
     (void)count;
     json_begin_object(&printing->json);
-    put_text(&printing->json, "stream", &columns[0]);
-    put_time(&printing->json, "from", &columns[1]);
-    put_time(&printing->json, "to", &columns[2]);
-    put_text(&printing->json, "reason", &columns[3]);
+    put_text(&printing->json, "account", &columns[0]);
+    put_text(&printing->json, "stream", &columns[1]);
+    put_time(&printing->json, "from", &columns[2]);
+    put_time(&printing->json, "to", &columns[3]);
+    put_text(&printing->json, "reason", &columns[4]);
     json_end_object(&printing->json);
     return true;
+}
+
+typedef void hole_fn(struct printing *printing, const struct covered_stream *stream,
+                     const struct covered_part *hole);
+
+/* What was left out and never read is missing, too. */
+static void for_each_hole(struct printing *printing, hole_fn *fn)
+{
+    struct covered_part hole;
+    for (size_t i = 0; i < covered_count(printing->covered); i++) {
+        struct covered_stream stream = covered_at(printing->covered, i);
+        for (size_t k = 0; k < stream.count; k++)
+            if (covered_hole(&stream, k, &hole))
+                fn(printing, &stream, &hole);
+    }
+}
+
+static void print_hole(struct printing *printing, const struct covered_stream *stream,
+                       const struct covered_part *hole)
+{
+    json_begin_object(&printing->json);
+    json_key(&printing->json, "account");
+    json_put_string(&printing->json, stream->source);
+    json_key(&printing->json, "stream");
+    json_put_string(&printing->json, stream->name);
+    covered_put_ends(&printing->json, hole);
+    json_key(&printing->json, "reason");
+    json_put_cstring(&printing->json, "not read");
+    json_end_object(&printing->json);
+}
+
+static enum rc print_gaps(struct store *store, struct printing *printing, const struct field *name,
+                          struct err *err)
+{
+    json_key(&printing->json, "gaps");
+    json_begin_array(&printing->json);
+    enum rc rc = store_query(store, gaps_sql, name, 1, print_gap, printing, err);
+    for_each_hole(printing, print_hole);
+    json_end_array(&printing->json);
+    return rc;
 }
 
 static enum rc print_list(struct store *store, struct printing *printing, const char *key,
@@ -131,20 +179,23 @@ enum rc import_result_json(struct store *store, const struct import_result *resu
 {
     const struct field params[] = {field_text(bytes_of(result->account)),
                                    field_int(result->started_us)};
-    struct printing printing = {.words = out};
+    struct printing printing = {.words = out, .account = result->account};
     json_writer_init(&printing.json, out);
     json_begin_object(&printing.json);
     json_key(&printing.json, "account");
     json_put_cstring(&printing.json, result->account);
-    enum rc rc = store_query(store, session_sql, params, 2, print_status, &printing, err);
+    enum rc rc = covered_read(store, result->account, &printing.covered, err);
+    if (rc == RC_OK)
+        rc = store_query(store, session_sql, params, 2, print_status, &printing, err);
     if (rc == RC_OK)
         rc = print_list(store, &printing, "sessions", session_sql, params, 2, print_session, err);
     if (rc == RC_OK)
         rc = print_list(store, &printing, "streams", streams_sql, params, 2, print_stream, err);
     if (rc == RC_OK)
-        rc = print_list(store, &printing, "gaps", gaps_sql, params, 1, print_gap, err);
+        rc = print_gaps(store, &printing, params, err);
     json_end_object(&printing.json);
     text_append_char(out, '\n');
+    covered_free(printing.covered);
     return rc;
 }
 
@@ -174,11 +225,18 @@ static bool say_stream(void *arg, const struct field *columns, size_t count)
 {
     struct printing *printing = arg;
     (void)count;
-    text_appendf(printing->words, "  %-10.*s %8" PRId64 " new %8" PRId64 " known  %s  %.*s\n",
+    text_appendf(printing->words, "  %-10.*s %8" PRId64 " new %8" PRId64 " known  %s  %.*s",
                  (int)columns[0].b.len, columns[0].b.data, columns[2].i, columns[3].i,
                  columns[4].i != 0 ? "complete  " : "incomplete",
                  columns[1].null ? 0 : (int)columns[1].b.len,
                  columns[1].null ? "" : columns[1].b.data);
+    struct covered_stream covered =
+        covered_find(printing->covered, bytes_of(printing->account), columns[0].b);
+    for (size_t i = 0; i < covered.count; i++) {
+        text_append_string(printing->words, i == 0 ? "  " : ", ");
+        covered_say(printing->words, &covered.parts[i]);
+    }
+    text_append_char(printing->words, '\n');
     return true;
 }
 
@@ -186,8 +244,37 @@ static bool count_gap(void *arg, const struct field *columns, size_t count)
 {
     (void)columns;
     (void)count;
-    ++*(unsigned *)arg;
+    ((struct printing *)arg)->gaps++;
     return true;
+}
+
+static void count_hole(struct printing *printing, const struct covered_stream *stream,
+                       const struct covered_part *hole)
+{
+    (void)stream;
+    (void)hole;
+    printing->gaps++;
+}
+
+static void say_hole(struct printing *printing, const struct covered_stream *stream,
+                     const struct covered_part *hole)
+{
+    text_append_string(printing->words, "  not read: ");
+    if (!bytes_equal_string(stream->source, printing->account))
+        text_appendf(printing->words, "%.*s ", (int)stream->source.len, stream->source.data);
+    text_appendf(printing->words, "%.*s ", (int)stream->name.len, stream->name.data);
+    covered_say(printing->words, hole);
+    text_append_char(printing->words, '\n');
+}
+
+static enum rc count_gaps(struct store *store, struct printing *printing, const struct field *name,
+                          struct err *err)
+{
+    enum rc rc = covered_read(store, printing->account, &printing->covered, err);
+    if (rc == RC_OK)
+        rc = store_query(store, gaps_sql, name, 1, count_gap, printing, err);
+    for_each_hole(printing, count_hole);
+    return rc;
 }
 
 enum rc import_result_words(struct store *store, const struct import_result *result,
@@ -195,13 +282,12 @@ enum rc import_result_words(struct store *store, const struct import_result *res
 {
     const struct field params[] = {field_text(bytes_of(result->account)),
                                    field_int(result->started_us)};
-    struct printing printing = {.words = out};
-    unsigned gaps = 0;
+    struct printing printing = {.words = out, .account = result->account};
     text_appendf(out, "%s:", result->account);
     enum rc rc = store_query(store, session_sql, params, 2, say_session, &printing, err);
     if (rc == RC_OK)
-        rc = store_query(store, gaps_sql, params, 1, count_gap, &gaps, err);
-    text_appendf(out, ", %" PRIu64 " orphaned, %u gaps", result->orphaned, gaps);
+        rc = count_gaps(store, &printing, params, err);
+    text_appendf(out, ", %" PRIu64 " orphaned, %u gaps", result->orphaned, printing.gaps);
     if (result->older > 0)
         text_appendf(out, ", %" PRIu64 " older left out", result->older);
     if (result->refused > 0)
@@ -211,6 +297,9 @@ enum rc import_result_words(struct store *store, const struct import_result *res
     text_append_char(out, '\n');
     if (rc == RC_OK)
         rc = store_query(store, streams_sql, params, 2, say_stream, &printing, err);
+    if (rc == RC_OK)
+        for_each_hole(&printing, say_hole);
+    covered_free(printing.covered);
     return rc;
 }
 

@@ -2,26 +2,14 @@
 #include "cli/status_text.h"
 
 #include "base/timestamp.h"
+#include "cli/progress.h"
 #include "cli/table.h"
+#include "query/covered.h"
 #include "sys/clock.h"
 
 #include <inttypes.h>
 
 /* ---- words ---- */
-
-static void append_span(struct text *out, int64_t seconds)
-{
-    if (seconds < 0)
-        seconds = 0;
-    if (seconds < 120)
-        text_appendf(out, "%" PRId64 " s", seconds);
-    else if (seconds < 7200)
-        text_appendf(out, "%" PRId64 " min", seconds / 60);
-    else if (seconds < 172800)
-        text_appendf(out, "%" PRId64 " h %" PRId64 " min", seconds / 3600, seconds / 60 % 60);
-    else
-        text_appendf(out, "%" PRId64 " d %" PRId64 " h", seconds / 86400, seconds / 3600 % 24);
-}
 
 static void paint(struct text *out, bool color, const char *code, struct bytes words)
 {
@@ -55,7 +43,7 @@ static void append_daemon(struct json root, struct json health, bool color, stru
     paint(out, color, good ? "\033[32m" : "\033[33m", state);
     if (json_type(daemon) == JSON_OBJECT) {
         text_append_string(out, ", up ");
-        append_span(out, number_of(json_get(daemon, "uptime_seconds")));
+        progress_append_span(out, number_of(json_get(daemon, "uptime_seconds")));
         text_appendf(out, ", pid %" PRId64 "\n", number_of(json_get(daemon, "pid")));
     } else {
         struct bytes last = string_of(json_pointer(root, "/store/last_writer"), "nobody");
@@ -139,6 +127,19 @@ static void append_imports(struct json imports, struct text *out)
     text_append_char(out, '\n');
 }
 
+static void append_backfill(struct json backfill, int64_t queued, int64_t done, struct text *out)
+{
+    int64_t per_minute = number_of(json_get(backfill, "per_minute"));
+    text_appendf(out, "history %" PRId64 " to read, %" PRId64 " being read, %" PRId64 " read",
+                 queued, number_of(json_get(backfill, "running")), done);
+    if (queued > 0 && per_minute > 0) {
+        text_appendf(out, "; %" PRId64 " a minute, ", per_minute);
+        progress_append_span(out, queued * 60 / per_minute);
+        text_append_string(out, " left");
+    }
+    text_append_char(out, '\n');
+}
+
 /* Only what somebody asked for has a line. */
 static void append_progress(struct json root, struct text *out)
 {
@@ -151,8 +152,7 @@ static void append_progress(struct json root, struct text *out)
             running = number_of(json_get(imports, "running"));
     append_writer(root, out);
     if (queued > 0 || done > 0)
-        text_appendf(out, "history %" PRId64 " to read, %" PRId64 " being read, %" PRId64 " read\n",
-                     queued, number_of(json_get(backfill, "running")), done);
+        append_backfill(backfill, queued, done, out);
     if (accounts > 0 || running > 0)
         append_imports(imports, out);
     if (json_type(documents) == JSON_OBJECT)
@@ -195,7 +195,7 @@ static void add_cursor(struct table *table, struct json stream, int64_t now_us)
         at_us = in_us ? at_us : at_us * 1000;
         text_appendf(&cell, "%.10s %.8s", time, time + 11);
         add_text(table, &cell);
-        append_span(&cell, (now_us - at_us) / 1000000);
+        progress_append_span(&cell, (now_us - at_us) / 1000000);
         add_text(table, &cell);
     } else {
         if (type.len > 0)
@@ -273,6 +273,69 @@ static void append_sources(struct json root, bool color, struct text *out)
     table_deinit(&table);
 }
 
+/* ---- how much of the histories is stored ---- */
+
+#define PARTS_SHOWN 4
+
+static const struct table_column covered_columns[] = {{"HISTORY", NULL, TABLE_TEXT, 40},
+                                                      {"STREAM", NULL, TABLE_TEXT, 24},
+                                                      {"COVERED", NULL, TABLE_TEXT, 0},
+                                                      {"NOT READ", NULL, TABLE_TEXT, 0}};
+
+static int64_t position_of(struct json value)
+{
+    struct bytes time;
+    int64_t position = 0;
+    if (!json_i64(value, &position) && json_string(value, &time) &&
+        !timestamp_parse(time, &position))
+        position = 0;
+    return position;
+}
+
+static void add_parts(struct table *table, struct json parts)
+{
+    struct text cell = {0};
+    size_t count = json_count(parts);
+    for (size_t i = 0; i < count && i < PARTS_SHOWN; i++) {
+        const struct covered_part part = {position_of(json_get(json_at(parts, i), "from")),
+                                          position_of(json_get(json_at(parts, i), "to"))};
+        text_append_string(&cell, i > 0 ? ", " : "");
+        covered_say(&cell, &part);
+    }
+    if (count > PARTS_SHOWN)
+        text_appendf(&cell, " and %zu more", count - PARTS_SHOWN);
+    if (count == 0)
+        text_append_char(&cell, '-');
+    add_text(table, &cell);
+    text_free(&cell);
+}
+
+/* Only what is read to be complete has any. */
+static void append_covered(struct json root, bool color, struct text *out)
+{
+    struct table table;
+    struct json_walk sources = json_walk(json_get(root, "sources")), streams;
+    struct bytes key;
+    struct json source, stream;
+    table_init(&table, covered_columns, sizeof covered_columns / sizeof covered_columns[0]);
+    while (json_walk_next(&sources, &key, &source)) {
+        streams = json_walk(json_get(source, "streams"));
+        while (json_walk_next(&streams, &key, &stream)) {
+            if (json_count(json_get(stream, "covered")) == 0)
+                continue;
+            table_add(&table, string_of(json_get(source, "source"), "?"));
+            table_add(&table, string_of(json_get(stream, "stream"), "-"));
+            add_parts(&table, json_get(stream, "covered"));
+            add_parts(&table, json_get(stream, "missing"));
+        }
+    }
+    if (table.cell_count > 0) {
+        text_append_char(out, '\n');
+        table_print(&table, true, color, out);
+    }
+    table_deinit(&table);
+}
+
 void status_text(struct json status, struct json health, bool color, struct text *out)
 {
     append_daemon(status, health, color, out);
@@ -281,4 +344,5 @@ void status_text(struct json status, struct json health, bool color, struct text
         append_progress(status, out);
     text_append_char(out, '\n');
     append_sources(status, color, out);
+    append_covered(status, color, out);
 }

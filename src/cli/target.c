@@ -28,6 +28,11 @@ bool target_begin(struct target *target, const struct target_words *words, int a
     }
     int count = argc - *first;
     if (count < words->words_min || count > words->words_max) {
+        if (count > words->words_max)
+            fprintf(stderr, "tidemark: \"%s\" is one word too many\n",
+                    argv[*first + words->words_max]);
+        else
+            fputs("tidemark: a word is missing\n", stderr);
         fputs(words->usage, stderr);
         *code = EXIT_USAGE;
         return false;

@@ -134,8 +134,7 @@ static bool send_unit(struct intake *intake)
         batch->answered = answered;
         batch->owner = intake;
     }
-    enum rc admitted = watermark_admit(&intake->watermark, 1, (uint64_t)intake->received,
-                                       now_mono(intake), &ticket);
+    enum rc admitted = watermark_admit(&intake->watermark, 1, (uint64_t)intake->received, &ticket);
     assert(admitted == RC_OK);
     batch->ticket = ticket.ord;
     batch->epoch = ticket.epoch;

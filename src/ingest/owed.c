@@ -186,8 +186,10 @@ static enum rc stage_row(struct owed *owed, struct batch *batch, const struct ow
     if (item == NULL)
         return RC_AGAIN;
     enum rc rc = add_row(owed, batch, draft, state);
-    if (rc != RC_OK && fresh)
+    if (rc != RC_OK && fresh) {
+        item->place = place; /* it has none yet, and only what has one can be removed */
         owed_table_remove(owed, item);
+    }
     if (rc != RC_OK)
         return rc;
     item->attempts = draft->attempts;

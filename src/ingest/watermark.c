@@ -11,9 +11,7 @@ enum { WORD_BITS = 64 };
 /* Apart from the counters: a report about a unit of this epoch touches four bytes and one bit. */
 struct watermark_note {
     uint64_t payload;
-    int64_t admitted_us;
     uint32_t epoch;
-    uint32_t owed;
 };
 
 static bool sane(const struct watermark *wm)
@@ -100,7 +98,7 @@ void watermark_deinit(struct watermark *wm)
     *wm = (struct watermark){0};
 }
 
-enum rc watermark_admit(struct watermark *wm, uint32_t children, uint64_t payload, int64_t now_us,
+enum rc watermark_admit(struct watermark *wm, uint32_t children, uint64_t payload,
                         struct watermark_ticket *ticket)
 {
     assert(sane(wm));
@@ -109,7 +107,7 @@ enum rc watermark_admit(struct watermark *wm, uint32_t children, uint64_t payloa
         return RC_AGAIN;
     uint64_t ord = wm->next++, slot = slot_of(wm, ord);
     wm->pending[slot] = children;
-    wm->notes[slot] = (struct watermark_note){payload, now_us, wm->epoch, 0};
+    wm->notes[slot] = (struct watermark_note){payload, wm->epoch};
     if (children == 0)
         set_done(wm, ord, true);
     *ticket = (struct watermark_ticket){.ord = ord, .epoch = wm->epoch};
@@ -156,37 +154,6 @@ enum watermark_answer watermark_finish_once(struct watermark *wm, struct waterma
         return WATERMARK_ALREADY;
     ticket->used = true;
     return watermark_finish(wm, ticket->ord, ticket->epoch);
-}
-
-enum watermark_answer watermark_owe(struct watermark *wm, uint64_t ord, uint32_t epoch,
-                                    uint32_t *children)
-{
-    assert(sane(wm));
-    *children = 0;
-    enum watermark_answer answer = judge(wm, ord, epoch);
-    if (answer != WATERMARK_COUNTED)
-        return answer;
-    uint64_t slot = slot_of(wm, ord);
-    assert(wm->notes[slot].owed == 0 && ord >= wm->staged);
-    *children = wm->notes[slot].owed = wm->pending[slot];
-    wm->pending[slot] = 0;
-    set_done(wm, ord, true);
-    return WATERMARK_FINISHED;
-}
-
-bool watermark_unowe(struct watermark *wm, uint64_t ord, uint32_t epoch)
-{
-    assert(sane(wm));
-    uint64_t slot = slot_of(wm, ord);
-    if (!holds(wm, ord) || !is_of(wm, ord, epoch) || wm->notes[slot].owed == 0)
-        return false;
-    assert(wm->pending[slot] == 0 && is_done(wm, ord));
-    wm->pending[slot] = wm->notes[slot].owed;
-    wm->notes[slot].owed = 0;
-    set_done(wm, ord, false);
-    if (wm->staged > ord)
-        wm->staged = ord;
-    return true;
 }
 
 bool watermark_stage(struct watermark *wm)
@@ -246,17 +213,19 @@ bool watermark_oldest_unfinished(const struct watermark *wm, uint64_t *ord)
     return true;
 }
 
-bool watermark_is_stuck(const struct watermark *wm, int64_t now_us, int64_t age_us_max,
-                        uint64_t *ord)
+bool watermark_owe_at(const struct watermark *wm, const struct watermark_ticket *ticket,
+                      int64_t since_us, const struct watermark_patience *patience, int64_t *at_us)
 {
+    uint64_t oldest;
     assert(sane(wm));
-    assert(age_us_max >= 0);
-    if (!watermark_oldest_unfinished(wm, ord))
+    assert(patience->crowded_us >= 0 && patience->crowded_us <= patience->open_us);
+    if (!watermark_oldest_unfinished(wm, &oldest) || ticket->ord != oldest ||
+        !is_of(wm, oldest, ticket->epoch))
         return false;
     /* Fill is what waits behind this unit: what waits for a commit is not its fault. */
-    bool crowded = (wm->next - *ord) * 4 > wm->capacity * 3;
-    /* Both times are since 1970 and positive, so their difference fits. */
-    return crowded || now_us - wm->notes[slot_of(wm, *ord)].admitted_us > age_us_max;
+    bool crowded = (wm->next - oldest) * 4 > wm->capacity * 3;
+    *at_us = since_us + (crowded ? patience->crowded_us : patience->open_us);
+    return true;
 }
 
 uint64_t watermark_payload(const struct watermark *wm, uint64_t ord)

@@ -15,6 +15,9 @@
  * a transaction no later than the one that will carry the staged cursor. A child whose fetch failed
  * is not finished; it is fetched again or owed. A unit without children is finished at once.
  *
+ * The unit that holds everything up is the oldest open one. A child of it may run only so long, and
+ * less when the ring fills up behind it; then its owner owes it, and the position passes.
+ *
  * Every unit carries the epoch of its admission. An undo drops units and gives their ordinals out
  * again under a new epoch, so what a dropped unit's fetch reports later is refused, while units
  * below the undo still accept theirs. No done bit is set outside of [base, next).
@@ -42,6 +45,12 @@ enum watermark_answer {
 
 struct watermark_note; /* the part of a unit that only its owner reads */
 
+/* How long the position waits for a child. */
+struct watermark_patience {
+    int64_t open_us;    /* in general */
+    int64_t crowded_us; /* when its unit and those behind it fill over three quarters of the ring */
+};
+
 struct watermark {
     uint64_t base, staged, next;
     uint64_t capacity; /* a power of two */
@@ -66,7 +75,7 @@ void watermark_deinit(struct watermark *wm);
 /* Admits a unit with `children` open children before any of them starts. RC_AGAIN when full: stop
  * reading. `ticket` is copied for each child. */
 must_check enum rc watermark_admit(struct watermark *wm, uint32_t children, uint64_t payload,
-                                   int64_t now_us, struct watermark_ticket *ticket);
+                                   struct watermark_ticket *ticket);
 
 /* Counts one child of the unit down. Two reports of one child while its siblings run cannot be told
  * apart here: keep a ticket per child where that can happen. */
@@ -74,13 +83,11 @@ enum watermark_answer watermark_finish(struct watermark *wm, uint64_t ord, uint3
 /* The same, and the ticket is good for one report only. */
 enum watermark_answer watermark_finish_once(struct watermark *wm, struct watermark_ticket *ticket);
 
-/* Takes the unit's remaining children as owed: `*children` of them, which the caller writes as owed
- * rows into the next transaction. The unit counts as finished from here on. */
-enum watermark_answer watermark_owe(struct watermark *wm, uint64_t ord, uint32_t epoch,
-                                    uint32_t *children);
-/* Takes an owe back because its transaction was given up: those children run again. False, and
- * nothing changes, when the unit owes nothing or is not in the ring. */
-bool watermark_unowe(struct watermark *wm, uint64_t ord, uint32_t epoch);
+/* The escape, by age or by fill: when a child that runs since `since_us` is to be owed. False: its
+ * unit holds nobody up, or is not open. Ask again whenever units came or finished; once the owed
+ * row lies in a transaction, the child is finished like any other. */
+bool watermark_owe_at(const struct watermark *wm, const struct watermark_ticket *ticket,
+                      int64_t since_us, const struct watermark_patience *patience, int64_t *at_us);
 
 /* Raises `staged` over every finished unit that follows it without a hole; base stays. True when
  * it moved: the cursor to store is the payload of `staged - 1`. It can move only after the unit at
@@ -99,10 +106,6 @@ void watermark_undo(struct watermark *wm, uint64_t ord);
 
 /* The unit that holds everything up; false when none is open. */
 bool watermark_oldest_unfinished(const struct watermark *wm, uint64_t *ord);
-/* True when the oldest open unit should be owed: it waits longer than `age_us_max`, or it and what
- * waits behind it fill more than three quarters of the ring. */
-bool watermark_is_stuck(const struct watermark *wm, int64_t now_us, int64_t age_us_max,
-                        uint64_t *ord);
 
 /* Of a unit in the ring. */
 uint64_t watermark_payload(const struct watermark *wm, uint64_t ord);

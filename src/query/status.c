@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/json_write.h"
 #include "base/timestamp.h"
+#include "query/covered.h"
 
 #include <assert.h>
 #include <string.h>
@@ -47,6 +48,7 @@ struct status_call {
     struct json_writer writer;
     const struct status_live *live;
     struct json_doc *doc;
+    struct covered *covered;
     struct text source; /* the one being written */
     bool open;
     bool told[STATUS_SOURCES_MAX]; /* which of the live ones were written */
@@ -189,10 +191,9 @@ static void put_progress(struct json_writer *writer, const struct status_live *l
     }
     const struct status_progress *progress = &live->progress;
     const struct named_number backfill[] = {
-        {"queued", progress->backfill.queued},
-        {"running", progress->backfill.running},
-        {"completed", progress->backfill.completed},
-        {"failed", progress->backfill.failed},
+        {"queued", progress->backfill.queued},         {"running", progress->backfill.running},
+        {"completed", progress->backfill.completed},   {"failed", progress->backfill.failed},
+        {"per_minute", progress->backfill.per_minute},
     };
     int64_t oldest_us = progress->imports.oldest_success_us;
     const struct named_number imports[] = {
@@ -268,6 +269,9 @@ static void put_stream(struct status_call *call, const struct field *columns)
         json_put_i64(writer, columns[AT_POSITION].i);
     put_time(writer, "updated_at", true, columns[AT_UPDATED].i);
     put_cursor(call, columns[AT_STATE].b);
+    struct covered_stream covered =
+        covered_find(call->covered, columns[AT_SOURCE].b, columns[AT_STREAM].b);
+    covered_put(writer, &covered);
     json_end_object(writer);
 }
 
@@ -286,7 +290,9 @@ static enum rc put_sources(struct status_call *call, struct store *store, struct
 {
     json_key(&call->writer, "sources");
     json_begin_array(&call->writer);
-    enum rc rc = store_query(store, sources_sql, NULL, 0, take_stream, call, err);
+    enum rc rc = covered_read(store, NULL, &call->covered, err);
+    if (rc == RC_OK)
+        rc = store_query(store, sources_sql, NULL, 0, take_stream, call, err);
     for (size_t i = 0; call->live != NULL && i < call->live->source_count; i++)
         if (!call->told[i])
             begin_source(call, bytes_of(call->live->sources[i].name), NULL);
@@ -435,6 +441,7 @@ enum rc status_print(struct store *store, const struct status_live *live, struct
         if (out->data != NULL)
             out->data[before] = '\0';
     }
+    covered_free(call.covered);
     text_free(&call.source);
     json_doc_free(call.doc);
     return rc;

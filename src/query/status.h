@@ -50,8 +50,9 @@ struct status_ledger {
 struct status_progress {
     double commit_p50, commit_p95, commit_p99; /* seconds from the wire to the commit; 0: none */
     struct {
-        int64_t queued, running, completed, failed;
-    } backfill; /* histories of accounts; all but the first two since the start */
+        int64_t queued, running, completed, failed; /* the last two since the start */
+        int64_t per_minute;                         /* of the stretch that is under way */
+    } backfill;                                     /* histories of accounts */
     struct {
         int64_t accounts, complete, failing, running, completed, failed;
         int64_t oldest_success_us; /* wall time: of the accounts, the one longest ago; 0: none */

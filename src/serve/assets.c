@@ -2,7 +2,7 @@
 #include "serve/assets.h"
 
 #include "serve/page_frame.h"
-#include "serve/request.h"
+#include "serve/routes.h"
 
 #include <assert.h>
 #include <string.h>
@@ -16,9 +16,18 @@ const struct asset *asset_find(const char *name)
     return NULL;
 }
 
+const char *asset_address(const char *name)
+{
+    const struct asset *asset = asset_find(name);
+    assert(asset != NULL && asset->lasting != NULL);
+    return asset->lasting;
+}
+
 static void send_asset(struct request *request, const struct asset *asset)
 {
     request->policy = PAGE_POLICY;
+    if (asset->lasting == NULL)
+        request->caching = KEPT_FOR_EVER;
     request_send_known(request, asset->content_type, asset->etag,
                        bytes_make(asset->data, asset->len));
 }

@@ -16,7 +16,6 @@
 #define PIECE_MAX   INT64_C(1048576) /* of a document, in memory for each who fetches one */
 #define NOT_YET_S   1                /* a block that is being worked on is looked at again */
 #define RETRY_S_MAX 600
-#define FOR_EVER    "public, max-age=31536000, immutable"
 /* A stranger's document runs nothing and loads nothing, whatever a browser takes it for. */
 #define POLICY "default-src 'none'; sandbox; frame-ancestors 'none'"
 
@@ -164,7 +163,7 @@ static void send_kept(struct request *request, struct document_call *call)
         return;
     }
     request->etag = call->etag;
-    request->caching = FOR_EVER;
+    request->caching = KEPT_FOR_EVER;
     if (call->known)
         request_send(request, 304, NULL);
     else

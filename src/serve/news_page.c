@@ -167,6 +167,8 @@ static void put_form(struct markup *page, const struct news_question *question)
         put_hidden(page, "domain", links->domain);
     if (links->author[0] != '\0')
         put_hidden(page, "author", links->author);
+    if (question->only != 0)
+        put_hidden(page, "show", news_only_name(question->only));
     markup_begin_class(page, "div", "search");
     markup_begin(page, "input");
     markup_attr_string(page, "type", "search");
@@ -401,7 +403,7 @@ void news_page_print(const struct news_page *news, struct text *out)
     struct text feed = {0};
     news_question_print(news->question, "", &feed);
     const struct page_head head = {.title = "Tidemark: what is shared",
-                                   .script = "/assets/page.js",
+                                   .script = "page.js",
                                    .class_name = news->question->dense ? "news dense" : "news",
                                    .feed_view = text_string(&feed),
                                    .place = PAGE_NEWS};

@@ -40,6 +40,9 @@ static const struct words all_words[] = {
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
 static const char *const sorts[] = {"shares", "velocity", "recent"};
+static const char *const onlys[] = {[NEWS_ONLY_UNREAD] = "unread",
+                                    [NEWS_ONLY_NEW] = "new",
+                                    [NEWS_ONLY_UNREAD | NEWS_ONLY_NEW] = "unread-new"};
 
 /* ---- read ---- */
 
@@ -98,6 +101,16 @@ static void take_layout(struct reading *reading, const char *value)
     reading->question->dense = true;
 }
 
+static void take_only(struct reading *reading, const char *value)
+{
+    for (unsigned i = 1; i < COUNT_OF(onlys); i++)
+        if (value != NULL && strcmp(value, onlys[i]) == 0) {
+            reading->question->only = i;
+            return;
+        }
+    refuse(reading, REFUSAL_BAD_REQUEST, "show", "is unread, new or unread-new, or left out");
+}
+
 void news_question_take(struct news_question *question, const char *name, const char *value,
                         struct refusal *refusal)
 {
@@ -116,6 +129,8 @@ void news_question_take(struct news_question *question, const char *name, const 
         take_sort(&reading, value);
     else if (strcmp(name, "layout") == 0)
         take_layout(&reading, value);
+    else if (strcmp(name, "show") == 0)
+        take_only(&reading, value);
     else
         refuse(&reading, REFUSAL_BAD_REQUEST, name, "is no parameter of this address");
 }
@@ -149,6 +164,12 @@ const char *news_sort_name(enum trending_sort sort)
 {
     assert(sort < COUNT_OF(sorts));
     return sorts[sort];
+}
+
+const char *news_only_name(unsigned only)
+{
+    assert(only > 0 && only < COUNT_OF(onlys));
+    return onlys[only];
 }
 
 static void append_escaped(struct text *out, const char *value)
@@ -191,4 +212,6 @@ void news_question_print(const struct news_question *question, const char *path,
     }
     if (question->dense)
         append_part(out, &before, "layout", "dense");
+    if (question->only != 0)
+        append_part(out, &before, "show", news_only_name(question->only));
 }

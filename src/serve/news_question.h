@@ -15,9 +15,13 @@
 
 struct request;
 
+#define NEWS_ONLY_UNREAD 1u
+#define NEWS_ONLY_NEW    2u /* since the reader's last visit */
+
 struct news_question {
     struct trending_request links;
     bool dense;    /* as many links as fit on a screen */
+    unsigned only; /* NEWS_ONLY_...: what the browser shows, which knows its reader; 0: all */
     bool pictures; /* links are shown with theirs; no part of an address */
 };
 
@@ -35,5 +39,7 @@ must_check enum rc news_question_read(struct request *request, struct news_quest
 void news_question_print(const struct news_question *question, const char *path, struct text *out);
 /* As it stands in an address: "shares", "velocity", "recent". */
 const char *news_sort_name(enum trending_sort sort);
+/* "unread", "new", "unread-new". */
+const char *news_only_name(unsigned only);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/timestamp.h"
 #include "query/kept_picture.h"
+#include "serve/assets.h"
 #include "serve/request.h"
 
 #include <inttypes.h>
@@ -67,17 +68,17 @@ static void put_head(struct markup *page, const struct page_head *head)
     put_meta(page, "color-scheme", "light dark");
     put_meta(page, "referrer", "no-referrer");
     markup_leaf(page, "title", head->title);
-    put_link(page, "icon", "image/svg+xml", "/assets/tidemark.svg");
-    put_link(page, "stylesheet", NULL, "/assets/page.css");
+    put_link(page, "icon", "image/svg+xml", asset_address("tidemark.svg"));
+    put_link(page, "stylesheet", NULL, asset_address("page.css"));
     if (head->feed_view != NULL) {
         put_feed(page, "application/rss+xml", "/feed.xml", head->feed_view, "This view as RSS");
         put_feed(page, "application/feed+json", "/feed.json", head->feed_view,
                  "This view as JSON Feed");
     }
     /* The chosen colours are in force before anything is drawn. */
-    put_script(page, "/assets/theme.js", false);
+    put_script(page, asset_address("theme.js"), false);
     if (head->script != NULL)
-        put_script(page, head->script, true);
+        put_script(page, asset_address(head->script), true);
     markup_end(page, "head");
 }
 
@@ -103,7 +104,7 @@ static void put_banner(struct markup *page, const struct page_head *head)
     markup_begin_class(page, "a", "brand");
     markup_attr_string(page, "href", "/");
     markup_begin(page, "img");
-    markup_attr_string(page, "src", "/assets/tidemark.svg");
+    markup_attr_string(page, "src", asset_address("tidemark.svg"));
     markup_attr_string(page, "alt", "");
     markup_attr_string(page, "width", "26");
     markup_attr_string(page, "height", "26");
@@ -224,6 +225,12 @@ void page_put_picture(struct markup *page, const struct page_picture *picture)
 }
 
 /* ---- answers ---- */
+
+bool page_is_wanted(const struct request *request)
+{
+    const char *accepted = request_header(request, "Accept");
+    return accepted != NULL && strstr(accepted, "text/html") != NULL;
+}
 
 void page_refuse(struct request *request, const struct refusal *refusal)
 {

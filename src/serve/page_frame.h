@@ -26,7 +26,7 @@ enum page_place { PAGE_NEWS, PAGE_STATUS, PAGE_OTHER };
 
 struct page_head {
     const char *title;
-    const char *script;     /* a module of the assets; NULL: none */
+    const char *script;     /* the plain name of an asset; NULL: none */
     const char *class_name; /* of the body */
     const char *feed_view;  /* "?hours=6": the feeds of the same view; NULL: it has none */
     enum page_place place;
@@ -53,6 +53,8 @@ void page_put_picture(struct markup *page, const struct page_picture *picture);
 /* "a", "b" by a count: "1 person", "2 people". */
 const char *page_plural(int64_t count, const char *one, const char *many);
 
+/* Whether a browser asks for something to show: programs get an answer of their own kind. */
+bool page_is_wanted(const struct request *request);
 /* Whether `work` made what was asked for; else the request is answered. */
 bool page_is_made(struct request *request);
 /* Sends the page that `work` made; a route's `finish`. */

@@ -12,6 +12,7 @@
 
 #define ANSWER_MAX ((size_t)8 << 20)
 #define AGE_S_MAX  60
+#define HOST_MAX   255
 
 /* One view of what is shared, on its way to a person. */
 struct view_call {
@@ -129,10 +130,21 @@ enum rc home_work(struct request *request, struct store *store, struct err *err)
 
 /* ---- feeds ---- */
 
-/* As far as the client and a proxy before us say where this is. */
+/* A name or an address, and perhaps a port. */
+static bool is_host(const char *text)
+{
+    size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                              "-._:[]");
+    return len > 0 && len <= HOST_MAX && text[len] == '\0';
+}
+
+/* As far as the client and a proxy before us say where this is. It goes into this answer only. */
 static void note_origin(struct request *request, struct view_call *call)
 {
     const char *host = request_header(request, "Host");
+    const char *site = request_header(request, "X-Forwarded-Host");
+    if (site != NULL && is_host(site))
+        host = site;
     const char *proto = request_header(request, "X-Forwarded-Proto");
     bool tls = proto != NULL && strcmp(proto, "https") == 0;
     snprintf(call->origin, sizeof call->origin, "http%s://%s", tls ? "s" : "",

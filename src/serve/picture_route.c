@@ -9,7 +9,6 @@
 
 #define WAIT_US  INT64_C(2000000)   /* for one that is being fetched */
 #define AGAIN_US INT64_C(900000000) /* one that could not be had is not asked for within it */
-#define FOR_EVER "public, max-age=31536000, immutable"
 #define A_WHILE  "max-age=60"
 /* A stranger's picture runs nothing and loads nothing, whatever a browser takes it for. */
 #define POLICY "default-src 'none'; sandbox; frame-ancestors 'none'"
@@ -86,7 +85,7 @@ static void send_kept(struct request *request, struct picture_call *call)
 {
     request->policy = POLICY;
     request->same_origin = true;
-    request->caching = FOR_EVER;
+    request->caching = KEPT_FOR_EVER;
     request_send_known(request, call->type, call->etag, text_bytes(&call->picture.data));
 }
 

@@ -2,6 +2,7 @@
 #include "serve/request.h"
 
 #include "serve/listener.h"
+#include "serve/page_frame.h"
 #include "sys/log.h"
 
 #include <microhttpd.h>
@@ -148,6 +149,11 @@ void request_refuse(struct request *request, enum refusal_code code, const char 
 
 void request_refuse_with(struct request *request, const struct refusal *refusal)
 {
+    if (request->route != NULL && request->route->finish == page_finish &&
+        page_is_wanted(request)) {
+        page_refuse(request, refusal);
+        return;
+    }
     request->service->refusals[refusal->code]++;
     text_clear(&request->reply);
     request_print_refusal(refusal, &request->reply);

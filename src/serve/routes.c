@@ -354,6 +354,17 @@ static const struct route *search(const struct route *routes, size_t count, stru
     return NULL;
 }
 
+/* Who typed an address wrong is a person, unless it is one of the API. */
+static void refuse_unknown(struct request *request, const char *path)
+{
+    const struct refusal refusal = {.code = REFUSAL_NOT_FOUND,
+                                    .err = {"nothing is at this address"}};
+    if (strncmp(path, "/api/", 5) != 0 && page_is_wanted(request))
+        page_refuse(request, &refusal);
+    else
+        request_refuse_with(request, &refusal);
+}
+
 void route_choose(struct request *request, const char *method, const char *path)
 {
     const struct server_options *options = request->service->options;
@@ -370,6 +381,6 @@ void route_choose(struct request *request, const char *method, const char *path)
         request_refuse(request, REFUSAL_METHOD_NOT_ALLOWED, "%s takes %s", other->path,
                        request->allow);
     } else {
-        request_refuse(request, REFUSAL_NOT_FOUND, "nothing is at this address");
+        refuse_unknown(request, path);
     }
 }

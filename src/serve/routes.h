@@ -10,6 +10,9 @@
 
 #include "serve/request.h"
 
+/* What is said of keeping an answer that never changes at its address. */
+#define KEPT_FOR_EVER "public, max-age=31536000, immutable"
+
 struct status_live;
 
 /* Sets the request's route, or answers 404 or 405. */

@@ -375,7 +375,7 @@ static void put_gaps(struct markup *page, const struct status_page *status)
 void status_page_print(const struct status_page *status, struct text *out)
 {
     const struct page_head head = {.title = "Tidemark: status",
-                                   .script = "/assets/status.js",
+                                   .script = "status.js",
                                    .class_name = "status",
                                    .place = PAGE_STATUS};
     struct markup page;

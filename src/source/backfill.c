@@ -393,4 +393,5 @@ bool backfill_stopped(const struct backfill *backfill)
 void backfill_show(const struct backfill *backfill, struct backfill_view *view)
 {
     *view = backfill->view;
+    view->per_minute = backfill_progress_per_minute(&backfill->progress);
 }

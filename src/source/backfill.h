@@ -31,6 +31,7 @@ struct backfill_settings {
 struct backfill_view {
     unsigned running;
     uint64_t pages, completed, dropped, failed;
+    int64_t per_minute; /* accounts that leave the queue; 0: nothing is read */
 };
 
 struct backfill;

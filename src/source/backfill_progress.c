@@ -15,14 +15,24 @@ void backfill_progress_init(struct backfill_progress *progress, const struct sou
     *progress = (struct backfill_progress){.env = env};
 }
 
+static int64_t rate_of(const struct backfill_progress *progress)
+{
+    double took_us = (double)(progress->now_us - progress->began_us);
+    double done = (double)(progress->done - progress->began_at);
+    return took_us > 0 ? (int64_t)(done * MINUTE_US / took_us) : 0;
+}
+
+int64_t backfill_progress_per_minute(const struct backfill_progress *progress)
+{
+    return progress->working ? rate_of(progress) : 0;
+}
+
 static void tell(struct backfill_progress *progress, const char *what, int64_t left)
 {
     uint64_t done = progress->done - progress->began_at;
-    double took_us = (double)(progress->now_us - progress->began_us);
-    double rate = took_us > 0 ? (double)done * MINUTE_US / took_us : 0;
     log_event(LOG_INFO, "backfill", what,
               (struct log_field[]){log_int("done", (int64_t)done), log_int("left", left),
-                                   log_int("per_minute", (int64_t)rate), LOG_END});
+                                   log_int("per_minute", rate_of(progress)), LOG_END});
     progress->told = true;
     progress->told_us = progress->now_us;
     progress->told_at = progress->done;

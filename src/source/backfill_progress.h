@@ -28,5 +28,7 @@ void backfill_progress_init(struct backfill_progress *progress, const struct sou
 /* To be called a few times a second; `now_us` never goes back, nor does `done`. */
 void backfill_progress_look(struct backfill_progress *progress, uint64_t done, unsigned running,
                             int64_t now_us);
+/* Accounts that left the queue a minute, since the stretch began; 0: none is under way. */
+int64_t backfill_progress_per_minute(const struct backfill_progress *progress);
 
 #endif

@@ -2,8 +2,8 @@
 #include "source/cards.h"
 
 #include "decode/card.h"
-#include "source/cards_pace.h"
 #include "source/cards_page.h"
+#include "source/turns.h"
 #include "sys/crashpoint.h"
 
 #include <assert.h>
@@ -40,27 +40,19 @@ static const struct retry_rule rules[] = {
     {430, 499, NULL, RETRY_PERMANENT},
 };
 
-enum fetch_place { FETCH_FREE, FETCH_WAITING, FETCH_QUEUED, FETCH_ASKING };
-
 struct fetch {
-    enum fetch_place place;
     struct cards *cards;
-    struct due_item *item;
+    struct due_item *item; /* NULL: it is free */
     struct cards_way way;
-    struct timer turn;
-    struct http_call *call;
-    uint64_t queued; /* those that came first go first */
+    struct turn turn;
     int64_t asked_us, spent_us;
 };
 
 struct cards {
     struct due due;
     struct runtime *runtime;
-    struct cards_settings settings;
-    struct cards_pace pace;
+    struct turns turns;
     struct fetch fetches[FETCHES_MAX];
-    uint32_t asking;
-    uint64_t queue_turns;
 };
 
 static int64_t mono(const struct cards *cards)
@@ -77,7 +69,6 @@ static int64_t wall(const struct cards *cards)
 
 static void release(struct fetch *fetch)
 {
-    fetch->place = FETCH_FREE;
     fetch->item = NULL;
 }
 
@@ -153,10 +144,8 @@ static void work(void *arg);
 
 static void slow_down(struct fetch *fetch, int64_t retry_after_us)
 {
-    struct url url;
-    if (retry_after_us > 0 && retry_after_us <= RETRY_AFTER_US_MAX &&
-        url_parse(text_bytes(&fetch->way.address), &url, NULL) == RC_OK)
-        cards_pace_pause(&fetch->cards->pace, url.host, mono(fetch->cards) + retry_after_us);
+    if (retry_after_us <= RETRY_AFTER_US_MAX)
+        turns_pause(&fetch->cards->turns, text_bytes(&fetch->way.address), retry_after_us);
 }
 
 static void take_refusal(struct fetch *fetch, const struct http_response *response)
@@ -192,10 +181,10 @@ static void take_answer(void *arg, const struct http_response *response)
     struct cards *cards = fetch->cards;
     struct bytes location =
         response->rc == RC_OK ? http_header_value(response, "location") : BYTES_ABSENT;
-    assert(fetch->place == FETCH_ASKING && cards->asking > 0);
-    fetch->call = NULL;
+    assert(fetch->item != NULL);
+    turn_answered(&fetch->turn);
+    turns_give_place(&cards->turns);
     fetch->spent_us += mono(cards) - fetch->asked_us;
-    cards->asking--;
     if (response->rc != RC_OK)
         fail(fetch, response->rc == RC_REJECT ? RETRY_PERMANENT : RETRY_TRANSIENT,
              response->err.text, -1);
@@ -211,11 +200,11 @@ static void take_answer(void *arg, const struct http_response *response)
 
 /* ---- questions ---- */
 
-static void ask(struct fetch *fetch)
+static void ask(void *arg)
 {
     static const struct http_header headers[] = {
         {"Accept", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1"}};
-    struct cards *cards = fetch->cards;
+    struct fetch *fetch = arg;
     int64_t left_ms = PAGE_MS_MAX - fetch->spent_us / 1000;
     struct http_request request = {
         .url = text_string(&fetch->way.address),
@@ -226,34 +215,8 @@ static void ask(struct fetch *fetch)
         .body_cut = true,
         .stranger = true,
     };
-    fetch->place = FETCH_ASKING;
-    fetch->asked_us = mono(cards);
-    cards->asking++;
-    fetch->call = cards->runtime->ops->http_send(cards->runtime, &request, take_answer, fetch);
-}
-
-/* Lets those ask whose turn has come, as far as there are places. */
-static void ask_queued(struct cards *cards)
-{
-    while (cards->asking < cards->settings.in_flight) {
-        struct fetch *first = NULL;
-        for (size_t i = 0; i < FETCHES_MAX; i++) {
-            struct fetch *fetch = &cards->fetches[i];
-            if (fetch->place == FETCH_QUEUED && (first == NULL || fetch->queued < first->queued))
-                first = fetch;
-        }
-        if (first == NULL)
-            return;
-        ask(first);
-    }
-}
-
-static void take_turn(void *arg)
-{
-    struct fetch *fetch = arg;
-    fetch->place = FETCH_QUEUED;
-    fetch->queued = fetch->cards->queue_turns++;
-    ask_queued(fetch->cards);
+    fetch->asked_us = mono(fetch->cards);
+    turn_send(&fetch->turn, &request, take_answer);
 }
 
 static void postpone(struct fetch *fetch, int64_t wait_us)
@@ -268,27 +231,19 @@ static void postpone(struct fetch *fetch, int64_t wait_us)
 
 static void wait_for_turn(struct fetch *fetch)
 {
-    struct cards *cards = fetch->cards;
-    struct url url;
-    int64_t now_us = mono(cards), at_us;
+    int64_t ahead_us = fetch->way.hops == 0 ? CARDS_PACE_AHEAD_US : CARDS_PACE_FAR_US, wait_us;
     struct err err;
-    if (url_parse(text_bytes(&fetch->way.address), &url, &err) != RC_OK) {
+    enum rc rc = turn_wait(&fetch->turn, text_bytes(&fetch->way.address), ahead_us, &wait_us, &err);
+    if (rc == RC_REJECT)
         fail(fetch, RETRY_PERMANENT, err.text, -1);
-        return;
-    }
-    int64_t ahead_us = fetch->way.hops == 0 ? CARDS_PACE_AHEAD_US : CARDS_PACE_FAR_US;
-    if (cards_pace_take(&cards->pace, url.host, now_us, ahead_us, &at_us) != RC_OK) {
-        postpone(fetch, at_us - now_us);
-        return;
-    }
-    fetch->place = FETCH_WAITING;
-    cards->runtime->ops->timer_arm(cards->runtime, &fetch->turn, at_us - now_us);
+    else if (rc != RC_OK)
+        postpone(fetch, wait_us);
 }
 
 static struct fetch *find_free(struct cards *cards)
 {
     for (size_t i = 0; i < FETCHES_MAX; i++)
-        if (cards->fetches[i].place == FETCH_FREE)
+        if (cards->fetches[i].item == NULL)
             return &cards->fetches[i];
     return NULL;
 }
@@ -297,7 +252,6 @@ static void begin(struct fetch *fetch, struct due_item *item)
 {
     fetch->item = item;
     fetch->spent_us = 0;
-    fetch->place = FETCH_WAITING;
     if (item->address.len == 0) { /* nobody shares the link any more */
         if (due_batch(&fetch->cards->due) != NULL && due_done(&fetch->cards->due, item) == RC_OK)
             release(fetch);
@@ -313,7 +267,7 @@ static void work(void *arg)
 {
     struct cards *cards = arg;
     struct fetch *fetch;
-    ask_queued(cards);
+    turns_go_on(&cards->turns);
     for (size_t ready = cards->due.counts.ready; ready > 0; ready--) {
         fetch = find_free(cards);
         struct due_item *item = fetch == NULL ? NULL : due_next(&cards->due);
@@ -329,8 +283,8 @@ static void work(void *arg)
 void cards_tune(struct cards *cards, const struct cards_settings *settings)
 {
     assert(settings->in_flight > 0 && settings->in_flight <= CARDS_IN_FLIGHT_MAX);
-    cards->settings = *settings;
-    cards->pace.per_host_us = (int64_t)settings->per_host_ms * 1000;
+    cards->turns.places = settings->in_flight;
+    cards->turns.pace.per_host_us = (int64_t)settings->per_host_ms * 1000;
 }
 
 struct cards *cards_new(const struct source_env *env, const struct cards_settings *settings)
@@ -344,12 +298,12 @@ struct cards *cards_new(const struct source_env *env, const struct cards_setting
                                   .work = work,
                                   .arg = cards};
     cards->runtime = env->runtime;
-    cards_pace_init(&cards->pace, env->runtime->ops->random(env->runtime), 0);
+    turns_init(&cards->turns, env->runtime, ask, settings->in_flight, 0);
     cards_tune(cards, settings);
     due_init(&cards->due, env, &options);
     for (size_t i = 0; i < FETCHES_MAX; i++) {
         cards->fetches[i].cards = cards;
-        cards->fetches[i].turn = (struct timer){.fn = take_turn, .arg = &cards->fetches[i]};
+        turn_init(&cards->fetches[i].turn, &cards->turns, &cards->fetches[i]);
     }
     return cards;
 }
@@ -370,14 +324,9 @@ void cards_start(struct cards *cards)
 void cards_stop(struct cards *cards)
 {
     for (size_t i = 0; i < FETCHES_MAX; i++) {
-        struct fetch *fetch = &cards->fetches[i];
-        cards->runtime->ops->timer_disarm(cards->runtime, &fetch->turn);
-        if (fetch->call != NULL)
-            cards->runtime->ops->http_cancel(cards->runtime, fetch->call);
-        fetch->call = NULL;
-        fetch->place = FETCH_FREE;
+        turn_stop(&cards->fetches[i].turn);
+        cards->fetches[i].item = NULL;
     }
-    cards->asking = 0;
     due_stop(&cards->due);
 }
 

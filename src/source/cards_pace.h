@@ -9,7 +9,7 @@
  * Hosts share a fixed number of clocks by a secret hash (I6): two of one clock are asked more
  * slowly, never faster.
  *
- * Owner: the cards.  Thread: the owner's.  Reads no clock; all times are monotonic. */
+ * Owner: whoever asks.  Thread: the owner's.  Reads no clock; all times are monotonic. */
 #ifndef SOURCE_CARDS_PACE_H
 #define SOURCE_CARDS_PACE_H
 

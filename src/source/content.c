@@ -145,8 +145,7 @@ enum rc content_take(struct content *content, const struct content_block *block,
     assert(block->number == content->first + wm->next);
     uint32_t names = count_names(block);
     uint64_t ord = wm->next;
-    if (!content_needs_room(content, names) ||
-        watermark_admit(wm, names, 0, content_wall(content), &ticket) != RC_OK)
+    if (!content_needs_room(content, names) || watermark_admit(wm, names, 0, &ticket) != RC_OK)
         return refuse(content);
     fill_unit(content_unit(content, ord), block);
     for (size_t i = 0; i < block->ref_count; i++)
@@ -162,7 +161,8 @@ void content_rewind(struct content *content)
     uint64_t after = content->undo_to.number;
     uint64_t ord = after + 1 < content->first ? 0 : after + 1 - content->first;
     if (!content->begun || ord >= wm->next) {
-        content->begun = content->begun && ord == wm->next;
+        /* Below where this process began, nothing of it is left: the next block begins anew. */
+        content->begun = content->begun && ord == wm->next && after + 1 >= content->first;
         return;
     }
     for (uint64_t at = ord > wm->base ? ord : wm->base; at < wm->next; at++)
@@ -226,10 +226,13 @@ struct content *content_new(const struct source_env *env, struct gateways *gatew
     content->env = *env;
     content->gateways = gateways;
     content->settings = *settings;
+    if (settings->needs_max == 0)
+        content->settings.needs_max = CONTENT_NEEDS_MAX;
     content->events = events;
     content->arg = arg;
     content->seed = content_random(content);
-    content->wake = content->check_again = (struct timer){.fn = on_wake, .arg = content};
+    content->wake = content->check_again = content->owe =
+        (struct timer){.fn = on_wake, .arg = content};
     content->move = (struct timer){.fn = on_ready, .arg = content};
     content->doc = json_doc_new(STATE_MAX, JSON_DEPTH_MAX);
     content->units = memory_new_zeroed(settings->span, sizeof *content->units);
@@ -238,6 +241,7 @@ struct content *content_new(const struct source_env *env, struct gateways *gatew
     quarantine_init(&content->quarantine, CONTENT_SOURCE);
     owed_init(&content->owed, &(struct owed_settings){.source = CONTENT_SOURCE,
                                                       .stream = settings->stream,
+                                                      .items_max = settings->owed_max,
                                                       .concurrency = settings->concurrency,
                                                       .seed = content_random(content)});
     delivery_init(&content->delivery, &content->env, on_ready, content_written, content);

@@ -43,6 +43,8 @@ struct content_settings {
     uint32_t concurrency; /* documents fetched at a time */
     uint32_t span;        /* blocks under way, a power of two: the most a restart repeats */
     uint32_t keep;        /* empty blocks stay in the store so far below the position; 0: all do */
+    uint32_t needs_max;   /* documents of blocks under way; 0: CONTENT_NEEDS_MAX */
+    uint32_t owed_max;    /* of what is owed, so many are in memory; 0: OWED_ITEMS_MAX */
     content_row_fn *add_row; /* NULL: nothing */
     void *row_arg;
     /* Where others see what is wanted and has no row yet, by what stands behind ipfs:// in its one

@@ -6,9 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Until a document must be whole: the first time the position waits for it, later nobody does. */
-#define FIRST_S_MAX INT64_C(60)
-#define RETRY_S_MAX INT64_C(600)
+/* Until a document must be whole, when no position waits for it. */
+#define ALONE_US_MAX INT64_C(600000000)
+
+/* And when one does: a minute; less when no more blocks can be read because of it. Gateways that
+ * work take less, and what is owed is tried again with all the time it wants. */
+static const struct watermark_patience patience = {.open_us = INT64_C(60000000),
+                                                   .crowded_us = INT64_C(15000000)};
 
 /* ---- what is owed, as the store has it ---- */
 
@@ -83,23 +87,37 @@ static void take_outcome(void *arg, const struct content_outcome *outcome)
     content_pump(job->content);
 }
 
-static int64_t seconds_max(const struct job *job)
+static void give_up(struct job *job)
 {
-    return job->need == CONTENT_NONE ? RETRY_S_MAX : FIRST_S_MAX;
-}
-
-static void give_up(void *arg)
-{
-    struct job *job = arg;
     struct gateway_failure *failure = &job->failures[0];
     content_fetch_cancel(&job->fetch);
     *failure = (struct gateway_failure){"gateways", RETRY_TRANSIENT, -1, ""};
     snprintf(failure->reason, sizeof failure->reason, "not whole within %" PRId64 " s",
-             seconds_max(job));
+             (content_mono(job->content) - job->began_us) / 1000000);
     job->failure_count = 1;
     job->rc = RC_RETRY;
     hold(job);
+}
+
+static void end_late(void *arg)
+{
+    struct job *job = arg;
+    give_up(job);
     content_pump(job->content);
+}
+
+/* When the fetch has to end so that the position can pass; false: the position waits for others. */
+static bool owe_at(const struct job *job, int64_t *at_us)
+{
+    const struct content *content = job->content;
+    if (job->need == CONTENT_NONE)
+        return false;
+    uint32_t at = content->needs[job->need].waiters;
+    for (; at != CONTENT_NONE; at = content->waiters[at].next)
+        if (watermark_owe_at(&content->watermark, &content->waiters[at].ticket, job->began_us,
+                             &patience, at_us))
+            return true;
+    return false;
 }
 
 static struct job *begin_job(struct content *content, const char *uri, uint64_t block)
@@ -119,8 +137,9 @@ static void begin_fetch(struct job *job, const struct content_wish *wish)
 {
     struct content *content = job->content;
     struct runtime *runtime = content->env.runtime;
-    job->late = (struct timer){.fn = give_up, .arg = job};
-    runtime->ops->timer_arm(runtime, &job->late, seconds_max(job) * 1000000);
+    job->began_us = content_mono(content);
+    job->late = (struct timer){.fn = end_late, .arg = job};
+    runtime->ops->timer_arm(runtime, &job->late, ALONE_US_MAX);
     content_fetch_begin(&job->fetch, content->gateways, wish, take_outcome, job);
 }
 
@@ -171,21 +190,44 @@ static void begin_retry(struct content *content, const struct owed_item *item,
     begin_fetch(job, &(struct content_wish){cid, path_of(job), CONTENT_DOCUMENT_MAX, without});
 }
 
-/* Sleeps until the next retry is due. While as many run as may, the end of one is waited for: an
- * alarm for what is due and has no place would ring without end. */
+/* Sleeps until the next retry is due. One that is due has no place yet: there will be one when
+ * another retry ends, and nothing comes of looking for it before. */
 static void set_alarm(struct content *content)
 {
     struct runtime *runtime = content->env.runtime;
     int64_t at_us, now_us = content_wall(content);
-    if (content->owed.running >= content->owed.running_max || !owed_next_us(&content->owed, &at_us))
-        return;
-    runtime->ops->timer_arm(runtime, &content->wake, at_us > now_us ? at_us - now_us : 0);
+    if (owed_next_us(&content->owed, &at_us) && at_us > now_us)
+        runtime->ops->timer_arm(runtime, &content->wake, at_us - now_us);
 }
 
-void content_jobs_pump(struct content *content)
+/* Gives up on what the position has waited for long enough, so that it becomes owed; true if there
+ * was any. Wakes up for the next. */
+static bool owe_late(struct content *content)
+{
+    struct runtime *runtime = content->env.runtime;
+    int64_t at_us, next_us = INT64_MAX, now_us = content_mono(content);
+    uint32_t left = content->running, before = content->held;
+    for (struct job *job = content->jobs; left > 0; job++) {
+        if (job->place != JOB_RUNNING)
+            continue;
+        left--;
+        if (!owe_at(job, &at_us))
+            continue;
+        if (at_us <= now_us)
+            give_up(job);
+        else if (at_us < next_us)
+            next_us = at_us;
+    }
+    if (next_us < INT64_MAX)
+        runtime->ops->timer_arm(runtime, &content->owe, next_us - now_us);
+    else
+        runtime->ops->timer_disarm(runtime, &content->owe);
+    return content->held > before;
+}
+
+static void begin_jobs(struct content *content)
 {
     struct owed_ticket ticket;
-    load_owed(content);
     while (has_place(content)) {
         uint32_t idle = content->settings.concurrency - content->running;
         const struct owed_item *item = owed_take(
@@ -199,6 +241,14 @@ void content_jobs_pump(struct content *content)
             break;
         begin_need(content, index);
     }
+}
+
+void content_jobs_pump(struct content *content)
+{
+    load_owed(content);
+    do
+        begin_jobs(content);
+    while (owe_late(content));
     if (has_place(content))
         set_alarm(content);
 }
@@ -213,5 +263,6 @@ void content_jobs_stop(struct content *content)
             content_job_free(job);
     }
     runtime->ops->timer_disarm(runtime, &content->wake);
+    runtime->ops->timer_disarm(runtime, &content->owe);
     runtime->ops->timer_disarm(runtime, &content->check_again);
 }

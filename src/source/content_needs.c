@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAITERS_MAX    ((size_t)CONTENT_NEEDS_MAX * 4)
-#define NAMES_PER_ASK  (LOOKUP_PARAMS_MAX - 1)
-#define CHECK_AGAIN_US INT64_C(1000000)
+#define WAITERS_PER_NEED 4
+#define NAMES_PER_ASK    (LOOKUP_PARAMS_MAX - 1)
+#define CHECK_AGAIN_US   INT64_C(1000000)
 
 static const char check_sql[] =
     "SELECT c.canonical, c.uri, CASE WHEN c.is_errored THEN coalesce(o.state, '') ELSE 'stored' "
@@ -50,17 +50,18 @@ static void move_need(struct content *content, uint32_t index, enum need_place p
 
 void content_needs_init(struct content *content)
 {
-    content->needs = memory_new_zeroed(CONTENT_NEEDS_MAX, sizeof *content->needs);
-    content->waiters = memory_new_zeroed(WAITERS_MAX, sizeof *content->waiters);
+    uint32_t needs = content->settings.needs_max, waiters = WAITERS_PER_NEED * needs;
+    content->needs = memory_new_zeroed(needs, sizeof *content->needs);
+    content->waiters = memory_new_zeroed(waiters, sizeof *content->waiters);
     content->heads = memory_new(CONTENT_HEADS * sizeof *content->heads);
     memset(content->heads, 0xff, CONTENT_HEADS * sizeof *content->heads);
     content->free_need = content->free_waiter = 0;
-    content->free_needs = CONTENT_NEEDS_MAX;
-    content->free_waiters = WAITERS_MAX;
-    for (uint32_t i = 0; i < CONTENT_NEEDS_MAX; i++)
-        content->needs[i].next = i + 1 < CONTENT_NEEDS_MAX ? i + 1 : CONTENT_NONE;
-    for (uint32_t i = 0; i < WAITERS_MAX; i++)
-        content->waiters[i].next = i + 1 < WAITERS_MAX ? i + 1 : CONTENT_NONE;
+    content->free_needs = needs;
+    content->free_waiters = waiters;
+    for (uint32_t i = 0; i < needs; i++)
+        content->needs[i].next = i + 1 < needs ? i + 1 : CONTENT_NONE;
+    for (uint32_t i = 0; i < waiters; i++)
+        content->waiters[i].next = i + 1 < waiters ? i + 1 : CONTENT_NONE;
 }
 
 void content_needs_deinit(struct content *content)
@@ -188,7 +189,7 @@ static void finish_waiters(struct content *content, struct need *need)
 
 void content_needs_forget(struct content *content, uint64_t ord)
 {
-    for (uint32_t i = 0; i < CONTENT_NEEDS_MAX; i++) {
+    for (uint32_t i = 0; i < content->settings.needs_max; i++) {
         uint32_t *link = &content->needs[i].waiters;
         while (content->needs[i].place != NEED_FREE && *link != CONTENT_NONE) {
             uint32_t index = *link;

@@ -65,7 +65,8 @@ struct job {
     char canonical[CONTENT_URI_SIZE];
     uint64_t block;
     struct content_fetch fetch;
-    struct timer late; /* the fetch has had its time */
+    int64_t began_us;  /* the fetch; monotonic */
+    struct timer late; /* whoever waits for it, the fetch has had its time */
     /* The result, while held. */
     enum rc rc;
     struct text document;

@@ -126,7 +126,7 @@ void evm_chain_give(struct evm_chain *chain)
 static void read_on(struct evm_chain *chain);
 
 /* Nodes say in many words that a range is too large; whatever they mean, less is asked next. */
-static void shrink(struct evm_chain *chain, const struct err *err)
+void evm_chain_shrink(struct evm_chain *chain, const struct err *err)
 {
     chain->trouble = *err;
     chain->range = chain->range > 1 ? chain->range / 2 : 1;
@@ -141,7 +141,7 @@ static void take_logs(void *arg, enum rc rc, struct json result, const struct er
     struct evm_chain *chain = arg;
     struct err why;
     if (rc != RC_OK) {
-        shrink(chain, err);
+        evm_chain_shrink(chain, err);
         return;
     }
     rc = evm_chain_logs_read(chain, result, &why);
@@ -284,11 +284,17 @@ void evm_chain_settle_head(struct evm_chain *chain)
         read_on(chain);
 }
 
+static void load_links(struct evm_chain *chain);
+
 void evm_chain_step(struct evm_chain *chain)
 {
     chain->polling = false;
     if (chain->stopping || chain->stuck)
         return;
+    if (!chain->linked) {
+        load_links(chain);
+        return;
+    }
     /* While far below the head as it was last seen, it need not be asked for again. */
     if (chain->next + chain->settings.reorg_depth < chain->target)
         read_on(chain);
@@ -307,6 +313,12 @@ static void take_links(void *arg, const struct lookup_answer *answer)
 {
     struct evm_chain *chain = arg;
     chain->loading = false;
+    chain->linked = answer->rc == RC_OK;
+    if (!chain->linked) {
+        if (!chain->stopping)
+            evm_chain_poll_later(chain);
+        return;
+    }
     for (size_t i = answer->rows; i-- > 0;) {
         struct evm_chain_link *link = &chain->links[chain->link_count++];
         const struct field *row = answer->fields + i * 2;
@@ -317,16 +329,23 @@ static void take_links(void *arg, const struct lookup_answer *answer)
     evm_chain_step(chain);
 }
 
+/* Without them nobody would notice that what is stored is not the chain's any more. */
+static void load_links(struct evm_chain *chain)
+{
+    struct field params[] = {field_int((int64_t)chain->next - 1),
+                             field_int((int64_t)links_max(chain))};
+    chain->loading =
+        chain->env.ask(chain->env.ask_arg, links_sql, params, 2, take_links, chain) == RC_OK;
+    if (!chain->loading)
+        evm_chain_poll_later(chain);
+}
+
 static void on_started(void *arg, const struct content_place *place)
 {
     struct evm_chain *chain = arg;
     chain->next = place->known ? place->number + 1 : chain->settings.start_block;
-    struct field params[] = {field_int((int64_t)place->number),
-                             field_int((int64_t)links_max(chain))};
-    chain->loading = place->known && chain->env.ask(chain->env.ask_arg, links_sql, params, 2,
-                                                    take_links, chain) == RC_OK;
-    if (!chain->loading)
-        evm_chain_step(chain);
+    chain->linked = !place->known;
+    evm_chain_step(chain);
 }
 
 static void on_room(void *arg)

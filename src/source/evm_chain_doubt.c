@@ -35,8 +35,9 @@ static void take_other_logs(void *arg, enum rc rc, struct json result, const str
 {
     struct evm_chain *chain = arg;
     struct err why;
-    (void)err;
-    if (rc != RC_OK) {
+    if (rc == RC_REJECT && chain->lo < chain->hi) {
+        evm_chain_shrink(chain, err); /* too much for it is not nothing */
+    } else if (rc != RC_OK) {
         ask_next_witness(chain);
     } else if (json_count(result) <= chain->log_count) {
         evm_chain_accept(chain);

@@ -56,6 +56,7 @@ struct evm_chain {
     struct text words, scratch, params;
     bool polling; /* nothing is done but to wait for the next look */
     bool woken;   /* there was a hint meanwhile */
+    bool linked;  /* the blocks that are stored are among the links */
     bool giving, waiting, loading, stuck, stopping;
     struct err trouble;
 };
@@ -66,6 +67,8 @@ void evm_chain_step(struct evm_chain *chain);
 void evm_chain_give(struct evm_chain *chain);
 /* The logs that were read are those of the range. */
 void evm_chain_accept(struct evm_chain *chain);
+/* A node refuses the range that was asked for: less is asked for next. */
+void evm_chain_shrink(struct evm_chain *chain, const struct err *err);
 void evm_chain_poll_later(struct evm_chain *chain);
 void evm_chain_number_params(uint64_t number, char out[EVM_CHAIN_NUMBER_PARAMS]);
 void evm_chain_stick(struct evm_chain *chain, const char *why);

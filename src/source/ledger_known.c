@@ -99,6 +99,13 @@ void ledger_known_forget_seen(struct ledger_known *known)
         known->rows[i].seen = false;
 }
 
+void ledger_known_see_range(struct ledger_known *known, int64_t from, int64_t below)
+{
+    for (size_t i = 0; i < known->count; i++)
+        if (known->rows[i].position >= from && known->rows[i].position < below)
+            known->rows[i].seen = true;
+}
+
 static bool is_absent(const struct ledger_known *known, const struct ledger_known_row *row,
                       int64_t from)
 {

@@ -65,6 +65,8 @@ void ledger_known_keep(struct ledger_known *known);
 void ledger_known_undo(struct ledger_known *known);
 /* Begins to look for them anew. */
 void ledger_known_forget_seen(struct ledger_known *known);
+/* Those at or after `from` and before `below` will not come: they were shown by an earlier run. */
+void ledger_known_see_range(struct ledger_known *known, int64_t from, int64_t below);
 /* All that has not come again at or after `from` is doubted; the first position of it, -1: none. */
 int64_t ledger_known_doubt(struct ledger_known *known, int64_t from);
 /* The next row at or after `from` that was in a block and has not come again; NULL: all have. */

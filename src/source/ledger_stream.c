@@ -132,6 +132,17 @@ static void give_up(struct ledger_stream *stream, struct err *err)
                       err->text);
 }
 
+/* For whoever is ready first it is waited because it was asked too often, by whichever stream. */
+static bool waits_for_limit(const struct ledger_stream *stream, int64_t now_us)
+{
+    const struct failover *group = stream->failover.group;
+    for (int i = 0; i < group->count; i++)
+        if (!stream->unseated[i] &&
+            bucket_closed_until(&group->providers[i].bucket, now_us) == stream->pick.at_us)
+            return true;
+    return false;
+}
+
 void ledger_stream_choose(struct ledger_stream *stream)
 {
     struct failover_offer offer = offer_of(stream);
@@ -154,7 +165,7 @@ void ledger_stream_choose(struct ledger_stream *stream)
         return;
     }
     if (rc != RC_OK) {
-        ledger_stream_wait(stream, stream->pick.at_us, false);
+        ledger_stream_wait(stream, stream->pick.at_us, waits_for_limit(stream, now_us));
         return;
     }
     tell_switch(stream, before);

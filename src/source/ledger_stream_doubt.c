@@ -29,8 +29,10 @@ const char *ledger_stream_doubt(const struct ledger_stream *stream)
     if (ledger_known_absent(&stream->known, stream->reread_from, &at) != NULL)
         return "does not show rows that are known";
     bool none_counted = stream->counted && stream->view.total == 0;
+    /* What another has shown in this run is not among the known. */
+    bool shown = stream->view.rows > 0 && stream->shape->page.by != PAGE_RANGE;
     if (stream->walk.rows == 0 && stream->known.count == 0 && !none_counted &&
-        stream->stored.cursor.total_fetched == 0)
+        (shown || stream->stored.cursor.total_fetched == 0))
         return "says that there is nothing";
     if (stream->shrank)
         return "counts less than it did some pages before";

@@ -298,6 +298,8 @@ static enum rc add_progress(struct ledger_stream *stream, struct batch *batch, s
     bool unequal = walk->leg_count > 1 && walk->complete < 0;
     /* What did not come again would be forgotten by a run that begins above it. */
     bool behind = ledger_stream_left_behind(stream) || (sweeping && over);
+    /* That a sweep was interrupted stays true until something is claimed. */
+    bool unclaimed = stream->skips || (!sweeping && (walk->complete < 0 || behind));
     /* What lies before the time that was asked for is not there: no position is true. */
     bool nowhere = unequal || stream->skips;
     size_t fresh;
@@ -316,8 +318,8 @@ static enum rc add_progress(struct ledger_stream *stream, struct batch *batch, s
         .extracted_count = nowhere ? 0 : stream->last_count,
         .completion = complete_now ? CURSOR_COMPLETE : CURSOR_INCOMPLETE,
         .high_water = walk->complete >= 0 && !behind && !stream->skips ? &complete : NULL,
-        .backfill = stream->skips || (sweeping && back.kind == CURSOR_NONE) ? NULL : &back,
-        .covered = {stream->covered_from, walk->complete},
+        .backfill = unclaimed || (sweeping && back.kind == CURSOR_NONE) ? NULL : &back,
+        .covered = {stream->covered_from, behind ? stream->covered_from : walk->complete},
         .now_us = ledger_stream_wall(stream)};
     ledger_stream_note_place(stream, sweeping, complete_now);
     enum rc rc =

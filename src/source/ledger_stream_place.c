@@ -180,6 +180,16 @@ static int64_t find_start(struct ledger_stream *stream, enum cursor_kind kind)
     return start;
 }
 
+/* An interrupted sweep was still above what is complete. One that was among the last blocks, which
+ * are read again for what a reorg took, has not noted what it missed there: it is made anew. */
+static bool is_resumable(const struct cursor_state *state)
+{
+    const struct cursor *at = &state->backfill, *complete = &state->high_water;
+    bool placed =
+        at->kind == CURSOR_BLOCK_NUMBER || at->kind == CURSOR_SLOT || at->kind == CURSOR_TIMESTAMP;
+    return placed && (complete->kind != at->kind || at->number > complete->number);
+}
+
 /* The token of an interrupted sweep, if it still means something here. */
 static struct bytes find_token(struct ledger_stream *stream, int64_t *top)
 {
@@ -191,7 +201,7 @@ static struct bytes find_token(struct ledger_stream *stream, int64_t *top)
     struct json custom;
     struct err err;
     *top = -1;
-    if (!own || state->backfill.kind == CURSOR_NONE || (token_ms > 0 && age_ms > token_ms) ||
+    if (!own || !is_resumable(state) || (token_ms > 0 && age_ms > token_ms) ||
         json_parse_copy(stream->cursor_doc, bytes_of(state->custom), &custom, &err) != RC_OK ||
         !json_i64(json_get(custom, "top"), top))
         return BYTES_ABSENT;
@@ -212,6 +222,8 @@ void ledger_stream_start_walk(struct ledger_stream *stream, int listed)
         place.complete = since;
     stream->waits_from = -1;
     place.token = find_token(stream, &place.top);
+    if (kind == CURSOR_BLOCK_NUMBER)
+        place.settle = stream->provider->connector->settle_blocks;
     if (stream->known.whole && !stream->skips)
         place.complete = ledger_stream_debts_from(stream, place.complete);
     if (stream->doubted_from >= 0 && place.complete > stream->doubted_from)
@@ -222,8 +234,10 @@ void ledger_stream_start_walk(struct ledger_stream *stream, int listed)
     if (listed >= 0 && !stream->skips && place.complete >= 0)
         ledger_stream_tell_new_parts(stream);
     ledger_walk_begin(&stream->walk, &place);
-    /* What the interrupted part of a sweep has brought is not shown again. */
-    stream->reread_from = stream->walk.continued ? place.top : place.complete;
+    stream->reread_from = stream->walk.continued && place.complete < 0 ? 0 : place.complete;
+    if (stream->walk.continued)
+        ledger_known_see_range(&stream->known, stream->stored.cursor.backfill.number,
+                               stream->walk.settled);
     stream->covered_from = place.complete < 0 ? 0 : place.complete;
     stream->purpose = ASK_PAGE;
 }

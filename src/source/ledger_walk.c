@@ -89,12 +89,16 @@ void ledger_walk_begin(struct ledger_walk *walk, const struct ledger_place *plac
     if (!walk->continued)
         return;
     walk->top = place->top > walk->top ? place->top : walk->top;
+    int64_t settled = walk->top - place->settle;
+    walk->settled = settled > place->complete ? settled : place->complete;
     memcpy(walk->legs[0].token, place->token.data, place->token.len);
     walk->legs[0].token[place->token.len] = '\0';
 }
 
 void ledger_walk_restart(struct ledger_walk *walk)
 {
+    for (unsigned i = 0; i < walk->leg_count; i++)
+        walk->legs[i].shown = walk->legs[i].shown || walk->legs[i].last >= 0;
     walk->continued = false;
     key_all(walk);
 }
@@ -299,20 +303,24 @@ static void reopen(struct ledger_walk *walk)
     }
 }
 
-/* The interrupted sweep is done; what came since it began is above its top. */
+/* The interrupted sweep is done; what came since it began is above its top, but for what a reorg
+ * has put in the place of its newest rows. */
 static void sweep_again(struct ledger_walk *walk)
 {
-    if (!walk->abrupt)
-        walk->complete = walk->top > walk->complete ? walk->top : walk->complete;
+    bool raised = !walk->abrupt && walk->top > walk->complete;
+    if (raised)
+        walk->complete = walk->top;
     walk->continued = walk->abrupt = false;
     key_all(walk);
+    if (raised)
+        walk->legs[0].floor = walk->settled;
 }
 
 /* It was in the midst of a sweep. */
 static bool is_cut_off(const struct ledger_walk *walk, const struct ledger_leg *leg)
 {
     return !is_ascending(walk) && walk->shape->page.by != PAGE_NONE &&
-           (leg->last >= 0 || walk->continued);
+           (leg->last >= 0 || leg->shown || walk->continued);
 }
 
 /* A page that is short by a slip looks like the last one, where nothing else tells that: newest
@@ -321,8 +329,8 @@ static bool looks_further(const struct ledger_walk *walk, const struct ledger_le
                           size_t records, struct bytes token)
 {
     const struct connector_stream *shape = walk->shape;
-    bool leads_on =
-        shape->page.by == PAGE_OFFSET || (shape->page.by == PAGE_TOKEN && token.len > 0);
+    enum connector_paging by = shape->page.by;
+    bool leads_on = by == PAGE_OFFSET || by == PAGE_NUMBER || (by == PAGE_TOKEN && token.len > 0);
     return shape->order == ORDER_DESC && shape->page.stop == STOP_SHORT_PAGE &&
            !shape->count.given && records > 0 && !leg->below && leads_on;
 }
@@ -352,6 +360,8 @@ enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last, st
     }
     if (records == 0 && leg->seen && !leg->started && !is_ascending(walk))
         return err_set(err, RC_REJECT, "shows nothing of a part of which it has shown rows");
+    if (leg->shortened && records > 0 && by == PAGE_NUMBER) /* what it lacked is on no other page */
+        return err_set(err, RC_REJECT, "the page before was short and not the last");
     leg->over = last || leg->below || by == PAGE_NONE;
     bool further = leg->over && looks_further(walk, leg, records, token);
     leg->over = leg->over && !further;

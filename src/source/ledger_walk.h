@@ -9,7 +9,8 @@
  *   newest first   from the newest row down to the first one strictly below `complete`, so that
  *                  the block in which it stood is read whole. `complete` rises at the end, to the
  *                  newest row this sweep has met. A sweep that was interrupted goes on where it
- *                  was, if its token still holds, and then a sweep for what is newer follows.
+ *                  was, if its token still holds, and then a sweep for what is newer follows,
+ *                  and for what a reorg may have changed at its top since.
  *   by ranges      oldest first, so many blocks at a time up to the head that the provider names
  *                  before the first of them; blocks without a row are passed, too.
  *   no order       everything, each time; `complete` rises at the end.
@@ -21,8 +22,9 @@
  * Always holds: everything strictly below `complete` was handed to the caller, in this walk or in
  * one before it. A page that is the same as the last one is refused rather than asked for ever. In
  * the midst of a sweep an empty page is asked for once more before it is the end; where only its
- * length tells the last page, what follows it is asked for. A partition that has shown rows and now
- * shows none is refused.
+ * length tells the last page, what follows it is asked for, and pages that are numbered are refused
+ * if something does: the rest of the short one is on none. A partition that has shown rows and now
+ * shows none is refused, too.
  *
  * Owner: a stream.  Thread: the ingest loop.  Pure but for the memory of the counters. */
 #ifndef SOURCE_LEDGER_WALK_H
@@ -41,6 +43,7 @@ struct ledger_place {
     int64_t complete;   /* everything strictly below it is known; -1: nothing is */
     struct bytes token; /* of an interrupted sweep at this very provider; absent: none */
     int64_t top;        /* and the newest position it had met; -1: none */
+    int64_t settle;     /* so far below its top that sweep's rows may have changed since */
     int64_t head;       /* of a walk by ranges: the newest block there is */
 };
 
@@ -59,6 +62,7 @@ struct ledger_leg {
     bool asked_twice; /* for the page that is under way, since it was empty */
     bool shortened;   /* its last page was short, and looked like the end */
     bool below;       /* it has met a row below its floor */
+    bool shown;       /* it had shown rows when the walk was begun anew */
     uint64_t traces;  /* of this page's rows, and of the page before */
     uint64_t traces_before;
     size_t rows;
@@ -71,6 +75,7 @@ struct ledger_walk {
     unsigned leg_count, leg; /* `leg` is the one whose page is under way */
     int64_t complete;        /* see above; -1: nothing is */
     int64_t top;             /* newest position met, or what was complete; -1: none */
+    int64_t settled;         /* what an interrupted sweep has met from there on is read again */
     int64_t head;            /* a walk by ranges ends there */
     int64_t span;            /* and asks for so many blocks at a time, at most the page's size */
     bool continued;          /* the sweep is an interrupted one, a fresh one follows */

@@ -2,9 +2,8 @@
 #include "source/pictures.h"
 
 #include "base/picture_type.h"
-#include "decode/url.h"
-#include "source/cards_pace.h"
 #include "source/delivery.h"
+#include "source/turns.h"
 #include "sys/crashpoint.h"
 
 #include <assert.h>
@@ -25,9 +24,7 @@
 
 enum fetch_place {
     FETCH_FREE,
-    FETCH_WAITING,
-    FETCH_QUEUED,
-    FETCH_ASKING,
+    FETCH_UNDER_WAY,
     FETCH_FETCHED,
     FETCH_STORING,
 };
@@ -38,9 +35,7 @@ struct fetch {
     int64_t link;
     struct text name, url, data;
     char reason[96]; /* why there is no picture; "": there is */
-    struct timer turn;
-    struct http_call *call;
-    uint64_t queued; /* those that came first go first */
+    struct turn turn;
 };
 
 struct pictures {
@@ -48,20 +43,11 @@ struct pictures {
     bool enabled, stopping;
     int64_t keep_bytes;
     struct text cdn;
-    struct cards_pace pace;
+    struct turns turns;
     struct fetch fetches[FETCHES_MAX];
-    size_t in_hand;
-    uint64_t queue_turns;
     struct delivery delivery;
     struct pictures_counts counts;
 };
-
-static int64_t mono(const struct pictures *pictures)
-{
-    return pictures->env.runtime->ops->mono_us(pictures->env.runtime);
-}
-
-static void ask_queued(struct pictures *pictures);
 
 static void release(struct fetch *fetch)
 {
@@ -129,10 +115,10 @@ static void stored(void *arg, enum rc rc)
         if (pictures->fetches[i].place != FETCH_STORING)
             continue;
         release(&pictures->fetches[i]);
-        pictures->in_hand--;
+        turns_give_place(&pictures->turns);
     }
     store_fetched(pictures);
-    ask_queued(pictures);
+    turns_go_on(&pictures->turns);
 }
 
 /* ---- out of the network ---- */
@@ -145,10 +131,8 @@ static void fail(struct fetch *fetch, const char *reason)
 
 static void pause_host(struct fetch *fetch, int64_t wait_us)
 {
-    struct url url;
-    if (wait_us > 0 && url_parse(text_bytes(&fetch->url), &url, NULL) == RC_OK)
-        cards_pace_pause(&fetch->pictures->pace, url.host,
-                         mono(fetch->pictures) + (wait_us < PAUSE_US_MAX ? wait_us : PAUSE_US_MAX));
+    turns_pause(&fetch->pictures->turns, text_bytes(&fetch->url),
+                wait_us < PAUSE_US_MAX ? wait_us : PAUSE_US_MAX);
 }
 
 static void take_bytes(struct fetch *fetch, struct bytes body)
@@ -165,8 +149,8 @@ static void take_answer(void *arg, const struct http_response *response)
 {
     struct fetch *fetch = arg;
     char reason[48];
-    assert(fetch->place == FETCH_ASKING);
-    fetch->call = NULL;
+    assert(fetch->place == FETCH_UNDER_WAY);
+    turn_answered(&fetch->turn);
     fetch->place = FETCH_FETCHED;
     if (response->rc != RC_OK) {
         fail(fetch, response->err.text);
@@ -180,11 +164,11 @@ static void take_answer(void *arg, const struct http_response *response)
     store_fetched(fetch->pictures);
 }
 
-static void ask(struct fetch *fetch)
+static void ask(void *arg)
 {
     static const struct http_header headers[] = {
         {"Accept", "image/avif,image/webp,image/png,image/jpeg,image/gif"}};
-    struct runtime *runtime = fetch->pictures->env.runtime;
+    struct fetch *fetch = arg;
     struct http_request request = {
         .url = text_string(&fetch->url),
         .headers = headers,
@@ -194,32 +178,7 @@ static void ask(struct fetch *fetch)
         .stranger = true,
         .redirects_max = REDIRECTS_MAX,
     };
-    fetch->place = FETCH_ASKING;
-    fetch->pictures->in_hand++;
-    fetch->call = runtime->ops->http_send(runtime, &request, take_answer, fetch);
-}
-
-static void ask_queued(struct pictures *pictures)
-{
-    while (pictures->in_hand < IN_HAND_MAX && !pictures->stopping) {
-        struct fetch *first = NULL;
-        for (size_t i = 0; i < FETCHES_MAX; i++) {
-            struct fetch *fetch = &pictures->fetches[i];
-            if (fetch->place == FETCH_QUEUED && (first == NULL || fetch->queued < first->queued))
-                first = fetch;
-        }
-        if (first == NULL)
-            return;
-        ask(first);
-    }
-}
-
-static void take_turn(void *arg)
-{
-    struct fetch *fetch = arg;
-    fetch->place = FETCH_QUEUED;
-    fetch->queued = fetch->pictures->queue_turns++;
-    ask_queued(fetch->pictures);
+    turn_send(&fetch->turn, &request, take_answer);
 }
 
 /* ---- wishes ---- */
@@ -261,10 +220,8 @@ static void begin(struct fetch *fetch, enum fetch_place place)
 
 void pictures_want(struct pictures *pictures, struct bytes name, int64_t link, struct bytes address)
 {
-    struct runtime *runtime = pictures->env.runtime;
-    struct url url;
     struct err err;
-    int64_t at_us, now_us = mono(pictures);
+    int64_t wait_us;
     struct fetch *fetch =
         pictures->enabled && !pictures->stopping ? find_place(pictures, name) : NULL;
     if (fetch == NULL)
@@ -273,14 +230,14 @@ void pictures_want(struct pictures *pictures, struct bytes name, int64_t link, s
     text_clear(&fetch->name);
     text_append(&fetch->name, name.data, name.len);
     set_url(pictures, address, &fetch->url);
-    if (url_parse(text_bytes(&fetch->url), &url, &err) != RC_OK) {
+    enum rc rc = turn_wait(&fetch->turn, text_bytes(&fetch->url), AHEAD_US, &wait_us, &err);
+    if (rc == RC_REJECT) {
         begin(fetch, FETCH_FETCHED);
-        pictures->in_hand++;
+        turns_take_place(&pictures->turns);
         fail(fetch, err.text);
         store_fetched(pictures);
-    } else if (cards_pace_take(&pictures->pace, url.host, now_us, AHEAD_US, &at_us) == RC_OK) {
-        begin(fetch, FETCH_WAITING);
-        runtime->ops->timer_arm(runtime, &fetch->turn, at_us - now_us);
+    } else if (rc == RC_OK) {
+        begin(fetch, FETCH_UNDER_WAY);
     } else {
         pictures->counts.turned_away++;
     }
@@ -304,11 +261,11 @@ struct pictures *pictures_new(const struct source_env *env,
 {
     struct pictures *pictures = memory_new_zeroed(1, sizeof *pictures);
     pictures->env = *env;
-    cards_pace_init(&pictures->pace, env->runtime->ops->random(env->runtime), PER_HOST_US);
+    turns_init(&pictures->turns, env->runtime, ask, IN_HAND_MAX, PER_HOST_US);
     delivery_init(&pictures->delivery, &pictures->env, store_fetched, stored, pictures);
     for (size_t i = 0; i < FETCHES_MAX; i++) {
         pictures->fetches[i].pictures = pictures;
-        pictures->fetches[i].turn = (struct timer){.fn = take_turn, .arg = &pictures->fetches[i]};
+        turn_init(&pictures->fetches[i].turn, &pictures->turns, &pictures->fetches[i]);
     }
     pictures_tune(pictures, settings);
     return pictures;
@@ -328,14 +285,10 @@ void pictures_free(struct pictures *pictures)
 
 void pictures_stop(struct pictures *pictures)
 {
-    struct runtime *runtime = pictures->env.runtime;
     pictures->stopping = true;
     for (size_t i = 0; i < FETCHES_MAX; i++) {
         struct fetch *fetch = &pictures->fetches[i];
-        runtime->ops->timer_disarm(runtime, &fetch->turn);
-        if (fetch->call != NULL)
-            runtime->ops->http_cancel(runtime, fetch->call);
-        fetch->call = NULL;
+        turn_stop(&fetch->turn);
         if (fetch->place != FETCH_FREE && fetch->place != FETCH_STORING)
             release(fetch);
     }

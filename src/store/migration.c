@@ -87,14 +87,23 @@ static enum rc apply_step(struct store *store, const struct migration *step, str
 
 enum rc store_migrate(struct store *store, unsigned *done, struct err *err)
 {
+    return store_migrate_watched(store, NULL, done, err);
+}
+
+enum rc store_migrate_watched(struct store *store, const struct migration_watch *watch,
+                              unsigned *done, struct err *err)
+{
     assert(store != NULL && done != NULL);
     struct applied applied = {.known = store->ops->migrations, .rc = RC_OK, .err = err};
     *done = 0;
     enum rc rc = read_applied(store, &applied);
     if (rc != RC_OK)
         return rc;
+    unsigned due = (unsigned)(store_schema_newest(store->ops) - applied.highest);
     for (const struct migration *step = &applied.known[applied.highest]; step->version != 0;
          step++) {
+        if (watch != NULL)
+            watch->step(watch->arg, step, *done, due);
         rc = apply_step(store, step, err);
         if (rc != RC_OK)
             return rc;

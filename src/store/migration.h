@@ -13,6 +13,12 @@ struct migration {
     const char *sql;
 };
 
+/* Told of each step before it is applied: `done` of the `due` ones are. */
+struct migration_watch {
+    void (*step)(void *arg, const struct migration *step, unsigned done, unsigned due);
+    void *arg;
+};
+
 extern const struct migration migrations_sqlite[], migrations_postgres[];
 
 #endif

@@ -9,6 +9,8 @@
     "r.n "                                                                                         \
     "WHERE a.name = r.account AND s.account_id = a.id AND s.started_us = r.session_us "            \
     "AND r.status <> 'orphaned' "
+/* A clock that was set back while it ran does not make an import end before it began. */
+#define ENDED_AT(began) "CASE WHEN r.at_us < " began " THEN " began " ELSE r.at_us END"
 /* The sessions of derived accounts since the one that sums them up began. */
 #define OF_FAMILY                                                                                  \
     "{rows with} account a CROSS JOIN import_sessions s CROSS JOIN account k CROSS JOIN "          \
@@ -35,21 +37,25 @@ static const struct statement statements[] = {
     {.kind = RECORD_SESSION, .each = true, .sql =
      "INSERT INTO import_sessions (id, account_id, status, skipped, started_us, completed_us, "
      "error, nonce, seq) SELECT r.n, a.id, r.status, coalesce(r.skipped, 0), r.started_us, "
-     "CASE WHEN r.status = 'started' THEN NULL ELSE r.at_us END, r.error, r.nonce, {seq} "
+     "CASE WHEN r.status = 'started' THEN NULL ELSE " ENDED_AT("r.started_us") " END, r.error, "
+     "r.nonce, {seq} "
      "{rows with} account a WHERE a.name = r.account "
      "ON CONFLICT (account_id, started_us) DO UPDATE SET status = excluded.status, "
      "skipped = import_sessions.skipped + excluded.skipped, "
      "completed_us = excluded.completed_us, error = excluded.error, seq = excluded.seq, "
      "nonce = CASE WHEN import_sessions.nonce >= excluded.nonce THEN import_sessions.nonce "
      "ELSE coalesce(excluded.nonce, import_sessions.nonce) END"},
-    /* One that is open when the next begins was cut off. */
+    /* One that is open when the next begins was cut off. Which is the next, their numbers tell: the
+     * clock may have been set back in between. */
     {.kind = RECORD_SESSION, .sql =
      "UPDATE import_sessions SET status = 'failed', seq = {seq}, "
-     "error = 'the program ended before the import did', completed_us = (SELECT max(r.at_us) "
-     "{rows with} account a WHERE a.name = r.account AND a.id = import_sessions.account_id) "
+     "error = 'the program ended before the import did', completed_us = (SELECT max("
+     ENDED_AT("import_sessions.started_us") ") {rows with} account a WHERE a.name = r.account "
+     "AND a.id = import_sessions.account_id) "
      "WHERE status = 'started' AND EXISTS (SELECT 1 {rows with} account a "
-     "WHERE a.name = r.account AND a.id = import_sessions.account_id "
-     "AND r.started_us > import_sessions.started_us)"},
+     "WHERE a.name = r.account AND a.id = import_sessions.account_id AND r.status = 'started' "
+     "AND r.stream IS NULL AND r.n > import_sessions.id "
+     "AND r.started_us <> import_sessions.started_us)"},
     {.kind = RECORD_SESSION, .has = SESSION_STREAM, .each = true, .sql =
      "INSERT INTO session_streams (session_id, stream, provider, complete, skipped, batches) "
      "SELECT s.id, r.stream, r.provider, coalesce(r.complete, 0), coalesce(r.skipped, 0), 1 "

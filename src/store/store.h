@@ -120,6 +120,9 @@ must_check enum rc store_mend_beside(const char *url, bool *anew, struct err *er
 /* Brings the schema to this program's version; RC_REJECT when it is newer than the program or was
  * changed by somebody else. `applied` counts what was done. */
 must_check enum rc store_migrate(struct store *store, unsigned *applied, struct err *err);
+/* The same, and tells how it goes. */
+must_check enum rc store_migrate_watched(struct store *store, const struct migration_watch *watch,
+                                         unsigned *applied, struct err *err);
 /* The version of the schema that this program works with. */
 int store_schema_newest(const struct store_ops *ops);
 /* RC_OK when the schema is exactly this program's. */

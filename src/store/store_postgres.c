@@ -104,6 +104,31 @@ static enum rc refuse_second(struct store_postgres *store, struct err *err)
     "off; " COMPILE_NOT "; SET plan_cache_mode = force_generic_plan"
 #define QUIET "SET client_min_messages = warning"
 
+static PGconn *connect_to(const struct store_postgres *store, const char *attributes)
+{
+    const char *names[] = {
+        "application_name", "connect_timeout",      "tcp_user_timeout", "keepalives_idle",
+        "client_encoding",  "target_session_attrs", "dbname",           NULL};
+    const char *values[] = {"tidemark", "10", "15000", "10", "UTF8", attributes, store->url, NULL};
+    PGconn *connection = PQconnectdbParams(names, values, 1);
+    if (connection == NULL)
+        abort();
+    return connection;
+}
+
+/* Of several servers the one that takes writes: a standby is behind it. To read, while there is
+ * none, a standby will do. */
+static PGconn *connect_to_best(const struct store_postgres *store)
+{
+    bool reads = store->mode == STORE_READ;
+    PGconn *connection = connect_to(store, reads && !store->several ? "any" : "read-write");
+    if (reads && store->several && PQstatus(connection) != CONNECTION_OK) {
+        PQfinish(connection);
+        connection = connect_to(store, "any");
+    }
+    return connection;
+}
+
 static enum rc dial(struct store_postgres *store, struct err *err)
 {
     static const char *const set_ups[] = {
@@ -112,12 +137,6 @@ static enum rc dial(struct store_postgres *store, struct err *err)
         [STORE_BUILD] = QUIET,
         [STORE_BESIDE] = "SET synchronous_commit = off;" PLAN_BY_INDEX,
     };
-    const char *names[] = {
-        "application_name", "connect_timeout",      "tcp_user_timeout", "keepalives_idle",
-        "client_encoding",  "target_session_attrs", "dbname",           NULL};
-    const char *values[] = {"tidemark", "10",   "15000",
-                            "10",       "UTF8", store->mode == STORE_READ ? "any" : "read-write",
-                            store->url, NULL};
     if (store->connection != NULL)
         PQfinish(store->connection);
     store->locked = store->prepared = false;
@@ -125,14 +144,14 @@ static enum rc dial(struct store_postgres *store, struct err *err)
     store->limit_us = 0;
     store->one_plan = false;
     store->lost = false;
-    store->connection = PQconnectdbParams(names, values, 1);
-    if (store->connection == NULL)
-        abort();
+    store->connection = connect_to_best(store);
     if (PQstatus(store->connection) != CONNECTION_OK)
         return postgres_fail(store, NULL, "cannot connect", err);
     enum rc rc = run_plain(store, set_ups[store->mode], "cannot set up the connection", err);
     if (rc == RC_OK && store->mode == STORE_WRITE)
         rc = take_lock(store, err);
+    if (rc == RC_OK && store->mode == STORE_BESIDE)
+        rc = postgres_set_up_beside(store, err);
     return rc;
 }
 
@@ -154,11 +173,15 @@ static void close_postgres(struct store *base)
 }
 
 /* The library's own words about a bad address repeat it, password and all. */
-static enum rc check_address(const char *url, struct err *err)
+static enum rc check_address(const char *url, bool *several, struct err *err)
 {
     char *why = NULL;
     PQconninfoOption *options = PQconninfoParse(url, &why);
     bool good = options != NULL;
+    *several = false;
+    for (const PQconninfoOption *at = options; good && at->keyword != NULL; at++)
+        *several |=
+            strncmp(at->keyword, "host", 4) == 0 && at->val != NULL && strchr(at->val, ',') != NULL;
     PQconninfoFree(options);
     PQfreemem(why);
     return good ? RC_OK
@@ -170,13 +193,15 @@ static enum rc check_address(const char *url, struct err *err)
 static enum rc open_postgres(const char *url, enum store_mode mode, struct store **out,
                              struct err *err)
 {
-    enum rc rc = check_address(url, err);
+    bool several;
+    enum rc rc = check_address(url, &several, err);
     if (rc != RC_OK)
         return rc;
     struct store_postgres *store = memory_new_zeroed(1, sizeof *store);
     store->store.ops = &store_postgres_ops;
     store->url = memory_copy_string(url);
     store->mode = mode;
+    store->several = several;
     store->answer_us_max = ANSWER_US_MAX;
     rc = dial(store, err);
     if (rc == RC_OK && mode == STORE_WRITE && !store->locked)

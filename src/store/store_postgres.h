@@ -31,6 +31,7 @@ struct store_postgres {
     struct store store;
     char *url;
     enum store_mode mode;
+    bool several; /* servers are named by the address */
     PGconn *connection;
     bool lost; /* the server did not answer in time: this connection is done with */
     int64_t answer_us_max;
@@ -79,6 +80,9 @@ bool postgres_answers_soon(struct store_postgres *store);
 PGresult *postgres_last(struct store_postgres *store);
 /* Runs a text of one or more statements, as postgres_last() answers it. */
 PGresult *postgres_run(struct store_postgres *store, const char *sql);
+/* Handles are numbered by a sequence that is not logged, like their table. What a standby has of it
+ * is empty, and PostgreSQL 15 cannot read that once the standby was promoted: it is made anew. */
+must_check enum rc postgres_set_up_beside(struct store_postgres *store, struct err *err);
 enum rc postgres_write(struct store *store, const struct commit *commit, struct err *err);
 
 #endif

@@ -66,6 +66,7 @@ enum rc sqlite_fail(struct store_sqlite *store, int code, const char *doing, str
     switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL: /* others kept the locks longer than SQLite tries; nothing was done */
     case SQLITE_FULL:
     case SQLITE_INTERRUPT:
         rc = RC_RETRY;

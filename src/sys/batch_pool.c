@@ -10,6 +10,7 @@ struct batch_pool {
     struct batch *free;
     unsigned left, count;
     struct batch *all;
+    bool *out; /* of each: somebody has it */
 };
 
 struct batch_pool *batch_pool_new(unsigned count, size_t arena_bytes)
@@ -18,6 +19,7 @@ struct batch_pool *batch_pool_new(unsigned count, size_t arena_bytes)
     struct batch_pool *pool = memory_new_zeroed(1, sizeof *pool);
     pthread_mutex_init(&pool->lock, NULL);
     pool->all = memory_new_zeroed(count, sizeof(struct batch));
+    pool->out = memory_new_zeroed(count, sizeof *pool->out);
     pool->count = pool->left = count;
     for (unsigned i = 0; i < count; i++) {
         struct batch *batch = &pool->all[i];
@@ -35,6 +37,7 @@ void batch_pool_free(struct batch_pool *pool)
     for (unsigned i = 0; i < pool->count; i++)
         arena_deinit(&pool->all[i].arena);
     pthread_mutex_destroy(&pool->lock);
+    free(pool->out);
     free(pool->all);
     free(pool);
 }
@@ -46,6 +49,7 @@ struct batch *batch_take(struct batch_pool *pool)
     if (batch != NULL) {
         pool->free = batch->next;
         pool->left--;
+        pool->out[batch - pool->all] = true;
     }
     pthread_mutex_unlock(&pool->lock);
     if (batch == NULL)
@@ -59,11 +63,13 @@ struct batch *batch_take(struct batch_pool *pool)
 void batch_give_back(struct batch *batch)
 {
     struct batch_pool *pool = batch->pool;
+    size_t at = (size_t)(batch - pool->all);
     pthread_mutex_lock(&pool->lock);
+    assert(at < pool->count && pool->out[at]); /* twice, and two would own it */
+    pool->out[at] = false;
     batch->next = pool->free;
     pool->free = batch;
     pool->left++;
-    assert(pool->left <= pool->count);
     pthread_mutex_unlock(&pool->lock);
 }
 

@@ -3,10 +3,11 @@
  * crashpoint.h - the places where a test may kill the program.
  *
  * A closed list. With TIDEMARK_CRASH_AT=name:k the process gets SIGKILL at the k-th pass of that
- * point (k counts from 1; without ":k" it is 1). With TIDEMARK_CRASH_TRACE=FILE each point's name
- * is appended to FILE at its first pass, so that a test can prove which points it reached. Both are
- * read once, at the first pass of any point; a name that is not on the list aborts, or a test that
- * misspells it would pass for ever. Without them a pass costs one load.
+ * point (k counts from 1; without ":k" it is 1); with TIDEMARK_STOP_AT=name:k it gets SIGTERM there
+ * and goes on. With TIDEMARK_CRASH_TRACE=FILE each point's name is appended to FILE at its first
+ * pass, so that a test can prove which points it reached. All are read once, at the first pass of
+ * any point; a name that is not on the list aborts, or a test that misspells it would pass for
+ * ever. Without them a pass costs one load.
  *
  * Any thread. */
 #ifndef SYS_CRASHPOINT_H

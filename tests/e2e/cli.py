@@ -432,17 +432,26 @@ class Cli(BothStores):
 
     # ---- backup ----
 
+    def documented(self, begin, **names):
+        """A command that the page for operators has under "Backup", with names filled in."""
+        with open(os.path.join(HERE, "..", "..", "docs", "OPERATING.md"), encoding="utf-8") as page:
+            part = page.read().split("\n## Backup\n")[1].split("\n## ")[0]
+        found = re.search(rf"(?:^    |`)({begin} [^`\n]*?)(?:`|   |\n)", part, re.M).group(1)
+        return [re.sub(r"[A-Z]{3,}", lambda match: names[match.group()], word)
+                for word in found.split()]
+
     def copy_store(self, home, to, daemon_runs):
         """A copy of the store in the other home, made as an operator makes it."""
         copy = os.path.join(home.folder, f"copy-{daemon_runs}")
-        self.assertIn("copied", self.tell(home, "backup", copy)[1])
+        made = self.documented("tidemark backup", FILE=copy)
+        self.assertIn("copied", self.tell(home, *made[1:])[1])
         self.assertEqual(os.stat(copy).st_mode & 0o777, 0o600)
         self.assertIn("is there already", self.tell(home, "backup", copy, code=1)[1])
         said = self.tell(home, "backup", f"{home.folder}/no/such/folder/copy", code=1)[1]
         self.assertIn("No such file", said)
         self.assertEqual([name for name in os.listdir(home.folder) if "partial" in name], [])
         if home.kind == "postgres":
-            subprocess.run(["pg_restore", "--exit-on-error", "--dbname", to.url, copy], check=True)
+            subprocess.run(self.documented("pg_restore", URL=to.url, FILE=copy), check=True)
         else:
             shutil.move(copy, to.url[len("sqlite:"):])
 

@@ -119,10 +119,33 @@ class DeployFiles(BothStores):
         self.assertIn(["proxy_pass", f"http://{upstream[1]}", None], place)
         for line in ("proxy_http_version 1.1", "proxy_set_header Host localhost",
                      "proxy_set_header X-Forwarded-Proto https",
+                     "proxy_set_header X-Forwarded-Host $http_host",
                      "proxy_set_header Upgrade $http_upgrade",
                      f"proxy_set_header Connection {mapped[2]}", "proxy_buffering off"):
             self.assertIn([*line.split(), None], place)
         self.assertEqual(find(served, "client_max_body_size")[0][1], "16m")
+
+    def test_feeds_behind_a_proxy_name_the_site(self):
+        """What the two proxies send: the daemon's own name as Host, the site's beside it."""
+        def feed(daemon, **headers):
+            sent = {name.replace("_", "-"): value for name, value in headers.items()}
+            _, _, body = daemon.fetch("GET", "/feed.xml", headers=sent)
+            return re.search("<link>([^<]*)</link>", body.decode()).group(1)
+
+        def run(home):
+            with Simulator(self.sim_program, "--events", "20") as sim, \
+                    Daemon(self.program, home, settings(sim)) as daemon:
+                daemon.wait_for(lambda health: health["websocket_connected"], "the firehose")
+                self.assertEqual(feed(daemon, Host="localhost:8080"), "http://localhost:8080/")
+                site = {"Host": "localhost", "X_Forwarded_Proto": "https"}
+                for name in ("news.example.org", "news.example.org:8443", "[2001:db8::1]:8443"):
+                    self.assertEqual(feed(daemon, X_Forwarded_Host=name, **site),
+                                     f"https://{name}/")
+                for name in ("a b", "a/b", "a@b", "a<b", "a,b", "", "a" * 300):
+                    self.assertEqual(feed(daemon, X_Forwarded_Host=name, **site),
+                                     "https://localhost/")
+                daemon.stop()
+        self.both_stores(run)
 
     def test_caddy_passes_on_to_the_daemon(self):
         site, = read_blocks(read_file("Caddyfile"), "\n")

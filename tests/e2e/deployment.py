@@ -180,6 +180,16 @@ class Deployment(BothStores):
         last = image[image.rindex("\nFROM "):]
         self.assertRegex(image, r"(?m)\AFROM debian:|^FROM debian:")
         self.assertRegex(last, r"(?m)^USER (?!root)\w+$")
+        # Everything that `make install` puts somewhere, connectors too, is in the image.
+        prefix, destination = re.search(r"make install PREFIX=(\S+) DESTDIR=(\S+)", image).groups()
+        self.assertIn(f"\nCOPY --from=build {destination}{prefix}/ {prefix}/\n", last)
+        known = re.findall(r"(?m)^([a-z][\w.+-]*)", read_file("tools", "packages.txt"))
+        named = [word for line in re.findall(r"--no-install-recommends (.+)", image)
+                 for word in re.findall(r"(?<!\S)[a-z][\w.-]+(?=\s|$)", line.split("<")[0])]
+        self.assertEqual(sorted(named), ["ca-certificates", "curl", "make"])
+        self.assertLessEqual(set(named) - {"make"}, set(known))  # it comes with build-essential
+        ignored = read_file(".dockerignore").split("\n")
+        self.assertLessEqual({".git", "build", "data"}, set(ignored))
         config = re.search(r'(?m)^CMD \["run", "-c", "(.+)"\]$', last).group(1)
         self.assertIn(config, mounts)
         given = os.path.join(ROOT, "deploy", mounts[config])

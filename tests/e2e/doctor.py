@@ -207,6 +207,15 @@ class Doctor(BothStores):
             self.assertIn("is no directory", self.ask(file)[1]["data directory"][1])
         self.world(run)
 
+    def test_a_full_disk_is_told(self):
+        def run(home, sim, upstream):
+            # Where no file can be there is no room either.
+            _, found, _ = self.ask(self.sound(home, sim, upstream, "store.data_dir=/proc"))
+            self.assertEqual(found["disk"],
+                             ("FAIL", "0 MiB free at /proc. Free some space, or shorten "
+                                      "retention.window_hours"))
+        self.world(run)
+
     def test_dead_and_wrong_providers_fail_unless_others_stand_in(self):
         def run(home, sim, upstream):
             dead, at = closed_port(), upstream.server_port

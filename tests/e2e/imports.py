@@ -183,6 +183,36 @@ class Imports(unittest.TestCase):
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertIn("providers.etherscan.api_key", done.stderr)
 
+    def test_what_can_be_continued_ends_with_4_and_what_cannot_with_1(self):
+        world = self.world()
+        self.assertEqual(world.run()[0], 0)
+        for kind in ("alone", "daemon"):
+            daemon = contextlib.nullcontext() if kind == "alone" else Daemon(
+                PROGRAMS[0], world.home, config=world.configuration)
+            with self.subTest(kind=kind), daemon as running:
+                if running:
+                    running.wait_for(lambda _: True, "the daemon")
+                # The only provider denies what is known.
+                world.sim.arm("name=ledger_empty&collection=etherscan&count=1000000")
+                done = self.command(world, "import", world.account)
+                self.assertEqual(done.returncode, 4, done.stderr)
+                self.assertIn("not believed", done.stderr)
+                self.assertIn("run the same command again to go on from there", done.stderr)
+                world.sim.ask("DELETE", "/_sim/fault")
+                done = self.command(world, "import", world.account)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                # What is stored of its position is unusable: that does not change by itself.
+                world.home.run_sql("UPDATE cursors SET state = '{}' WHERE stream = 'token';")
+                done = self.command(world, "import", world.account)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn("stream token, is unusable", done.stderr)
+                self.assertNotIn("again to go on", done.stderr)
+                done = self.command(world, "reset", world.account, "token")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                done = self.command(world, "import", world.account)
+                self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(world.difference(), {})
+
     def test_a_key_that_everybody_refuses_ends_with_3_beside_a_daemon_too(self):
         world = self.world(providers=("etherscan", "routescan"))
         self.configure(world, "ledger:\n", f"ledger:\n  accounts: ['{world.account}']\n")
@@ -225,6 +255,84 @@ class Imports(unittest.TestCase):
                 code, said, words = world.run()
                 self.assertEqual((code, said["status"]), (0, "completed"), words)
                 self.assertEqual(world.difference(), {})
+
+    def numbers(self, world):
+        """Rows as the store knows them: their numbers, and the commits that changed them last."""
+        return {(row["n"], row["seq"]) for row in world.home.select(
+            "SELECT n, seq FROM raw_transactions")}
+
+    def test_a_part_that_is_read_again_adds_what_is_missing_and_the_rest_is_shown(self):
+        # Coverage and what was never read: in the summary, in JSON, by `status` and over HTTP.
+        for kind in ("sqlite", "postgres"):
+            with self.subTest(store=kind):
+                world = self.world(kind)
+                code, said, words = world.run()
+                self.assertEqual(code, 0, words)
+                self.assertEqual(said["gaps"], [])
+                for stream in said["streams"]:
+                    self.assertIsNone(stream["covered"][0]["from"])
+                    self.assertEqual((len(stream["covered"]), stream["missing"]), (1, []))
+                self.repull(world)
+
+    def repull(self, world):
+        rows = sorted(world.true_rows("normal"), key=lambda row: row["block"])
+        block = rows[len(rows) // 2]["block"]
+        since = world.sim.block_time(block)
+        before = self.numbers(world)
+        world.home.run_sql("DELETE FROM raw_transactions WHERE stream = 'normal'"
+                           f" AND block > {block} AND n % 2 = 0;")
+        lost = before - self.numbers(world)
+        self.assertGreater(len(lost), 0)
+        self.assertEqual(self.command(world, "reset", world.account).returncode, 0)
+        asked = len(world.requests())
+        code, said, words = world.run("--since", since)
+        self.assertEqual((code, said["status"]), (0, "completed"), words)
+        self.assertEqual(sum(part["imported"] for part in said["streams"]), len(lost))
+        self.assertEqual(len(self.numbers(world)), len(before))
+        self.assertEqual(before - lost - self.numbers(world), set())  # nothing else was touched
+        starts = {request["startblock"] for request in world.requests()[asked:]
+                  if "startblock" in request}
+        self.assertEqual(starts, {str(block)})
+        self.see_missing(world, said, block)
+        code, said, words = world.run()
+        self.assertEqual((code, said["gaps"]), (0, []), words)
+        self.assertEqual(sum(part["imported"] for part in said["streams"]), 0)
+        self.assertEqual(world.difference(), {})
+
+    def see_missing(self, world, said, block):
+        """What lies below the block was never read since the position was forgotten."""
+        hole = {"from": None, "to": block}
+        self.assertEqual(
+            sorted(said["gaps"], key=lambda gap: gap["stream"]),
+            [dict(hole, account=world.account, stream=stream, reason="not read")
+             for stream in sorted(EVM_STREAMS)])
+        for stream in said["streams"]:
+            self.assertEqual((stream["missing"], stream["covered"][0]["from"]), ([hole], block))
+        end = {stream["stream"]: stream["covered"][0]["to"] for stream in said["streams"]}
+        status = json.loads(self.command(world, "status", "--json").stdout)
+        source, = [one for one in status["sources"] if one["source"] == world.account]
+        for stream in source["streams"]:
+            self.assertEqual((stream["covered"], stream["missing"]),
+                             ([{"from": block, "to": end[stream["stream"]]}], [hole]))
+        shown = self.command(world, "status").stdout
+        self.assertRegex(shown, r"HISTORY +STREAM +COVERED +NOT READ")
+        for stream in EVM_STREAMS:
+            self.assertRegex(shown, rf"{stream} +{block} to {end[stream]} +up to {block}\n")
+        since = world.sim.block_time(block)
+        told = self.command(world, "import", "--since", since, world.account).stdout
+        self.assertIn(", 4 gaps\n", told)
+        for stream in EVM_STREAMS:
+            self.assertRegex(told, rf"  {stream} .* complete .*  {block} to \d+\n")
+            self.assertIn(f"  not read: {stream} up to {block}\n", told)
+        with Daemon(PROGRAMS[0], world.home, config=world.configuration) as daemon:
+            daemon.wait_for(lambda _: True, "the daemon")
+            status, answer = daemon.ask("GET", "/api/status")
+            self.assertEqual(status, 200)
+            told, = [one for one in answer["sources"] if one["source"] == world.account]
+            self.assertEqual([stream["covered"] + stream["missing"] for stream in told["streams"]],
+                             [stream["covered"] + stream["missing"]
+                              for stream in source["streams"]])
+            daemon.stop()
 
     def test_a_choice_beside_a_daemon_holds_for_one_import(self):
         # A provider that is not preferred, and not all of the past; then all, from the first one.

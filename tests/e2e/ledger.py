@@ -5,6 +5,7 @@ each row once, through whoever answers.
   ledger.py TIDEMARK TIDEMARK_SIM"""
 
 import collections
+import json
 import math
 import os
 import signal
@@ -15,7 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "support"))
 
 from daemon_client import Home  # noqa: E402
-from ledger_world import EVM_STREAMS, World  # noqa: E402
+from ledger_world import EVM_STREAMS, SHOWN_BY, World  # noqa: E402
 
 PROGRAMS = sys.argv[1:3]
 ACTIONS = {"txlist": "normal", "txlistinternal": "internal", "tokentx": "token",
@@ -79,6 +80,7 @@ class FirstImport(Case):
         self.assertTrue(any("page" in r and int(r["page"]) > 1 for r in world.requests()))
 
     def test_a_history_of_exactly_full_pages_is_complete_and_stays_so(self):
+        # Exitbook 1.8.8
         world = self.world(("etherscan",))
         size = len(world.true_rows("normal"))
         world.write_connectors({"etherscan": size}, 10000)
@@ -98,10 +100,59 @@ class FirstImport(Case):
         self.assertGreater(len(world.true_rows("normal")), 0)
 
 
+class EveryProvider(Case):
+    """Whoever is asked: a batch says of which stream it is, what came, where the stream stands and
+    whether that is all."""
+
+    def rows_form(self, world):
+        """The one form of all rows."""
+        rows = world.home.select(
+            "SELECT stream, provider_name, length(event_id) AS id_len, status, normalized_data,"
+            " CASE WHEN provider_data IS NULL THEN 0 ELSE 1 END AS raw FROM raw_transactions")
+        forms = set()
+        for row in rows:
+            data = row["normalized_data"]
+            data = json.loads(data) if isinstance(data, str) else data
+            forms.add((row["id_len"], row["raw"], tuple(sorted(data))))
+            self.assertIn(row["status"], ("pending", "confirmed", "failed"))
+        self.assertEqual(len(forms), 1, forms)
+        return forms.pop()
+
+    def check_streams(self, world, said):
+        provider, = world.providers
+        stored = {row["stream"]: row["state"] for row in world.home.select(
+            f"SELECT stream, state FROM cursors WHERE source = '{world.account}'")}
+        batches = {row["stream"]: row["batches"]
+                   for row in world.home.select("SELECT stream, batches FROM session_streams")}
+        self.assertEqual(set(stored), {stream["stream"] for stream in said["streams"]})
+        for stream in said["streams"]:
+            state = stored[stream["stream"]]
+            state = json.loads(state) if isinstance(state, str) else state
+            self.assertEqual(stream["provider"], provider)
+            self.assertEqual(state["metadata"]["providerName"], provider)
+            self.assertIs(state["metadata"]["isComplete"], stream["complete"])
+            self.assertIn("value", state["primary"])
+            self.assertGreaterEqual(state["totalFetched"], stream["imported"])
+            self.assertGreaterEqual(batches[stream["stream"]], 1)
+
+    def test_batches_of_all_providers_have_one_form(self):
+        # R003-19 R003-20 R003-32
+        forms = collections.defaultdict(list)
+        for platform, providers in SHOWN_BY.items():
+            for provider in providers:
+                with self.subTest(provider=provider):
+                    world = self.world((provider,), platform=platform)
+                    self.check_streams(world, self.complete(world))
+                    forms[self.rows_form(world)].append(provider)
+        self.assertEqual(len(forms), 1, forms)
+        self.assertEqual(len(list(forms.values())[0]), sum(map(len, SHOWN_BY.values())))
+
+
 class Parts(Case):
     """Streams in parts that the source lists: wallets, token accounts."""
 
     def test_what_moved_only_tokens_is_found_below_the_token_accounts(self):
+        # Exitbook 1.8.11: those of Token-2022 were left out.
         world = self.world(("solana",), platform="solana", sizes={"solana": 7})
         self.complete(world)
         alone = ({row["hash"] for row in world.sim.truth(world.account, "token")}
@@ -208,7 +259,7 @@ class Switching(Case):
         self.assertTrue(all(start >= position - REPLAY_BLOCKS for start in starts), starts)
 
     def test_equal_transfers_are_stored_as_often_as_there_are_through_all_explorers(self):
-        # R003-54: providers disagree about the ids of internal calls
+        # R003-54, Exitbook 1.8.4: providers disagree about the ids of internal calls
         world = self.world(EXPLORERS, sizes={"etherscan": 20, "routescan": 30},
                            options=("--chain-blocks", "300"))
         for stream in ("normal", "internal", "token"):

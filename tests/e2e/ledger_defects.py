@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What comparable importers get wrong, as tests that `tidemark import` gets right: each is a defect
-that was seen elsewhere.
+that was seen elsewhere. The numbers are those of the study of one of them.
 
   ledger_defects.py TIDEMARK TIDEMARK_SIM"""
 
@@ -89,6 +89,7 @@ class Defects(unittest.TestCase):
         return json.loads(done.stdout)
 
     def test_new_rows_of_newest_first_sources_are_found(self):
+        # Exitbook 1.8.1
         for provider in ("blockstream", "mempool", "blockchaincom", "tatum", "blockcypher"):
             with self.subTest(provider=provider):
                 world = self.world((provider,), "bitcoin", options=QUIET)
@@ -98,7 +99,7 @@ class Defects(unittest.TestCase):
                 self.assertEqual(self.complete(world)[0], added)
 
     def test_new_entries_of_kraken_are_found_although_it_is_paged_by_offset(self):
-        # R003-56 R003-58 R003-59
+        # R003-56 R003-58 R003-59. Exitbook 1.8.2
         world = self.world(("kraken",), "kraken", options=QUIET)
         self.assertGreater(self.complete(world)[0], 120)
         added = self.add_rows(world)
@@ -121,7 +122,7 @@ class Defects(unittest.TestCase):
                 self.assertEqual(world.sim.kraken(row["nonce"] + 1)["error"], [])
 
     def test_a_dying_provider_with_a_token_in_its_hand_is_replaced(self):
-        # R003-38 R003-45
+        # R003-38 R003-45. Exitbook 1.8.3
         world = self.world(("moralis", "etherscan"), sizes={"moralis": 20})
         world.sim.arm("name=ledger_http&collection=moralis&after=6" + DEAD)
         self.complete(world)
@@ -130,16 +131,19 @@ class Defects(unittest.TestCase):
         self.assertEqual({row["provider_name"] for row in world.stored()}, {"moralis", "etherscan"})
 
     def test_the_rest_of_a_cut_block_is_not_lost(self):
+        # Exitbook 1.8.6, and 1.8.16: internal calls as Blockscout spells them
         for provider in ("routescan", "blockscout"):
             world = self.world((provider,), sizes={provider: 30}, window=900)
             self.complete(world)
 
     def test_waiting_transactions_do_not_end_a_history(self):
+        # Exitbook 1.8.7
         world = self.world(("blockstream",), "bitcoin", options=("--chain-mempool", "9"))
         self.complete(world)
         self.assertTrue(any(row["status"] == "pending" for row in world.stored()))
 
     def test_a_finished_history_of_two_lists_is_asked_for_again_and_stays_finished(self):
+        # Exitbook 1.8.9
         world = self.world(("cosmos",), "cosmoshub")
         self.complete(world)
         for _ in range(2):
@@ -150,6 +154,7 @@ class Defects(unittest.TestCase):
         self.assertEqual(self.complete(world)[0], added)
 
     def test_a_detail_that_is_not_there_does_not_drop_its_transaction(self):
+        # Exitbook 1.8.11
         for provider, platform in (("solana", "solana"), ("blockcypher", "bitcoin"),
                                    ("blockfrost", "cardano")):
             with self.subTest(provider=provider):
@@ -168,6 +173,7 @@ class Defects(unittest.TestCase):
                                   if '"detail"' not in str(part["provider_data"])], [])
 
     def test_streams_read_through_different_providers_have_no_holes(self):
+        # Exitbook 1.8.12
         world = self.world(("moralis", "etherscan"), sizes={"moralis": 30})
         world.sim.arm("name=ledger_http&collection=etherscan/normal" + DEAD)
         self.complete(world)
@@ -203,6 +209,7 @@ class Defects(unittest.TestCase):
         self.assertGreaterEqual(killed, 4)
 
     def test_an_exhausted_direction_is_not_begun_again(self):
+        # Exitbook 1.8.13
         world = self.world(("alchemy",), sizes={"alchemy": 20})
         self.complete(world)
         first = collections.Counter()
@@ -242,6 +249,7 @@ class Defects(unittest.TestCase):
                 self.assertEqual(world.sim.fired("ledger_expire"), 2)
 
     def test_a_waiting_transaction_is_confirmed_when_it_was_mined(self):
+        # Exitbook 1.8.14
         for providers in (("blockchaincom",), ("blockstream",), ("tatum", "blockcypher")):
             with self.subTest(providers=providers):
                 world = self.world(providers, "bitcoin", options=("--chain-mempool", "9"))

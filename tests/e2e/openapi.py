@@ -161,6 +161,8 @@ class OpenApi(unittest.TestCase):
         self.ask("POST", "/api/data/query-next", handle, status="404")
         self.ask("POST", "/api/data/query-open", {"collection": "nope"}, status="404")
         self.ask("POST", "/api/data/query-open", {}, status="400")
+        self.assertEqual(self.ask_example("/api/admin/backfill-progress")["state"], "read")
+        self.ask("POST", "/api/admin/backfill-progress", {}, status="400")
         self.ask("POST", "/api/admin/verify", {})
         self.ask("POST", "/api/admin/backup", {"path": self.home.folder + "/copy.db"})
 

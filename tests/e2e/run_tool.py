@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make run` as a person sees it: an address is printed and nothing else, the page is there, events
-come, and Ctrl-C ends it with nothing left over."""
+"""`make run` as a person sees it: the last line is the page's address, the page is there, events
+come, and Ctrl-C ends it calmly and with nothing left over."""
 
 import glob
 import http.client
@@ -47,6 +47,11 @@ def session_members(leader):
     return found
 
 
+def child_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
+        return int(stat.read().rsplit(")", 1)[1].split()[1])
+
+
 def page_of(address):
     return f"http://{address[0]}:{address[1]}/"
 
@@ -87,7 +92,7 @@ class Run:
         return "".join(self.words)
 
     def address(self):
-        pattern = r"^Open http://([0-9.]+):(\d+)/"
+        pattern = r"^Open http://([0-9.]+):(\d+)/$"
 
         def printed():
             if self.process.poll() is not None:
@@ -97,6 +102,11 @@ class Run:
         wait_until(printed, "the printed address")
         found = re.search(pattern, self.said(), re.M)
         return found.group(1), int(found.group(2))
+
+    def log(self):
+        with open(re.search(r"Its log: (\S+)$", self.said(), re.M).group(1),
+                  encoding="utf-8") as log:
+            return log.read()
 
     def get(self, address, path):
         connection = http.client.HTTPConnection(*address, timeout=WAIT_S)
@@ -116,10 +126,14 @@ class Run:
 class RunTool(unittest.TestCase):
     tool = programs = None
 
-    def end(self, run, number, code):
+    def end(self, run, number):
+        said = run.said()
         run.process.send_signal(number)
         wait_until(lambda: run.said() is None or run.process.poll() is not None, "the end")
-        self.assertEqual(run.process.returncode, code, run.said())
+        self.assertEqual(run.process.returncode, 0, run.said())  # as it is meant to end
+        self.assertTrue(run.said().endswith("\nStopped.\n"), run.said())
+        if "Its log:" in said:
+            self.assertEqual(run.said(), said + "Stopped.\n")
         wait_until(lambda: session_members(run.process.pid) == [], "that nobody is left over")
         self.assertEqual(os.listdir(run.scratch), [])
 
@@ -138,11 +152,13 @@ class RunTool(unittest.TestCase):
         self.assertGreater(len({link["title"] for link in shown}), 4)
 
     def test_the_page_and_events_are_there_and_a_signal_ends_all(self):
-        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(number), Run(self.tool, self.programs) as run:
                 address = run.address()
                 self.assertEqual(address, ("127.0.0.1", run.port))
-                # A newcomer opens the first address there is: it is the page's, and the only one.
+                # A newcomer looks at the last line, and opens the only address there is.
+                self.assertEqual(run.said().splitlines()[-1], f"Open {page_of(address)}")
+                self.assertEqual(len(run.said().splitlines()), 2)
                 self.assertEqual(re.findall(r"https?://\S+", run.said()), [page_of(address)])
                 status, page = run.get(address, "/")
                 self.assertEqual(status, 200)
@@ -153,19 +169,22 @@ class RunTool(unittest.TestCase):
                 self.assertTrue(health["websocket_connected"])
                 seen = run.events(address)
                 wait_until(lambda: run.events(address) > seen + 100, "a stream that goes on")
-                self.assertNotIn("level=warn", run.said())  # nothing here is amiss
+                self.assertIn("level=info", run.log())
+                self.assertNotIn("level=warn", run.log())  # nothing here is amiss
                 self.assertIn("tidemark_compressed 1\n", run.get(address, "/metrics")[1])
                 self.check_news(run, address)
-                self.end(run, number, code)
+                self.end(run, number)
 
-    def test_whoever_wants_more_is_told_where_the_network_is_after_the_page(self):
+    def test_whoever_wants_more_is_told_where_the_network_is_and_sees_the_log(self):
         with Run(self.tool, self.programs, "--verbose") as run:
             address = run.address()
-            wait_until(lambda: "_sim" in run.said(), "the network's address")
-            first, network = re.findall(r"https?://\S+", run.said())[:2]
-            self.assertEqual(first, page_of(address))
-            self.assertIn("handle", urllib.request.urlopen(network, timeout=WAIT_S).read().decode())
-            self.end(run, signal.SIGTERM, 143)
+            said = run.said()
+            network = re.search(r"http://\S+/_sim/accounts$", said, re.M)
+            self.assertIn("handle", urllib.request.urlopen(network.group(), timeout=WAIT_S).read()
+                          .decode())
+            self.assertLess(network.start(), said.index(f"Open {page_of(address)}"))
+            self.assertIn("level=info", said)
+            self.end(run, signal.SIGTERM)
 
     def test_a_daemon_that_cannot_start_ends_it_all(self):
         with Run(self.tool, self.programs) as first:
@@ -175,9 +194,11 @@ class RunTool(unittest.TestCase):
                            "the end")
                 self.assertNotEqual(second.process.returncode, 0)
                 self.assertNotIn("Open http", second.said())
+                self.assertRegex(second.said(), r"run: tidemark ended with 1; the last it said:\n"
+                                                rf"(.*\n)*.*{address[1]}.*in use")
                 wait_until(lambda: session_members(second.process.pid) == [], "nobody left over")
                 self.assertEqual(os.listdir(second.scratch), [])
-            self.end(first, signal.SIGTERM, 143)
+            self.end(first, signal.SIGTERM)
 
     def test_a_program_that_is_missing_is_named(self):
         with Run(self.tool, []) as run:
@@ -219,6 +240,43 @@ class Make(unittest.TestCase):
         said = "building build/release\nOpen http://127.0.0.1:1/\n"
         self.assertEqual(self.run_make(), (0, said))
         self.assertEqual(self.run_make(), (0, said))  # now that it is set up
+
+    def test_the_end_is_calm(self):
+        """Ctrl-C goes to all of them, a service manager's SIGTERM to make or to the tool alone."""
+        shutil.copy(RunTool.tool, os.path.join(self.folder, "tools"))
+        for program in RunTool.programs:
+            os.symlink(program, os.path.join(self.folder, "bin", os.path.basename(program)))
+        for number, everybody in ((signal.SIGINT, True), (signal.SIGTERM, True),
+                                  (signal.SIGTERM, False)):
+            with self.subTest(number=number, everybody=everybody):
+                self.run_to_the_end(number, everybody)
+
+    def run_to_the_end(self, number, everybody):
+        path = os.path.join(self.folder, "bin")
+        sanitizers = {name: value for name, value in os.environ.items()
+                      if name.endswith("SAN_OPTIONS")}
+        environment = {**sanitizers, "PATH": path + ":" + os.environ["PATH"], "PROGRAMS": path,
+                       "TMPDIR": self.folder, "PORT": str(free_port()),
+                       "TIDEMARK_SERVE_HEALTH_LISTEN": "127.0.0.1:0"}
+        with subprocess.Popen(["make", "run"], cwd=self.folder, env=environment, text=True,
+                              start_new_session=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT) as make:
+            said = []
+            for line in make.stdout:
+                said.append(line)
+                if line.startswith("Open http"):
+                    break
+            if everybody:
+                os.killpg(make.pid, number)
+            else:
+                tool, = [pid for pid in session_members(make.pid) if child_of(pid) == make.pid]
+                os.kill(tool, number)
+            rest = make.stdout.read()
+            code = make.wait(WAIT_S)
+        self.assertTrue(said and said[-1].startswith("Open http"), said)
+        self.assertEqual(rest, "Stopped.\n")
+        self.assertEqual(code, -number if everybody else 0)
+        wait_until(lambda: session_members(make.pid) == [], "that nobody is left over")
 
     def test_whoever_fails_is_heard_in_full(self):
         for program in ("meson", "ninja"):

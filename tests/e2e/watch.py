@@ -9,6 +9,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import struct
 import subprocess
@@ -20,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "crash"), HERE]
 
 from both_stores import BothStores, main  # noqa: E402
-from daemon_client import Daemon, WAIT_S  # noqa: E402
+from daemon_client import Daemon, WAIT_S, wait_until  # noqa: E402
 from sim_client import Simulator  # noqa: E402
 from skeleton import PAST, begin_before_everything, last_wanted_us, settings  # noqa: E402
 
@@ -162,6 +163,36 @@ class Watched:
         return os.waitstatus_to_exitcode(status)
 
 
+class Tmux:
+    """A command in a real tmux, after a line that stood there before, before one with its exit
+    code."""
+
+    def __init__(self, folder, command, columns, rows):
+        self.socket = os.path.join(folder, "tmux")
+        script = f"trap : INT; echo {BEFORE}; {shlex.join(command)}; echo ended $?; exec cat"
+        self.tell("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows),
+                  script)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.tell("kill-server")
+
+    def tell(self, *words):
+        environment = {**os.environ, "TERM": "screen"}
+        environment.pop("TMUX", None)
+        return subprocess.run(["tmux", "-S", self.socket, *words], env=environment, text=True,
+                              check=True, capture_output=True, timeout=WAIT_S).stdout
+
+    def screen(self):
+        return self.tell("capture-pane", "-p").rstrip("\n").split("\n")
+
+    def modes(self):
+        """Whether the other screen is shown, and whether the cursor is."""
+        return self.tell("display-message", "-p", "#{alternate_on} #{cursor_flag}").split()
+
+
 class Watch(BothStores):
     def command(self, home, *words):
         return [self.program, "status", "--watch", *words, "-c", "/dev/null",
@@ -210,6 +241,25 @@ class Watch(BothStores):
             watched.wait_for(lambda terminal: "QUARANTINE" in terminal.text(), "the last column")
             self.assertEqual(watched.end(signal.SIGTERM), 130)
             self.assertIsNone(watched.terminal.other)
+        self.following(run)
+
+    def test_it_works_in_tmux(self):
+        def run(home, _):
+            with Tmux(home.folder, self.command(home), 160, 30) as tmux:
+                wait_until(lambda: "QUARANTINE" in "\n".join(tmux.screen()), "the view")
+                self.assertEqual(tmux.modes(), ["1", "0"])
+                self.assertTrue(tmux.screen()[0].startswith("daemon  healthy"), tmux.screen())
+                tmux.tell("resize-window", "-x", "60", "-y", "8")
+                wait_until(lambda: "QUARANTINE" not in "\n".join(tmux.screen()) and
+                           tmux.screen()[0].startswith("daemon  healthy"), "a smaller view")
+                self.assertLessEqual(len(tmux.screen()), 8)
+                tmux.tell("resize-window", "-x", "160", "-y", "30")
+                wait_until(lambda: "QUARANTINE" in "\n".join(tmux.screen()), "the view")
+                tmux.tell("send-keys", "C-c")
+                wait_until(lambda: "ended 130" in tmux.screen(), "the end")
+                self.assertEqual(tmux.modes(), ["0", "1"])
+                self.assertEqual(tmux.screen()[0], BEFORE)  # nothing of the view is left
+                self.assertNotIn("SOURCE", "\n".join(tmux.screen()))
         self.following(run)
 
     def test_no_color_is_heeded_and_a_missing_store_is_told(self):

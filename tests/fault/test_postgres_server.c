@@ -157,6 +157,40 @@ static void a_server_that_turned_read_only_is_left_for_the_next(void **state)
     executed++;
 }
 
+/* Whether the server that a new reader is led to is a standby. */
+static bool reads_from_standby(const char *url)
+{
+    struct store *reader;
+    struct err err;
+    int64_t standby = -1;
+    assert_int_equal(store_open(url, STORE_READ, &reader, &err), RC_OK);
+    assert_int_equal(store_query_int(reader,
+                                     "SELECT CASE WHEN pg_is_in_recovery() THEN 1 ELSE 0 END", -1,
+                                     &standby, &err),
+                     RC_OK);
+    store_close(reader);
+    return standby == 1;
+}
+
+/* A standby is a little behind: who reads there would miss what was just acknowledged. While there
+ * is no other it is better than nothing. */
+static void a_reader_is_led_to_the_standby_only_when_nobody_takes_writes(void **state)
+{
+    (void)state;
+    struct server primary, standby;
+    char url[256];
+    make_pair(&primary, &standby, url, sizeof url);
+    assert_false(reads_from_standby(url));
+    snprintf(url, sizeof url, "postgresql://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres",
+             standby.port, primary.port);
+    assert_false(reads_from_standby(url));
+    server_stop(&primary, true);
+    assert_true(reads_from_standby(url));
+    server_free(&primary);
+    server_free(&standby);
+    executed++;
+}
+
 static int learn(void **state)
 {
     (void)state;
@@ -174,6 +208,7 @@ int main(void)
         cmocka_unit_test(a_promoted_standby_takes_over),
         cmocka_unit_test(a_commit_nobody_answers_for_is_there_once_after_the_promotion),
         cmocka_unit_test(a_server_that_turned_read_only_is_left_for_the_next),
+        cmocka_unit_test(a_reader_is_led_to_the_standby_only_when_nobody_takes_writes),
     };
     int failed = cmocka_run_group_tests_name("postgres_server", tests, learn, NULL);
     printf("only=postgres tests=%u\n", executed);

@@ -6,35 +6,25 @@
 #include "query/document.h"
 #include "query/order.h"
 #include "query/row_print.h"
+#include "thing_table.h"
 
 #include <assert.h>
 #include <string.h>
 
 #define BYTES_MAX  ((size_t)1 << 20)
 #define BATCH_ROOM ((size_t)16384)
-#define COLUMNS    7
+#define COLUMNS    (THING_VALUE_COUNT + 1)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct column columns[COLUMNS] = {
-    {"id", COLUMN_TEXT, "t.id", "t.id", false}, {"s", COLUMN_TEXT, "t.s", "t.s", true},
-    {"i", COLUMN_INT, "t.i", "t.i", true},      {"t", COLUMN_TIME, "t.t", "t.t", true},
-    {"b", COLUMN_BOOL, "t.b", "t.b", true},     {"f", COLUMN_FLOAT, "t.f", "t.f", true},
-    {"j", COLUMN_JSON, "t.j", NULL, true},
+    {"id", COLUMN_TEXT, "t.id", "t.id", false},
+    THING_VALUES,
 };
 static const struct collection_index indexes[] = {{{1, 2}, 2}};
 static const struct collection things = {
-    .name = "things",
-    .table = "thing t",
-    .joins = "",
-    .n = "t.n",
-    .columns = columns,
-    .column_count = COLUMNS,
-    .indexes = indexes,
-    .index_count = 1,
-    .page_size = 10,
-    .declared = true,
-    .extra = "t.extra",
+    THING_TABLE,      .columns = columns, .column_count = COLUMNS, .indexes = indexes,
+    .index_count = 1, .page_size = 10,    .declared = true,        .extra = "t.extra",
 };
 
 static struct json_doc *doc, *again;

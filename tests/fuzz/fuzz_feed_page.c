@@ -40,19 +40,21 @@ static void walk_items(const struct feed_page *page, struct batch *batch)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct json_doc *doc;
-    struct batch batch = {0};
+    static struct arena arena;
     struct feed_page page;
     struct json root;
     struct err err = {{0}};
-    if (doc == NULL)
+    if (doc == NULL) {
         doc = json_doc_new(BYTES_MAX, JSON_DEPTH_MAX);
+        arena_init(&arena, BYTES_MAX);
+    }
+    arena_reset(&arena);
+    struct batch batch = {.arena = arena};
     if (json_parse_copy(doc, bytes_make(data, size), &root, &err) != RC_OK)
         return 0;
-    arena_init(&batch.arena, BYTES_MAX);
     if (feed_page_read(root, &page, &err) == RC_OK)
         walk_items(&page, &batch);
     else
         assert(err.text[0] != '\0');
-    arena_deinit(&batch.arena);
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "fixture.h"
 #include "query/filter.h"
 #include "store/store.h"
+#include "thing_table.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -13,26 +14,18 @@
 
 #define BYTES_MAX ((size_t)1 << 20)
 #define ROWS      3
-#define COLUMNS   9
+#define COLUMNS   (THING_VALUE_COUNT + 3)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct column columns[COLUMNS] = {
-    {"id", COLUMN_ID, "t.n", "t.n", false},
-    {"s", COLUMN_TEXT, "t.s", "t.s", true},
-    {"i", COLUMN_INT, "t.i", "t.i", true},
-    {"t", COLUMN_TIME, "t.t", "t.t", true},
-    {"b", COLUMN_BOOL, "t.b", "t.b", false},
-    {"f", COLUMN_FLOAT, "t.f", "t.f", true},
-    {"j", COLUMN_JSON, "t.j", NULL, true},
+    THING_NUMBER,
+    THING_VALUES,
     {"r", COLUMN_BYTES, "t.r", NULL, true},
     {"m", COLUMN_TEXT, "CASE WHEN t.b = 1 THEN t.s ELSE 'x' END", NULL, true},
 };
 static const struct collection things = {
-    .name = "things",
-    .table = "thing t",
-    .joins = "",
-    .n = "t.n",
+    THING_TABLE,
     .columns = columns,
     .column_count = COLUMNS,
     .page_size = 10,

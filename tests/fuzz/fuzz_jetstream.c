@@ -42,18 +42,21 @@ static void check_full(struct json_doc *doc, struct bytes frame, bool added, siz
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct json_doc *doc;
-    struct batch batch = {0};
+    static struct arena arena;
     struct jetstream_event event;
     struct jetstream_peek peek;
     struct err err = {{0}};
-    if (doc == NULL)
+    if (doc == NULL) {
         doc = json_doc_new(BYTES_MAX, JSON_DEPTH_MAX);
+        arena_init(&arena, ROOM_MAX);
+    }
+    arena_reset(&arena);
+    struct batch batch = {.arena = arena};
     char *padded = calloc(1, size + ARENA_PAD);
     if (padded == NULL)
         abort();
     if (size > 0)
         memcpy(padded, data, size);
-    arena_init(&batch.arena, ROOM_MAX);
     enum rc rc =
         jetstream_event_decode(doc, bytes_make(padded, size), INT64_MAX, &batch, &event, &err);
     assert(rc == RC_OK || rc == RC_REJECT || rc == RC_AGAIN);
@@ -67,7 +70,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         assert(bytes_equal(peek.did, event.did));
         assert(event.seq != 0 || peek.time_us == event.time_us);
     }
-    arena_deinit(&batch.arena);
     free(padded);
     return 0;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Any bytes: they are refused with a sentence, or every value can be visited, every string is valid
- * UTF-8 without U+0000, and what is printed reads and prints the same again. */
+ * UTF-8 without U+0000, and what is printed reads and prints the same again. What is taken is taken
+ * by SQLite's own reader, too; what only we refuse has a number, a depth or bytes of that kind. */
 #include "base/arena.h"
 #include "base/json.h"
 
 #include <assert.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +66,71 @@ static void visit(struct json value, unsigned level)
     assert(count == json_count(value));
 }
 
+/* ---- another reader ---- */
+
+static bool other_takes(struct bytes input)
+{
+    static sqlite3_stmt *question;
+    sqlite3 *db;
+    if (question == NULL) {
+        int code = sqlite3_open(":memory:", &db);
+        assert(code == SQLITE_OK);
+        code = sqlite3_prepare_v2(db, "SELECT json_valid(?1)", -1, &question, NULL);
+        assert(code == SQLITE_OK);
+    }
+    sqlite3_bind_text(question, 1, input.data, (int)input.len, SQLITE_STATIC);
+    int code = sqlite3_step(question);
+    assert(code == SQLITE_ROW);
+    bool takes = sqlite3_column_int(question, 0) != 0;
+    sqlite3_reset(question);
+    return takes;
+}
+
+static bool is_utf8(const unsigned char *at, size_t len)
+{
+    for (size_t i = 0; i < len;) {
+        size_t more = at[i] < 0x80 ? 0 : at[i] < 0xe0 ? 1 : at[i] < 0xf0 ? 2 : 3;
+        uint32_t point = more == 0 ? at[i] : at[i] & (0x3fu >> more);
+        if ((at[i] >= 0x80 && at[i] < 0xc0) || at[i] >= 0xf8 || more >= len - i)
+            return false;
+        for (size_t k = 1; k <= more; k++) {
+            if ((at[i + k] & 0xc0) != 0x80)
+                return false;
+            point = point << 6 | (at[i + k] & 0x3f);
+        }
+        if (point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff) ||
+            (more > 0 && point < (more == 1   ? 0x80u
+                                  : more == 2 ? 0x800u
+                                              : 0x10000u)))
+            return false;
+        i += more + 1;
+    }
+    return true;
+}
+
+/* Whether all may take it: no number is large, nothing lies deep, and it is text. */
+static bool is_harmless(const unsigned char *at, size_t len)
+{
+    size_t digits = 0, opened = 0;
+    for (size_t i = 0; i < len; i++) {
+        digits = at[i] >= '0' && at[i] <= '9' ? digits + 1 : 0;
+        opened += at[i] == '[' || at[i] == '{';
+        if (digits > 18 || ((at[i] == 'e' || at[i] == 'E') && i > 0 && at[i - 1] <= '9'))
+            return false;
+    }
+    return opened < JSON_DEPTH_MAX && is_utf8(at, len);
+}
+
+static void check_with_other(const uint8_t *data, size_t size, bool taken)
+{
+    /* To the other reader a NUL is an end, and a byte order mark is none of JSON. */
+    if (size == 0 || memchr(data, '\0', size) != NULL || data[0] == 0xef)
+        return;
+    bool other = other_takes(bytes_make(data, size));
+    assert(other || !taken);
+    assert(taken || !other || size > BYTES_MAX || !is_harmless(data, size));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct json_doc *doc, *again;
@@ -84,6 +151,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(size > BYTES_MAX || rc == rc_copy);
     assert(size == 0 || memcmp(padded, data, size) == 0);
     free(padded);
+    check_with_other(data, size, rc == RC_OK);
     if (rc == RC_OK) {
         visit(root, 1);
         json_print(root, &first);

@@ -5,6 +5,7 @@
  * of their values does. */
 #include "query/list_cursor.h"
 #include "query/order.h"
+#include "thing_table.h"
 
 #include <assert.h>
 #include <string.h>
@@ -16,16 +17,13 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct column columns[COLUMNS] = {
-    {"id", COLUMN_ID, "t.n", "t.n", false},
+    THING_NUMBER,
     {"s", COLUMN_TEXT, "t.s", "t.s", true},
     {"i", COLUMN_INT, "t.i", "t.i", true},
     {"f", COLUMN_FLOAT, "t.f", "t.f", false},
 };
 static const struct collection things = {
-    .name = "things",
-    .table = "thing t",
-    .joins = "",
-    .n = "t.n",
+    THING_TABLE,
     .columns = columns,
     .column_count = COLUMNS,
     .page_size = 10,

@@ -127,17 +127,18 @@ static void check_markup(const char *html)
 static void check_page(const struct news_question *question, struct bytes given)
 {
     struct health_view health = {.last_event_us_ago = -1, .cursor_time_us = -1};
-    struct json_doc *doc = json_doc_new(ANSWER_MAX, JSON_DEPTH_MAX);
-    struct text out = {0};
+    static struct json_doc *doc;
+    static struct text out;
     struct json answer = {0};
     struct err err;
+    if (doc == NULL)
+        doc = json_doc_new(ANSWER_MAX, JSON_DEPTH_MAX);
+    text_clear(&out);
     if (json_parse_copy(doc, given, &answer, &err) != RC_OK)
         answer = (struct json){0};
     const struct news_page page = {.question = question, .answer = answer, .health = &health};
     news_page_print(&page, &out);
     check_markup(text_string(&out));
-    text_free(&out);
-    json_doc_free(doc);
 }
 
 /* ---- the address ---- */

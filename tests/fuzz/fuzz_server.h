@@ -11,8 +11,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define FUZZ_SILENCE_MS 3
-
 extern char *fuzz_answer; /* what was heard last, with a NUL */
 
 /* Once; later calls do nothing. */
@@ -21,8 +19,13 @@ void fuzz_server_start(void);
 int fuzz_dial(bool local);
 /* False: it has heard enough. */
 bool fuzz_speak(int fd, const void *data, size_t size);
-/* Reads until it is silent for so long, or ends; how many bytes came. */
-size_t fuzz_listen(int fd, int silence_ms);
+/* There is nothing more to say: the server, which has all of it, ends the connection. */
+void fuzz_hush(int fd);
+/* Whether what was heard so far, so many bytes, is all that will come. */
+typedef bool fuzz_enough_fn(void *arg, size_t len);
+/* Reads to the end, until it is enough (NULL: never), or until the server is silent for a while:
+ * it may be waiting for something on behalf of the client. How many bytes came. */
+size_t fuzz_listen(int fd, fuzz_enough_fn *enough, void *arg);
 /* Now and then: it still serves others. */
 void fuzz_look_after(void);
 

@@ -3,12 +3,14 @@
  * sim_ingest - the real ingest code on a simulated clock, network and store.
  *
  *   sim_ingest [--seed N] [--seeds COUNT] [--steps N] [--events N] [--days N]
- *              [--without FAULT,...] [--plant] [--trace]
+ *              [--only news|ledger|content,...] [--without FAULT,...]
+ *              [--plant cursor|reader] [--trace]
  *
+ * All pipelines run in one process with one writer and one store, unless some are named.
  * Without --seed it begins at TIDEMARK_SEED, or at a fixed seed. A long run must have seen every
  * fault and every sight; each tenth seed runs twice and must leave the same trace. The run of a
- * seed that fails is made smaller and told with its trace. --plant alone puts a bug into the store:
- * it must be found, and told with one fault and few events. */
+ * seed that fails is made smaller and told with its trace. --plant without a seed puts a bug into
+ * the store: it must be found, and told with one fault and few events. */
 #include "sim_world.h"
 #include "sys/log.h"
 
@@ -53,11 +55,53 @@ static void run_seed(const struct sim_plan *plan, bool twice)
     _Exit(EXIT_FAILURE);
 }
 
-static void usage(void)
+_Noreturn static void usage(void)
 {
     fprintf(stderr, "usage: sim_ingest [--seed N] [--seeds COUNT] [--steps N] [--events N] "
-                    "[--days N] [--without FAULT,...] [--plant] [--trace]\n");
+                    "[--days N] [--only news|ledger|content,...] [--without FAULT,...] "
+                    "[--plant cursor|reader] [--trace]\n");
     exit(2);
+}
+
+static const char *const pipeline_names[] = {"news", "ledger", "content"};
+static const char *const plant_names[] = {[PLANT_CURSOR] = "cursor", [PLANT_READER] = "reader"};
+
+void sim_plan_tell(const struct sim_plan *plan)
+{
+    const char *comma = " --only ";
+    for (unsigned i = 0; i < sizeof pipeline_names / sizeof *pipeline_names; i++)
+        if (plan->pipelines != 0 && plan->pipelines != SIM_ALL && (plan->pipelines >> i & 1) != 0) {
+            printf("%s%s", comma, pipeline_names[i]);
+            comma = ",";
+        }
+    if (plan->days > 0)
+        printf(" --days %u", plan->days);
+    if (plan->plant != PLANT_NONE)
+        printf(" --plant %s", plant_names[plan->plant]);
+}
+
+static unsigned pipelines_of(const char *names)
+{
+    unsigned bits = 0;
+    while (names != NULL && *names != '\0') {
+        size_t len = strcspn(names, ","), i = 0;
+        while (i < sizeof pipeline_names / sizeof *pipeline_names &&
+               !bytes_equal_string(bytes_make(names, len), pipeline_names[i]))
+            i++;
+        if (i == sizeof pipeline_names / sizeof *pipeline_names)
+            usage();
+        bits |= 1U << i;
+        names += len + (names[len] == ',');
+    }
+    return bits;
+}
+
+static enum sim_plant plant_of(const char *name)
+{
+    for (int i = PLANT_CURSOR; i <= PLANT_READER; i++)
+        if (strcmp(name, plant_names[i]) == 0)
+            return (enum sim_plant)i;
+    usage();
 }
 
 static uint64_t number_of(const char *text)
@@ -88,10 +132,12 @@ static void read_arguments(char **argv, struct wish *wish)
     for (char **at = argv + 1; *at != NULL; at++) {
         if (strcmp(*at, "--trace") == 0)
             plan->show = true;
-        else if (strcmp(*at, "--plant") == 0)
-            plan->plant = true;
         else if (at[1] == NULL)
             usage();
+        else if (strcmp(*at, "--plant") == 0)
+            plan->plant = plant_of(*++at);
+        else if (strcmp(*at, "--only") == 0)
+            plan->pipelines = pipelines_of(*++at);
         else if (strcmp(*at, "--without") == 0)
             plan->without = faults_of(*++at);
         else if (strcmp(*at, "--seed") == 0) {
@@ -124,7 +170,7 @@ static void run_all(const struct wish *wish)
         plan.seed = *running = first + i;
         run_seed(&plan, i % 10 == 0);
     }
-    bool all = sim_report();
+    bool all = sim_report(plan.pipelines == 0 ? SIM_ALL : plan.pipelines);
     printf("# %" PRIu64 " seeds from %" PRIu64 "\n", wish->seeds, first);
     if (!all && wish->seeds >= SEEDS_OF_A_PROOF) {
         printf("FAILED: something was never seen\n");
@@ -177,7 +223,7 @@ int main(int argc, char **argv)
     bool failed = run_apart(run_all, &wish) != 0;
     bool small = failed && *running != 0 && !wish.plan.show && tell_smallest(&wish);
     log_close();
-    if (!wish.plan.plant || wish.chosen)
+    if (wish.plan.plant == PLANT_NONE || wish.chosen)
         return failed ? EXIT_FAILURE : EXIT_SUCCESS;
     printf(small ? "caught=1\n" : "FAILED: the planted bug was not found, or not made small\n");
     return small ? EXIT_SUCCESS : EXIT_FAILURE;

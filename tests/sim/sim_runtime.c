@@ -358,26 +358,13 @@ static void ws_close(struct ws *ws, uint16_t code, const char *reason)
     end(ws, 0, "closed by us", sim_between(&ws->life->world->swarm, 0, 100000));
 }
 
-static struct http_call *http_send(struct runtime *runtime, const struct http_request *request,
-                                   http_done_fn *done, void *arg)
-{
-    (void)request, (void)done, (void)arg;
-    sim_fail(life_of(runtime)->world, "this source has no business with HTTP");
-}
-
-static void http_cancel(struct runtime *runtime, struct http_call *call)
-{
-    (void)call;
-    sim_fail(life_of(runtime)->world, "this source has no business with HTTP");
-}
-
 const struct runtime_ops sim_runtime_ops = {.wall_us = wall_us,
                                             .mono_us = mono_us,
                                             .random = chance,
                                             .timer_arm = timer_arm,
                                             .timer_disarm = timer_disarm,
-                                            .http_send = http_send,
-                                            .http_cancel = http_cancel,
+                                            .http_send = sim_http_send,
+                                            .http_cancel = sim_http_cancel,
                                             .ws_open = ws_open,
                                             .ws_send_text = ws_send_text,
                                             .ws_hold = ws_hold,

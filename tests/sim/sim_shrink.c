@@ -68,9 +68,12 @@ bool sim_shrink(struct sim_plan *plan)
     plan->show = false;
     if (!fails(plan))
         return false;
-    shrink_events(plan);
-    shrink_faults(plan);
-    shrink_events(plan);
+    struct sim_plan before;
+    do { /* what fewer events need is not what more of them needed */
+        before = *plan;
+        shrink_events(plan);
+        shrink_faults(plan);
+    } while (plan->events_max != before.events_max || plan->without != before.without);
     return true;
 }
 
@@ -80,8 +83,9 @@ unsigned sim_shrink_tell(const struct sim_plan *plan)
     unsigned left = 0;
     const char *comma = "";
     sim_swarm_init(&swarm, plan->seed, plan->without);
-    printf("smallest: sim_ingest --seed %" PRIu64 " --events %zu%s --without ", plan->seed,
-           plan->events_max, plan->plant ? " --plant" : "");
+    printf("smallest: sim_ingest --seed %" PRIu64 " --events %zu", plan->seed, plan->events_max);
+    sim_plan_tell(plan);
+    printf(" --without ");
     for (enum sim_fault fault = 0; fault < FAULT_COUNT; fault++)
         if ((plan->without >> fault & 1) != 0) {
             printf("%s%s", comma, sim_fault_name(fault));

@@ -60,6 +60,7 @@ static void apply_post(struct sim_world *world, const struct record *record, int
                               .body_hash = gone ? 0 : sim_hash(body),
                               .kind = record->fields[POST_KIND].i,
                               .shared_us = record->fields[POST_SHARED_US].i,
+                              .changed = seq,
                               .seq = {post->seq[0], post->seq[1]}};
 }
 
@@ -167,6 +168,8 @@ static void apply_gap(struct sim_world *world, const struct record *record)
 static void apply_cursor(struct sim_world *world, const struct record *record)
 {
     struct sim_db *db = &world->db;
+    if (sim_ledger_apply(world, record, 0) || sim_content_apply(world, record, 0))
+        return;
     int64_t position = record->fields[CURSOR_ROW_POSITION].i;
     struct bytes state = bytes_at(record, CURSOR_ROW_STATE);
     if (position < db->cursor_us)
@@ -211,7 +214,8 @@ static void apply(struct sim_world *world, const struct commit *commit)
                 apply_gap(world, record);
             else if (kind == RECORD_CURSOR)
                 apply_cursor(world, record);
-            else
+            else if (!sim_ledger_apply(world, record, commit->seq) &&
+                     !sim_content_apply(world, record, commit->seq))
                 sim_fail(world, "a row of kind %d nobody made is stored", (int)kind);
         }
     if (commit->begin[RECORD_ID_COUNT] < commit->gathered)
@@ -220,10 +224,12 @@ static void apply(struct sim_world *world, const struct commit *commit)
     db->position.next_n = commit->next_n;
 }
 
-/* Two commits with the same cursor row are one commit sent twice. */
+/* Two commits with the same cursor rows are one commit sent twice. */
 static void check_not_repeated(struct sim_world *world, const struct commit *commit, bool answered)
 {
     uint64_t hash = (uint64_t)commit->epoch;
+    if (commit->begin[RECORD_CURSOR] == commit->begin[RECORD_CURSOR + 1])
+        return;
     for (size_t i = commit->begin[RECORD_CURSOR]; i < commit->begin[RECORD_CURSOR + 1]; i++)
         hash ^= sim_hash(bytes_at(commit->records[i], CURSOR_ROW_STATE));
     if (hash == world->db.unanswered)
@@ -259,8 +265,11 @@ static enum rc write_commit(struct store *base, const struct commit *commit, str
     if (handle->life->dying || handle->life->ended)
         return err_set(err, RC_RETRY, "nobody is there to write");
     if (sim_strikes(swarm, FAULT_CRASH_BEFORE_EFFECT)) {
-        if (world->plan.plant && commit->epoch == at->epoch && !commit->dry)
+        bool would = commit->epoch == at->epoch && !commit->dry;
+        if (world->plan.plant == PLANT_CURSOR && would)
             apply_cursors(world, commit);
+        if (world->plan.plant == PLANT_READER && would)
+            sim_reader_plant(world, commit);
         return lose_process(handle, err);
     }
     if (sim_strikes(swarm, FAULT_STORE_BUSY))

@@ -22,7 +22,8 @@ struct sim_post {
     size_t rev; /* number of the event that stands */
     uint64_t body_hash;
     int64_t kind, shared_us;
-    int64_t seq[2]; /* commits that held a put and a delete of it last */
+    int64_t changed; /* the commit that did last */
+    int64_t seq[2];  /* commits that held a put and a delete of it last */
 };
 
 struct sim_actor {

@@ -7,65 +7,101 @@
 static const struct {
     const char *name;
     uint32_t rate;
+    unsigned of; /* pipelines; 0: any */
 } faults[FAULT_COUNT] = {
-    [FAULT_REFUSED_500] = {"refused_500", 250000},
-    [FAULT_REFUSED_429] = {"refused_429", 150000},
-    [FAULT_DIAL_TIMEOUT] = {"dial_timeout", 150000},
-    [FAULT_DROP_WITH_CLOSE] = {"drop_with_close", 8000},
-    [FAULT_DROP_ABRUPT] = {"drop_abrupt", 8000},
-    [FAULT_STALL_DEAD] = {"stall_dead", 4000},
-    [FAULT_DUPLICATE] = {"duplicate", 50000},
-    [FAULT_REORDER] = {"reorder", 100000},
-    [FAULT_GARBAGE_IN_LOG] = {"garbage_in_log", 40000},
-    [FAULT_GARBAGE_ON_WIRE] = {"garbage_on_wire", 10000},
-    [FAULT_HUGE_FRAME] = {"huge_frame", 20000},
-    [FAULT_CUTOVER_REPEATS] = {"cutover_repeats", 500000},
-    [FAULT_SLOW] = {"slow", 20000},
-    [FAULT_BURST] = {"burst", 300000},
-    [FAULT_HOST_SKEW] = {"host_skew", 1000000},
-    [FAULT_RETENTION] = {"retention", 1000000},
-    [FAULT_TIME_AHEAD] = {"time_ahead", 20000},
+    [FAULT_REFUSED_500] = {"refused_500", 250000, SIM_NEWS},
+    [FAULT_REFUSED_429] = {"refused_429", 150000, SIM_NEWS},
+    [FAULT_DIAL_TIMEOUT] = {"dial_timeout", 150000, SIM_NEWS},
+    [FAULT_DROP_WITH_CLOSE] = {"drop_with_close", 8000, SIM_NEWS},
+    [FAULT_DROP_ABRUPT] = {"drop_abrupt", 8000, SIM_NEWS},
+    [FAULT_STALL_DEAD] = {"stall_dead", 4000, SIM_NEWS},
+    [FAULT_DUPLICATE] = {"duplicate", 50000, SIM_NEWS},
+    [FAULT_REORDER] = {"reorder", 100000, SIM_NEWS},
+    [FAULT_GARBAGE_IN_LOG] = {"garbage_in_log", 40000, SIM_NEWS},
+    [FAULT_GARBAGE_ON_WIRE] = {"garbage_on_wire", 10000, SIM_NEWS},
+    [FAULT_HUGE_FRAME] = {"huge_frame", 20000, SIM_NEWS},
+    [FAULT_CUTOVER_REPEATS] = {"cutover_repeats", 500000, SIM_NEWS},
+    [FAULT_SLOW] = {"slow", 20000, SIM_NEWS},
+    [FAULT_BURST] = {"burst", 300000, SIM_NEWS},
+    [FAULT_HOST_SKEW] = {"host_skew", 1000000, SIM_NEWS},
+    [FAULT_RETENTION] = {"retention", 1000000, SIM_NEWS},
+    [FAULT_TIME_AHEAD] = {"time_ahead", 20000, SIM_NEWS},
     [FAULT_WALL_FORWARD] = {"wall_forward", 60000},
     [FAULT_WALL_BACK] = {"wall_back", 60000},
     [FAULT_STORE_BUSY] = {"store_busy", 60000},
     [FAULT_STORE_AMBIGUOUS] = {"store_ambiguous", 60000},
     [FAULT_POSITION_DOWN] = {"position_down", 300000},
-    [FAULT_POISON] = {"poison", 20000},
+    [FAULT_POISON] = {"poison", 20000, SIM_NEWS},
     [FAULT_STORE_STALL] = {"store_stall", 60000},
     [FAULT_CRASH_BETWEEN] = {"crash_between", 1500},
     [FAULT_CRASH_BEFORE_EFFECT] = {"crash_before_effect", 20000},
     [FAULT_CRASH_AFTER_EFFECT] = {"crash_after_effect", 20000},
     [FAULT_ZOMBIE] = {"zombie", 40000},
     [FAULT_CLEAN_STOP] = {"clean_stop", 30000},
+    [FAULT_LOOKUP_FAILS] = {"lookup_fails", 30000, SIM_LEDGER | SIM_CONTENT},
+    [FAULT_HTTP_LOST] = {"http_lost", 60000, SIM_LEDGER | SIM_CONTENT},
+    [FAULT_HTTP_500] = {"http_500", 80000, SIM_LEDGER | SIM_CONTENT},
+    [FAULT_HTTP_429] = {"http_429", 60000, SIM_LEDGER | SIM_CONTENT},
+    [FAULT_HTTP_SLOW] = {"http_slow", 60000, SIM_LEDGER | SIM_CONTENT},
+    [FAULT_HTTP_GARBLED] = {"http_garbled", 30000, SIM_LEDGER | SIM_CONTENT},
+    [FAULT_SERVER_DIES] = {"server_dies", 20000, SIM_LEDGER | SIM_CONTENT},
+    [FAULT_PAGE_EMPTY] = {"page_empty", 60000, SIM_LEDGER},
+    [FAULT_PAGE_AGAIN] = {"page_again", 30000, SIM_LEDGER},
+    [FAULT_PAGE_OVERLAP] = {"page_overlap", 100000, SIM_LEDGER},
+    [FAULT_TOKEN_LOST] = {"token_lost", 60000, SIM_LEDGER},
+    [FAULT_PROVIDER_LAGS] = {"provider_lags", 500000, SIM_LEDGER},
+    [FAULT_REORG] = {"reorg", 100000, SIM_CONTENT},
+    [FAULT_NODE_LAGS] = {"node_lags", 500000, SIM_CONTENT},
+    [FAULT_LOGS_HELD_BACK] = {"logs_held_back", 200000, SIM_CONTENT},
+    [FAULT_RANGE_TOO_LARGE] = {"range_too_large", 500000, SIM_CONTENT},
+    [FAULT_DOCUMENT_LATE] = {"document_late", 200000, SIM_CONTENT},
+    [FAULT_DOCUMENT_GONE] = {"document_gone", 60000, SIM_CONTENT},
+    [FAULT_WRONG_BYTES] = {"wrong_bytes", 60000, SIM_CONTENT},
 };
 
-static const char *const sight_names[SIGHT_COUNT] = {
-    [SIGHT_STATE_IDLE] = "state_idle",
-    [SIGHT_STATE_DIALLING] = "state_dialling",
-    [SIGHT_STATE_LIVE] = "state_live",
-    [SIGHT_STATE_WAITING] = "state_waiting",
-    [SIGHT_STATE_STOPPED] = "state_stopped",
-    [SIGHT_CRASH_IDLE] = "crash_idle",
-    [SIGHT_CRASH_DIALLING] = "crash_dialling",
-    [SIGHT_CRASH_LIVE] = "crash_live",
-    [SIGHT_CRASH_WAITING] = "crash_waiting",
-    [SIGHT_CRASH_STOPPED] = "crash_stopped",
-    [SIGHT_CRASH_WITH_BATCHES] = "crash_with_batches",
-    [SIGHT_RING_FULL] = "ring_full",
-    [SIGHT_POOL_EMPTY] = "pool_empty",
-    [SIGHT_WRITER_FULL] = "writer_full",
-    [SIGHT_FAILOVER] = "failover",
-    [SIGHT_FAILOVER_SKEWED] = "failover_skewed",
-    [SIGHT_RETENTION_CUT] = "retention_cut",
-    [SIGHT_GAP_STORED] = "gap_stored",
-    [SIGHT_GAP_CLOSED] = "gap_closed",
-    [SIGHT_QUARANTINED] = "quarantined",
-    [SIGHT_QUARANTINED_CUT] = "quarantined_cut",
-    [SIGHT_QUARANTINED_BY_STORE] = "quarantined_by_store",
-    [SIGHT_EVENT_OVER_BATCH] = "event_over_batch",
-    [SIGHT_DRY_WRITE] = "dry_write",
-    [SIGHT_FOLDED] = "folded",
-    [SIGHT_ZOMBIE_FENCED] = "zombie_fenced",
+static const struct {
+    const char *name;
+    unsigned of;
+} sights[SIGHT_COUNT] = {
+    [SIGHT_STATE_IDLE] = {"state_idle", SIM_NEWS},
+    [SIGHT_STATE_DIALLING] = {"state_dialling", SIM_NEWS},
+    [SIGHT_STATE_LIVE] = {"state_live", SIM_NEWS},
+    [SIGHT_STATE_WAITING] = {"state_waiting", SIM_NEWS},
+    [SIGHT_STATE_STOPPED] = {"state_stopped", SIM_NEWS},
+    [SIGHT_CRASH_IDLE] = {"crash_idle", SIM_NEWS},
+    [SIGHT_CRASH_DIALLING] = {"crash_dialling", SIM_NEWS},
+    [SIGHT_CRASH_LIVE] = {"crash_live", SIM_NEWS},
+    [SIGHT_CRASH_WAITING] = {"crash_waiting", SIM_NEWS},
+    [SIGHT_CRASH_STOPPED] = {"crash_stopped", SIM_NEWS},
+    [SIGHT_CRASH_WITH_BATCHES] = {"crash_with_batches"},
+    [SIGHT_RING_FULL] = {"ring_full", SIM_NEWS},
+    [SIGHT_POOL_EMPTY] = {"pool_empty", SIM_NEWS},
+    [SIGHT_WRITER_FULL] = {"writer_full", SIM_NEWS | SIM_LEDGER},
+    [SIGHT_FAILOVER] = {"failover", SIM_NEWS},
+    [SIGHT_FAILOVER_SKEWED] = {"failover_skewed", SIM_NEWS},
+    [SIGHT_RETENTION_CUT] = {"retention_cut", SIM_NEWS},
+    [SIGHT_GAP_STORED] = {"gap_stored", SIM_NEWS},
+    [SIGHT_GAP_CLOSED] = {"gap_closed", SIM_NEWS},
+    [SIGHT_QUARANTINED] = {"quarantined", SIM_NEWS},
+    [SIGHT_QUARANTINED_CUT] = {"quarantined_cut", SIM_NEWS},
+    [SIGHT_QUARANTINED_BY_STORE] = {"quarantined_by_store", SIM_NEWS},
+    [SIGHT_EVENT_OVER_BATCH] = {"event_over_batch", SIM_NEWS},
+    [SIGHT_DRY_WRITE] = {"dry_write", SIM_NEWS},
+    [SIGHT_FOLDED] = {"folded", SIM_NEWS},
+    [SIGHT_ZOMBIE_FENCED] = {"zombie_fenced"},
+    [SIGHT_READ] = {"read"},
+    [SIGHT_IMPORT_COMPLETED] = {"import_completed", SIM_LEDGER},
+    [SIGHT_IMPORT_FAILED] = {"import_failed", SIM_LEDGER},
+    [SIGHT_IMPORT_CANCELLED] = {"import_cancelled", SIM_LEDGER},
+    [SIGHT_IMPORT_CUT_OFF] = {"import_cut_off", SIM_LEDGER},
+    [SIGHT_ROW_REPEATED] = {"row_repeated", SIM_LEDGER},
+    [SIGHT_SWITCHED] = {"switched", SIM_LEDGER},
+    [SIGHT_SWEEP_TAKEN_UP] = {"sweep_taken_up", SIM_LEDGER},
+    [SIGHT_EMPTY_PAGE] = {"empty_page", SIM_LEDGER},
+    [SIGHT_UNDO] = {"undo", SIM_CONTENT},
+    [SIGHT_OWED] = {"owed", SIM_CONTENT},
+    [SIGHT_OWED_PAID] = {"owed_paid", SIM_CONTENT},
+    [SIGHT_DEAD] = {"dead", SIM_CONTENT},
 };
 
 static uint64_t fault_counts[FAULT_COUNT], sight_counts[SIGHT_COUNT];
@@ -132,16 +168,21 @@ void sim_saw(enum sim_sight sight)
     sight_counts[sight]++;
 }
 
-bool sim_report(void)
+static bool report(const char *what, const char *name, unsigned of, unsigned pipelines,
+                   uint64_t count)
+{
+    if (of != 0 && (of & pipelines) == 0)
+        return true;
+    printf("# %s %-20s %" PRIu64 "\n", what, name, count);
+    return count > 0;
+}
+
+bool sim_report(unsigned pipelines)
 {
     bool all = true;
-    for (size_t i = 0; i < FAULT_COUNT; i++) {
-        printf("# fault %-20s %" PRIu64 "\n", faults[i].name, fault_counts[i]);
-        all = all && fault_counts[i] > 0;
-    }
-    for (size_t i = 0; i < SIGHT_COUNT; i++) {
-        printf("# sight %-20s %" PRIu64 "\n", sight_names[i], sight_counts[i]);
-        all = all && sight_counts[i] > 0;
-    }
+    for (size_t i = 0; i < FAULT_COUNT; i++)
+        all &= report("fault", faults[i].name, faults[i].of, pipelines, fault_counts[i]);
+    for (size_t i = 0; i < SIGHT_COUNT; i++)
+        all &= report("sight", sights[i].name, sights[i].of, pipelines, sight_counts[i]);
     return all;
 }

@@ -14,6 +14,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The pipelines a run may have; a fault or a sight may belong to some of them only. */
+enum { SIM_NEWS = 1, SIM_LEDGER = 2, SIM_CONTENT = 4, SIM_ALL = 7 };
+
 enum sim_fault {
     FAULT_REFUSED_500,
     FAULT_REFUSED_429,
@@ -44,6 +47,25 @@ enum sim_fault {
     FAULT_CRASH_AFTER_EFFECT,
     FAULT_ZOMBIE,
     FAULT_CLEAN_STOP,
+    FAULT_LOOKUP_FAILS,
+    FAULT_HTTP_LOST,
+    FAULT_HTTP_500,
+    FAULT_HTTP_429,
+    FAULT_HTTP_SLOW,
+    FAULT_HTTP_GARBLED,
+    FAULT_SERVER_DIES, /* for minutes, in the midst of what it was saying */
+    FAULT_PAGE_EMPTY,  /* a lie */
+    FAULT_PAGE_AGAIN,
+    FAULT_PAGE_OVERLAP,
+    FAULT_TOKEN_LOST,
+    FAULT_PROVIDER_LAGS,
+    FAULT_REORG,
+    FAULT_NODE_LAGS,
+    FAULT_LOGS_HELD_BACK,
+    FAULT_RANGE_TOO_LARGE,
+    FAULT_DOCUMENT_LATE, /* a gateway has it later only */
+    FAULT_DOCUMENT_GONE, /* nobody has it, nor will */
+    FAULT_WRONG_BYTES,
     FAULT_COUNT
 };
 
@@ -74,6 +96,19 @@ enum sim_sight {
     SIGHT_DRY_WRITE,
     SIGHT_FOLDED,
     SIGHT_ZOMBIE_FENCED,
+    SIGHT_READ, /* a client looked */
+    SIGHT_IMPORT_COMPLETED,
+    SIGHT_IMPORT_FAILED,
+    SIGHT_IMPORT_CANCELLED,
+    SIGHT_IMPORT_CUT_OFF, /* by a crash; the next one says so */
+    SIGHT_ROW_REPEATED,   /* the store dropped what it had */
+    SIGHT_SWITCHED,       /* another provider goes on where one was */
+    SIGHT_SWEEP_TAKEN_UP, /* by its token */
+    SIGHT_EMPTY_PAGE,
+    SIGHT_UNDO,
+    SIGHT_OWED,
+    SIGHT_OWED_PAID,
+    SIGHT_DEAD,
     SIGHT_COUNT
 };
 
@@ -96,7 +131,7 @@ bool sim_strikes(struct sim_swarm *swarm, enum sim_fault fault);
 int64_t sim_between(struct sim_swarm *swarm, int64_t lo, int64_t hi);
 void sim_fault_count(enum sim_fault fault);
 void sim_saw(enum sim_sight sight);
-/* Prints every count; false when one is zero. */
-bool sim_report(void);
+/* Prints every count of these pipelines; false when one is zero. */
+bool sim_report(unsigned pipelines);
 
 #endif

@@ -133,6 +133,10 @@ void sim_verdict_commit(struct sim_world *world)
 {
     struct sim_db *db = &world->db;
     check_gaps_apart(world);
+    if (world->ledger != NULL)
+        sim_ledger_verdict_commit(world);
+    if (world->content != NULL)
+        sim_content_verdict_commit(world);
     if (db->cursor.len == 0)
         return;
     if (db->cursor_host < 0 && db->cursor_us != SIM_BEGIN_US)
@@ -156,6 +160,13 @@ void sim_verdict_commit(struct sim_world *world)
 static void check_life(struct sim_world *world, struct sim_life *life)
 {
     struct source_view view;
+    if (life->writer.under_way > world->shape.writer_batches)
+        sim_fail(world, "I6: a bound was passed");
+    if (life->writer.committer.position.commit_seq > world->db.position.commit_seq)
+        sim_fail(world, "I5: %" PRId64 " commits are told of, the store has %" PRId64,
+                 life->writer.committer.position.commit_seq, world->db.position.commit_seq);
+    if (life->source == NULL)
+        return;
     life->source->ops->view(life->source, &view);
     sim_saw((enum sim_sight)(SIGHT_STATE_IDLE + (int)view.state));
     if (view.committed_us > view.staged_us || view.staged_us > view.received_us)
@@ -168,7 +179,7 @@ static void check_life(struct sim_world *world, struct sim_life *life)
     unsigned left = batch_pool_left(life->pool);
     if (left == 0)
         sim_saw(SIGHT_POOL_EMPTY);
-    if (left > world->shape.batches || life->writer.under_way > world->shape.writer_batches)
+    if (left > world->shape.batches)
         sim_fail(world, "I6: a bound was passed");
     if (view.state == SOURCE_STOPPED && !life->stopping && life == world->life)
         sim_fail(world, "the source stopped by itself: %s", view.trouble);
@@ -186,6 +197,12 @@ bool sim_verdict_drained(struct sim_world *world)
 {
     struct sim_db *db = &world->db;
     size_t at = db->verified;
+    if (world->ledger != NULL && !sim_ledger_verdict_drained(world))
+        return false;
+    if (world->content != NULL && !sim_content_verdict_drained(world))
+        return false;
+    if ((world->plan.pipelines & SIM_NEWS) == 0)
+        return true;
     while (at < world->history.count && is_accounted(world, at))
         at++;
     return at == world->history.count;
@@ -346,6 +363,13 @@ static void check_gaps(struct sim_world *world)
 void sim_verdict_end(struct sim_world *world)
 {
     sim_verdict_commit(world);
+    sim_reader_look(world);
+    if (world->ledger != NULL)
+        sim_ledger_verdict_end(world);
+    if (world->content != NULL)
+        sim_content_verdict_end(world);
+    if ((world->plan.pipelines & SIM_NEWS) == 0)
+        return;
     check_posts(world);
     check_actors(world);
     check_quarantine(world);

@@ -31,7 +31,9 @@ void sim_fail(const struct sim_world *world, const char *format, ...)
     printf("\nFAILED seed %" PRIu64 " at step %" PRIu64 ": ", world->plan.seed, world->steps);
     vprintf(format, args);
     va_end(args);
-    printf("\nrepeat: sim_ingest --seed %" PRIu64 " --trace\n", world->plan.seed);
+    printf("\nrepeat: sim_ingest --seed %" PRIu64, world->plan.seed);
+    sim_plan_tell(&world->plan);
+    printf(" --trace\n");
     fflush(stdout);
     _Exit(EXIT_FAILURE);
 }
@@ -41,6 +43,8 @@ void sim_fail(const struct sim_world *world, const char *format, ...)
 static enum rc submit(void *arg, struct batch *batch)
 {
     struct sim_life *life = arg;
+    if (life->ledger != NULL)
+        sim_ledger_life_sent(life->ledger, batch);
     return life->ended ? RC_AGAIN : sim_writer_submit(&life->writer, batch);
 }
 
@@ -62,20 +66,17 @@ static void load_gaps(const struct sim_db *db, struct gap_set *set)
 static void start(void *arg)
 {
     struct sim_life *life = arg;
-    life->source->ops->start(life->source);
+    if (life->source != NULL)
+        life->source->ops->start(life->source);
+    if (life->content != NULL)
+        sim_content_life_start(life->content);
 }
 
-struct sim_life *sim_life_new(struct sim_world *world)
+static void add_news(struct sim_life *life)
 {
     static const char *const collections[] = {"app.bsky.feed.post", "app.bsky.feed.repost"};
-    struct sim_life *life = memory_new_zeroed(1, sizeof *life);
+    struct sim_world *world = life->world;
     struct err err = {""};
-    life->runtime.ops = &sim_runtime_ops;
-    life->world = world;
-    life->pool = batch_pool_new(world->shape.batches, world->shape.arena_bytes);
-    sim_writer_init(&life->writer, life, sim_store_claim(&life->store, life));
-    struct source_env env = {
-        .runtime = &life->runtime, .pool = life->pool, .submit = submit, .submit_arg = life};
     struct gap_set gaps;
     load_gaps(&world->db, &gaps);
     struct jetstream_options options = {.gaps = &gaps,
@@ -91,9 +92,31 @@ struct sim_life *sim_life_new(struct sim_world *world)
         options.cursor_state = BYTES_ABSENT;
     for (int i = 0; i < world->shape.hosts; i++)
         options.endpoints[i] = sim_host_urls[i];
-    if (jetstream_new(&env, &options, &life->source, &err) != RC_OK)
+    if (jetstream_new(&life->env, &options, &life->source, &err) != RC_OK)
         sim_fail(world, "the source does not start: %s", err.text);
     gap_set_deinit(&gaps);
+}
+
+struct sim_life *sim_life_new(struct sim_world *world)
+{
+    struct sim_life *life = memory_new_zeroed(1, sizeof *life);
+    life->runtime.ops = &sim_runtime_ops;
+    life->world = world;
+    life->pool = batch_pool_new(world->shape.batches, world->shape.arena_bytes);
+    sim_writer_init(&life->writer, life, sim_store_claim(&life->store, life));
+    life->env = (struct source_env){.runtime = &life->runtime,
+                                    .pool = life->pool,
+                                    .submit = submit,
+                                    .submit_arg = life,
+                                    .ask = sim_lookup_ask,
+                                    .ask_steadily = sim_lookup_ask_steadily,
+                                    .ask_arg = life};
+    if ((world->plan.pipelines & SIM_NEWS) != 0)
+        add_news(life);
+    if (world->ledger != NULL)
+        life->ledger = sim_ledger_life_new(life);
+    if (world->content != NULL)
+        life->content = sim_content_life_new(life);
     sim_trace(world, "born in epoch %" PRId64, life->store.epoch);
     life->start = (struct timer){.fn = start, .arg = life};
     timer_heap_arm(&life->timers, &life->start,
@@ -104,9 +127,18 @@ struct sim_life *sim_life_new(struct sim_world *world)
 void sim_life_free(struct sim_life *life)
 {
     life->ended = true;
+    if (life->content != NULL)
+        sim_content_life_stop(life->content);
+    sim_lookup_free(life);
     sim_writer_drop(&life->writer);
-    life->source->ops->free(life->source);
+    if (life->source != NULL)
+        life->source->ops->free(life->source);
+    if (life->ledger != NULL)
+        sim_ledger_life_free(life->ledger);
+    if (life->content != NULL)
+        sim_content_life_free(life->content);
     sim_connections_free(life);
+    sim_http_free(life);
     timer_heap_disarm(&life->timers, &life->start);
     timer_heap_deinit(&life->timers);
     batch_pool_free(life->pool);
@@ -122,15 +154,18 @@ static void be_born(void *arg)
 
 static void end_life(struct sim_world *world, bool crash)
 {
-    struct source_view view;
-    world->life->source->ops->view(world->life->source, &view);
-    if (crash)
+    struct source_view view = {0};
+    const struct source *source = world->life->source;
+    if (source != NULL)
+        source->ops->view(source, &view);
+    if (crash && source != NULL)
         sim_saw((enum sim_sight)(SIGHT_CRASH_IDLE + (int)view.state));
     if (crash && world->life->writer.under_way > 0)
         sim_saw(SIGHT_CRASH_WITH_BATCHES);
     sim_trace(world, "%s in state %d", crash ? "crash" : "end", (int)view.state);
     sim_life_free(world->life);
     world->life = NULL;
+    sim_reader_look(world); /* nobody writes: what is there stays there */
     bool long_away = sim_between(&world->swarm, 0, 3) == 0;
     int64_t away_us = sim_between(&world->swarm, 0, (long_away ? 300 : 10) * SECOND_US);
     timer_heap_arm(&world->timers, &world->birth, world->now_us + away_us);
@@ -162,7 +197,20 @@ static void stop_cleanly(struct sim_world *world)
     life->stopping = true;
     life->end_by_us = world->now_us + 10 * SECOND_US;
     sim_trace(world, "stopping");
-    life->source->ops->stop(life->source);
+    if (life->source != NULL)
+        life->source->ops->stop(life->source);
+    if (life->ledger != NULL)
+        sim_ledger_life_stop(life->ledger);
+    if (life->content != NULL)
+        sim_content_life_stop(life->content);
+}
+
+static bool has_stopped(const struct sim_life *life)
+{
+    bool news = life->source == NULL || life->source->ops->stopped(life->source);
+    bool ledger = life->ledger == NULL || sim_ledger_life_stopped(life->ledger);
+    bool content = life->content == NULL || sim_content_life_stopped(life->content);
+    return (news && ledger && content) || life->world->now_us >= life->end_by_us;
 }
 
 /* ---- time ---- */
@@ -214,8 +262,7 @@ static void bury(struct sim_world *world)
     struct sim_life *life = world->life;
     if (life == NULL)
         return;
-    bool stopped = life->stopping &&
-                   (life->source->ops->stopped(life->source) || world->now_us >= life->end_by_us);
+    bool stopped = life->stopping && has_stopped(life);
     if (life->dying || sim_strikes(&world->swarm, FAULT_CRASH_BETWEEN))
         end_life(world, true);
     else if (stopped)
@@ -264,6 +311,7 @@ static void choose_shape(struct sim_world *world)
 static void drain(struct sim_world *world)
 {
     world->swarm.healed = true;
+    world->healed_us = world->now_us;
     sim_trace(world, "healed");
     /* With a clock that is behind, one event alone shows nothing, and this upstream has no later
      * ones: the clock is set, and the process begun anew. */
@@ -276,8 +324,12 @@ static void drain(struct sim_world *world)
     int64_t by_us = (world->now_us > tip_us ? world->now_us : tip_us) + DRAIN_US_MAX;
     for (uint64_t i = 0; !sim_verdict_drained(world); i++)
         if (i == DRAIN_STEP_MAX || world->now_us > by_us || !step(world))
-            sim_fail(world, "liveness: healed, but stuck at event %zu of %zu", world->db.verified,
-                     world->history.count);
+            sim_fail(world,
+                     "liveness: healed, but stuck at event %zu of %zu, with %zu rows and at "
+                     "block %" PRIu64,
+                     world->db.verified, world->history.count,
+                     world->ledger == NULL ? 0 : world->ledger->row_count,
+                     world->content == NULL ? 0 : world->content->position);
 }
 
 uint64_t sim_world_run(const struct sim_plan *plan)
@@ -285,6 +337,8 @@ uint64_t sim_world_run(const struct sim_plan *plan)
     struct sim_world *world = memory_new_zeroed(1, sizeof *world);
     uint64_t steps = plan->steps;
     world->plan = *plan;
+    if (plan->pipelines == 0)
+        world->plan.pipelines = SIM_ALL;
     world->last_host = -1;
     world->now_us = SIM_BEGIN_US;
     world->weather = (struct timer){.fn = change_weather, .arg = world};
@@ -293,10 +347,15 @@ uint64_t sim_world_run(const struct sim_plan *plan)
     sim_history_init(&world->history, &world->swarm, plan->events_max, plan->days);
     sim_db_init(&world->db, world->history.count);
     choose_shape(world);
+    if ((world->plan.pipelines & SIM_LEDGER) != 0)
+        sim_ledger_init(world);
+    if ((world->plan.pipelines & SIM_CONTENT) != 0)
+        sim_content_init(world);
     if (steps == 0)
         steps = world->history.count * (uint64_t)sim_between(&world->swarm, 1, 6);
     timer_heap_arm(&world->timers, &world->weather, world->now_us + SECOND_US);
     timer_heap_arm(&world->timers, &world->birth, world->now_us);
+    sim_reader_init(world);
     while (world->steps < steps && step(world))
         ;
     drain(world);
@@ -308,7 +367,12 @@ uint64_t sim_world_run(const struct sim_plan *plan)
         sim_life_free(world->life);
     timer_heap_disarm(&world->timers, &world->weather);
     timer_heap_disarm(&world->timers, &world->birth);
+    sim_reader_deinit(world);
     timer_heap_deinit(&world->timers);
+    if (world->ledger != NULL)
+        sim_ledger_deinit(world);
+    if (world->content != NULL)
+        sim_content_deinit(world);
     sim_db_deinit(&world->db);
     sim_history_deinit(&world->history);
     free(world->openings);

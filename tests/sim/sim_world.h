@@ -11,7 +11,12 @@
 #ifndef TESTS_SIM_WORLD_H
 #define TESTS_SIM_WORLD_H
 
+#include "sim_content.h"
 #include "sim_history.h"
+#include "sim_http.h"
+#include "sim_ledger.h"
+#include "sim_lookup.h"
+#include "sim_reader.h"
 #include "sim_store.h"
 #include "sim_writer.h"
 #include "source/jetstream.h"
@@ -36,26 +41,40 @@ struct sim_life {
     struct runtime runtime; /* first: the runtime is the life */
     struct sim_world *world;
     struct timer_heap timers;
+    struct source_env env; /* of its sources; the pool is the news' */
     struct batch_pool *pool;
     struct sim_store_handle store;
     struct sim_writer writer;
-    struct source *source;
+    struct source *source;            /* the news; NULL: not in this run */
+    struct sim_ledger_life *ledger;   /* the same for the account ... */
+    struct sim_content_life *content; /* ... and for the chain's documents */
     struct timer start;
     struct ws *connections;
+    struct http_call *calls;
+    struct sim_question *questions;
+    struct sim_manners manners[SIM_SERVERS];
     bool dying;    /* the crash came inside a call: what it returns does not matter any more */
     bool ended;    /* being dropped: nothing of it reaches the world */
     bool stopping; /* cleanly */
     int64_t end_by_us;
 };
 
+/* Bugs that must be found. */
+enum sim_plant {
+    PLANT_NONE,
+    PLANT_CURSOR, /* a crash stores the cursor of a commit without its rows */
+    PLANT_READER, /* a commit that does not come to be can be read for a while */
+};
+
 /* What a run is made of. All but the seed may be 0: as the seed says. */
 struct sim_plan {
     uint64_t seed, steps;
     size_t events_max;
-    unsigned days;    /* that the history takes */
-    uint64_t without; /* faults that never strike, a bit each */
+    unsigned days;      /* that the history takes */
+    uint64_t without;   /* faults that never strike, a bit each */
+    unsigned pipelines; /* 0: all */
     bool show;
-    bool plant; /* a bug: a crash stores the cursor of a commit without its rows */
+    enum sim_plant plant;
 };
 
 struct sim_world {
@@ -64,7 +83,12 @@ struct sim_world {
     struct sim_history history;
     struct sim_shape shape;
     struct sim_db db;
-    int64_t now_us;         /* true time */
+    struct sim_ledger *ledger;   /* NULL: not in this run */
+    struct sim_content *content; /* the same */
+    struct sim_reader reader;
+    int64_t now_us;    /* true time */
+    int64_t healed_us; /* 0: not yet */
+    int64_t down_until_us[SIM_SERVERS];
     int64_t wall_offset_us; /* of the process's wall clock */
     struct timer_heap timers;
     struct timer weather, birth;
@@ -91,6 +115,8 @@ uint64_t sim_world_run(const struct sim_plan *plan);
 bool sim_shrink(struct sim_plan *plan);
 /* Prints how to repeat the plan and which faults are left in it; how many these are. */
 unsigned sim_shrink_tell(const struct sim_plan *plan);
+/* Prints the arguments that are neither its seed nor its size. */
+void sim_plan_tell(const struct sim_plan *plan);
 
 /* Folds words into the trace. */
 void sim_trace(struct sim_world *world, const char *format, ...)

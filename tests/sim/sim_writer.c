@@ -24,6 +24,8 @@ static void answer_one(void *arg)
     batch->next = NULL;
     writer->under_way--;
     sim_trace(writer->life->world, "answer %s", rc_name(batch->outcome));
+    if (batch->outcome == RC_OK)
+        sim_reader_answered(writer->life->world, batch);
     batch->answered(batch->owner, batch, batch->outcome);
 }
 
@@ -31,6 +33,7 @@ static void answer_later(struct sim_writer *writer, struct batch *batches, enum 
 {
     for (struct batch *batch = batches; batch != NULL; batch = batch->next) {
         batch->outcome = rc;
+        batch->seq = writer->committer.position.commit_seq;
         if (writer->answers == NULL) {
             writer->answers = batch;
             arm(writer, &writer->answer, sim_between(&writer->life->world->swarm, 0, 20000));

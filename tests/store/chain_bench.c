@@ -84,7 +84,8 @@ static void answer_logs(struct content_bench *b, struct chain_node *node, const 
     node->log_questions++;
     if (!by_hash && hi > model.by_number)
         model.by_number = hi;
-    if (model.range_max > 0 && hi - lo + 1 > model.range_max) {
+    uint64_t most = node->range_max > 0 ? node->range_max : model.range_max;
+    if (most > 0 && hi - lo + 1 > most) {
         text_append_string(out, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32005,"
                                 "\"message\":\"query returned more than 10000 results\"}}");
         return;

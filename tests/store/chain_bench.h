@@ -21,6 +21,7 @@ struct chain_node {
     uint64_t head;        /* it has no more blocks; 0: it has all */
     uint64_t claims;      /* what it says its head is; 0: the truth */
     bool hides;           /* it answers no logs */
+    uint64_t range_max;   /* it refuses more blocks than this; 0: none */
     unsigned hides_next;  /* so many answers are without logs */
     unsigned breaks_next; /* so many questions for logs are answered by 503 */
     bool dead;            /* every question is */

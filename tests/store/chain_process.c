@@ -196,7 +196,7 @@ void process_read_block(struct process *p)
     if (p->next >= FIRST + BLOCKS)
         return;
     const struct block *block = world_block_at(&p->world, p->next, p->fork);
-    if (watermark_admit(&p->wm, (uint32_t)block->count, (uint64_t)p->next, 0, &ticket) != RC_OK)
+    if (watermark_admit(&p->wm, (uint32_t)block->count, (uint64_t)p->next, &ticket) != RC_OK)
         return;
     for (int i = 0; i < block->count; i++) {
         assert_true(p->fetch_count < FETCHES);

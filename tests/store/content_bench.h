@@ -40,6 +40,7 @@ struct content_bench {
     struct batch *batch; /* submitted, not committed */
     struct bench_question questions[BENCH_QUESTIONS_MAX];
     size_t question_count;
+    const char *fails; /* the next question that begins like this is not answered; NULL: all are */
     struct content_place place; /* as told at the start */
     unsigned rooms, undos;
     uint32_t concurrency, span, keep;

@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the store makes of cards, on both stores: which links are owed one, and what it tells. */
-#include "news_bench.h"
+#include "news_cast.h"
 
-#define A   "did:plc:a"
-#define B   "did:plc:b"
-#define C   "did:plc:c"
-#define URL "https://e.example/1"
-#define TWO "https://e.example/2"
-
-static const struct news_post by_a = {.did = A, .rkey = "1", .rev = "r1", .shared_us = 100};
-
-#define TOTAL      "SELECT share_count_total FROM links WHERE normalized_url = '" URL "'"
 #define OWED_CARDS "SELECT count(*) FROM owed WHERE source = 'cards'"
 
 /* What is shared a lot has no time since which it is too little. */

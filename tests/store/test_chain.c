@@ -129,6 +129,28 @@ static void the_deepest_reorganisation_is_found_however_late(void **state)
     }
 }
 
+/* R002-18: the stored blocks could not be read when the process began: it tries again, since
+ * without them nothing would contradict the new chain. */
+static void a_reorganisation_is_found_though_the_store_did_not_answer(void **state)
+{
+    struct content_bench *b = *state;
+    model.head = 120;
+    chain_bench_name(119, "B");
+    content_bench_read_by(b, &chain_reader);
+    chain_bench_run(b);
+    assert_int_equal(content_bench_position(b), 120);
+    memset(model.fork + 118, 'b', 10);
+    chain_bench_name(119, "C");
+    model.head = 121;
+    b->fails = "SELECT number, hash FROM chain_blocks";
+    content_bench_crash(b);
+    chain_bench_run(b);
+    assert_null(b->fails);
+    assert_int_equal(content_bench_position(b), 121);
+    assert_int_equal(chain_bench_references(b), 1);
+    assert_true(content_bench_stored(b, 'C'));
+}
+
 /* R002-18: the head becomes another block of the same number, and no newer one tells it. */
 static void a_reorganisation_without_a_new_block_is_seen(void **state)
 {
@@ -238,6 +260,7 @@ int main(void)
         ON_STORE(a_reorganisation_is_undone_and_read_anew),
         ON_STORE(a_hint_wakes_the_reader_at_once),
         ON_STORE(the_deepest_reorganisation_is_found_however_late),
+        ON_STORE(a_reorganisation_is_found_though_the_store_did_not_answer),
         ON_STORE(a_reorganisation_without_a_new_block_is_seen),
         ON_STORE(a_reorganisation_around_the_start_is_undone),
         ON_STORE(a_reorganisation_that_is_too_deep_stops_the_reader),

@@ -48,6 +48,20 @@ static void an_empty_range_takes_two_nodes_to_be_believed(void **state)
     assert_int_equal(current, 1);
 }
 
+/* R002-12: a range that is too large for the second node is not an empty one. */
+static void a_node_that_refuses_a_range_does_not_call_it_empty(void **state)
+{
+    struct content_bench *b = *state;
+    model.head = 1000;
+    model.nodes[0].hides = true;
+    model.nodes[1].range_max = 7;
+    chain_bench_name(150, "A");
+    chain_bench_name(500, "BC");
+    content_bench_read_by(b, &chain_reader);
+    chain_bench_run(b);
+    expect(b, 1000, 3);
+}
+
 /* A second opinion is worth something only from a node that has the range's end. */
 static void a_node_without_the_end_of_a_range_has_no_opinion(void **state)
 {
@@ -154,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_STORE(a_lagging_node_is_not_believed),
         ON_STORE(an_empty_range_takes_two_nodes_to_be_believed),
+        ON_STORE(a_node_that_refuses_a_range_does_not_call_it_empty),
         ON_STORE(a_node_without_the_end_of_a_range_has_no_opinion),
         ON_STORE(a_node_on_another_chain_has_no_opinion),
         ON_STORE(a_node_that_takes_over_in_mid_range_must_have_its_end),

@@ -109,6 +109,49 @@ static void debts_that_are_due_wait_for_a_place_in_silence(void **state)
     assert_int_equal(content_bench_number(b, "SELECT count(*) FROM owed"), 0);
 }
 
+/* R002-17: those that hang are owed together, each a minute after it was begun, wherever they lie;
+ * the position passes all of them at once. */
+static void documents_that_hang_in_many_blocks_cost_one_minute(void **state)
+{
+    struct content_bench *b = *state;
+    for (unsigned i = 0; i < 6; i++)
+        assert_ok(content_bench_block(b, 1 + i, (char[]){(char)('A' + i), 0}, 'a'));
+    content_bench_give(b, 'C');
+    content_bench_flush(b);
+    assert_int_equal(content_bench_position(b), -1);
+    content_bench_pass(b, 60 * 1000 * DESK_MS);
+    content_bench_flush(b);
+    assert_int_equal(content_bench_position(b), 6);
+    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM owed WHERE state = 'owed'"), 5);
+    assert_int_equal(content_bench_holes(b), 0);
+}
+
+/* R002-17, R002-03: when blocks that wait behind it fill three quarters of the span, the oldest
+ * document is owed sooner; the next one, that nobody crowds, keeps its minute. */
+static void a_crowd_behind_a_document_makes_it_owed_sooner(void **state)
+{
+    struct content_bench *b = *state;
+    const char *owed = "SELECT count(*) FROM owed WHERE reason LIKE '%not whole within 15 s%'";
+    uint64_t crowd = b->span * 3 / 4;
+    assert_ok(content_bench_block(b, 1, "A", 'a'));
+    assert_ok(content_bench_block(b, 2, "B", 'a'));
+    for (uint64_t number = 3; number <= crowd; number++)
+        assert_ok(content_bench_block(b, number, "", 'a'));
+    content_bench_pass(b, 15 * 1000 * DESK_MS);
+    assert_null(b->batch); /* just not a crowd: nothing is owed */
+    assert_ok(content_bench_block(b, crowd + 1, "", 'a'));
+    content_bench_flush(b);
+    assert_int_equal(content_bench_asking(b, 'A'), 0);
+    assert_int_equal(content_bench_number(b, owed), 1);
+    assert_int_equal(content_bench_position(b), 1);
+    assert_true(content_bench_asking(b, 'B') > 0);
+    content_bench_give(b, 'B');
+    content_bench_flush(b);
+    assert_int_equal(content_bench_position(b), (int64_t)crowd + 1);
+    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM owed"), 1);
+    assert_int_equal(content_bench_holes(b), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,6 +162,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_slow_document_holds_the_position_for_a_minute_only,
                                         content_bench_set_up, content_bench_tear_down),
         cmocka_unit_test_setup_teardown(debts_that_are_due_wait_for_a_place_in_silence,
+                                        content_bench_set_up, content_bench_tear_down),
+        cmocka_unit_test_setup_teardown(documents_that_hang_in_many_blocks_cost_one_minute,
+                                        content_bench_set_up, content_bench_tear_down),
+        cmocka_unit_test_setup_teardown(a_crowd_behind_a_document_makes_it_owed_sooner,
                                         content_bench_set_up, content_bench_tear_down),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);

@@ -2,6 +2,7 @@
  *
  * Account histories as the stores keep them: what is new, what is known, what became of a row. */
 #include "query/collections.h"
+#include "query/covered.h"
 #include "query/row_fetch.h"
 #include "store_bench.h"
 
@@ -128,20 +129,61 @@ static void the_highest_nonce_stays(void **state)
     }
 }
 
-/* R003-27 */
-static void a_session_that_was_cut_off_is_closed_by_the_next(void **state)
+static void expect_closed_by(struct bench *bench, int64_t next_us)
 {
-    struct bench *bench = *state;
     begin(bench);
     assert_ok(write_batch(bench));
-    batch_set_int(add_session(bench, "started", NULL), SESSION_STARTED_US, 200);
+    batch_set_int(add_session(bench, "started", NULL), SESSION_STARTED_US, next_us);
     assert_ok(write_batch(bench));
     assert_int_equal(number(bench, "SELECT started_us FROM import_sessions WHERE status = 'failed' "
                                    "AND completed_us = 900 AND error IS NOT NULL"),
                      100);
     assert_int_equal(number(bench, "SELECT started_us FROM import_sessions WHERE status = "
                                    "'started' AND completed_us IS NULL"),
+                     next_us);
+}
+
+/* R003-27 */
+static void a_session_that_was_cut_off_is_closed_by_the_next(void **state)
+{
+    expect_closed_by(*state, 200);
+}
+
+/* The next one begins at an earlier time. */
+static void a_session_is_closed_also_when_the_clock_was_set_back(void **state)
+{
+    expect_closed_by(*state, 50);
+}
+
+/* One that ends closes nobody, also in the commit in which the next begins. */
+static void a_session_that_ends_leaves_the_next_one_open(void **state)
+{
+    struct bench *bench = *state;
+    begin(bench);
+    assert_ok(write_batch(bench));
+    batch_set_int(add_session(bench, "started", NULL), SESSION_STARTED_US, 200);
+    add_session(bench, "completed", NULL);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT started_us FROM import_sessions "
+                                   "WHERE status = 'completed'"),
+                     100);
+    assert_int_equal(number(bench, "SELECT started_us FROM import_sessions "
+                                   "WHERE status = 'started'"),
                      200);
+}
+
+/* The clock is set back while an import runs. */
+static void no_session_ends_before_it_began(void **state)
+{
+    struct bench *bench = *state;
+    begin(bench);
+    batch_set_int(add_session(bench, "started", NULL), SESSION_STARTED_US, 5000);
+    assert_ok(write_batch(bench));
+    batch_set_int(add_session(bench, "completed", NULL), SESSION_STARTED_US, 5000);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT completed_us FROM import_sessions "
+                                   "WHERE started_us = 5000 AND status = 'completed'"),
+                     5000);
 }
 
 static void a_pending_event_becomes_confirmed_under_its_number(void **state)
@@ -281,8 +323,67 @@ static void a_derived_account_knows_its_parent_of_the_same_commit(void **state)
                         ACCOUNT);
 }
 
+static void add_covered(struct bench *bench, const char *source, const char *stream, int64_t lo,
+                        int64_t hi)
+{
+    struct record *row = batch_add(&bench->batch, RECORD_COVERAGE);
+    set(bench, row, COVERAGE_SOURCE, source);
+    set(bench, row, COVERAGE_STREAM, stream);
+    batch_set_int(row, COVERAGE_LO, lo);
+    batch_set_int(row, COVERAGE_HI, hi);
+}
+
+static void expect_covered(const struct covered *covered, const char *source, const char *stream,
+                           const char *expected)
+{
+    struct covered_stream found = covered_find(covered, bytes_of(source), bytes_of(stream));
+    struct text out = {0};
+    struct json_writer json;
+    json_writer_init(&json, &out);
+    json_begin_object(&json);
+    covered_put(&json, &found);
+    json_end_object(&json);
+    for (size_t i = 0; i < found.count; i++) {
+        text_append_char(&out, ' ');
+        covered_say(&out, &found.parts[i]);
+    }
+    assert_string_equal(text_string(&out), expected);
+    text_free(&out);
+}
+
+static void what_is_stored_whole_and_what_was_never_read_is_told(void **state)
+{
+    struct bench *bench = *state;
+    struct covered *covered;
+    begin(bench);
+    add_account(bench, "child", ACCOUNT);
+    add_account(bench, "stranger", NULL);
+    add_covered(bench, ACCOUNT, "normal", 1200, 1300);
+    add_covered(bench, ACCOUNT, "normal", 500, 900);
+    add_covered(bench, ACCOUNT, "token", 0, 7);
+    add_covered(bench, "child", "ledger", 0, 1700000000000000);
+    add_covered(bench, "stranger", "normal", 1, 2);
+    assert_ok(write_batch(bench));
+    assert_ok(covered_read(bench->store, ACCOUNT, &covered, &bench->err));
+    assert_int_equal(covered_count(covered), 3);
+    expect_covered(covered, ACCOUNT, "normal",
+                   "{\"covered\":[{\"from\":500,\"to\":900},{\"from\":1200,\"to\":1300}],"
+                   "\"missing\":[{\"from\":null,\"to\":500},{\"from\":900,\"to\":1200}]}"
+                   " 500 to 900 1200 to 1300");
+    expect_covered(covered, ACCOUNT, "token",
+                   "{\"covered\":[{\"from\":null,\"to\":7}],\"missing\":[]} up to 7");
+    expect_covered(covered, "child", "ledger",
+                   "{\"covered\":[{\"from\":null,\"to\":\"2023-11-14T22:13:20.000Z\"}],"
+                   "\"missing\":[]} up to 2023-11-14 22:13");
+    expect_covered(covered, "stranger", "normal", "{\"covered\":[],\"missing\":[]}");
+    covered_free(covered);
+    assert_ok(covered_read(bench->store, NULL, &covered, &bench->err));
+    assert_int_equal(covered_count(covered), 4);
+    covered_free(covered);
+}
+
 /* Rows, totals and cursor carry one transaction's number: PostgreSQL's own, not ours. R003-21 */
-static void rows_totals_and_cursor_are_one_transaction(void **state)
+static void rows_totals_cursor_and_coverage_are_one_transaction(void **state)
 {
     struct bench *bench = *state;
     begin(bench);
@@ -290,7 +391,9 @@ static void rows_totals_and_cursor_are_one_transaction(void **state)
     add_event(bench, 'a', 1, "confirmed");
     add_session(bench, "started", "normal");
     add_cursor(bench, ACCOUNT, "normal", "{}", 1);
+    add_covered(bench, ACCOUNT, "normal", 0, 1);
     assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM coverage"), 1);
     if (both_stores_kind == FIXTURE_SQLITE)
         assert_int_equal(number(bench, "SELECT count(DISTINCT seq) FROM (SELECT seq FROM cursors "
                                        "UNION ALL SELECT seq FROM raw_transactions UNION ALL "
@@ -300,7 +403,8 @@ static void rows_totals_and_cursor_are_one_transaction(void **state)
         assert_int_equal(number(bench, "SELECT count(DISTINCT x) FROM (SELECT xmin::text AS x FROM "
                                        "cursors UNION ALL SELECT xmin::text FROM raw_transactions "
                                        "UNION ALL SELECT xmin::text FROM import_sessions UNION ALL "
-                                       "SELECT xmin::text FROM session_streams) y"),
+                                       "SELECT xmin::text FROM session_streams UNION ALL "
+                                       "SELECT xmin::text FROM coverage) y"),
                          1);
 }
 
@@ -342,13 +446,17 @@ int main(void)
         ON_STORE(two_batches_of_one_commit_both_count),
         ON_STORE(the_highest_nonce_stays),
         ON_STORE(a_session_that_was_cut_off_is_closed_by_the_next),
+        ON_STORE(a_session_is_closed_also_when_the_clock_was_set_back),
+        ON_STORE(a_session_that_ends_leaves_the_next_one_open),
+        ON_STORE(no_session_ends_before_it_began),
         ON_STORE(a_pending_event_becomes_confirmed_under_its_number),
         ON_STORE(an_event_that_was_stored_in_part_is_replaced),
         ON_STORE(an_orphaned_event_is_marked_and_may_come_back_in_another_block),
         ON_STORE(a_derived_account_knows_its_parent_of_the_same_commit),
         ON_STORE(an_account_that_was_there_before_its_wallet_joins_it),
         ON_STORE(the_session_of_a_wallet_is_the_sum_of_its_addresses),
-        ON_STORE(rows_totals_and_cursor_are_one_transaction),
+        ON_STORE(what_is_stored_whole_and_what_was_never_read_is_told),
+        ON_STORE(rows_totals_cursor_and_coverage_are_one_transaction),
         ON_STORE(the_collections_show_what_is_stored),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);

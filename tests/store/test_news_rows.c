@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the store makes of posts, links and accounts, on both stores. */
-#include "news_bench.h"
+#include "news_cast.h"
 #include "store/verification.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define A   "did:plc:a"
-#define B   "did:plc:b"
-#define C   "did:plc:c"
-#define URL "https://e.example/1"
-#define TWO "https://e.example/2"
-
-static const struct news_post by_a = {.did = A, .rkey = "1", .rev = "r1", .shared_us = 100};
 static const struct news_post reposted_by_b = {.did = B,
                                                .rkey = "9",
                                                .rev = "r2",
@@ -25,7 +18,6 @@ static const struct news_post reposted_by_b = {.did = B,
 #define VIA(n_)                                                                                    \
     "SELECT via FROM post_links l JOIN posts p ON p.id = l.post_id WHERE p.rkey = '" n_ "'"
 #define SHARERS  "SELECT count(*) FROM shares"
-#define TOTAL    "SELECT share_count_total FROM links WHERE normalized_url = '" URL "'"
 #define OWED(s_) "SELECT count(*) FROM owed WHERE source = '" s_ "'"
 
 static void a_post_shares_its_links_and_a_repost_inherits_them(void **state)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "things.h"
 
+#include "thing_table.h"
+
 static const struct column columns[] = {
-    {"id", COLUMN_ID, "t.n", "t.n", false},
+    THING_NUMBER,
     {"a", COLUMN_INT, "t.a", "t.a", false},
     {"b", COLUMN_TEXT, "t.b", "t.b", true},
     {"f", COLUMN_FLOAT, "t.f", "t.f", true},
@@ -11,10 +13,7 @@ static const struct collection_order order_by_a[] = {{1, true}};
 static const struct collection_index indexes[] = {
     {{1}, 1}, {{0}, 1}, {{2}, 1}, {{1, 2}, 2}, {{3, 1}, 2}};
 const struct collection things = {
-    .name = "things",
-    .table = "thing t",
-    .joins = "",
-    .n = "t.n",
+    THING_TABLE,
     .columns = columns,
     .column_count = sizeof columns / sizeof columns[0],
     .order = order_by_a,

@@ -98,7 +98,7 @@ class Daemon:
     """`tidemark run` on a home, spoken to through its socket."""
 
     def __init__(self, program, home, settings=(), environment=(), config="/dev/null",
-                 stdin=subprocess.DEVNULL):
+                 stdin=subprocess.DEVNULL, before_it_runs=None):
         self.home = home
         self.socket = os.path.join(home.folder, "tidemark.sock")
         self.log = os.path.join(home.folder, "log")
@@ -112,7 +112,8 @@ class Daemon:
             command += ["--set", setting]
         with open(self.log, "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(command, stdin=stdin, stdout=log, stderr=log,
-                                            env=dict(os.environ, **dict(environment)))
+                                            env=dict(os.environ, **dict(environment)),
+                                            preexec_fn=before_it_runs)
 
     def __enter__(self):
         return self
@@ -186,6 +187,13 @@ class Daemon:
             return self.ask("GET", "/health")[1]
         except (OSError, http.client.HTTPException):
             return None
+
+    def metric(self, name):
+        """What /metrics says of one that has no labels."""
+        status, words = self.ask_once("GET", "/metrics")
+        assert status == 200, words
+        return next(float(line.split(" ")[1]) for line in words.decode().split("\n")
+                    if line.startswith(name + " "))
 
     def wait_for(self, condition, what):
         """Waits until `condition(health)` holds."""

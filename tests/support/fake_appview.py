@@ -11,6 +11,7 @@ import time
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+WAIT_S = 60
 COLLECTIONS = {"post": "app.bsky.feed.post", "repost": "app.bsky.feed.repost"}
 
 
@@ -71,6 +72,7 @@ class FakeAppView:
         self.accounts, self.requests, self.tokens, self.faults = {}, [], {}, []
         self.lock, self.order, self.latency_s = threading.Lock(), None, 0
         self.under_way = self.under_way_max = 0
+        self.gate = None  # a semaphore: every page of a feed takes one of it
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -125,6 +127,8 @@ class FakeAppView:
             self.requests.append(request)
         if self.latency_s:
             time.sleep(self.latency_s)
+        if self.gate and method == "app.bsky.feed.getAuthorFeed":
+            self.gate.acquire(timeout=WAIT_S)
         with self.lock:
             status, body, headers = self.reply(method, params)
             self.under_way -= 1

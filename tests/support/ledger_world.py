@@ -17,6 +17,19 @@ from ledger_client import Ledger  # noqa: E402
 
 CONNECTORS = os.path.join(HERE, "..", "..", "connectors")
 EVM_STREAMS = ("normal", "internal", "token", "beacon")
+# Who shows a platform that the simulator has a chain for.
+SHOWN_BY = {
+    "ethereum": ("etherscan", "routescan", "blockscout", "moralis", "alchemy"),
+    "bitcoin": ("blockstream", "mempool", "blockchaincom", "blockcypher", "tatum"),
+    "solana": ("solana", "helius"),
+    "polkadot": ("subscan",),
+    "cardano": ("blockfrost",),
+    "cosmoshub": ("cosmos",),
+    "xrp": ("xrpl",),
+    "near": ("nearblocks",),
+    "kraken": ("kraken",),
+    "coinbase": ("coinbase",),
+}
 # What a row has to say about itself, by platform; the others know a transaction by its name and its
 # place, exchanges by its name alone.
 FIELDS = {"ethereum": ("hash", "kind", "from", "to", "asset", "amount", "block", "status"),
@@ -38,13 +51,13 @@ def shipped(provider):
 
 class World(ImportRun):
     """A home, a simulator and a configuration. `sizes` gives providers another page size; `window`
-    is how far numbered pages reach."""
+    is how far numbered pages reach, `rate` how often a provider may be asked."""
 
     def __init__(self, programs, home, providers, platform="ethereum", number=0, sizes=(),
-                 window=10000, options=()):
+                 window=10000, options=(), rate="{per_second: 1000, burst: 1000, concurrency: 4}"):
         program, sim = programs
         super().__init__(program, home)
-        self.platform, self.providers = platform, tuple(providers)
+        self.platform, self.providers, self.rate = platform, tuple(providers), rate
         self.sim = Ledger(sim, "--chain-window", str(window), *options)
         own = self.sim.accounts()[number]
         self.account = platform if platform in SINGLE else f"{platform}:{own[platform]}"
@@ -63,8 +76,7 @@ class World(ImportRun):
         os.makedirs(self.folder, exist_ok=True)
         for provider in self.providers:
             text = shipped(provider)
-            text = re.sub(r"^rate:.*$", "rate: {per_second: 1000, burst: 1000, concurrency: 4}",
-                          text, flags=re.M)
+            text = re.sub(r"^rate:.*$", f"rate: {self.rate}", text, flags=re.M)
             if provider in sizes and provider not in FIXED_SIZE:
                 text = re.sub(r"\bsize: \d+", f"size: {sizes[provider]}", text)
                 text = text.replace('"0x3e8"', f'"{sizes[provider]:#x}"')

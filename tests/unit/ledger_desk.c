@@ -232,33 +232,35 @@ static void answer_request(struct ledger_desk *desk)
 
 /* ---- running ---- */
 
+static const char *const provider_names[] = {"alpha", "beta"};
+
+void ledger_desk_connector(const char *order, unsigned number, struct text *yaml)
+{
+    static const struct {
+        const char *order, *list, *more;
+    } shapes[] = {{"rise", rise, ""},         {"dated", rise, dated}, {"headed", rise, headed},
+                  {"span", span, ""},         {"timed", timed, ""},   {"numbered", numbered, ""},
+                  {"counted", fall, counted}, {"half", fall, half},   {"fall", fall, ""}};
+    size_t at = 0;
+    const char *name = provider_names[number];
+    while (strcmp(shapes[at].order, order) != 0)
+        assert_true(++at < sizeof shapes / sizeof shapes[0]);
+    text_appendf(yaml, head, name, name, (int)number * 10, strcmp(order, "headed") == 0 ? 3 : 0);
+    text_appendf(yaml, "%s%s%s", shapes[at].list, shapes[at].more, tail);
+}
+
 static void add_providers(struct ledger_desk *desk, const char *order, unsigned providers)
 {
-    static const char *const names[] = {"alpha", "beta"};
     struct config config;
     struct err err;
     desk->providers = ledger_providers_new();
     config_init(&config);
     for (unsigned i = 0; i < providers; i++) {
         struct text yaml = {0};
-        text_appendf(&yaml, head, names[i], names[i], (int)i * 10,
-                     strcmp(order, "headed") == 0 ? 3 : 0);
-        bool rises = strcmp(order, "rise") == 0 || strcmp(order, "dated") == 0 ||
-                     strcmp(order, "headed") == 0;
-        bool numbers = strcmp(order, "numbered") == 0;
-        text_append_string(&yaml, rises                        ? rise
-                                  : strcmp(order, "span") == 0 ? span
-                                  : desk->timed                ? timed
-                                  : numbers                    ? numbered
-                                                               : fall);
-        text_append_string(&yaml, strcmp(order, "half") == 0      ? half
-                                  : strcmp(order, "counted") == 0 ? counted
-                                  : strcmp(order, "dated") == 0   ? dated
-                                  : strcmp(order, "headed") == 0  ? headed
-                                                                  : "");
-        text_append_string(&yaml, tail);
-        if (ledger_providers_add(desk->providers, text_bytes(&yaml), names[i], &config, 0, &err) !=
-            RC_OK)
+        bool mixed = strcmp(order, "mixed") == 0;
+        ledger_desk_connector(!mixed ? order : i == 0 ? "fall" : "rise", i, &yaml);
+        if (ledger_providers_add(desk->providers, text_bytes(&yaml), provider_names[i], &config, 0,
+                                 &err) != RC_OK)
             fail_msg("%s", err.text);
         text_free(&yaml);
     }
@@ -327,12 +329,12 @@ static void on_ended(void *arg, struct ledger_account *account)
     desk->over = true;
 }
 
-/* One thing that happens; false: nothing is left to happen but the passing of time. */
-static bool step(struct ledger_desk *desk)
+bool ledger_desk_step(struct ledger_desk *desk)
 {
     bool asked = desk->question_count > 0 || desk->answered < desk->http.sent_count;
+    bool full = desk->stored_max > 0 && desk->batches >= desk->stored_max;
     assert_true(desk->handed_count <= 1); /* a stream's batches go one by one */
-    if (desk->handed_count > 0 && !(asked && desk->store_last)) {
+    if (desk->handed_count > 0 && !(asked && desk->store_last) && !full) {
         struct batch *batch = desk->handed[0];
         desk->handed_count = 0;
         ledger_desk_commit(desk, batch);
@@ -353,6 +355,18 @@ static bool step(struct ledger_desk *desk)
     return false;
 }
 
+/* It waits: does it say what for? */
+static void note_waiting(struct ledger_desk *desk)
+{
+    struct ledger_account_view view;
+    struct ledger_stream_view stream;
+    ledger_account_look(desk->account, &view);
+    if (view.stream_count == 0)
+        return;
+    ledger_account_look_stream(desk->account, 0, &stream);
+    desk->throttled |= stream.state == LEDGER_WAITING && stream.limited;
+}
+
 /* What was under way when the program died. */
 static void clear_up(struct ledger_desk *desk)
 {
@@ -363,21 +377,26 @@ static void clear_up(struct ledger_desk *desk)
     desk->answered = desk->http.sent_count;
 }
 
-enum ledger_outcome ledger_desk_run(struct ledger_desk *desk)
+void ledger_desk_begin(struct ledger_desk *desk)
 {
     const struct ledger_account_options options = {.since_us = desk->since_us};
-    struct ledger_account_view view;
     struct err err;
     desk->over = false;
     if (ledger_account_new(&desk->env, desk->providers, bytes_of("chain:me"), &options, on_ended,
                            desk, &desk->account, &err) != RC_OK)
         fail_msg("%s", err.text);
     ledger_account_start(desk->account);
+}
+
+enum ledger_outcome ledger_desk_finish(struct ledger_desk *desk)
+{
+    struct ledger_account_view view;
     for (unsigned idle = 0; !desk->over && idle < 5000;) {
         if (desk->batches_max > 0 && desk->batches >= desk->batches_max)
             break;
-        if (step(desk))
+        if (ledger_desk_step(desk))
             continue;
+        note_waiting(desk);
         http_desk_pass(&desk->http, 500 * DESK_MS);
         idle++;
     }
@@ -385,6 +404,12 @@ enum ledger_outcome ledger_desk_run(struct ledger_desk *desk)
     assert_true(desk->over || desk->batches_max > 0);
     clear_up(desk);
     return desk->over ? view.outcome : LEDGER_UNDECIDED;
+}
+
+enum ledger_outcome ledger_desk_run(struct ledger_desk *desk)
+{
+    ledger_desk_begin(desk);
+    return ledger_desk_finish(desk);
 }
 
 size_t ledger_desk_requests(struct ledger_desk *desk, enum ledger_outcome expected)
@@ -396,10 +421,7 @@ size_t ledger_desk_requests(struct ledger_desk *desk, enum ledger_outcome expect
 
 void ledger_desk_expect_truth(const struct ledger_desk *desk)
 {
-    size_t alive = 0;
-    for (size_t i = 0; i < desk->row_count; i++)
-        alive += strcmp(desk->rows[i].status, "orphaned") != 0;
-    assert_int_equal(alive, desk->count);
+    assert_int_equal(desk->row_count - ledger_desk_orphans(desk), desk->count);
     for (size_t i = 0; i < desk->count; i++) {
         char hash[24];
         size_t found = 0;
@@ -410,6 +432,14 @@ void ledger_desk_expect_truth(const struct ledger_desk *desk)
                      strcmp(desk->rows[k].status, "orphaned") != 0;
         assert_int_equal(found, 1);
     }
+}
+
+size_t ledger_desk_orphans(const struct ledger_desk *desk)
+{
+    size_t orphaned = 0;
+    for (size_t i = 0; i < desk->row_count; i++)
+        orphaned += strcmp(desk->rows[i].status, "orphaned") == 0;
+    return orphaned;
 }
 
 size_t ledger_desk_older(const struct ledger_desk *desk, int64_t block)

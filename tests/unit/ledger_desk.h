@@ -12,7 +12,7 @@
 #include "http_desk.h"
 #include "source/ledger_account.h"
 
-#define LEDGER_DESK_ROWS 800
+#define LEDGER_DESK_ROWS 1400
 #define LEDGER_DESK_SIZE 10 /* of a page */
 
 struct desk_event {
@@ -74,6 +74,7 @@ struct ledger_desk {
     char *cursor; /* NULL: none */
     char session[16], error[512];
     int64_t skipped; /* of all sessions */
+    int64_t covered; /* so far up, by any batch */
     int64_t nonce;   /* the highest that is reserved; 0: none */
     char owed[32], owed_unit[24], owed_state[8];
     int64_t owed_attempts;
@@ -86,7 +87,10 @@ struct ledger_desk {
         int64_t from;
     } questions[8];
     size_t question_count;
-    bool store_last;      /* a batch is stored when nothing else is left to happen */
+    bool store_last;      /* a batch is stored when nothing else is left to happen ... */
+    unsigned stored_max;  /* ... and after so many nothing is, for now; 0: it is */
+    bool throttled;       /* a stream has said that it waits for a rate limit */
+    uint32_t forms[2][3]; /* fields that were set in a provider's rows, cursors and sessions */
     unsigned stop_after;  /* an import is stopped after so many answers; 0: never */
     size_t overlaps;      /* answers that came while a batch was under way */
     unsigned batches_max; /* the program dies after so many; 0: never */
@@ -96,6 +100,7 @@ struct ledger_desk {
 /* `order` is "rise" or "fall"; like the latter "half" (records need one more request each),
  * "counted" (pages say how many rows there are), "numbered" (requests have a nonce) or "timed"
  * (positions are times); like the former
+ * "mixed" (the first provider is like "fall", the second one like "rise"),
  * "dated" (it can be asked for the block of a time), "span" (ranges of blocks up to the head) or
  * "headed" (it can be asked for the newest block, and the last ones are read again); `providers` 1
  * or 2 of them; the chain has `rows`, three in a block from block 100 on. */
@@ -107,13 +112,21 @@ static inline int64_t ledger_desk_time_us(int64_t block)
 {
     return (1700000000 + block) * INT64_C(1000000);
 }
+/* The connector of the provider with this number. */
+void ledger_desk_connector(const char *order, unsigned number, struct text *yaml);
 void ledger_desk_mine(struct ledger_desk *desk, int64_t block, unsigned rows);
+/* One thing that happens; false: nothing is left to happen but the passing of time. */
+bool ledger_desk_step(struct ledger_desk *desk);
 /* Runs an import to its end, or until the program dies; returns its outcome. */
 enum ledger_outcome ledger_desk_run(struct ledger_desk *desk);
+/* The same in two parts. */
+void ledger_desk_begin(struct ledger_desk *desk);
+enum ledger_outcome ledger_desk_finish(struct ledger_desk *desk);
 /* The same, which must come to this; how many requests it took. */
 size_t ledger_desk_requests(struct ledger_desk *desk, enum ledger_outcome expected);
 /* Everything on the chain is stored, once, as it is. */
 void ledger_desk_expect_truth(const struct ledger_desk *desk);
+size_t ledger_desk_orphans(const struct ledger_desk *desk);
 /* How many stored rows are older than `block`. */
 size_t ledger_desk_older(const struct ledger_desk *desk, int64_t block);
 /* The URL of the request `back` from the last one. */

@@ -53,8 +53,64 @@ static void keep_owed(struct ledger_desk *desk, const struct field *fields)
     desk->owed_attempts = fields[OWED_ATTEMPTS].i;
 }
 
+/* ---- the form of a batch ---- */
+
+static const struct record *only_one(const struct batch *batch, enum record_id kind)
+{
+    assert_ptr_equal(batch->first[kind], batch->last[kind]);
+    return batch->first[kind];
+}
+
+static void note_fields(uint32_t *form, const struct record *record, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        *form |= (uint32_t)!record->fields[i].null << i;
+}
+
+static void expect_row_form(const struct record *row, struct bytes stream)
+{
+    const struct field *fields = row->fields;
+    bool orphaned = bytes_equal_string(fields[TRANSACTION_STATUS].b, "orphaned");
+    assert_true(bytes_equal_string(fields[TRANSACTION_ACCOUNT].b, "chain:me"));
+    assert_true(bytes_equal(fields[TRANSACTION_STREAM].b, stream));
+    assert_int_equal(fields[TRANSACTION_EVENT_ID].b.len, EVENT_ID_SIZE);
+    assert_false(fields[TRANSACTION_PROVIDER].null);
+    assert_int_equal(fields[TRANSACTION_PROVIDER_DATA].null, orphaned);
+    assert_int_equal(fields[TRANSACTION_NORMALIZED_DATA].null, orphaned);
+}
+
+/* R003-19 R003-20: whatever came, a batch of a stream says which one it is, holds its rows, where
+ * it stands, and whether that is all: exactly when its cursor says so. */
+static void expect_form(struct ledger_desk *desk, const struct batch *batch)
+{
+    const struct record *cursor = only_one(batch, RECORD_CURSOR);
+    const struct record *session = only_one(batch, RECORD_SESSION);
+    assert_non_null(session);
+    if (session->fields[SESSION_STREAM].null) { /* it opens or closes the import */
+        assert_null(cursor);
+        assert_null(batch->first[RECORD_TRANSACTION]);
+        return;
+    }
+    struct bytes stream = session->fields[SESSION_STREAM].b;
+    assert_non_null(cursor);
+    assert_true(bytes_equal_string(stream, "moves"));
+    assert_true(bytes_equal_string(cursor->fields[CURSOR_ROW_SOURCE].b, "chain:me"));
+    assert_true(bytes_equal(cursor->fields[CURSOR_ROW_STREAM].b, stream));
+    assert_false(session->fields[SESSION_COMPLETE].null);
+    bool complete = strstr_in(cursor->fields[CURSOR_ROW_STATE], "\"isComplete\":true");
+    assert_int_equal(session->fields[SESSION_COMPLETE].i, complete);
+    unsigned who = !bytes_equal_string(session->fields[SESSION_PROVIDER].b, "alpha");
+    for (struct record *at = batch->first[RECORD_TRANSACTION]; at != NULL; at = at->next) {
+        expect_row_form(at, stream);
+        note_fields(&desk->forms[who][0], at, TRANSACTION_FIELDS);
+    }
+    note_fields(&desk->forms[who][1], cursor, CURSOR_ROW_FIELDS);
+    note_fields(&desk->forms[who][2], session, SESSION_FIELDS);
+}
+
 void ledger_desk_commit(struct ledger_desk *desk, struct batch *batch)
 {
+    expect_form(desk, batch);
     for (struct record *at = batch->first[RECORD_TRANSACTION]; at != NULL; at = at->next)
         keep_row(desk, at);
     for (struct record *at = batch->first[RECORD_CURSOR]; at != NULL; at = at->next) {
@@ -63,6 +119,9 @@ void ledger_desk_commit(struct ledger_desk *desk, struct batch *batch)
         memcpy(desk->cursor, at->fields[CURSOR_ROW_STATE].b.data,
                at->fields[CURSOR_ROW_STATE].b.len);
     }
+    for (struct record *at = batch->first[RECORD_COVERAGE]; at != NULL; at = at->next)
+        if (at->fields[COVERAGE_HI].i > desk->covered)
+            desk->covered = at->fields[COVERAGE_HI].i;
     for (struct record *at = batch->first[RECORD_OWED]; at != NULL; at = at->next)
         keep_owed(desk, at->fields);
     for (struct record *at = batch->first[RECORD_SESSION]; at != NULL; at = at->next) {

@@ -95,7 +95,7 @@ static void read_ids(const char *provider, const char *name, struct ids *out)
     text_free(&samples);
 }
 
-/* R003-54 */
+/* R003-54, Exitbook 1.8.4 */
 static void every_provider_gives_a_movement_the_same_id(void **state)
 {
     (void)state;
@@ -111,7 +111,7 @@ static void every_provider_gives_a_movement_the_same_id(void **state)
     }
 }
 
-/* R003-54: two equal transfers in one transaction are two rows. */
+/* R003-54, Exitbook 1.8.5: two equal transfers in one transaction are two rows. */
 static void equal_transfers_stay_apart(void **state)
 {
     (void)state;

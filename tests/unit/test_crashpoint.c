@@ -18,7 +18,7 @@ enum { PASSES = 5 };
 
 /* In a child: passes every point PASSES times in turn; a byte goes down the pipe after each.
  * Returns how it ended and how many bytes came. */
-static int run_child(const char *crash_at, const char *trace, size_t *passed)
+static int run_child_with(const char *variable, const char *at, const char *trace, size_t *passed)
 {
     int pipes[2];
     char buffer[256];
@@ -27,8 +27,8 @@ static int run_child(const char *crash_at, const char *trace, size_t *passed)
     if (child == 0) {
         int null = open("/dev/null", O_WRONLY);
         dup2(null, STDERR_FILENO);
-        if (crash_at != NULL)
-            setenv("TIDEMARK_CRASH_AT", crash_at, 1);
+        if (at != NULL)
+            setenv(variable, at, 1);
         if (trace != NULL)
             setenv("TIDEMARK_CRASH_TRACE", trace, 1);
         signal(SIGABRT, SIG_DFL);
@@ -48,6 +48,11 @@ static int run_child(const char *crash_at, const char *trace, size_t *passed)
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     return status;
+}
+
+static int run_child(const char *crash_at, const char *trace, size_t *passed)
+{
+    return run_child_with("TIDEMARK_CRASH_AT", crash_at, trace, passed);
 }
 
 static void every_point_kills_at_the_pass_that_was_asked_for(void **state)
@@ -72,6 +77,18 @@ static void without_a_number_it_is_the_first_pass(void **state)
     int status = run_child("after_commit", NULL, &passed);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     assert_int_equal(passed, CRASH_AFTER_COMMIT);
+}
+
+/* A child that does not heed it ends there. */
+static void a_stop_can_be_asked_for_at_a_point(void **state)
+{
+    (void)state;
+    size_t passed;
+    int status = run_child_with("TIDEMARK_STOP_AT", "before_ack:2", NULL, &passed);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    assert_int_equal(passed, CRASHPOINT_COUNT + CRASH_BEFORE_ACK);
+    status = run_child_with("TIDEMARK_STOP_AT", "before_act", NULL, &passed);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
 static void nothing_happens_when_nobody_asks(void **state)
@@ -126,6 +143,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_point_kills_at_the_pass_that_was_asked_for),
         cmocka_unit_test(without_a_number_it_is_the_first_pass),
+        cmocka_unit_test(a_stop_can_be_asked_for_at_a_point),
         cmocka_unit_test(nothing_happens_when_nobody_asks),
         cmocka_unit_test(a_name_nobody_knows_aborts),
         cmocka_unit_test(the_trace_names_each_point_once),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/id_set.h"
-#include "test_random.h"
+#include "test_seed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,10 +10,10 @@
 
 static struct bytes plc_of(uint64_t number, char out[ID_SET_PLC_LEN])
 {
-    struct test_random random = {number};
+    struct seeded random = {number};
     memcpy(out, "did:plc:", 8);
     for (int i = 8; i < ID_SET_PLC_LEN; i++)
-        out[i] = "abcdefghijklmnopqrstuvwxyz234567"[test_random_below(&random, 32)];
+        out[i] = "abcdefghijklmnopqrstuvwxyz234567"[seeded_below(&random, 32)];
     return bytes_make(out, ID_SET_PLC_LEN);
 }
 
@@ -81,10 +81,10 @@ static void ids_that_meet_in_the_table_are_told_apart(void **state)
 {
     (void)state;
     enum { COUNT = 300000 };
-    struct test_random random = test_random_start(__func__);
+    struct seeded random = seeded_start(__func__);
     struct id_set set;
     char id[ID_SET_PLC_LEN], letters[ID_SET_PLC_LEN];
-    id_set_init(&set, test_random_next(&random));
+    id_set_init(&set, seeded_next(&random));
     for (uint64_t i = 0; i < COUNT; i++) {
         plc_of(i, letters);
         plc_of(0, id);
@@ -104,12 +104,12 @@ static void a_million_dids_cost_at_most_32_bytes_each(void **state)
 {
     (void)state;
     enum { COUNT = 1000000 };
-    struct test_random random = test_random_start(__func__);
-    uint64_t base = test_random_next(&random) >> 1;
+    struct seeded random = seeded_start(__func__);
+    uint64_t base = seeded_next(&random) >> 1;
     struct id_set set;
     char did[ID_SET_PLC_LEN];
     size_t worst = 0;
-    id_set_init(&set, test_random_next(&random));
+    id_set_init(&set, seeded_next(&random));
     for (uint64_t i = 0; i < COUNT; i++) {
         assert_true(id_set_add(&set, plc_of(base + i, did)));
         /* The bound holds all the way, also just after the table grew. */
@@ -160,18 +160,18 @@ static void assert_same(const struct id_set *set, const bool *model, size_t coun
 static void a_million_random_operations_agree_with_a_naive_model(void **state)
 {
     (void)state;
-    struct test_random random = test_random_start(__func__);
+    struct seeded random = seeded_start(__func__);
     static bool model[UNIVERSE];
     struct id_set set;
     size_t count = 0, growing = 1;
     char text[256];
-    id_set_init(&set, test_random_next(&random));
+    id_set_init(&set, seeded_next(&random));
     for (int i = 0; i < 1000000; i++) {
-        size_t number = test_random_below(&random, UNIVERSE);
+        size_t number = seeded_below(&random, UNIVERSE);
         struct bytes id = id_of(number, text);
-        size_t action = test_random_below(&random, 10);
+        size_t action = seeded_below(&random, 10);
         if (i % 20000 == 0)
-            growing = test_random_below(&random, 7) + 1;
+            growing = seeded_below(&random, 7) + 1;
         if (action == 0 || action == 9) {
             assert_int_equal(id_set_contains(&set, id), model[number]);
         } else if (action <= growing) {

@@ -2,7 +2,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/json_write.h"
-#include "test_random.h"
+#include "test_seed.h"
 
 #include <float.h>
 #include <math.h>
@@ -332,13 +332,13 @@ static void a_walk_meets_every_child_in_order(void **state)
 }
 
 /* Writes a random document and keeps nothing: the writer's text is what is expected. */
-static void write_random(struct json_writer *writer, struct test_random *random, unsigned depth)
+static void write_random(struct json_writer *writer, struct seeded *random, unsigned depth)
 {
-    size_t kind = test_random_below(random, depth < 6 ? 9 : 6);
-    uint64_t bits = test_random_next(random);
+    size_t kind = seeded_below(random, depth < 6 ? 9 : 6);
+    uint64_t bits = seeded_next(random);
     char string[24];
     double real;
-    size_t len = test_random_below(random, sizeof string);
+    size_t len = seeded_below(random, sizeof string);
     switch (kind) {
     case 0:
         json_put_null(writer);
@@ -358,7 +358,7 @@ static void write_random(struct json_writer *writer, struct test_random *random,
         return;
     case 5:
         for (size_t i = 0; i < len; i++)
-            string[i] = (char)test_random_next(random);
+            string[i] = (char)seeded_next(random);
         json_put_string(writer, bytes_make(string, len));
         return;
     default:
@@ -367,7 +367,7 @@ static void write_random(struct json_writer *writer, struct test_random *random,
     kind == 6 ? json_begin_array(writer) : json_begin_object(writer);
     for (size_t i = 0; i < len / 4; i++) {
         if (kind != 6) {
-            snprintf(string, sizeof string, "k%zu\x07\"", test_random_below(random, 4));
+            snprintf(string, sizeof string, "k%zu\x07\"", seeded_below(random, 4));
             json_key(writer, string);
         }
         write_random(writer, random, depth + 1);
@@ -377,7 +377,7 @@ static void write_random(struct json_writer *writer, struct test_random *random,
 
 static void whatever_was_written_reads_and_prints_the_same(void **state)
 {
-    struct test_random random = test_random_start(__func__);
+    struct seeded random = seeded_start(__func__);
     struct text written = {0}, printed = {0};
     for (int i = 0; i < 20000; i++) {
         struct json_writer writer;
@@ -396,15 +396,15 @@ static void whatever_was_written_reads_and_prints_the_same(void **state)
 static void random_escapes_come_out_as_a_simple_model_says(void **state)
 {
     static const uint32_t units[] = {0, 0x41, 0xd800, 0xdbff, 0xdc00, 0xdfff, 0xe000, 0xd83d};
-    struct test_random random = test_random_start(__func__);
+    struct seeded random = seeded_start(__func__);
     struct text input = {0};
     for (int round = 0; round < 20000; round++) {
         uint32_t unit[12] = {0};
-        size_t count = 1 + test_random_below(&random, 10), out = 0;
+        size_t count = 1 + seeded_below(&random, 10), out = 0;
         text_clear(&input);
         text_append_char(&input, '"');
         for (size_t i = 1; i <= count; i++) {
-            unit[i] = units[test_random_below(&random, 8)];
+            unit[i] = units[seeded_below(&random, 8)];
             text_appendf(&input, i % 2 == 0 ? "\\u%04x" : "\\u%04X", unit[i]);
         }
         text_append_char(&input, '"');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/json_write.h"
-#include "test_random.h"
+#include "test_seed.h"
 
 #include <float.h>
 #include <math.h>
@@ -150,14 +150,14 @@ static void reals_are_written_short_and_stay_reals(void **state)
 static void every_real_reads_back_equal_and_no_shorter_one_does(void **state)
 {
     (void)state;
-    struct test_random random = test_random_start(__func__);
+    struct seeded random = seeded_start(__func__);
     struct text text = {0};
     for (int i = 0; i < 100000; i++) {
-        uint64_t bits = test_random_next(&random);
+        uint64_t bits = seeded_next(&random);
         double value;
         memcpy(&value, &bits, sizeof value);
         if (i % 2 == 0)
-            value = (double)(int64_t)(bits >> 20) / (double)(1 + test_random_below(&random, 1000));
+            value = (double)(int64_t)(bits >> 20) / (double)(1 + seeded_below(&random, 1000));
         if (!isfinite(value))
             continue;
         double back = strtod(real_text(&text, value), NULL);

@@ -2,6 +2,7 @@
  *
  * Imports into a store that is slower than the providers. */
 #include "ledger_desk.h"
+#include "source/ledger_stream_parts.h"
 
 #include <string.h>
 
@@ -22,6 +23,32 @@ static void the_next_page_is_read_while_the_last_one_is_stored(void **state)
         assert_non_null(strstr(desk->cursor, "\"totalFetched\":95"));
         ledger_desk_free(desk);
     }
+}
+
+/* R003-24: who takes no more batches gets no more requests than fill the one after the next; and
+ * when batches are taken again, it all comes. */
+static void who_takes_no_batches_gets_no_more_requests(void **state)
+{
+    (void)state;
+    const size_t ahead = (LEDGER_CHUNK_ROWS + LEDGER_DESK_SIZE - 1) / LEDGER_DESK_SIZE;
+    struct ledger_desk *desk = ledger_desk_new("fall", 1, 1300);
+    desk->store_last = false;
+    desk->stored_max = 2; /* the session, and the first page */
+    ledger_desk_begin(desk);
+    size_t asked = 0;
+    for (int i = 0; i < 20; i++) {
+        for (bool more = true; more;)
+            more = ledger_desk_step(desk);
+        assert_true(i == 0 || desk->http.sent_count == asked); /* time alone changes nothing */
+        asked = desk->http.sent_count;
+        http_desk_pass(&desk->http, 60000 * DESK_MS);
+    }
+    assert_int_equal(desk->row_count, LEDGER_DESK_SIZE);
+    assert_in_range(asked, 3, 2 + ahead + 1); /* stored, on its way, and those of one batch */
+    desk->stored_max = 0;
+    assert_int_equal(ledger_desk_finish(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    ledger_desk_free(desk);
 }
 
 /* What was read and waits to be stored is stored before another goes on from there. */
@@ -129,6 +156,7 @@ int main(void)
     ledger_desk_slow = true;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_next_page_is_read_while_the_last_one_is_stored),
+        cmocka_unit_test(who_takes_no_batches_gets_no_more_requests),
         cmocka_unit_test(what_waits_for_the_store_is_not_lost_in_a_switch),
         cmocka_unit_test(who_is_stopped_stores_what_was_read),
         cmocka_unit_test(what_was_refused_with_a_page_is_not_taken_for_stored),

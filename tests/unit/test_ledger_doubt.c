@@ -75,14 +75,6 @@ static void an_empty_page_is_asked_for_again_before_it_is_the_end(void **state)
     ledger_desk_free(desk);
 }
 
-static size_t orphans_of(const struct ledger_desk *desk)
-{
-    size_t orphaned = 0;
-    for (size_t i = 0; i < desk->row_count; i++)
-        orphaned += strcmp(desk->rows[i].status, "orphaned") == 0;
-    return orphaned;
-}
-
 /* The only one to be asked is some blocks behind: what lies above is not gone. */
 static void a_lone_provider_that_lags_takes_nothing_away(void **state)
 {
@@ -93,7 +85,7 @@ static void a_lone_provider_that_lags_takes_nothing_away(void **state)
         desk->count = 20; /* block 106 is shown in part, 107 not at all */
         desk->head = head;
         assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-        assert_int_equal(orphans_of(desk), 1); /* of the block that is shown */
+        assert_int_equal(ledger_desk_orphans(desk), 1); /* of the block that is shown */
         desk->count = 24;
         assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
         ledger_desk_expect_truth(desk);
@@ -110,7 +102,7 @@ static void what_a_lone_provider_looks_beyond_and_does_not_show_is_gone(void **s
     desk->count = 21;
     desk->head = 107;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    assert_int_equal(orphans_of(desk), 3);
+    assert_int_equal(ledger_desk_orphans(desk), 3);
     ledger_desk_expect_truth(desk);
     ledger_desk_free(desk);
 }
@@ -123,7 +115,7 @@ static void what_is_neither_shown_nor_counted_is_gone(void **state)
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     desk->count = 0;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    assert_int_equal(orphans_of(desk), 1);
+    assert_int_equal(ledger_desk_orphans(desk), 1);
     ledger_desk_free(desk);
 }
 
@@ -136,7 +128,7 @@ static void what_only_one_of_two_denies_is_not_gone(void **state)
     desk->hidden[0] = 22;
     desk->hidden[1] = 23;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    assert_int_equal(orphans_of(desk), 0);
+    assert_int_equal(ledger_desk_orphans(desk), 0);
     ledger_desk_free(desk);
 }
 
@@ -164,7 +156,7 @@ static void rows_that_a_reorg_took_are_marked_when_two_agree(void **state)
     desk->count = 11;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
-    assert_int_equal(orphans_of(desk), 3);
+    assert_int_equal(ledger_desk_orphans(desk), 3);
     ledger_desk_free(desk);
 }
 
@@ -193,6 +185,58 @@ static void a_row_that_waits_at_its_place_is_read_again(void **state)
     }
 }
 
+/* The one who had shown rows is gone, and the next one says that there are none. */
+static void what_another_has_shown_in_this_run_is_not_denied_by_one(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = ledger_desk_new("fall", 2, 45);
+    desk->faults[0] = FAULT_DEAD;
+    desk->fault_at[0] = 1;
+    desk->faults[1] = FAULT_EMPTY;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_INCOMPLETE);
+    desk->faults[0] = desk->faults[1] = FAULT_NONE;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    ledger_desk_free(desk);
+}
+
+/* I9: that a sweep was interrupted is not forgotten because of a page with nothing in it, even at a
+ * provider that goes the other way. */
+static void an_empty_page_does_not_end_the_sweep_of_another(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = ledger_desk_new("mixed", 2, 45);
+    desk->batches_max = 2; /* the session and a page */
+    ledger_desk_run(desk);
+    assert_int_equal(desk->row_count, 10);
+    desk->batches_max = 0;
+    desk->faults[0] = FAULT_DEAD; /* once */
+    desk->fault_at[0] = desk->asked[0];
+    desk->fault_end[0] = desk->asked[0] + 1;
+    desk->faults[1] = FAULT_EMPTY;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+    ledger_desk_free(desk);
+}
+
+/* What is covered is complete: nothing is, while the end of a sweep is doubted. */
+static void an_end_that_is_doubted_covers_nothing(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = ledger_desk_new("fall", 2, 45);
+    desk->faults[0] = FAULT_EMPTY;
+    desk->fault_at[0] = 2;
+    desk->faults[1] = FAULT_DEAD;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_INCOMPLETE);
+    assert_int_equal(desk->row_count, 20);
+    assert_int_equal(desk->covered, 0);
+    desk->faults[0] = desk->faults[1] = FAULT_NONE;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    assert_int_equal(desk->covered, desk->chain[44].block);
+    ledger_desk_expect_truth(desk);
+    ledger_desk_free(desk);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +251,9 @@ int main(void)
         cmocka_unit_test(an_empty_answer_where_rows_are_known_is_checked_with_another),
         cmocka_unit_test(rows_that_a_reorg_took_are_marked_when_two_agree),
         cmocka_unit_test(a_row_that_waits_at_its_place_is_read_again),
+        cmocka_unit_test(what_another_has_shown_in_this_run_is_not_denied_by_one),
+        cmocka_unit_test(an_empty_page_does_not_end_the_sweep_of_another),
+        cmocka_unit_test(an_end_that_is_doubted_covers_nothing),
     };
     return ledger_desk_run_tests(tests, sizeof tests / sizeof tests[0]);
 }

@@ -137,6 +137,19 @@ static void another_provider_goes_on_a_window_before_the_position_once(void **st
     ledger_desk_free(desk);
 }
 
+/* R003-32 */
+static void batches_of_all_providers_have_one_form(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = ledger_desk_new("rise", 2, 95);
+    desk->faults[0] = FAULT_DEAD;
+    desk->fault_at[0] = 2;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    assert_true(desk->forms[0][0] != 0);
+    assert_memory_equal(desk->forms[0], desk->forms[1], sizeof desk->forms[0]);
+    ledger_desk_free(desk);
+}
+
 /* R003-43: one sentence names each provider's reason, and a later run goes on. */
 static void when_all_fail_the_session_says_why_and_can_be_continued(void **state)
 {
@@ -202,6 +215,7 @@ static void a_rate_limit_inside_a_good_answer_is_waited_out(void **state)
     desk->fault_at[0] = 1;
     desk->fault_end[0] = 3;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    assert_true(desk->throttled); /* people are told what it waits for */
     ledger_desk_expect_truth(desk);
     ledger_desk_free(desk);
 }
@@ -314,9 +328,6 @@ static void a_pending_row_is_confirmed_by_a_later_run(void **state)
     ledger_desk_free(desk);
 }
 
-/* ---- details and counts ---- */
-
-/* Exitbook 1.8.11: a record whose detail was not to be had disappeared. */
 /* A reorg puts a transaction back among those that wait: its block is given up, and then it waits
  * again. */
 static void a_row_that_left_its_block_is_pending_again(void **state)
@@ -326,15 +337,15 @@ static void a_row_that_left_its_block_is_pending_again(void **state)
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     desk->chain[7].block = -1;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    size_t orphaned = 0;
-    for (size_t i = 0; i < desk->row_count; i++)
-        orphaned += strcmp(desk->rows[i].status, "orphaned") == 0;
-    assert_int_equal(orphaned, 1);
+    assert_int_equal(ledger_desk_orphans(desk), 1);
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_expect_truth(desk);
     ledger_desk_free(desk);
 }
 
+/* ---- details and counts ---- */
+
+/* Exitbook 1.8.11: a record whose detail was not to be had disappeared. */
 static void details_are_fetched_for_new_rows_and_missing_ones_are_owed(void **state)
 {
     (void)state;
@@ -448,6 +459,7 @@ int main(void)
         cmocka_unit_test(a_range_that_is_too_large_is_halved),
         cmocka_unit_test(a_node_that_is_behind_is_not_asked_for_ranges),
         cmocka_unit_test(another_provider_goes_on_a_window_before_the_position_once),
+        cmocka_unit_test(batches_of_all_providers_have_one_form),
         cmocka_unit_test(when_all_fail_the_session_says_why_and_can_be_continued),
         cmocka_unit_test(a_key_that_all_refuse_ends_the_import_at_once),
         cmocka_unit_test(who_is_only_ill_is_waited_for_though_another_refuses_the_key),

@@ -196,69 +196,69 @@ static void a_partition_that_is_over_is_left_alone_until_the_next_run(void **sta
     free(world);
 }
 
+/* A walk over two lists, of which the first has shown a row in block 50, its only one. */
+struct two_lists {
+    struct connector_stream shape;
+    struct connector_vars vars;
+    struct ledger_walk walk;
+};
+
+/* A page of the list that is asked for, with one row; `block` < 0: with none. */
+static void show(struct two_lists *lists, int64_t block, bool last)
+{
+    struct ledger_row row = {.block = block};
+    uint32_t ordinal;
+    struct err err;
+    assert_true(ledger_walk_next(&lists->walk, &lists->vars));
+    if (block >= 0)
+        assert_int_equal(ledger_walk_row(&lists->walk, &row, &ordinal, &err), RC_OK);
+    assert_int_equal(ledger_walk_page(&lists->walk, block >= 0, last, bytes_of("next"), &err),
+                     RC_OK);
+}
+
+static void begin_two(struct two_lists *lists)
+{
+    const struct ledger_place beginning = {.complete = -1, .top = -1};
+    *lists = (struct two_lists){
+        .shape = {.order = ORDER_ASC, .partition_count = 2, .page.size = 2, .page.by = PAGE_TOKEN}};
+    lists->shape.map[FIELD_BLOCK].mapped = true;
+    lists->shape.resume.kind = RESUME_BLOCK_NUMBER;
+    ledger_walk_init(&lists->walk, &lists->shape, -1);
+    ledger_walk_begin(&lists->walk, &beginning);
+    show(lists, 50, true);
+}
+
+/* The other list shows this, page by page; the last of them is its end, and then both are. */
+static void expect_end_after(struct two_lists *lists, const int64_t *shown, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        assert_true(lists->walk.complete < 50);
+        show(lists, shown[i], i + 1 == count || shown[i] < 0);
+        assert_int_equal(lists->vars.partition, 1);
+    }
+    assert_true(ledger_walk_over(&lists->walk));
+    assert_int_equal(lists->walk.complete, 50);
+    ledger_walk_deinit(&lists->walk);
+}
+
 /* What one list says of itself when it says nothing is not taken for what both have passed. */
 static void a_partition_that_ends_with_nothing_is_asked_once_more(void **state)
 {
     (void)state;
-    struct connector_stream shape = {
-        .order = ORDER_ASC, .partition_count = 2, .page.size = 2, .page.by = PAGE_TOKEN};
-    const struct ledger_place beginning = {.complete = -1, .top = -1};
-    struct connector_vars vars;
-    struct ledger_row row = {.block = 50};
-    struct ledger_walk walk;
-    struct err err;
-    uint32_t ordinal;
-    shape.map[FIELD_BLOCK].mapped = true;
-    shape.resume.kind = RESUME_BLOCK_NUMBER;
-    ledger_walk_init(&walk, &shape, -1);
-    ledger_walk_begin(&walk, &beginning);
-    assert_true(ledger_walk_next(&walk, &vars));
-    assert_int_equal(ledger_walk_row(&walk, &row, &ordinal, &err), RC_OK);
-    assert_int_equal(ledger_walk_page(&walk, 1, true, BYTES_ABSENT, &err), RC_OK);
-    for (int time = 0; time < 2; time++) {
-        assert_int_equal(walk.complete, -1);
-        assert_true(ledger_walk_next(&walk, &vars));
-        assert_int_equal(vars.partition, 1);
-        assert_int_equal(ledger_walk_page(&walk, 0, true, BYTES_ABSENT, &err), RC_OK);
-    }
-    assert_true(ledger_walk_over(&walk));
-    assert_int_equal(walk.complete, 50);
-    ledger_walk_deinit(&walk);
+    static const int64_t shown[] = {-1, -1};
+    struct two_lists lists;
+    begin_two(&lists);
+    expect_end_after(&lists, shown, 2);
 }
 
 /* The other list says nothing twice, with rows in between: there may be more behind them. */
 static void a_partition_that_ends_with_nothing_again_may_have_more(void **state)
 {
     (void)state;
-    struct connector_stream shape = {
-        .order = ORDER_ASC, .partition_count = 2, .page.size = 2, .page.by = PAGE_TOKEN};
-    const struct ledger_place beginning = {.complete = -1, .top = -1};
-    static const int64_t shown[] = {-1, 40, -1, 45}; /* page by page; -1: nothing */
-    struct connector_vars vars;
-    struct ledger_row row = {.block = 50};
-    struct ledger_walk walk;
-    struct err err;
-    uint32_t ordinal;
-    shape.map[FIELD_BLOCK].mapped = true;
-    shape.resume.kind = RESUME_BLOCK_NUMBER;
-    ledger_walk_init(&walk, &shape, -1);
-    ledger_walk_begin(&walk, &beginning);
-    assert_true(ledger_walk_next(&walk, &vars));
-    assert_int_equal(ledger_walk_row(&walk, &row, &ordinal, &err), RC_OK);
-    assert_int_equal(ledger_walk_page(&walk, 1, true, BYTES_ABSENT, &err), RC_OK);
-    for (size_t i = 0; i < 4; i++) {
-        assert_true(walk.complete < 50);
-        assert_true(ledger_walk_next(&walk, &vars));
-        assert_int_equal(vars.partition, 1);
-        row.block = shown[i];
-        if (row.block >= 0)
-            assert_int_equal(ledger_walk_row(&walk, &row, &ordinal, &err), RC_OK);
-        assert_int_equal(ledger_walk_page(&walk, row.block >= 0, i != 1, bytes_of("next"), &err),
-                         RC_OK);
-    }
-    assert_true(ledger_walk_over(&walk));
-    assert_int_equal(walk.complete, 50);
-    ledger_walk_deinit(&walk);
+    static const int64_t shown[] = {-1, 40, -1, 45};
+    struct two_lists lists;
+    begin_two(&lists);
+    expect_end_after(&lists, shown, 4);
 }
 
 /* Exitbook 1.8.6: going on after the last block instead of in it loses the rest of that block. */
@@ -336,6 +336,66 @@ static void the_same_page_again_is_refused(void **state)
     free(walk);
 }
 
+/* Newest first by number and without a count: a short page looks like the last one. If it was cut
+ * off by a slip, the next page has rows, and the rest of it is nowhere. */
+static void a_numbered_page_that_was_short_in_the_midst_is_noticed(void **state)
+{
+    (void)state;
+    for (size_t more = 0; more < 2; more++) {
+        struct connector_stream shape = {.order = ORDER_DESC, .page.size = 2};
+        struct ledger_walk walk;
+        struct connector_vars vars = {0};
+        struct ledger_row row = {.block = 7};
+        uint32_t ordinal;
+        struct err err;
+        shape.page.by = PAGE_NUMBER;
+        shape.page.stop = STOP_SHORT_PAGE;
+        shape.map[FIELD_BLOCK].mapped = true;
+        ledger_walk_init(&walk, &shape, -1);
+        ledger_walk_begin(&walk, &(struct ledger_place){.complete = -1, .top = -1});
+        assert_true(ledger_walk_next(&walk, &vars));
+        assert_int_equal(ledger_walk_row(&walk, &row, &ordinal, &err), RC_OK);
+        assert_int_equal(ledger_walk_page(&walk, 1, true, BYTES_ABSENT, &err), RC_OK);
+        assert_true(ledger_walk_next(&walk, &vars)); /* what would follow it */
+        assert_int_equal(vars.page, 1);
+        row.block = 6;
+        if (more > 0)
+            assert_int_equal(ledger_walk_row(&walk, &row, &ordinal, &err), RC_OK);
+        assert_int_equal(ledger_walk_page(&walk, more, true, BYTES_ABSENT, &err),
+                         more > 0 ? RC_REJECT : RC_OK);
+        assert_int_equal(ledger_walk_over(&walk), more == 0);
+        assert_int_equal(walk.complete, more > 0 ? -1 : 7);
+        ledger_walk_deinit(&walk);
+    }
+}
+
+/* A sweep whose token was lost begins anew; if nothing comes then, that is not the end. */
+static void a_sweep_that_begins_anew_is_not_over_with_an_empty_page(void **state)
+{
+    (void)state;
+    struct connector_stream shape = {.order = ORDER_DESC, .page.size = 1, .page.by = PAGE_TOKEN};
+    struct ledger_walk *walk = calloc(1, sizeof *walk);
+    struct connector_vars vars = {0};
+    struct ledger_row row = {.block = 7};
+    uint32_t ordinal;
+    struct err err;
+    shape.map[FIELD_BLOCK].mapped = true;
+    ledger_walk_init(walk, &shape, -1);
+    ledger_walk_begin(walk, &(struct ledger_place){.complete = -1, .top = -1});
+    assert_true(ledger_walk_next(walk, &vars));
+    assert_int_equal(ledger_walk_row(walk, &row, &ordinal, &err), RC_OK);
+    assert_int_equal(ledger_walk_page(walk, 1, false, bytes_of("t"), &err), RC_OK);
+    ledger_walk_restart(walk);
+    for (int page = 0; page < 2; page++) {
+        assert_true(ledger_walk_next(walk, &vars));
+        assert_int_equal(ledger_walk_page(walk, 0, true, BYTES_ABSENT, &err), RC_OK);
+        assert_int_equal(ledger_walk_over(walk), page == 1);
+    }
+    assert_true(walk->abrupt);
+    ledger_walk_deinit(walk);
+    free(walk);
+}
+
 /* By ranges: random sizes, interruptions at any row, a chain that grows between and during walks.
  * Blocks without a row are passed, and a walk without a new block asks for nothing. */
 static void ranges_pass_empty_blocks_and_lose_nothing(void **state)
@@ -395,6 +455,35 @@ static void an_interrupted_sweep_is_finished_and_new_rows_are_found(void **state
     free(world);
 }
 
+/* What an interrupted sweep met first may have been taken by a reorg before it goes on. */
+static void the_newest_rows_of_an_interrupted_sweep_are_read_again(void **state)
+{
+    (void)state;
+    struct walk_world *world = calloc(1, sizeof *world);
+    struct ledger_walk *walk = calloc(1, sizeof *walk);
+    struct connector_vars vars = {0};
+    struct ledger_row row = {0};
+    uint32_t ordinal;
+    struct err err;
+    world->chance = chance_init("settle");
+    world->shape = walk_shape(&world->chance, ORDER_DESC, PAGE_TOKEN);
+    ledger_walk_init(walk, &world->shape, -1);
+    ledger_walk_begin(walk, &(struct ledger_place){
+                                .complete = 100, .token = bytes_of("t"), .top = 200, .settle = 10});
+    row.block = 99;
+    assert_true(ledger_walk_next(walk, &vars));
+    assert_int_equal(ledger_walk_row(walk, &row, &ordinal, &err), RC_OK);
+    assert_int_equal(ledger_walk_page(walk, 1, true, BYTES_ABSENT, &err), RC_OK);
+    assert_int_equal(walk->complete, 200);
+    assert_true(ledger_walk_next(walk, &vars)); /* the sweep for what is newer */
+    assert_int_equal(vars.token.len, 0);
+    assert_false(ledger_walk_below(walk, 190));
+    assert_true(ledger_walk_below(walk, 189));
+    ledger_walk_deinit(walk);
+    free(walk);
+    free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -409,8 +498,11 @@ int main(void)
         cmocka_unit_test(a_block_that_a_page_cuts_is_read_whole),
         cmocka_unit_test(a_provider_that_cannot_count_far_enough_is_refused),
         cmocka_unit_test(the_same_page_again_is_refused),
+        cmocka_unit_test(a_numbered_page_that_was_short_in_the_midst_is_noticed),
+        cmocka_unit_test(a_sweep_that_begins_anew_is_not_over_with_an_empty_page),
         cmocka_unit_test(ranges_pass_empty_blocks_and_lose_nothing),
         cmocka_unit_test(an_interrupted_sweep_is_finished_and_new_rows_are_found),
+        cmocka_unit_test(the_newest_rows_of_an_interrupted_sweep_are_read_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

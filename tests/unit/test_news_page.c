@@ -205,6 +205,10 @@ static void an_empty_page_says_why_and_what_else_there_is(void **state)
     sight->question.links.q[0] = '\0';
     show(sight, "{\"links\":[]," WHOLE "}");
     assert_true(says(sight, "No account is configured yet"));
+    sight->page.follows_anybody = true;
+    sight->health.backfill_queue_depth = 3;
+    show(sight, "{\"links\":[]," WHOLE "}");
+    assert_true(says(sight, "Nothing yet: the histories of the accounts are still being read."));
 }
 
 static void every_control_is_a_link_or_a_form_that_holds_the_view(void **state)
@@ -213,17 +217,19 @@ static void every_control_is_a_link_or_a_form_that_holds_the_view(void **state)
     sight->question.links.hours = 6;
     sight->question.links.sort = TRENDING_RECENT;
     sight->question.dense = true;
+    sight->question.only = NEWS_ONLY_UNREAD | NEWS_ONLY_NEW;
     snprintf(sight->question.links.domain, TRENDING_NAME_MAX, "e.example");
     show(sight, "{\"links\":[]," WHOLE "}");
     assert_true(says(sight, "<body class=\"news dense\">"));
     assert_true(says(sight, "href=\"/?hours=168&amp;sort=recent&amp;domain=e.example&amp;"
-                            "layout=dense\" title=\"last 7 days\">7 d</a>"));
+                            "layout=dense&amp;show=unread-new\" title=\"last 7 days\">7 d</a>"));
     assert_true(says(sight, "title=\"last 6 hours\" aria-current=\"true\">6 h</a>"));
-    assert_true(
-        says(sight, "href=\"/?hours=6&amp;domain=e.example&amp;layout=dense\">Most shared"));
+    assert_true(says(sight, "href=\"/?hours=6&amp;domain=e.example&amp;layout=dense&amp;"
+                            "show=unread-new\">Most shared"));
+    assert_true(says(sight, "name=\"show\" value=\"unread-new\""));
     assert_true(says(sight, "name=\"domain\" value=\"e.example\""));
     assert_true(says(sight, "href=\"/feed.xml?hours=6&amp;sort=recent&amp;domain=e.example&amp;"
-                            "layout=dense\""));
+                            "layout=dense&amp;show=unread-new\""));
     assert_true(says(sight, "class=\"without\">all sites</a>"));
 }
 

@@ -316,6 +316,19 @@ static void what_cannot_be_remembered_is_refused(void **state)
     assert_int_equal(put(bench, longest, &slow, 0), RC_OK);
 }
 
+/* The batch may be full by the very row of an item that nobody has met before. */
+static void a_full_batch_is_handed_over_before_a_new_item(void **state)
+{
+    struct bench *bench = *state;
+    bench->batch.record_count = BATCH_RECORDS_MAX;
+    assert_int_equal(put(bench, "x", &slow, 0), RC_AGAIN);
+    assert_int_equal(owed_done(&bench->owed, &bench->batch, bytes_of("y")), RC_AGAIN);
+    assert_int_equal(bench->owed.count, 0);
+    answer(bench, RC_OK);
+    assert_int_equal(put(bench, "x", &slow, 0), RC_OK);
+    assert_string_equal(last_row(bench), "new x 1");
+}
+
 int main(void)
 {
 #define ALONE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -330,6 +343,7 @@ int main(void)
         ALONE(a_full_memory_leaves_rows_to_the_table),
         ALONE(an_item_is_given_up_whatever_its_history),
         ALONE(what_cannot_be_remembered_is_refused),
+        ALONE(a_full_batch_is_handed_over_before_a_new_item),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

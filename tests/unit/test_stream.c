@@ -179,6 +179,31 @@ static void an_abandoned_page_is_taken_back(void **state)
     assert_true(stream_is_complete(&bench->stream));
 }
 
+/* R003-20: true, false, and absent, which is false. */
+static void a_batch_is_complete_when_its_cursor_says_so(void **state)
+{
+    (void)state;
+    static const struct {
+        enum cursor_completion said;
+        const char *stored; /* NULL: it is not mentioned */
+    } cases[] = {{CURSOR_COMPLETE, "\"isComplete\":true"},
+                 {CURSOR_INCOMPLETE, "\"isComplete\":false"},
+                 {CURSOR_UNSAID, NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct bench *bench = bench_new();
+        page(bench, "alpha", 0, 3, cases[i].said);
+        const char *told = strstr(text_string(&bench->stored), "\"isComplete\"");
+        assert_int_equal(told != NULL, cases[i].stored != NULL);
+        if (told != NULL)
+            assert_memory_equal(told, cases[i].stored, strlen(cases[i].stored));
+        for (int again = 0; again < 2; again++) {
+            assert_int_equal(stream_is_complete(&bench->stream), i == 0);
+            restart(bench);
+        }
+        bench_free(bench);
+    }
+}
+
 /* R003-23, R003-52: a terminal page of duplicates, or without anything, ends the import. */
 static void completion_survives_duplicates_and_empty_pages(void **state)
 {
@@ -314,6 +339,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ALONE(a_page_gives_its_new_records_and_a_cursor),
         ALONE(an_abandoned_page_is_taken_back),
+        cmocka_unit_test(a_batch_is_complete_when_its_cursor_says_so),
         ALONE(completion_survives_duplicates_and_empty_pages),
         ALONE(a_restart_knows_the_last_record),
         ALONE(a_full_batch_or_a_bad_page_changes_nothing),

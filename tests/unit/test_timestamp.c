@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/timestamp.h"
-#include "test_random.h"
+#include "test_seed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -161,11 +162,11 @@ static void days_across_the_whole_range_agree_with_the_c_library(void **state)
 static void random_instants_agree_with_the_c_library(void **state)
 {
     (void)state;
-    struct test_random random = test_random_start(__func__);
+    struct seeded random = seeded_start(__func__);
     const int64_t min = INT64_C(-62167219200) * SECOND;
     const uint64_t span = (uint64_t)(INT64_C(253402300800) * SECOND - min);
     for (int i = 0; i < 300000; i++) {
-        int64_t us = min + (int64_t)(test_random_next(&random) % span);
+        int64_t us = min + (int64_t)(seeded_next(&random) % span);
         assert_agrees(i % 2 == 0 ? us : us - us % 1000);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/uuid.h"
-#include "test_random.h"
+#include "test_seed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,11 +61,11 @@ static void anything_else_is_refused(void **state)
 static void what_was_formatted_reads_back(void **state)
 {
     (void)state;
-    struct test_random random = test_random_start(__func__);
+    struct seeded random = seeded_start(__func__);
     for (int i = 0; i < 100000; i++) {
         uint8_t raw[16], back[16];
         char text[UUID_TEXT_SIZE], again[UUID_TEXT_SIZE];
-        uint64_t halves[2] = {test_random_next(&random), test_random_next(&random)};
+        uint64_t halves[2] = {seeded_next(&random), seeded_next(&random)};
         memcpy(raw, halves, sizeof raw);
         uuid_format(raw, text);
         assert_int_equal(strlen(text), 36);

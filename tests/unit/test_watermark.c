@@ -13,7 +13,7 @@
 static struct watermark_ticket admit(struct watermark *wm, uint32_t children, uint64_t payload)
 {
     struct watermark_ticket ticket;
-    assert_int_equal(watermark_admit(wm, children, payload, 0, &ticket), RC_OK);
+    assert_int_equal(watermark_admit(wm, children, payload, &ticket), RC_OK);
     return ticket;
 }
 
@@ -25,12 +25,12 @@ static void a_full_ring_pushes_back_until_a_commit(void **state)
     watermark_init(&wm, 4);
     for (uint64_t i = 0; i < 4; i++)
         admit(&wm, 1, i);
-    assert_int_equal(watermark_admit(&wm, 1, 4, 0, &ticket), RC_AGAIN);
+    assert_int_equal(watermark_admit(&wm, 1, 4, &ticket), RC_AGAIN);
     assert_int_equal(watermark_finish(&wm, 0, 0), WATERMARK_FINISHED);
     assert_true(watermark_stage(&wm));
-    assert_int_equal(watermark_admit(&wm, 1, 4, 0, &ticket), RC_AGAIN); /* staged is not durable */
+    assert_int_equal(watermark_admit(&wm, 1, 4, &ticket), RC_AGAIN); /* staged is not durable */
     assert_true(watermark_commit(&wm, wm.staged, wm.epoch));
-    assert_int_equal(watermark_admit(&wm, 1, 4, 0, &ticket), RC_OK);
+    assert_int_equal(watermark_admit(&wm, 1, 4, &ticket), RC_OK);
     assert_int_equal(ticket.ord, 4);
     watermark_deinit(&wm);
 }
@@ -151,39 +151,50 @@ static void a_transaction_given_up_is_staged_again(void **state)
     watermark_deinit(&wm);
 }
 
-/* R002-17: a fetch that fails is not done; owed, it lets the head pass. R002-12. */
-static void an_owed_child_lets_the_head_pass(void **state)
+/* R002-17: by age or by fill: whoever holds everything up is to be owed, and nobody else. */
+static void a_child_is_to_be_owed_when_its_unit_holds_all_up(void **state)
 {
     (void)state;
+    const struct watermark_patience patience = {.open_us = 500, .crowded_us = 50};
     struct watermark wm;
-    uint64_t ord = 99;
-    uint32_t owed;
-    struct watermark_ticket ticket;
+    int64_t at_us = 0;
     watermark_init(&wm, 8);
-    assert_false(watermark_is_stuck(&wm, 1000, 0, &ord));
-    assert_int_equal(watermark_admit(&wm, 3, 0, 1000, &ticket), RC_OK);
-    assert_false(watermark_is_stuck(&wm, 1500, 500, &ord));
-    assert_true(watermark_is_stuck(&wm, 1501, 500, &ord));
-    assert_int_equal(ord, 0);
-    watermark_finish(&wm, 0, 0);
-    for (uint64_t i = 1; i < 7; i++) {
-        assert_false(watermark_is_stuck(&wm, 1000, 500, &ord)); /* 6 of 8 is not above 75 % */
+    struct watermark_ticket head = admit(&wm, 2, 0), second = admit(&wm, 1, 1);
+    assert_true(watermark_owe_at(&wm, &head, 1000, &patience, &at_us));
+    assert_int_equal(at_us, 1500);
+    assert_false(watermark_owe_at(&wm, &second, 1000, &patience, &at_us));
+    for (uint64_t i = 2; i < 6; i++)
         admit(&wm, 0, i);
-    }
-    assert_true(watermark_is_stuck(&wm, 1000, 500, &ord));
-    assert_int_equal(watermark_owe(&wm, 0, 0, &owed), WATERMARK_FINISHED);
-    assert_int_equal(owed, 2);
-    assert_int_equal(watermark_owe(&wm, 0, 0, &owed), WATERMARK_ALREADY);
-    assert_int_equal(owed, 0);
+    assert_true(watermark_owe_at(&wm, &head, 1000, &patience, &at_us));
+    assert_int_equal(at_us, 1500); /* 6 of 8 is not above 75 % */
+    admit(&wm, 0, 6);
+    assert_true(watermark_owe_at(&wm, &head, 1000, &patience, &at_us));
+    assert_int_equal(at_us, 1050);
+    watermark_finish(&wm, head.ord, head.epoch);
+    assert_true(watermark_owe_at(&wm, &head, 1000, &patience, &at_us)); /* the other child */
+    watermark_finish(&wm, head.ord, head.epoch);
+    assert_false(watermark_owe_at(&wm, &head, 1000, &patience, &at_us));
     assert_true(watermark_stage(&wm));
-    assert_int_equal(wm.staged, 7);
-    assert_false(watermark_is_stuck(&wm, 9999, 500, &ord));
-    /* The transaction with the owed rows was given up. */
-    assert_true(watermark_unowe(&wm, 0, 0));
-    assert_false(watermark_unowe(&wm, 0, 0));
-    assert_int_equal(wm.staged, 0);
-    assert_int_equal(watermark_pending(&wm, 0), 2);
-    assert_false(watermark_stage(&wm));
+    assert_true(watermark_owe_at(&wm, &second, 1000, &patience, &at_us));
+    assert_int_equal(at_us, 1500); /* 6 wait behind it; what waits for a commit is not its fault */
+    watermark_deinit(&wm);
+}
+
+/* R002-17, R002-18: nothing is owed for a unit that was dropped, whoever has its ordinal now. */
+static void nothing_is_owed_for_a_unit_that_was_undone(void **state)
+{
+    (void)state;
+    const struct watermark_patience patience = {.open_us = 500, .crowded_us = 50};
+    struct watermark wm;
+    int64_t at_us;
+    watermark_init(&wm, 8);
+    struct watermark_ticket gone = admit(&wm, 1, 0);
+    watermark_undo(&wm, 0);
+    assert_false(watermark_owe_at(&wm, &gone, 0, &patience, &at_us));
+    struct watermark_ticket again = admit(&wm, 1, 1);
+    assert_int_equal(again.ord, gone.ord);
+    assert_false(watermark_owe_at(&wm, &gone, 0, &patience, &at_us));
+    assert_true(watermark_owe_at(&wm, &again, 0, &patience, &at_us));
     watermark_deinit(&wm);
 }
 
@@ -238,7 +249,7 @@ static void an_undo_below_base_refuses_the_commit_on_its_way(void **state)
 enum { ORDINALS = 4096, REPORTS = 256 };
 struct plain_unit {
     uint64_t payload;
-    uint32_t pending, owed, epoch;
+    uint32_t pending, epoch;
 };
 struct plain {
     struct plain_unit unit[ORDINALS];
@@ -289,18 +300,6 @@ static void random_report(struct watermark *wm, struct plain *m, struct seeded *
         epoch = (uint32_t)seeded_below(random, m->epoch + 1);
     enum watermark_answer expected = plain_judge(m, ord, epoch);
     struct plain_unit *unit = &m->unit[ord];
-    if (seeded_below(random, 8) == 0) {
-        uint32_t owed;
-        enum watermark_answer answer = watermark_owe(wm, ord, epoch, &owed);
-        if (expected == WATERMARK_COUNTED) {
-            expected = WATERMARK_FINISHED;
-            assert_int_equal(owed, unit->pending);
-            unit->owed = unit->pending;
-            unit->pending = 0;
-        }
-        assert_int_equal(answer, expected);
-        return;
-    }
     if (expected == WATERMARK_COUNTED && --unit->pending == 0)
         expected = WATERMARK_FINISHED;
     assert_int_equal(watermark_finish(wm, ord, epoch), expected);
@@ -308,7 +307,7 @@ static void random_report(struct watermark *wm, struct plain *m, struct seeded *
 
 static void random_transaction_step(struct watermark *wm, struct plain *m, struct seeded *random)
 {
-    switch (seeded_below(random, 6)) {
+    switch (seeded_below(random, 5)) {
     case 0:
     case 1: {
         uint64_t upto = plain_first_open(m, m->staged);
@@ -324,25 +323,30 @@ static void random_transaction_step(struct watermark *wm, struct plain *m, struc
         m->base = late ? m->base : upto;
         break;
     }
-    case 4:
+    default:
         if (seeded_below(random, 8) != 0)
             break;
         watermark_unstage(wm);
         m->staged = m->base;
-        break;
-    default: {
-        uint64_t ord = m->base + seeded_below(random, m->capacity + 1);
-        bool owes = ord < m->next && m->unit[ord].owed > 0;
-        if (owes && seeded_below(random, 4) != 0)
-            break;
-        assert_true(watermark_unowe(wm, ord, ord < m->next ? m->unit[ord].epoch : 0) == owes);
-        if (owes) {
-            m->unit[ord].pending = m->unit[ord].owed;
-            m->unit[ord].owed = 0;
-            m->staged = m->staged > ord ? ord : m->staged;
-        }
     }
-    }
+}
+
+/* Who is to be owed, and when, of a ticket that may be anybody's. */
+static void compare_escape(const struct watermark *wm, const struct plain *m, struct seeded *random)
+{
+    const struct watermark_patience patience = {.open_us = 60, .crowded_us = 15};
+    uint64_t low = m->base < 2 ? 0 : m->base - 2, oldest = plain_first_open(m, m->base);
+    struct watermark_ticket ticket = {.ord = low + seeded_below(random, m->next - low + 2),
+                                      .epoch = (uint32_t)seeded_below(random, m->epoch + 1)};
+    if (seeded_below(random, 2) == 0 && oldest < m->next)
+        ticket = (struct watermark_ticket){.ord = oldest, .epoch = m->unit[oldest].epoch};
+    bool expected =
+        oldest < m->next && ticket.ord == oldest && ticket.epoch == m->unit[oldest].epoch;
+    int64_t at_us;
+    assert_true(watermark_owe_at(wm, &ticket, 1000, &patience, &at_us) == expected);
+    double fill = (double)(m->next - oldest) / (double)m->capacity;
+    if (expected)
+        assert_int_equal(at_us, fill > 0.75 ? 1015 : 1060);
 }
 
 static void random_undo(struct watermark *wm, struct plain *m, struct seeded *random)
@@ -362,11 +366,11 @@ static void random_admit(struct watermark *wm, struct plain *m, struct seeded *r
     uint32_t children = (uint32_t)seeded_below(random, 4);
     uint64_t payload = seeded_next(random);
     bool full = m->next - m->base == m->capacity;
-    assert_int_equal(watermark_admit(wm, children, payload, 1, &ticket), full ? RC_AGAIN : RC_OK);
+    assert_int_equal(watermark_admit(wm, children, payload, &ticket), full ? RC_AGAIN : RC_OK);
     if (full)
         return;
     assert_true(ticket.ord == m->next && ticket.epoch == m->epoch);
-    m->unit[m->next++] = (struct plain_unit){payload, children, 0, m->epoch};
+    m->unit[m->next++] = (struct plain_unit){payload, children, m->epoch};
 }
 
 static void it_agrees_with_a_plain_model_over_random_operations(void **state)
@@ -393,6 +397,7 @@ static void it_agrees_with_a_plain_model_over_random_operations(void **state)
             else
                 random_undo(&wm, &m, &random);
             compare(&wm, &m);
+            compare_escape(&wm, &m, &random);
         }
         watermark_deinit(&wm);
     }
@@ -408,7 +413,8 @@ int main(void)
         cmocka_unit_test(a_report_counts_exactly_once),
         cmocka_unit_test(the_position_moves_once_to_the_end_of_the_run),
         cmocka_unit_test(a_transaction_given_up_is_staged_again),
-        cmocka_unit_test(an_owed_child_lets_the_head_pass),
+        cmocka_unit_test(a_child_is_to_be_owed_when_its_unit_holds_all_up),
+        cmocka_unit_test(nothing_is_owed_for_a_unit_that_was_undone),
         cmocka_unit_test(an_undo_refuses_late_reports_and_keeps_what_lies_below),
         cmocka_unit_test(an_undo_below_base_refuses_the_commit_on_its_way),
         cmocka_unit_test(it_agrees_with_a_plain_model_over_random_operations),

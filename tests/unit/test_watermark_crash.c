@@ -56,7 +56,7 @@ static void admit(struct process *p)
 {
     struct watermark_ticket ticket;
     unsigned unit = p->first + (unsigned)p->wm.next;
-    assert_int_equal(watermark_admit(&p->wm, p->world->children[unit], unit, 0, &ticket), RC_OK);
+    assert_int_equal(watermark_admit(&p->wm, p->world->children[unit], unit, &ticket), RC_OK);
 }
 
 static bool can_finish(const struct process *p, unsigned unit)

@@ -1,128 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// browser.mjs - a headless Chromium, told what to do through a pipe.
+// browser.mjs - a headless Chromium, driven by Playwright, with bounded waits and a list of what its
+// pages complain about.
 
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { until } from './daemon.mjs';
+import { load, packages } from './packages.mjs';
 
+const { chromium } = load('playwright-core');
+
+/** Where pictures of the pages are kept, for people to look at. */
+export const shots = join(packages, '../screenshots');
+
+const WAIT_MS = 60000;
 const SWITCHES = [
-  '--headless=new', '--remote-debugging-pipe', '--no-sandbox', '--disable-gpu', '--no-first-run',
-  '--disable-dev-shm-usage', '--disable-background-networking', '--disable-component-update',
-  '--disable-sync', '--disable-extensions', '--mute-audio', '--window-size=800,600',
+  '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync',
+  '--window-size=800,600',
 ];
 
 export class Browser {
-  #process;
-  #waiting = new Map();
-  #listeners = [];
-  #last = 0;
-  #rest = '';
+  #browser;
+  #context;
 
   static async start() {
     const browser = new Browser();
-    browser.folder = mkdtempSync(join(tmpdir(), 'tidemark-browser-'));
-    browser.#process = spawn(
-      process.env.CHROMIUM ?? 'chromium',
-      [...SWITCHES, `--user-data-dir=${browser.folder}`, 'about:blank'],
-      {
-        stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
-        env: { ...process.env, TMPDIR: browser.folder },
-      },
-    );
-    const [, , , , answers] = browser.#process.stdio;
-    answers.setEncoding('utf8').on('data', (text) => browser.#take(text));
-    browser.#process.on('error', (error) => browser.#giveUp(error));
-    browser.#process.on('exit', () => browser.#giveUp(new Error('the browser ended')));
-    await browser.send('Target.setDiscoverTargets', { discover: true });
+    browser.#browser = await chromium.launch({
+      executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+      args: SWITCHES,
+      chromiumSandbox: false,
+      timeout: WAIT_MS,
+    });
+    // Pages share what they remember, and are as large as the window unless a test says otherwise.
+    browser.#context = await browser.#browser.newContext({ viewport: null, colorScheme: null });
+    browser.#context.setDefaultTimeout(WAIT_MS);
     return browser;
   }
 
-  send(method, params = {}, sessionId = undefined) {
-    const id = ++this.#last;
-    const question = JSON.stringify({ id, method, params, sessionId });
-    this.#process.stdio[3].write(`${question}\0`);
-    return new Promise((resolve, reject) => this.#waiting.set(id, { method, resolve, reject }));
+  newPage() {
+    return Page.open(this.#context);
   }
 
-  listen(listener) {
-    this.#listeners.push(listener);
-  }
-
-  async newPage() {
-    const { targetId } = await this.send('Target.createTarget', { url: 'about:blank' });
-    const { sessionId } = await this.send('Target.attachToTarget', { targetId, flatten: true });
-    return Page.attach(this, sessionId, targetId);
-  }
-
-  async stop() {
-    const ended = new Promise((resolve) => this.#process.once('close', resolve));
-    await this.send('Browser.close');
-    await ended;
-    // What the browser started itself may write its last words a little later.
-    await until(() => this.#removeFolder(), 'the browser to leave its folder');
-  }
-
-  #removeFolder() {
-    try {
-      rmSync(this.folder, { recursive: true, force: true });
-      return true;
-    } catch (error) {
-      if (error.code === 'ENOTEMPTY') return false;
-      throw error;
-    }
-  }
-
-  #take(text) {
-    const parts = (this.#rest + text).split('\0');
-    this.#rest = parts.pop();
-    for (const part of parts) this.#hear(JSON.parse(part));
-  }
-
-  #hear(message) {
-    const question = this.#waiting.get(message.id);
-    if (question === undefined) {
-      for (const listener of this.#listeners) listener(message);
-      return;
-    }
-    this.#waiting.delete(message.id);
-    if (message.error) question.reject(new Error(`${question.method}: ${message.error.message}`));
-    else question.resolve(message.result);
-  }
-
-  #giveUp(error) {
-    for (const { reject } of this.#waiting.values()) reject(error);
-    this.#waiting.clear();
+  stop() {
+    return this.#browser.close();
   }
 }
 
 export class Page {
   /** What the page complained about: exceptions, console errors, broken policy. */
   complaints = [];
-  #browser;
-  #session;
-  #target;
+  /** The addresses it asked for. */
+  asked = [];
+  /** Playwright's own page: what a hand or an eye can do. */
+  hands;
+  #session; // for what it has no words for
 
-  static async attach(browser, session, target) {
+  static async open(context) {
     const page = new Page();
-    page.#browser = browser;
-    page.#session = session;
-    page.#target = target;
-    browser.listen((message) => message.sessionId === session && page.#hear(message));
+    page.hands = await context.newPage();
+    page.#session = await context.newCDPSession(page.hands);
+    page.#listen();
     for (const domain of ['Page', 'Runtime', 'Log', 'Network', 'Accessibility'])
       await page.send(`${domain}.enable`);
     return page;
   }
 
   send(method, params) {
-    return this.#browser.send(method, params, this.#session);
+    return this.#session.send(method, params);
   }
 
   async open(url) {
-    const { errorText } = await this.send('Page.navigate', { url });
-    if (errorText) throw new Error(`${url}: ${errorText}`);
+    await this.hands.goto(url, { waitUntil: 'load' });
     await this.until('document.readyState === "complete"');
   }
 
@@ -143,15 +91,14 @@ export class Page {
     return until(() => this.eval(expression).catch(() => undefined), expression);
   }
 
-  async press(key, modifiers = 0) {
-    for (const type of ['rawKeyDown', 'keyUp'])
-      await this.send('Input.dispatchKeyEvent', { type, key, code: key, modifiers });
+  /** Presses what is seen there with a mouse, once it can be pressed. */
+  click(selector) {
+    return this.hands.click(selector);
   }
 
-  async wheel(deltaY) {
-    await this.send('Input.dispatchMouseEvent', {
-      type: 'mouseWheel', x: 200, y: 200, deltaX: 0, deltaY,
-    });
+  /** A key by its name, with others held: 'Control+End'. */
+  press(key) {
+    return this.hands.keyboard.press(key);
   }
 
   offline(offline) {
@@ -167,10 +114,8 @@ export class Page {
   }
 
   /** 'light' or 'dark': what the system of the reader says. */
-  colours(value) {
-    return this.send('Emulation.setEmulatedMedia', {
-      features: [{ name: 'prefers-color-scheme', value }],
-    });
+  colours(colorScheme) {
+    return this.hands.emulateMedia({ colorScheme });
   }
 
   scripts(enabled) {
@@ -179,19 +124,29 @@ export class Page {
 
   async screenshot(path, options = {}) {
     const { data } = await this.send('Page.captureScreenshot', { format: 'png', ...options });
+    mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, Buffer.from(data, 'base64'));
   }
 
-  close() {
-    return this.#browser.send('Target.closeTarget', { targetId: this.#target });
+  /** Keeps a picture of all of the page. */
+  async keep(name) {
+    const { cssContentSize } = await this.send('Page.getLayoutMetrics');
+    await this.screenshot(join(shots, `${name}.png`), {
+      captureBeyondViewport: true, clip: { ...cssContentSize, scale: 1 },
+    });
   }
 
-  #hear({ method, params }) {
-    if (method === 'Runtime.exceptionThrown')
-      this.complaints.push(params.exceptionDetails.exception?.description ?? 'an exception');
-    else if (method === 'Log.entryAdded' && params.entry.source === 'security')
-      this.complaints.push(params.entry.text);
-    else if (method === 'Runtime.consoleAPICalled' && params.type === 'error')
-      this.complaints.push(params.args.map((arg) => arg.value ?? arg.description).join(' '));
+  close() {
+    return this.hands.close();
+  }
+
+  #listen() {
+    this.#session.on('Runtime.exceptionThrown', ({ exceptionDetails }) =>
+      this.complaints.push(exceptionDetails.exception?.description ?? 'an exception'));
+    this.#session.on('Log.entryAdded', ({ entry }) =>
+      entry.source === 'security' && this.complaints.push(entry.text));
+    this.#session.on('Runtime.consoleAPICalled', ({ type, args }) => type === 'error' &&
+      this.complaints.push(args.map((arg) => arg.value ?? arg.description).join(' ')));
+    this.#session.on('Network.requestWillBeSent', ({ request }) => this.asked.push(request.url));
   }
 }

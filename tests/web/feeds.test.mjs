@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The feeds of what is shared, read by a parser that nobody here wrote.
+// The feeds of what is shared, read by parsers that nobody here wrote.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import { Daemon } from './daemon.mjs';
 import { ARTICLES, articlesSql, fill, linkSql, peopleSql } from './news_world.mjs';
+import { load } from './packages.mjs';
 
 // The package is Debian's, and so is the Python that finds it.
 const PYTHON = '/usr/bin/python3';
@@ -15,6 +16,10 @@ feed = feedparser.parse(sys.stdin.buffer.read())
 print(json.dumps({"bozo": bool(feed.bozo), "version": feed.version, "title": feed.feed.title,
   "link": feed.feed.link, "items": [{"title": e.title, "link": e.link, "id": e.id,
   "summary": e.summary, "time": e.published_parsed[:6]} for e in feed.entries]}))`;
+const { parseJsonFeed } = load('feedsmith');
+const VIEWS = ['', '?hours=6&sort=recent', '?hours=1', '?hours=720&degree=2', '?sort=velocity',
+  '?min_shares=3', '?domain=harbourpost.example', '?author=did:plc:3', '?q=kettle', '?limit=3',
+  '?layout=dense', '?q=no-such-word'];
 const HOSTILE = '<script>alert(1)</script> & "more" ]]> \u202Eend';
 
 function parse(bytes) {
@@ -25,6 +30,8 @@ describe('feeds', () => {
   let daemon;
   const nowUs = Math.floor(Date.now() / 1000) * 1e6;
   const get = (path, headers = {}) => fetch(new URL(path, daemon.url), { headers });
+  /** Of two that rise as fast, the order may change with the clock. */
+  const inOrder = (query, urls) => (query.includes('velocity') ? urls.toSorted() : urls);
   const ranked = async (query) => (await (await get(`/api/trending${query}`)).json()).links;
 
   before(async () => {
@@ -36,7 +43,7 @@ describe('feeds', () => {
   after(() => daemon.remove());
 
   test('RSS is what a parser of others understands, for every view', async () => {
-    for (const query of ['', '?hours=6&sort=recent', '?domain=harbourpost.example', '?q=no-such-word']) {
+    for (const query of VIEWS) {
       const answer = await get(`/feed.xml${query}`);
       assert.match(answer.headers.get('content-type'), /^application\/rss\+xml/);
       const feed = parse(Buffer.from(await answer.arrayBuffer()));
@@ -44,7 +51,8 @@ describe('feeds', () => {
       assert.equal(feed.bozo, false);
       assert.equal(feed.version, 'rss20');
       assert.equal(new URL(feed.link).search, query);
-      assert.deepEqual(feed.items.map((item) => item.link), links.map((link) => link.url));
+      assert.deepEqual(inOrder(query, feed.items.map((item) => item.link)),
+        inOrder(query, links.map((link) => link.url)), query);
       assert.deepEqual(feed.items.map((item) => Date.UTC(item.time[0], item.time[1] - 1,
         ...item.time.slice(2))), links.map((link) => Date.parse(link.first_shared_at)));
       assert.equal(new Set(feed.items.map((item) => item.id)).size, links.length);
@@ -60,13 +68,23 @@ describe('feeds', () => {
     assert.doesNotMatch(feed.items[0].content_html, /<script/);
   });
 
-  test('JSON Feed says the same', async () => {
-    const answer = await get('/feed.json?min_shares=3');
-    const feed = await answer.json();
-    const links = await ranked('?min_shares=3');
-    assert.equal(feed.version, 'https://jsonfeed.org/version/1.1');
-    assert.equal(feed.feed_url, new URL('/feed.json?min_shares=3', daemon.url).href);
-    assert.deepEqual(feed.items.map((item) => item.url), links.map((link) => link.url));
+  test('JSON Feed says the same, to a parser of others, too', async () => {
+    for (const query of VIEWS) {
+      const answer = await get(`/feed.json${query}`);
+      assert.equal(answer.headers.get('content-type'), 'application/feed+json');
+      const text = await answer.text();
+      assert.equal(JSON.parse(text).version, 'https://jsonfeed.org/version/1.1');
+      const feed = parseJsonFeed(text);
+      const links = await ranked(query);
+      assert.equal(feed.feed_url, new URL(`/feed.json${query}`, daemon.url).href);
+      assert.equal(feed.home_page_url, new URL(`/${query}`, daemon.url).href);
+      const items = feed.items ?? [];
+      assert.deepEqual(inOrder(query, items.map((item) => item.url)),
+        inOrder(query, links.map((link) => link.url)), query);
+      assert.equal(new Set(items.map((item) => item.id)).size, links.length);
+      for (const { date_published: at } of items) assert.ok(Date.parse(at) <= Date.now(), at);
+    }
+    const feed = parseJsonFeed(await (await get('/feed.json?min_shares=3')).text());
     assert.equal(feed.items.length, ARTICLES.filter(([, , , people]) => people >= 3).length);
     assert.match(feed.items[0].content_html, /Shared by .* and 12 more\./);
   });
@@ -84,16 +102,24 @@ describe('feeds', () => {
     await daemon.begin();
   });
 
-  test('who has it already is told so', async () => {
-    for (const path of ['/feed.xml', '/feed.json?hours=6']) {
-      const etag = (await get(path)).headers.get('etag');
-      assert.match(etag, /^(W\/)?"[0-9a-f]{32}"$/);
-      const again = await get(path, { 'If-None-Match': etag });
-      assert.equal(again.status, 304);
-      assert.equal((await get(path, { 'If-None-Match': '"else"' })).status, 200);
+  test('every view tells where its feeds are, and who has one already is told so', async () => {
+    for (const query of VIEWS) {
+      const page = await (await get(`/${query}`)).text();
+      const feeds = [...page.matchAll(
+        /<link rel="alternate" type="application\/(rss\+xml|feed\+json)" [^>]*href="([^"]*)">/g)]
+        .map(([, type, href]) => [type, href.replaceAll('&amp;', '&')]);
+      assert.deepEqual(feeds, [['rss+xml', `/feed.xml${query}`], ['feed+json', `/feed.json${query}`]]);
+      for (const [type, path] of feeds) {
+        const answer = await get(path);
+        assert.equal(answer.status, 200, path);
+        assert.ok(answer.headers.get('content-type').startsWith(`application/${type}`), path);
+        const etag = answer.headers.get('etag');
+        assert.match(etag, /^(W\/)?"[0-9a-f]{32}"$/);
+        assert.equal((await get(path, { 'If-None-Match': '"else"' })).status, 200);
+        // What rises may be another order by now; then the feed is another one, too.
+        const again = await get(path, { 'If-None-Match': etag });
+        if (!query.includes('velocity')) assert.equal(again.status, 304, path);
+      }
     }
-    const page = await (await get('/?hours=6')).text();
-    assert.match(page, /<link rel="alternate" type="application\/rss\+xml" [^>]*href="\/feed.xml\?hours=6">/);
-    assert.match(page, /type="application\/feed\+json" [^>]*href="\/feed.json\?hours=6">/);
   });
 });

@@ -48,11 +48,19 @@ const quote = (value) =>
 const row = (table, values) =>
   `INSERT INTO ${table} (${Object.keys(values)}) VALUES (${Object.values(values).map(quote)});`;
 
+const WINDOWS_MIN = [1, 6, 24, 72, 168, 720].map((hours) => hours * 60);
+const CALM_MIN = 10; // so long no share leaves a window: what is compared meanwhile stays the same
+
+/** An age that leaves no window soon. */
+function calmAge(minutes) {
+  const border = WINDOWS_MIN.find((window) => minutes <= window) ?? Infinity;
+  return Math.min(minutes, border - CALM_MIN);
+}
+
 /** One link that the first `people` of the world share, as SQL. */
 export function linkSql(id, { title, domain, about, people, ageMinutes, url, first = 0 }, nowUs) {
-  const firstUs = nowUs - ageMinutes * MINUTE_US;
-  const step = Math.floor((ageMinutes * MINUTE_US * 0.9) / people);
-  const at = (i) => firstUs + i * step;
+  const at = (i) => Math.floor(nowUs - calmAge(ageMinutes * (1 - (0.9 * i) / people)) * MINUTE_US);
+  const firstUs = at(0);
   const address = url ?? `https://${domain}/${id}`;
   const sql = [row('links', {
     id, normalized_url: address, original_url: address, title, description: about, domain,
@@ -63,12 +71,13 @@ export function linkSql(id, { title, domain, about, people, ageMinutes, url, fir
     const actor = 1001 + ((first + i) % PEOPLE.length);
     const n = id * 100 + i;
     const repost = i % 4 === 3;
+    const via = repost ? 'repost' : i % 5 === 4 ? 'quote' : 'post';
     sql.push(
       row('post', {
         n, seq: 1, actor, collection: `app.bsky.feed.${repost ? 'repost' : 'post'}`, rkey: `k${n}`,
         kind: repost ? 1 : 0, shared_us: at(i), body: repost ? null : WORDS[(id + i) % WORDS.length],
       }),
-      row('post_links', { post_id: n, link_id: id, via: repost ? 'repost' : 'post', actor }),
+      row('post_links', { post_id: n, link_id: id, via, actor }),
       row('shares', { link_id: id, actor, last_us: at(i), n_posts: 1, counted: 1 }),
     );
   }
@@ -92,6 +101,44 @@ export function gapSql(nowUs) {
     id: 1, source: 'jetstream', stream: 'live', from_us: nowUs - 300 * MINUTE_US,
     to_us: nowUs - 290 * MINUTE_US, reason: 'the connection was lost', detected_us: 1, seq: 1,
   });
+}
+
+/** Titles that strangers write to do harm. */
+export const HOSTILE = [
+  '<script>document.title = "taken"</script><img src=x onerror=document.title="taken">',
+  '\u202Eelpmaxe.txt\u202E and after',
+  'w'.repeat(10240),
+  '"><a href="javascript:alert(1)">',
+];
+
+export function hostileSql(nowUs) {
+  return HOSTILE.map((title, i) => linkSql(50 + i, {
+    title, about: title, domain: 'hostile.example', people: 1, ageMinutes: 3000 + i,
+    url: i === 3 ? 'javascript:alert(1)' : undefined,
+  }, nowUs)).join('\n');
+}
+
+/** One story at two sites, and what only looks like it. */
+export function storySql(nowUs) {
+  return [
+    ['Bridge over the sound opens after ten years', 'first.example', 4],
+    ['Bridge over the Sound opens, after ten years | Second', 'second.example', 3],
+    ['Bridge over the sound opens after 12 years', 'third.example', 2],
+  ].map(([title, domain, people], i) => linkSql(60 + i, {
+    title, about: null, domain, people, ageMinutes: 5000,
+  }, nowUs)).join('\n');
+}
+
+/** What came and could not be used. */
+export function refusedSql(nowUs) {
+  return `INSERT INTO quarantine (id, source, provider, digest, raw, size, reason, at_us, times, seq)
+    VALUES (1, 'jetstream', NULL, x'00', CAST('</pre><img src=x onerror=alert(1)>' || x'0aff' AS BLOB),
+            36, 'not <i>JSON</i>', ${nowUs}, 3, 1);`;
+}
+
+/** The title that the page gives a link of the API. */
+export function titleOf({ title, url }) {
+  return title ?? url.replace(/^https:\/\/(.*)\/(\w+)$/, '$1: $2');
 }
 
 /** Writes SQL into the store of a daemon, which stops for it and starts again. */

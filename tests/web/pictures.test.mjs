@@ -18,7 +18,6 @@ describe('pictures on the page at /', () => {
   let daemon;
   let browser;
   let page;
-  let asked; // by the browser, of whomever
   const nowUs = Date.now() * 1000;
 
   const open = (path = '/') => page.open(new URL(path, daemon.url).href);
@@ -63,17 +62,14 @@ describe('pictures on the page at /', () => {
   beforeEach(async () => {
     await page?.close();
     page = await browser.newPage();
-    asked = [];
-    browser.listen(({ method, params }) =>
-      method === 'Network.requestWillBeSent' && asked.push(params.request.url));
   });
 
   test('come from the daemon, and nothing else is asked of anybody', async () => {
     await openWhole('/');
     assert.deepEqual((await sizes()).slice(0, 3), [32, 32, 32]);
-    const elsewhere = asked.filter((url) => /^\w+:\/\//.test(url) && !url.startsWith(daemon.url));
+    const elsewhere = page.asked.filter((url) => /^\w+:\/\//.test(url) && !url.startsWith(daemon.url));
     assert.deepEqual(elsewhere, []);
-    assert.equal(asked.filter((url) => url.includes('/image/')).length > 0, true);
+    assert.equal(page.asked.filter((url) => url.includes('/image/')).length > 0, true);
     assert.deepEqual(page.complaints, []);
     assert.notEqual(await page.eval('document.title'), 'taken');
   });
@@ -112,7 +108,7 @@ describe('pictures on the page at /', () => {
       assert.equal(await page.eval(`${good}.every((p) => p.closest('[aria-hidden=true]') !== null)`), true);
     }
     assert.equal(await page.eval(`${PORTRAITS}.some((p) => p.closest('.posts') !== null)`), true);
-    const elsewhere = asked.filter((url) => /^\w+:\/\//.test(url) && !url.startsWith(daemon.url));
+    const elsewhere = page.asked.filter((url) => /^\w+:\/\//.test(url) && !url.startsWith(daemon.url));
     assert.deepEqual(elsewhere, []);
     assert.deepEqual(page.complaints, []);
   });

@@ -29,7 +29,7 @@ describe('a reader of the page', () => {
     await page.eval(`document.addEventListener('click', (event) =>
       event.target.closest('.title') && event.preventDefault(), { capture: true })`);
   };
-  const key = (name) => page.send('Input.dispatchKeyEvent', { type: 'keyDown', key: name, text: name });
+  const key = (name) => page.press(name);
 
   before(async () => {
     daemon = await Daemon.start();
@@ -138,6 +138,14 @@ describe('a reader of the page', () => {
     await page.eval('document.activeElement.blur()');
     await key('?');
     assert.match(await page.eval('document.querySelector("dialog[open]").textContent'), /next link/);
+  });
+
+  test('is told when there is no network, and when there is', async () => {
+    await page.offline(true);
+    await page.until('document.querySelector(".offline:not([hidden])")?.textContent === "You are offline."');
+    assert.equal((await shown()).length, all);
+    await page.offline(false);
+    await page.until('document.querySelector(".offline[hidden]") !== null');
   });
 
   test('is told when the daemon is away, and when it is back', async () => {
