@@ -47,7 +47,8 @@ struct document_fill {
     int64_t save_due_us;
     uint64_t added;
     bool dry;
-    document_fill_fn *done; /* NULL: nobody waits */
+    bool wanted, wanted_dry; /* another walk, when this one has ended */
+    document_fill_fn *done;  /* NULL: nobody waits */
     void *arg;
 };
 
@@ -63,14 +64,28 @@ static void wait(struct document_fill *fill)
     fill->env.runtime->ops->timer_arm(fill->env.runtime, &fill->again, AGAIN_US);
 }
 
+static void begin_anew(struct document_fill *fill, bool dry)
+{
+    fill->dry = dry;
+    fill->walking = true;
+    fill->wanted = fill->ended = false;
+    fill->seq = fill->n = -1;
+    fill->added = 0;
+    go_on(fill);
+}
+
 static void finish(struct document_fill *fill, enum rc rc)
 {
     document_fill_fn *done = fill->done;
     fill->walking = false;
-    fill->done = NULL;
     if (rc == RC_OK && fill->added > 0 && !fill->dry)
         log_event(LOG_INFO, "content", "rows_filled",
                   (struct log_field[]){log_int("rows", (int64_t)fill->added), LOG_END});
+    if (fill->wanted && rc == RC_OK) {
+        begin_anew(fill, fill->wanted_dry);
+        return;
+    }
+    fill->done = NULL;
     if (done != NULL)
         done(fill->arg, rc, fill->added);
 }
@@ -251,15 +266,12 @@ void document_fill_again(struct document_fill *fill, bool dry, document_fill_fn 
         finish(fill, RC_RETRY);
         return;
     }
+    fill->wanted = true;
+    fill->wanted_dry = dry;
     if (fill->walking || fill->asking)
-        return; /* with the one that is under way */
+        return; /* after the one that is under way */
     fill->env.runtime->ops->timer_disarm(fill->env.runtime, &fill->again);
-    fill->dry = dry;
-    fill->walking = true;
-    fill->ended = false;
-    fill->seq = fill->n = -1;
-    fill->added = 0;
-    go_on(fill);
+    begin_anew(fill, dry);
 }
 
 struct document_fill *document_fill_new(const struct source_env *env, struct document_rows *rows,

@@ -26,8 +26,8 @@ struct document_fill *document_fill_new(const struct source_env *env, struct doc
 void document_fill_free(struct document_fill *fill); /* NULL is allowed */
 /* Goes on where the last one was. */
 void document_fill_start(struct document_fill *fill);
-/* Looks at all documents again; `dry`: only counts. While it is under way anyway, `done` hears of
- * that. One at a time. */
+/* Looks at all documents again, after the walk that is under way if there is one; `dry`: only
+ * counts. One at a time. */
 void document_fill_again(struct document_fill *fill, bool dry, document_fill_fn *done, void *arg);
 void document_fill_stop(struct document_fill *fill);
 bool document_fill_stopped(const struct document_fill *fill);

@@ -50,7 +50,7 @@ struct content {
     bool loading;
     struct again again;
     struct reconciling *reconciling; /* NULL: nobody wants that now */
-    struct timer wake, move, owe; /* a retry is due; the position; a document has had its time */
+    struct timer wake, move, owe;    /* a retry is due; the position; a document has had its time */
 
     struct quarantine quarantine;
     struct unusable unusable;

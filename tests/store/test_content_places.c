@@ -79,6 +79,36 @@ static void a_slow_document_holds_the_position_for_a_minute_only(void **state)
     assert_true(content_bench_stored(b, 'A'));
 }
 
+/* More debts are due than may be tried at a time: the others wait for a place to come free, and
+ * nothing turns meanwhile (an alarm that rings at once, again and again, never lets time pass). */
+static void debts_that_are_due_wait_for_a_place_in_silence(void **state)
+{
+    static const char letters[] = "ABCDEFGHIJKL";
+    struct content_bench *b = *state;
+    unsigned asked = 0, tried = 0;
+    assert_ok(content_bench_block(b, 100, letters, 'a'));
+    for (const char *letter = letters; *letter != '\0'; letter++)
+        content_bench_refuse(b, *letter, 404);
+    content_bench_flush(b);
+    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM owed"), 12);
+    content_bench_crash(b);
+    content_bench_pass(b, 30 * 1000 * DESK_MS); /* all are due */
+    for (const char *letter = letters; *letter != '\0'; letter++)
+        asked += content_bench_asking(b, *letter) > 0;
+    assert_int_equal(asked, b->concurrency * OWED_SHARE_PERCENT / 100);
+    for (int round = 0; round < 12 && tried < 12; round++) {
+        for (const char *letter = letters; *letter != '\0'; letter++) {
+            if (content_bench_asking(b, *letter) == 0)
+                continue;
+            content_bench_give(b, *letter);
+            tried++;
+        }
+        content_bench_flush(b);
+    }
+    assert_int_equal(tried, 12);
+    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM owed"), 0);
+}
+
 /* R002-17: those that hang are owed together, each a minute after it was begun, wherever they lie;
  * the position passes all of them at once. */
 static void documents_that_hang_in_many_blocks_cost_one_minute(void **state)
@@ -122,36 +152,6 @@ static void a_crowd_behind_a_document_makes_it_owed_sooner(void **state)
     assert_int_equal(content_bench_holes(b), 0);
 }
 
-/* More debts are due than may be tried at a time: the others wait for a place to come free, and
- * nothing turns meanwhile (an alarm that rings at once, again and again, never lets time pass). */
-static void debts_that_are_due_wait_for_a_place_in_silence(void **state)
-{
-    static const char letters[] = "ABCDEFGHIJKL";
-    struct content_bench *b = *state;
-    unsigned asked = 0, tried = 0;
-    assert_ok(content_bench_block(b, 100, letters, 'a'));
-    for (const char *letter = letters; *letter != '\0'; letter++)
-        content_bench_refuse(b, *letter, 404);
-    content_bench_flush(b);
-    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM owed"), 12);
-    content_bench_crash(b);
-    content_bench_pass(b, 30 * 1000 * DESK_MS); /* all are due */
-    for (const char *letter = letters; *letter != '\0'; letter++)
-        asked += content_bench_asking(b, *letter) > 0;
-    assert_int_equal(asked, b->concurrency * OWED_SHARE_PERCENT / 100);
-    for (int round = 0; round < 12 && tried < 12; round++) {
-        for (const char *letter = letters; *letter != '\0'; letter++) {
-            if (content_bench_asking(b, *letter) == 0)
-                continue;
-            content_bench_give(b, *letter);
-            tried++;
-        }
-        content_bench_flush(b);
-    }
-    assert_int_equal(tried, 12);
-    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM owed"), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,11 +161,11 @@ int main(void)
                                         content_bench_tear_down),
         cmocka_unit_test_setup_teardown(a_slow_document_holds_the_position_for_a_minute_only,
                                         content_bench_set_up, content_bench_tear_down),
+        cmocka_unit_test_setup_teardown(debts_that_are_due_wait_for_a_place_in_silence,
+                                        content_bench_set_up, content_bench_tear_down),
         cmocka_unit_test_setup_teardown(documents_that_hang_in_many_blocks_cost_one_minute,
                                         content_bench_set_up, content_bench_tear_down),
         cmocka_unit_test_setup_teardown(a_crowd_behind_a_document_makes_it_owed_sooner,
-                                        content_bench_set_up, content_bench_tear_down),
-        cmocka_unit_test_setup_teardown(debts_that_are_due_wait_for_a_place_in_silence,
                                         content_bench_set_up, content_bench_tear_down),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);
