@@ -112,7 +112,7 @@ static void put_hours(struct markup *page, int64_t now_us, int bottom)
         markup_begin(page, "text");
         markup_attr_i64(page, "x", place_of(us, now_us) + 4);
         markup_attr_i64(page, "y", bottom + LABEL_TALL - 4);
-        markup_textf(page, "%.5s", at + 11);
+        markup_textf(page, "%.5s UTC", at + 11);
         markup_end(page, "text");
     }
 }

@@ -386,22 +386,23 @@ static void put_providers(struct markup *page, const struct status_page *status)
 
 /* ---- gaps ---- */
 
-static void put_moment(struct markup *page, int64_t us, int64_t now_us)
+/* By the clock of the line above. */
+static void put_moment(struct markup *page, int64_t us)
 {
     char at[TIMESTAMP_TEXT_MAX];
-    markup_begin(page, "td");
+    markup_begin_class(page, "td", "moment");
     if (timestamp_format(us, at))
-        page_put_clock(page, bytes_of(at), now_us);
+        markup_textf(page, "%.10s %.8s UTC", at, at + 11);
     markup_end(page, "td");
 }
 
-static void put_gap(struct markup *page, const struct status_gap *gap, int64_t now_us)
+static void put_gap(struct markup *page, const struct status_gap *gap)
 {
     markup_begin(page, "tr");
     piece_words(page, bytes_of(gap->source));
     piece_words(page, bytes_of(gap->stream));
-    put_moment(page, gap->from_us, now_us);
-    put_moment(page, gap->to_us, now_us);
+    put_moment(page, gap->from_us);
+    put_moment(page, gap->to_us);
     piece_words(page, bytes_of(gap->closed_us == 0 ? "open" : "filled"));
     piece_words(page, bytes_of(gap->reason));
     markup_end(page, "tr");
@@ -417,7 +418,7 @@ static void put_gaps(struct markup *page, const struct status_page *status)
     } else {
         piece_begin_table(page, "Gaps", heads, sizeof heads / sizeof heads[0]);
         for (size_t i = 0; i < status->gaps->count; i++)
-            put_gap(page, &status->gaps->gaps[i], status->now_us);
+            put_gap(page, &status->gaps->gaps[i]);
         piece_end_table(page);
     }
     markup_end(page, "section");

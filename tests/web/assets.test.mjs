@@ -96,6 +96,13 @@ describe('the files of the pages', () => {
     }
   });
 
+  test('make no markup and no code of text', async () => {
+    const all = new Set((await Promise.all(PAGES.map(filesOf))).flat());
+    for (const path of [...all].filter((name) => name.endsWith('.js')))
+      assert.doesNotMatch(await (await get(path)).text(),
+        /(inner|outer)HTML|insertAdjacentHTML|document\.write|\beval\(|new Function/, path);
+  });
+
   test('are at their plain names, too, as they lie in their folders', async () => {
     for (const [folder, name] of [['web', 'page.js'], ['web', 'page.css'], ['clients/js', 'tidemark.js']]) {
       const answer = await get(`/assets/${name}`);
