@@ -344,7 +344,7 @@ static bool has_work(const struct content *content)
 
 void content_write(struct content *content)
 {
-    if (content->delivery.under_way || content->stopping || !has_work(content))
+    if (delivery_is_busy(&content->delivery) || content->stopping || !has_work(content))
         return;
     struct batch *batch = delivery_take(&content->delivery);
     if (batch == NULL)

@@ -27,6 +27,7 @@ static void submit(void *arg)
     /* A writer that has stopped takes nothing any more: the batch is dropped with everything. */
     enum rc rc = delivery->env->submit(delivery->env->submit_arg, delivery->batch);
     delivery->under_way = rc == RC_OK;
+    delivery->waits = rc == RC_AGAIN;
     if (rc == RC_AGAIN)
         wait(delivery, submit);
 }
@@ -72,4 +73,5 @@ void delivery_drop(struct delivery *delivery)
     if (delivery->batch != NULL)
         batch_give_back(delivery->batch);
     delivery->batch = NULL;
+    delivery->waits = false;
 }

@@ -89,7 +89,8 @@ static bool any_is(const struct pictures *pictures, enum fetch_place place)
 static void store_fetched(void *arg)
 {
     struct pictures *pictures = arg;
-    if (pictures->stopping || pictures->delivery.under_way || !any_is(pictures, FETCH_FETCHED))
+    if (pictures->stopping || delivery_is_busy(&pictures->delivery) ||
+        !any_is(pictures, FETCH_FETCHED))
         return;
     struct batch *batch = delivery_take(&pictures->delivery);
     if (batch == NULL)

@@ -29,6 +29,8 @@ static const struct ipfs_block *block_of(struct content_bench *b, char letter)
 static enum rc submit(void *arg, struct batch *batch)
 {
     struct content_bench *b = arg;
+    if (b->full)
+        return RC_AGAIN;
     assert_null(b->batch); /* one at a time */
     b->batch = batch;
     return RC_OK;

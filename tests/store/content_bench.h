@@ -38,6 +38,7 @@ struct content_bench {
     struct content *content;
     struct ipfs_blocks blocks;
     struct batch *batch; /* submitted, not committed */
+    bool full;           /* none can be submitted */
     struct bench_question questions[BENCH_QUESTIONS_MAX];
     size_t question_count;
     const char *fails; /* the next question that begins like this is not answered; NULL: all are */

@@ -472,16 +472,6 @@ static void an_undo_below_the_start_of_the_process_is_the_same(void **state)
     assert_int_equal(content_bench_number(b, "SELECT count(*) FROM chain_blocks WHERE hash LIKE "
                                              "'%b'"),
                      2);
-    content_bench_crash(b);
-    assert_ok(content_bench_block(b, 104, "", 'b'));
-    content_bench_flush(b);
-    content_bench_undo(b, 103, 'b'); /* all that this process has taken ... */
-    content_bench_flush(b);
-    content_bench_undo(b, 102, 'b'); /* ... and then more */
-    content_bench_flush(b);
-    assert_ok(content_bench_block(b, 103, "", 'c'));
-    content_bench_flush(b);
-    assert_int_equal(content_bench_position(b), 103);
 }
 
 int main(void)

@@ -152,6 +152,49 @@ static void a_crowd_behind_a_document_makes_it_owed_sooner(void **state)
     assert_int_equal(content_bench_holes(b), 0);
 }
 
+/* R002-18: an undo is alone in its batch, also when the batch before it waits for the writer. */
+static void an_undo_does_not_travel_with_what_it_undoes(void **state)
+{
+    struct content_bench *b = *state;
+    assert_ok(content_bench_block(b, 1, "", 'a'));
+    content_bench_flush(b);
+    b->full = true;
+    assert_ok(content_bench_block(b, 2, "A", 'a'));
+    content_bench_settle(b);
+    content_bench_give(b, 'A'); /* it and the position wait for the writer */
+    content_bench_settle(b);
+    content_bench_undo(b, 1, 'a');
+    b->full = false;
+    content_bench_pass(b, 1000 * DESK_MS);
+    content_bench_flush(b);
+    assert_int_equal(b->undos, 1);
+    assert_int_equal(content_bench_position(b), 1);
+    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM document_refs"), 0);
+    assert_int_equal(content_bench_number(b, "SELECT max(number) FROM chain_blocks"), 1);
+    assert_ok(content_bench_block(b, 2, "", 'b'));
+    content_bench_flush(b);
+    assert_int_equal(content_bench_position(b), 2);
+}
+
+/* R002-18: all that this process has taken is undone, and then more. */
+static void two_undos_may_reach_below_the_start_of_the_process(void **state)
+{
+    struct content_bench *b = *state;
+    for (uint64_t number = 1; number < 4; number++)
+        assert_ok(content_bench_block(b, number, "", 'a'));
+    content_bench_flush(b);
+    content_bench_crash(b);
+    assert_ok(content_bench_block(b, 4, "", 'a'));
+    content_bench_flush(b);
+    content_bench_undo(b, 3, 'a');
+    content_bench_flush(b);
+    content_bench_undo(b, 2, 'a');
+    content_bench_flush(b);
+    assert_ok(content_bench_block(b, 3, "", 'b'));
+    content_bench_flush(b);
+    assert_int_equal(content_bench_position(b), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +209,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(documents_that_hang_in_many_blocks_cost_one_minute,
                                         content_bench_set_up, content_bench_tear_down),
         cmocka_unit_test_setup_teardown(a_crowd_behind_a_document_makes_it_owed_sooner,
+                                        content_bench_set_up, content_bench_tear_down),
+        cmocka_unit_test_setup_teardown(an_undo_does_not_travel_with_what_it_undoes,
+                                        content_bench_set_up, content_bench_tear_down),
+        cmocka_unit_test_setup_teardown(two_undos_may_reach_below_the_start_of_the_process,
                                         content_bench_set_up, content_bench_tear_down),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);
