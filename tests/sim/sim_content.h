@@ -47,7 +47,8 @@ struct sim_block {
 enum sim_owed { NOTHING_OWED, OWED, DEAD };
 
 struct sim_document {
-    char uris[SIM_SPELLINGS][SIM_URI_SIZE]; /* the first one is the canonical */
+    char uris[SIM_SPELLINGS][SIM_URI_SIZE];    /* the first one is the canonical */
+    char hex[SIM_SPELLINGS][2 * SIM_URI_SIZE]; /* the same as a log has it */
     struct text bytes;
     bool no_address, hopeless;
     int64_t there_us[SIM_GATEWAYS]; /* since when each has it */

@@ -151,8 +151,8 @@ static void put_header(const struct sim_content *content, size_t index, struct t
                  "{\"number\":\"0x%" PRIx64 "\",\"hash\":\"%s\",\"parentHash\":\"%s\","
                  "\"timestamp\":\"0x%" PRIx64 "\",\"logsBloom\":\"0x",
                  block->number, hash, parent, block->number * 12);
-    for (size_t i = 0; i < EVM_BLOOM_SIZE; i++)
-        text_append_string(out, block->bloom ? "ff" : "00");
+    memset(text_reserve(out, 2 * EVM_BLOOM_SIZE + 1), block->bloom ? 'f' : '0', 2 * EVM_BLOOM_SIZE);
+    out->len += 2 * EVM_BLOOM_SIZE;
     text_append_string(out, "\"}");
 }
 
@@ -163,15 +163,12 @@ static void put_logs(const struct sim_content *content, size_t index, struct tex
     sim_block_hash(index, hash);
     for (unsigned i = 0; i < block->ref_count; i++) {
         const struct sim_document *document = &content->documents[block->refs[i].document];
-        const char *uri = document->uris[block->refs[i].spelling];
         text_appendf(out,
                      "%s{\"blockNumber\":\"0x%" PRIx64 "\",\"blockHash\":\"%s\","
                      "\"logIndex\":\"0x%x\",\"address\":\"" SIM_CONTRACT
-                     "\",\"topics\":[],\"data\":\"0x",
-                     out->data[out->len - 1] == '}' ? "," : "", block->number, hash, i);
-        for (const char *at = uri; *at != '\0'; at++)
-            text_appendf(out, "%02x", (unsigned)(unsigned char)*at);
-        text_append_string(out, "\"}");
+                     "\",\"topics\":[],\"data\":\"0x%s\"}",
+                     out->data[out->len - 1] == '}' ? "," : "", block->number, hash, i,
+                     document->hex[block->refs[i].spelling]);
     }
 }
 

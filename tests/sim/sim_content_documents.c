@@ -51,6 +51,24 @@ static void spell(struct sim_document *document, size_t number)
         snprintf(second + strlen(second), 3, "%02x", cid[i]);
 }
 
+static void fill(struct text *bytes, size_t more)
+{
+    char *at = text_reserve(bytes, more + 1);
+    memset(at, 'x', more);
+    at[more] = '\0';
+    bytes->len += more;
+}
+
+static void put_hex(const char *words, char *out)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (; *words != '\0'; words++) {
+        *out++ = digits[(unsigned char)*words >> 4];
+        *out++ = digits[(unsigned char)*words & 15];
+    }
+    *out = '\0';
+}
+
 void sim_documents_init(struct sim_world *world)
 {
     struct sim_content *content = world->content;
@@ -60,11 +78,12 @@ void sim_documents_init(struct sim_world *world)
     for (size_t i = 0; i < content->document_count; i++) {
         struct sim_document *document = &content->documents[i];
         text_appendf(&document->bytes, "document %zu ", i);
-        for (int64_t left = sim_between(swarm, 0, BYTES_MAX); left > 0; left--)
-            text_append_char(&document->bytes, (char)('a' + left % 26));
+        fill(&document->bytes, (size_t)sim_between(swarm, 0, BYTES_MAX));
         document->no_address = sim_between(swarm, 0, 19) == 0;
         document->hopeless = sim_strikes(swarm, FAULT_DOCUMENT_GONE);
         spell(document, i);
+        for (unsigned s = 0; s < SIM_SPELLINGS; s++)
+            put_hex(document->uris[s], document->hex[s]);
         for (int g = 0; g < SIM_GATEWAYS; g++)
             if (sim_strikes(swarm, FAULT_DOCUMENT_LATE))
                 document->there_us[g] = world->now_us + sim_between(swarm, 1, 900) * SECOND_US;

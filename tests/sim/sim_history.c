@@ -14,6 +14,19 @@
 
 /* ---- frames ---- */
 
+/* So many bytes, which are words of no language. */
+static void put_filler(size_t count, char first, char last, struct text *out)
+{
+    char *end = text_reserve(out, count + 1);
+    char letter = first;
+    for (size_t i = 0; i < count; i++) {
+        end[i] = letter;
+        letter = letter == last ? first : (char)(letter + 1);
+    }
+    end[count] = '\0';
+    out->len += count;
+}
+
 void sim_history_body(const struct sim_history *history, size_t at, struct text *out)
 {
     const struct sim_event *event = &history->events[at];
@@ -22,8 +35,7 @@ void sim_history_body(const struct sim_history *history, size_t at, struct text 
         text_appendf(out, "at://did:plc:sim0001/app.bsky.feed.post/s%zu", at);
     else
         text_appendf(out, "t%zu%s ", at, event->poison ? " " SIM_POISON : "");
-    for (size_t i = 0; i < event->filler; i++)
-        text_append_char(out, (char)('a' + (i + at) % 26));
+    put_filler(event->filler, 'a', 'z', out);
 }
 
 static void put_head(const struct sim_history *history, size_t at, int host, const char *kind,
@@ -101,8 +113,7 @@ static void put_garbage(const struct sim_history *history, size_t at, struct tex
     assert(place != NULL);
     snprintf(words, sizeof words, "%.*s%zu%s", (int)(place - format), format, at, place + 3);
     text_append_string(out, words);
-    for (size_t i = 0; i < event->filler; i++)
-        text_append_char(out, '#');
+    put_filler(event->filler, '#', '#', out);
 }
 
 void sim_history_frame(const struct sim_history *history, size_t at, int host, struct text *out)

@@ -89,9 +89,9 @@ static void close_older(struct sim_ledger *ledger, int64_t started_us)
 static struct sim_session *session_of(struct sim_world *world, int64_t started_us)
 {
     struct sim_ledger *ledger = world->ledger;
-    for (size_t i = 0; i < ledger->session_count; i++)
-        if (ledger->sessions[i].started_us == started_us)
-            return &ledger->sessions[i];
+    for (size_t i = ledger->session_count; i > 0; i--)
+        if (ledger->sessions[i - 1].started_us == started_us)
+            return &ledger->sessions[i - 1];
     ledger->sessions =
         memory_resize(ledger->sessions, (ledger->session_count + 1) * sizeof *ledger->sessions);
     struct sim_session *session = &ledger->sessions[ledger->session_count++];

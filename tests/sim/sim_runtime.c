@@ -169,7 +169,7 @@ static void dial_ends(struct ws *ws)
 
 static void send_bytes(struct ws *ws, const struct text *frame)
 {
-    sim_trace(ws->life->world, "frame %d %016" PRIx64, ws->host, sim_hash(text_bytes(frame)));
+    sim_trace_number(ws->life->world, sim_host_names[ws->host], sim_hash(text_bytes(frame)));
     ws->events->message(ws->arg, false, text_bytes(frame));
 }
 

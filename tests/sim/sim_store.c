@@ -10,7 +10,12 @@
 
 uint64_t sim_hash(struct bytes bytes)
 {
-    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+    uint64_t hash = UINT64_C(14695981039346656037), word; /* as FNV-1a, by words */
+    for (; bytes.len >= sizeof word;
+         bytes = bytes_make(bytes.data + sizeof word, bytes.len - sizeof word)) {
+        memcpy(&word, bytes.data, sizeof word);
+        hash = (hash ^ word ^ word >> 32) * UINT64_C(1099511628211);
+    }
     for (size_t i = 0; i < bytes.len; i++)
         hash = (hash ^ (unsigned char)bytes.data[i]) * UINT64_C(1099511628211);
     return hash;

@@ -10,6 +10,18 @@
 #define DRAIN_US_MAX   (3 * 3600 * SECOND_US)
 #define DRAIN_STEP_MAX 2000000
 
+static void fold(struct sim_world *world, uint64_t hash)
+{
+    world->trace = (world->trace ^ hash ^ (uint64_t)world->now_us) * UINT64_C(1099511628211);
+}
+
+void sim_trace_number(struct sim_world *world, const char *what, uint64_t number)
+{
+    fold(world, number);
+    if (world->plan.show)
+        printf("%12" PRId64 " %s %" PRIu64 "\n", world->now_us - SIM_BEGIN_US, what, number);
+}
+
 void sim_trace(struct sim_world *world, const char *format, ...)
 {
     char words[256];
@@ -18,8 +30,7 @@ void sim_trace(struct sim_world *world, const char *format, ...)
     int len = vsnprintf(words, sizeof words, format, args);
     va_end(args);
     size_t used = len < (int)sizeof words ? (size_t)len : sizeof words - 1;
-    world->trace = (world->trace ^ sim_hash(bytes_make(words, used)) ^ (uint64_t)world->now_us) *
-                   UINT64_C(1099511628211);
+    fold(world, sim_hash(bytes_make(words, used)));
     if (world->plan.show)
         printf("%12" PRId64 " %s\n", world->now_us - SIM_BEGIN_US, words);
 }
@@ -284,7 +295,7 @@ static bool step(struct sim_world *world)
     timer->fn(timer->arg);
     bury(world);
     sim_verdict_step(world);
-    sim_trace(world, "step %" PRIu64, world->steps);
+    sim_trace_number(world, "step", world->steps);
     return true;
 }
 
@@ -332,6 +343,14 @@ static void drain(struct sim_world *world)
                      world->content == NULL ? 0 : world->content->position);
 }
 
+/* Faults last for so many steps, or as long as the days do. */
+static bool is_troubled(const struct sim_world *world, uint64_t steps)
+{
+    int64_t tip_us = world->history.events[world->history.count - 1].at_us;
+    bool by_days = world->plan.days > 0 && world->plan.steps == 0;
+    return by_days ? world->now_us < tip_us : world->steps < steps;
+}
+
 uint64_t sim_world_run(const struct sim_plan *plan)
 {
     struct sim_world *world = memory_new_zeroed(1, sizeof *world);
@@ -356,7 +375,7 @@ uint64_t sim_world_run(const struct sim_plan *plan)
     timer_heap_arm(&world->timers, &world->weather, world->now_us + SECOND_US);
     timer_heap_arm(&world->timers, &world->birth, world->now_us);
     sim_reader_init(world);
-    while (world->steps < steps && step(world))
+    while (is_troubled(world, steps) && step(world))
         ;
     drain(world);
     sim_verdict_end(world);

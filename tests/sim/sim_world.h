@@ -121,6 +121,8 @@ void sim_plan_tell(const struct sim_plan *plan);
 /* Folds words into the trace. */
 void sim_trace(struct sim_world *world, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* The same for a number, which is often. */
+void sim_trace_number(struct sim_world *world, const char *what, uint64_t number);
 /* Says which seed fails and how to repeat it, and ends the program. */
 void sim_fail(const struct sim_world *world, const char *format, ...)
     __attribute__((format(printf, 2, 3), noreturn));
