@@ -121,7 +121,7 @@ struct content_reconciled {
     uint64_t references; /* that were looked at: all that blocks in the store name */
     uint64_t missing;    /* of those, that lead to neither bytes nor a debt */
     uint64_t owed, dead; /* debts, and debts that were given up */
-    uint64_t queued;              /* of those, to be fetched at once */
+    uint64_t queued;     /* of those, to be fetched at once */
     bool more; /* as many are under way as memory holds: the rest waits for another time */
 };
 typedef void content_reconcile_fn(void *arg, enum rc rc, const struct content_reconciled *what);
