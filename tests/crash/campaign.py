@@ -6,7 +6,7 @@ with one line `campaign: N kills, N worlds, 0 violations`.
 
   campaign.py TIDEMARK TIDEMARK_SIM
 
-Environment: KILLS, at least so many (40; 1000 with TIDEMARK_LONG); TIDEMARK_SEED, the first world
+Environment: KILLS, at least so many (40; 2000 with TIDEMARK_LONG); TIDEMARK_SEED, the first world
 (always the same; any with TIDEMARK_LONG). A violation names its seed: TIDEMARK_SEED=S KILLS=1 is
 that world again."""
 
@@ -23,7 +23,7 @@ from seeded_trials import POINTS  # noqa: E402
 from whole_world import WholeWorld  # noqa: E402
 
 LONG = "TIDEMARK_LONG" in os.environ
-KILLS = int(os.environ.get("KILLS", "1000" if LONG else "40"))
+KILLS = int(os.environ.get("KILLS", "2000" if LONG else "40"))
 SEED = int(os.environ.get("TIDEMARK_SEED",
                           random.SystemRandom().randrange(1 << 32) if LONG else "20261116"))
 LIVES = 100 if LONG else 20  # of a world

@@ -112,11 +112,18 @@ static bool file_fails(int fd, enum kind kind)
            S_ISREG(about.st_mode) && fails(kind);
 }
 
+/* A connection on which this fails is over for both sides, as when a network fails. */
 static bool socket_fails(int fd, enum kind kind)
 {
     struct stat about;
-    return shared != NULL && fd > STDERR_FILENO && fstat(fd, &about) == 0 &&
-           S_ISSOCK(about.st_mode) && fails(kind);
+    if (shared == NULL || fd <= STDERR_FILENO || fstat(fd, &about) != 0 ||
+        !S_ISSOCK(about.st_mode) || !fails(kind))
+        return false;
+    int why = errno;
+    if (kind == KIND_SEND || kind == KIND_RECV)
+        syscall(SYS_shutdown, fd, SHUT_RDWR);
+    errno = why;
+    return true;
 }
 
 /* ---- files ---- */
