@@ -239,8 +239,8 @@ int sim_node_say(struct sim_world *world, int node, const char *question, struct
 {
     const struct sim_content *content = world->content;
     bool liar = node == content->liar && !world->swarm.healed;
-    uint64_t lag = liar && content->head > SIM_START + content->lag ? content->lag : 0;
-    uint64_t head = content->head - lag;
+    uint64_t lag = liar ? content->lag : 0;
+    uint64_t head = content->head < SIM_START + lag ? SIM_START - 1 : content->head - lag;
     if (strstr(question, "\"latest\"") != NULL)
         say_header(content, NULL, head, body);
     else if (strstr(question, "eth_getBlockByNumber") != NULL)

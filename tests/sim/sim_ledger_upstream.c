@@ -185,7 +185,9 @@ static void put_rise(struct sim_world *world, const struct question *ask, size_t
     size_t hi = lo + SIM_LEDGER_PAGE < visible ? lo + SIM_LEDGER_PAGE : visible;
     if (lo == hi)
         sim_saw(SIGHT_EMPTY_PAGE);
-    put_rising(world, ask->stream, lo - overlap(world, lo), hi, out);
+    /* A short page that repeats rows would look full, and what comes next would be passed over. */
+    size_t repeated = hi - lo == SIM_LEDGER_PAGE ? overlap(world, lo) : 0;
+    put_rising(world, ask->stream, lo - repeated, hi, out);
     text_append_string(out, "]}");
 }
 
