@@ -86,11 +86,19 @@ static bool is_alone(const struct ledger_stream *stream)
     return (stream->denied & (stream->denied - 1)) == 0;
 }
 
-/* The source counts, of everything, no more than what it shows. */
+/* Its total is of everything: of what was asked for only where that has a beginning. */
+static bool counts_all(const struct ledger_stream *stream)
+{
+    const struct connector_stream *shape = stream->shape;
+    return stream->counted && stream->view.total >= 0 &&
+           (shape->count.request != NULL || shape->resume.kind == RESUME_NONE ||
+            (shape->order != ORDER_ASC && !stream->skips));
+}
+
+/* The source counts no more than what it shows. */
 static bool is_counted_out(const struct ledger_stream *stream)
 {
-    bool all = stream->shape->count.request != NULL || stream->shape->resume.kind == RESUME_NONE;
-    return all && stream->counted && stream->view.total >= 0 &&
+    return counts_all(stream) &&
            stream->view.total + (int64_t)count_absent(stream) <= stream->stored_count;
 }
 
@@ -261,6 +269,9 @@ void ledger_stream_settle(struct ledger_stream *stream)
         if (alone && absent > 0 && ask_further(stream))
             return;
         stream->counted_out = is_counted_out(stream);
+        /* Some of what it does not show it counts. */
+        bool contradicts =
+            alone && absent > 0 && counts_all(stream) && !stream->counted_out && !is_behind(stream);
         if (alone && absent > 0 && stream->walk.rows == 0 && !stream->counted_out &&
             !is_behind(stream)) {
             snprintf(words, sizeof words,
@@ -269,16 +280,17 @@ void ledger_stream_settle(struct ledger_stream *stream)
             ledger_stream_end(stream, LEDGER_INCOMPLETE, words);
             return;
         }
-        if ((too_few || stream->shrank) && sweep_again(stream))
+        if ((too_few || contradicts || stream->shrank) && sweep_again(stream))
             return;
         if (alone && stream->shrank) {
             snprintf(words, sizeof words, "%s counts less with every page", stream->view.provider);
             ledger_stream_end(stream, LEDGER_INCOMPLETE, words);
             return;
         }
-        if (alone && too_few) {
+        if (alone && (too_few || contradicts)) {
             snprintf(words, sizeof words, "%s counts %" PRId64 " rows and has given %" PRId64,
-                     stream->view.provider, stream->view.total, stream->stored_count);
+                     stream->view.provider, stream->view.total,
+                     stream->stored_count - (int64_t)absent);
             ledger_stream_end(stream, LEDGER_INCOMPLETE, words);
             return;
         }

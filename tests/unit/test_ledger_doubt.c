@@ -119,6 +119,23 @@ static void what_is_neither_shown_nor_counted_is_gone(void **state)
     ledger_desk_free(desk);
 }
 
+/* The only one to be asked does not show a row and counts it: that is no word about the row. */
+static void what_is_counted_and_not_shown_is_not_gone(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = ledger_desk_new("counted", 1, 24);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    desk->chain[22] = desk->chain[23]; /* of the last block one is left out ... */
+    desk->count = 23;
+    desk->claimed = 1;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_INCOMPLETE);
+    assert_int_equal(ledger_desk_orphans(desk), 0);
+    desk->claimed = 0; /* ... and then it is counted no more */
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    assert_int_equal(ledger_desk_orphans(desk), 1);
+    ledger_desk_free(desk);
+}
+
 /* Where the count is a request of its own, it is the first one of a first import, and the only one
  * when all came. */
 static void how_much_there_is_is_asked_before_it_is_read(void **state)
@@ -327,6 +344,7 @@ int main(void)
         cmocka_unit_test(a_lone_provider_that_lags_takes_nothing_away),
         cmocka_unit_test(what_a_lone_provider_looks_beyond_and_does_not_show_is_gone),
         cmocka_unit_test(what_is_neither_shown_nor_counted_is_gone),
+        cmocka_unit_test(what_is_counted_and_not_shown_is_not_gone),
         cmocka_unit_test(how_much_there_is_is_asked_before_it_is_read),
         cmocka_unit_test(what_only_one_of_two_denies_is_not_gone),
         cmocka_unit_test(an_empty_answer_where_rows_are_known_is_checked_with_another),
