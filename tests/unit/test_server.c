@@ -359,7 +359,8 @@ static void status_shows_every_source(void **state)
         "{\"source\":\"jetstream\",",
         "\"gaps\":1,\"owed\":0,\"dead\":0,\"quarantine\":0,\"streams\":["
         "{\"stream\":\"live\",\"position\":5,\"updated_at\":\"1970-01-01T00:00:00.001Z\","
-        "\"cursor\":{\"x\":1}},{\"stream\":\"more\",\"position\":null,",
+        "\"cursor\":{\"x\":1},\"covered\":[],\"missing\":[]},"
+        "{\"stream\":\"more\",\"position\":null,",
     };
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
         assert_non_null(strstr(bench_body(bench), expected[i]));
