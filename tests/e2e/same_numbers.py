@@ -133,7 +133,8 @@ class Views:
 
     def take_sources(self):
         rows = {row["Source"]: row for row in self.page.rows("sources")}
-        lines = [line.split() for line in self.words.splitlines() if line.strip()]
+        table = self.words[self.words.index("\nSOURCE"):].lstrip("\n").split("\n\n")[0]
+        lines = [line.split() for line in table.splitlines()]
         # Long names are cut there.
         words = {name: line[-4:] for name in rows for line in lines
                  if line[0] == name or (line[0][-1] == "…" and name.startswith(line[0][:-1]))}
