@@ -294,8 +294,9 @@ static enum rc open_parts(struct daemon *daemon, struct err *err)
 /* A stop that was asked for meanwhile ends it between two steps, where everything can be undone. */
 static enum rc start(struct daemon *daemon, struct err *err)
 {
-    enum rc (*const steps[])(struct daemon *, struct err *) = {
-        enter_sandbox, open_store, make_parts, load_parts, open_parts, start_server};
+    typedef enum rc step_fn(struct daemon * daemon, struct err * err);
+    static step_fn *const steps[] = {enter_sandbox, open_store, make_parts,
+                                     load_parts,    open_parts, start_server};
     enum rc rc = RC_OK;
     for (size_t i = 0; rc == RC_OK && i < sizeof steps / sizeof steps[0]; i++) {
         daemon->stopping = held_signals_ask_stop();

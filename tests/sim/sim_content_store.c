@@ -292,7 +292,7 @@ static struct field text_or_null(const struct text *text)
 static void look_up_owed(const struct sim_content *content, const struct field *params,
                          struct lookup_answer *answer)
 {
-    struct owed_row rows[256];
+    struct owed_row rows[256] = {{0}};
     size_t count = 0;
     for (size_t i = 0; i < content->document_count; i++)
         for (unsigned s = 0; s < SIM_SPELLINGS; s++)

@@ -367,7 +367,7 @@ static void write_random(struct json_writer *writer, struct seeded *random, unsi
     kind == 6 ? json_begin_array(writer) : json_begin_object(writer);
     for (size_t i = 0; i < len / 4; i++) {
         if (kind != 6) {
-            snprintf(string, sizeof string, "k%zu\x07\"", seeded_below(random, 4));
+            snprintf(string, sizeof string, "k%u\x07\"", (unsigned)seeded_below(random, 4));
             json_key(writer, string);
         }
         write_random(writer, random, depth + 1);
