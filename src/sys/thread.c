@@ -29,6 +29,7 @@ struct thread *thread_start(const char *name, thread_fn *fn, void *arg)
     sigset_t all, before;
     *thread = (struct thread){.fn = fn, .arg = arg};
     sigfillset(&all);
+    sigdelset(&all, SIGABRT); /* who ends by it says so, on every thread */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     if (pthread_create(&thread->id, NULL, run, thread) != 0)
         abort();
