@@ -8,18 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* From the newest row down, a row a page; the caller frees it. */
+static struct ledger_walk *begin_sweep(struct connector_stream *shape)
+{
+    struct ledger_walk *walk = calloc(1, sizeof *walk);
+    *shape = (struct connector_stream){.order = ORDER_DESC, .page.size = 1, .page.by = PAGE_TOKEN};
+    shape->map[FIELD_BLOCK].mapped = true;
+    ledger_walk_init(walk, shape, -1);
+    ledger_walk_begin(walk, &(struct ledger_place){.complete = -1, .top = -1});
+    return walk;
+}
+
 static void the_same_page_again_is_refused(void **state)
 {
     (void)state;
-    struct connector_stream shape = {.order = ORDER_DESC, .page.size = 1, .page.by = PAGE_TOKEN};
-    struct ledger_walk *walk = calloc(1, sizeof *walk);
+    struct connector_stream shape;
+    struct ledger_walk *walk = begin_sweep(&shape);
     struct connector_vars vars = {0};
     struct ledger_row row = {.block = 7};
     uint32_t ordinal;
     struct err err;
-    shape.map[FIELD_BLOCK].mapped = true;
-    ledger_walk_init(walk, &shape, -1);
-    ledger_walk_begin(walk, &(struct ledger_place){.complete = -1, .top = -1});
     for (int page = 0; page < 2; page++) {
         assert_true(ledger_walk_next(walk, &vars));
         assert_int_equal(ledger_walk_row(walk, &row, &ordinal, &err), RC_OK);
@@ -67,15 +75,12 @@ static void a_numbered_page_that_was_short_in_the_midst_is_noticed(void **state)
 static void a_sweep_that_begins_anew_is_not_over_with_an_empty_page(void **state)
 {
     (void)state;
-    struct connector_stream shape = {.order = ORDER_DESC, .page.size = 1, .page.by = PAGE_TOKEN};
-    struct ledger_walk *walk = calloc(1, sizeof *walk);
+    struct connector_stream shape;
+    struct ledger_walk *walk = begin_sweep(&shape);
     struct connector_vars vars = {0};
     struct ledger_row row = {.block = 7};
     uint32_t ordinal;
     struct err err;
-    shape.map[FIELD_BLOCK].mapped = true;
-    ledger_walk_init(walk, &shape, -1);
-    ledger_walk_begin(walk, &(struct ledger_place){.complete = -1, .top = -1});
     assert_true(ledger_walk_next(walk, &vars));
     assert_int_equal(ledger_walk_row(walk, &row, &ordinal, &err), RC_OK);
     assert_int_equal(ledger_walk_page(walk, 1, false, bytes_of("t"), &err), RC_OK);
