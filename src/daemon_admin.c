@@ -5,6 +5,7 @@
 #include "base/timestamp.h"
 #include "base/utf8.h"
 #include "daemon_backfill_route.h"
+#include "daemon_call.h"
 #include "daemon_import_route.h"
 #include "daemon_reconcile_route.h"
 #include "ingest/cursor.h"
@@ -24,13 +25,12 @@
 #define CURSOR_BYTES   65536
 
 struct admin_call {
-    struct admin *admin; /* NULL: it was not begun */
+    struct daemon_call base;
     char source[RESET_NAME_MAX + 1], stream[RESET_NAME_MAX + 1];
     char path[PATH_MAX];
     char actor[AT_DID_MAX + 1], did[AT_DID_MAX + 1];
     char account[LEDGER_NAME_MAX], provider[PROVIDER_NAME_MAX];
     int64_t since_us, started_us;
-    bool keyless; /* whoever could be asked needs a key that is not there */
     int64_t hours;
     int64_t cursors, lists;
     int64_t owed_id;
@@ -38,55 +38,17 @@ struct admin_call {
     bool owed_by_account;
     char item[OWED_ITEM_MAX + 1], unit[OWED_UNIT_MAX + 1];
     struct verification verification;
-    /* What came of it; a failure of the store itself is the job's. */
-    enum rc outcome;
-    struct err why;
 };
 
 /* ---- what all have in common ---- */
 
-/* Takes the turn; NULL: the request is answered. */
+/* NULL: the request is answered. */
 static struct admin_call *begin_call(struct request *request, struct json *root)
 {
-    struct admin *admin = request->service->options->routes_arg;
     struct admin_call *call = memory_new_zeroed(1, sizeof *call);
     request->data = call;
     request->free_data = free;
-    if (!request_parse_body(request, root))
-        return NULL;
-    if (admin->busy) {
-        request_refuse(request, REFUSAL_CONFLICT,
-                       "the daemon does another operator's errand: try again when it is done");
-        return NULL;
-    }
-    return call;
-}
-
-static void take_turn(struct request *request)
-{
-    struct admin_call *call = request->data;
-    call->admin = request->service->options->routes_arg;
-    call->admin->busy = true;
-}
-
-/* True when it went well and the caller answers. */
-static bool end_call(struct request *request)
-{
-    struct admin_call *call = request->data;
-    assert(call->admin->busy);
-    call->admin->busy = false;
-    if (request->job.rc != RC_OK) {
-        request_fail(request);
-        return false;
-    }
-    if (call->outcome == RC_OK)
-        return true;
-    enum refusal_code code = call->outcome == RC_AGAIN    ? REFUSAL_CONFLICT
-                             : call->outcome == RC_REJECT ? REFUSAL_BAD_REQUEST
-                             : call->keyless              ? REFUSAL_FORBIDDEN
-                                                          : REFUSAL_UNAVAILABLE;
-    request_refuse(request, code, "%s", call->why.text);
-    return false;
+    return daemon_call_begin(request, root) ? call : NULL;
 }
 
 static bool take_name(struct json value, char *out, size_t size)
@@ -105,7 +67,7 @@ static void begin_plain(struct request *request)
 {
     struct json root;
     if (begin_call(request, &root) != NULL)
-        take_turn(request);
+        daemon_call_take_turn(request);
 }
 
 /* ---- reset ---- */
@@ -122,7 +84,7 @@ static void begin_reset(struct request *request)
         (!whole && !take_name(json_get(root, "stream"), call->stream, sizeof call->stream)))
         request_refuse(request, REFUSAL_BAD_REQUEST, "reset takes a source and perhaps a stream");
     else
-        take_turn(request);
+        daemon_call_take_turn(request);
 }
 
 static enum rc work_reset(struct request *request, struct store *store, struct err *err)
@@ -131,13 +93,13 @@ static enum rc work_reset(struct request *request, struct store *store, struct e
     const char *stream = call->stream[0] == '\0' ? NULL : call->stream;
     enum rc rc = reset_record_count(store, call->source, stream, &call->cursors, err);
     if (rc == RC_REJECT) {
-        call->outcome = rc;
-        call->why = *err;
+        call->base.outcome = rc;
+        call->base.why = *err;
         return RC_OK;
     }
     if (rc == RC_OK)
-        call->outcome =
-            reset_ask(call->admin->reset, call->source, stream, ERRAND_WAIT_US, &call->why);
+        call->base.outcome = reset_ask(call->base.admin->reset, call->source, stream,
+                                       ERRAND_WAIT_US, &call->base.why);
     return rc;
 }
 
@@ -145,7 +107,7 @@ static void finish_reset(struct request *request)
 {
     struct admin_call *call = request->data;
     struct json_writer writer;
-    if (!end_call(request))
+    if (!daemon_call_end(request))
         return;
     request_begin_json(request, &writer);
     json_key(&writer, "cursors");
@@ -169,7 +131,7 @@ static void begin_backfill(struct request *request)
         request_refuse(request, REFUSAL_BAD_REQUEST,
                        "backfill takes an actor, and perhaps hours, 1 to %d", BACKFILL_HOURS_MAX);
     else
-        take_turn(request);
+        daemon_call_take_turn(request);
 }
 
 static enum rc work_backfill(struct request *request, struct store *store, struct err *err)
@@ -178,9 +140,9 @@ static enum rc work_backfill(struct request *request, struct store *store, struc
     struct text did = {0};
     enum rc rc = backfill_request_find(store, call->actor, &did, err);
     if (rc == RC_OK || rc == RC_REJECT)
-        call->outcome =
-            backfill_ask_run(call->admin->backfill, did.len > 0 ? text_string(&did) : call->actor,
-                             call->hours, ERRAND_WAIT_US, call->did, &call->why);
+        call->base.outcome = backfill_ask_run(
+            call->base.admin->backfill, did.len > 0 ? text_string(&did) : call->actor, call->hours,
+            ERRAND_WAIT_US, call->did, &call->base.why);
     text_free(&did);
     return rc == RC_REJECT ? RC_OK : rc;
 }
@@ -189,7 +151,7 @@ static void finish_backfill(struct request *request)
 {
     struct admin_call *call = request->data;
     struct json_writer writer;
-    if (!end_call(request))
+    if (!daemon_call_end(request))
         return;
     request_begin_json(request, &writer);
     json_key(&writer, "did");
@@ -204,7 +166,8 @@ static enum rc work_follows(struct request *request, struct store *store, struct
     struct admin_call *call = request->data;
     (void)store;
     (void)err;
-    call->outcome = follows_ask_run(call->admin->follows, ERRAND_WAIT_US, &call->lists, &call->why);
+    call->base.outcome =
+        follows_ask_run(call->base.admin->follows, ERRAND_WAIT_US, &call->lists, &call->base.why);
     return RC_OK;
 }
 
@@ -212,7 +175,7 @@ static void finish_follows(struct request *request)
 {
     struct admin_call *call = request->data;
     struct json_writer writer;
-    if (!end_call(request))
+    if (!daemon_call_end(request))
         return;
     request_begin_json(request, &writer);
     json_key(&writer, "lists");
@@ -237,7 +200,7 @@ static void begin_import(struct request *request)
         good =
             json_string(json_get(root, "since"), &since) && timestamp_parse(since, &call->since_us);
     if (good)
-        take_turn(request);
+        daemon_call_take_turn(request);
     else
         request_refuse(request, REFUSAL_BAD_REQUEST,
                        "import takes an account, and perhaps a provider and since, a time");
@@ -255,9 +218,10 @@ static enum rc work_import(struct request *request, struct store *store, struct 
     (void)store;
     (void)err;
     const char *provider = call->provider[0] == '\0' ? NULL : call->provider;
-    call->outcome = ledger_part_import(call->admin->ledger, call->account, provider, call->since_us,
-                                       ERRAND_WAIT_US, &call->started_us, &call->why);
-    call->keyless = call->outcome == RC_FATAL;
+    call->base.outcome =
+        ledger_part_import(call->base.admin->ledger, call->account, provider, call->since_us,
+                           ERRAND_WAIT_US, &call->started_us, &call->base.why);
+    call->base.keyless = call->base.outcome == RC_FATAL;
     return RC_OK;
 }
 
@@ -266,7 +230,7 @@ static void finish_import(struct request *request)
     struct admin_call *call = request->data;
     struct json_writer writer;
     char started[TIMESTAMP_TEXT_MAX];
-    if (!end_call(request))
+    if (!daemon_call_end(request))
         return;
     request_begin_json(request, &writer);
     json_key(&writer, "account");
@@ -285,7 +249,7 @@ static void begin_retry(struct request *request)
     if (call == NULL)
         return;
     if (json_i64(json_get(root, "id"), &call->owed_id))
-        take_turn(request);
+        daemon_call_take_turn(request);
     else
         request_refuse(request, REFUSAL_BAD_REQUEST, "owed-retry takes an id, a number");
 }
@@ -304,9 +268,9 @@ static bool take_owed(void *arg, const struct field *columns, size_t count)
 /* What a history lacks its import tries again. */
 static void retry_account(struct admin_call *call)
 {
-    call->outcome = ledger_part_retry(call->admin->ledger, call->owed_source, call->item,
-                                      ERRAND_WAIT_US, &call->why);
-    call->keyless = call->outcome == RC_FATAL;
+    call->base.outcome = ledger_part_retry(call->base.admin->ledger, call->owed_source, call->item,
+                                           ERRAND_WAIT_US, &call->base.why);
+    call->base.keyless = call->base.outcome == RC_FATAL;
 }
 
 static enum rc work_retry(struct request *request, struct store *store, struct err *err)
@@ -320,16 +284,17 @@ static enum rc work_retry(struct request *request, struct store *store, struct e
     if (rc != RC_OK)
         return rc;
     if (call->item[0] == '\0')
-        call->outcome = err_set(&call->why, RC_REJECT, "nothing is owed under this id");
+        call->base.outcome = err_set(&call->base.why, RC_REJECT, "nothing is owed under this id");
     else if (call->owed_by_account)
         retry_account(call);
-    else if (strcmp(call->owed_source, CONTENT_SOURCE) != 0 || call->admin->content == NULL)
-        call->outcome = err_set(&call->why, RC_REJECT,
-                                "only documents of a chain that is followed, and transactions of "
-                                "accounts, are tried on demand");
+    else if (strcmp(call->owed_source, CONTENT_SOURCE) != 0 || call->base.admin->content == NULL)
+        call->base.outcome =
+            err_set(&call->base.why, RC_REJECT,
+                    "only documents of a chain that is followed, and transactions of "
+                    "accounts, are tried on demand");
     else
-        call->outcome = content_part_retry(call->admin->content, call->item, call->unit,
-                                           ERRAND_WAIT_US, &call->why);
+        call->base.outcome = content_part_retry(call->base.admin->content, call->item, call->unit,
+                                                ERRAND_WAIT_US, &call->base.why);
     return RC_OK;
 }
 
@@ -337,7 +302,7 @@ static void finish_retry(struct request *request)
 {
     struct admin_call *call = request->data;
     struct json_writer writer;
-    if (!end_call(request))
+    if (!daemon_call_end(request))
         return;
     request_begin_json(request, &writer);
     json_key(&writer, "item");
@@ -356,14 +321,14 @@ static void begin_backup(struct request *request)
     if (!take_name(json_get(root, "path"), call->path, sizeof call->path) || call->path[0] != '/')
         request_refuse(request, REFUSAL_BAD_REQUEST, "backup takes a path that begins with /");
     else
-        take_turn(request);
+        daemon_call_take_turn(request);
 }
 
 static enum rc work_backup(struct request *request, struct store *store, struct err *err)
 {
     struct admin_call *call = request->data;
     (void)err;
-    call->outcome = store->ops->backup(store, call->path, &call->why);
+    call->base.outcome = store->ops->backup(store, call->path, &call->base.why);
     return RC_OK;
 }
 
@@ -371,7 +336,7 @@ static void finish_backup(struct request *request)
 {
     struct admin_call *call = request->data;
     struct json_writer writer;
-    if (!end_call(request))
+    if (!daemon_call_end(request))
         return;
     request_begin_json(request, &writer);
     json_key(&writer, "path");
@@ -395,7 +360,7 @@ static void finish_verify(struct request *request)
 {
     struct admin_call *call = request->data;
     struct json_writer writer;
-    if (!end_call(request))
+    if (!daemon_call_end(request))
         return;
     request_begin_json(request, &writer);
     verification_print(&call->verification, &writer);

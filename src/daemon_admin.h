@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * daemon_admin.h - what an operator may ask of the running program, on its socket only.
+ * daemon_admin.h - what an operator may ask of the running program: on its socket, or with a token
+ * that may administer; what writes a file where it is told, on its socket only.
  *
  *   POST /api/admin/reset   {source, stream?}   forgets a position; answered when that is durable
  *   POST /api/admin/backfill {actor, hours?}    has a history read; answered when queued
@@ -14,7 +15,8 @@
  *   POST /api/admin/backup  {path}              copies the store to a new file of the daemon's host
  *   POST /api/admin/verify  {}                  compares the store with its own rules
  *
- * One of them at a time, so that readers are left for everybody else; a second one is CONFLICT.
+ * One of them at a time, but for questions of progress and for quarantine, so that readers are left
+ * for everybody else; a second one is CONFLICT.
  *
  * Owner: the daemon.  Thread: the serving loop, its work on a reader's thread. */
 #ifndef DAEMON_ADMIN_H

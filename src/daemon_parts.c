@@ -2,17 +2,16 @@
 #include "daemon_parts.h"
 
 #include "daemon_appview.h"
-#include "daemon_backfill.h"
 #include "daemon_cards.h"
 #include "daemon_circle.h"
 #include "daemon_collections.h"
 #include "daemon_content.h"
+#include "daemon_feed_readers.h"
 #include "daemon_firehose.h"
 #include "daemon_gauges.h"
 #include "daemon_janitor.h"
 #include "daemon_ledger.h"
 #include "daemon_pictures.h"
-#include "daemon_polling.h"
 #include "daemon_standing.h"
 #include "daemon_subjects.h"
 
@@ -25,8 +24,7 @@ static struct part *(*const makers[])(const struct part_env *env) = {
     firehose_part_new,
     appview_part_new,
     circle_part_new,
-    backfill_part_new,
-    polling_part_new,
+    feed_readers_part_new,
     subjects_part_new,
     cards_part_new,
     pictures_part_new,

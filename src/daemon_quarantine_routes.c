@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon_admin.h"
+#include "daemon_call.h"
 #include "daemon_quarantine.h"
 #include "serve/page_frame.h"
 
@@ -73,13 +74,6 @@ enum rc quarantine_route_work(struct request *request, struct store *store, stru
     return RC_OK;
 }
 
-static enum refusal_code code_of(enum rc rc)
-{
-    return rc == RC_AGAIN    ? REFUSAL_CONFLICT
-           : rc == RC_REJECT ? REFUSAL_BAD_REQUEST
-                             : REFUSAL_UNAVAILABLE;
-}
-
 void quarantine_api_finish(struct request *request)
 {
     struct quarantine_call *call = request->data;
@@ -87,7 +81,7 @@ void quarantine_api_finish(struct request *request)
     if (request->job.rc != RC_OK) {
         request_fail(request);
     } else if (call->outcome != RC_OK) {
-        request_refuse(request, code_of(call->outcome), "%s", call->why.text);
+        request_refuse(request, daemon_call_refusal(call->outcome), "%s", call->why.text);
     } else {
         request_begin_json(request, &writer);
         json_key(&writer, "id");
@@ -99,7 +93,7 @@ void quarantine_api_finish(struct request *request)
 void quarantine_form_finish(struct request *request)
 {
     struct quarantine_call *call = request->data;
-    struct refusal refusal = {.code = code_of(call->outcome), .err = call->why};
+    struct refusal refusal = {.code = daemon_call_refusal(call->outcome), .err = call->why};
     if (request->job.rc != RC_OK) {
         request_fail(request);
     } else if (call->outcome != RC_OK) {

@@ -2,17 +2,16 @@
 #include "daemon_reconcile_route.h"
 
 #include "daemon_admin.h"
+#include "daemon_call.h"
 
 #include <stdlib.h>
 
 #define WAIT_US INT64_C(7200000000) /* it looks at every document there is */
 
 struct reconcile_call {
-    struct admin *admin; /* NULL: it was not begun */
+    struct daemon_call base;
     bool dry;
     struct text members;
-    enum rc outcome; /* a failure of the store itself is the job's */
-    struct err why;
 };
 
 static void free_call(void *data)
@@ -24,23 +23,20 @@ static void free_call(void *data)
 
 void reconcile_begin(struct request *request)
 {
-    struct admin *admin = request->service->options->routes_arg;
+    const struct admin *admin = request->service->options->routes_arg;
     struct reconcile_call *call = memory_new_zeroed(1, sizeof *call);
     struct json root;
     request->data = call;
     request->free_data = free_call;
-    if (!request_parse_body(request, &root))
+    if (!daemon_call_begin(request, &root))
         return;
     struct json dry = json_get(root, "dryRun");
     if (json_type(dry) != JSON_ABSENT && !json_bool(dry, &call->dry))
         request_refuse(request, REFUSAL_BAD_REQUEST, "dryRun is true or false");
     else if (admin->content == NULL)
         request_refuse(request, REFUSAL_BAD_REQUEST, "no chain is followed here");
-    else if (admin->busy)
-        request_refuse(request, REFUSAL_CONFLICT,
-                       "the daemon does another operator's errand: try again when it is done");
     else
-        (call->admin = admin)->busy = true;
+        daemon_call_take_turn(request);
 }
 
 enum rc reconcile_work(struct request *request, struct store *store, struct err *err)
@@ -48,25 +44,17 @@ enum rc reconcile_work(struct request *request, struct store *store, struct err 
     struct reconcile_call *call = request->data;
     (void)store;
     (void)err;
-    call->outcome = content_part_reconcile(call->admin->content, call->dry, WAIT_US, &call->members,
-                                           &call->why);
+    call->base.outcome = content_part_reconcile(call->base.admin->content, call->dry, WAIT_US,
+                                                &call->members, &call->base.why);
     return RC_OK;
 }
 
 void reconcile_finish(struct request *request)
 {
-    struct reconcile_call *call = request->data;
+    const struct reconcile_call *call = request->data;
     struct json_writer writer;
-    call->admin->busy = false;
-    if (request->job.rc != RC_OK) {
-        request_fail(request);
+    if (!daemon_call_end(request))
         return;
-    }
-    if (call->outcome != RC_OK) {
-        request_refuse(request, call->outcome == RC_AGAIN ? REFUSAL_CONFLICT : REFUSAL_UNAVAILABLE,
-                       "%s", call->why.text);
-        return;
-    }
     request_begin_json(request, &writer);
     json_key(&writer, "dryRun");
     json_put_bool(&writer, call->dry);

@@ -73,14 +73,10 @@ static void look(void *arg)
 {
     struct waiting *waiting = arg;
     struct runtime *runtime = loop_runtime(waiting->loop);
-    struct text reply = {0};
     struct json root;
     enum rc rc =
-        target_ask(waiting->target, "POST", "/api/admin/backfill-progress",
-                   text_string(&waiting->question), TARGET_SECONDS, NULL, &reply, waiting->err);
-    if (rc == RC_OK)
-        rc = target_parse(waiting->target, &reply, &root, waiting->err);
-    text_free(&reply);
+        target_post(waiting->target, "/api/admin/backfill-progress",
+                    text_string(&waiting->question), TARGET_SECONDS, NULL, &root, waiting->err);
     if (rc != RC_OK) {
         finish(waiting, BACKFILL_LEFT, rc);
         return;

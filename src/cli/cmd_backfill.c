@@ -62,7 +62,7 @@ static void take_hours(void *arg, const char *value)
 
 static enum rc ask_daemon(struct target *target, struct wanted *wanted, struct err *err)
 {
-    struct text body = {0}, reply = {0};
+    struct text body = {0};
     struct json root;
     struct bytes did;
     struct json_writer writer;
@@ -73,16 +73,13 @@ static enum rc ask_daemon(struct target *target, struct wanted *wanted, struct e
     json_key(&writer, "hours");
     json_put_i64(&writer, wanted->hours);
     json_end_object(&writer);
-    enum rc rc = target_ask(target, "POST", "/api/admin/backfill", text_string(&body),
-                            TARGET_SECONDS, NULL, &reply, err);
-    if (rc == RC_OK)
-        rc = target_parse(target, &reply, &root, err);
+    enum rc rc = target_post(target, "/api/admin/backfill", text_string(&body), TARGET_SECONDS,
+                             NULL, &root, err);
     if (rc == RC_OK && !json_string(json_get(root, "did"), &did))
         rc = err_set(err, RC_RETRY, "the daemon does not say whom it reads");
     if (rc == RC_OK)
         text_append(&wanted->did, did.data, did.len);
     text_free(&body);
-    text_free(&reply);
     return rc;
 }
 

@@ -39,17 +39,17 @@ static enum rc make_absolute(const char *file, struct text *path, struct err *er
 
 static enum rc ask_for_copy(struct target *target, const char *path, struct err *err)
 {
-    struct text body = {0}, reply = {0};
+    struct text body = {0};
     struct json_writer writer;
+    struct json ignored;
     json_writer_init(&writer, &body);
     json_begin_object(&writer);
     json_key(&writer, "path");
     json_put_cstring(&writer, path);
     json_end_object(&writer);
-    enum rc rc = target_ask(target, "POST", "/api/admin/backup", text_string(&body),
-                            TARGET_SECONDS_LONG, NULL, &reply, err);
+    enum rc rc = target_post(target, "/api/admin/backup", text_string(&body), TARGET_SECONDS_LONG,
+                             NULL, &ignored, err);
     text_free(&body);
-    text_free(&reply);
     return rc;
 }
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/commands.h"
 
-#include "base/json_write.h"
-#include "base/timestamp.h"
 #include "cli/connector_trial.h"
-#include "cli/settings.h"
-#include "cli/table.h"
+#include "cli/row_list.h"
+#include "cli/target.h"
 #include "decode/csv.h"
 #include "sys/small_file.h"
 
@@ -48,9 +46,9 @@ static void see_json(void *arg, const char *value)
 
 static int put(struct text *text)
 {
-    bool written = text->len == 0 || fwrite(text->data, 1, text->len, stdout) == text->len;
+    int code = target_put(text);
     text_free(text);
-    return written && fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
+    return code;
 }
 
 static struct connector *load(const char *path)
@@ -85,96 +83,6 @@ static int check(int argc, char **argv)
     if (code == EXIT_USAGE)
         fputs(usage, stderr);
     return code;
-}
-
-/* ---- rows ---- */
-
-struct row_list {
-    struct table table;
-    struct text json, refused;
-    struct json_writer rows, refusals;
-};
-
-static const struct table_column columns[] = {
-    {"BLOCK", NULL, TABLE_NUMBER, 0}, {"TIME", NULL, TABLE_TEXT, 0},
-    {"KIND", NULL, TABLE_TEXT, 16},   {"HASH", NULL, TABLE_TEXT, 20},
-    {"FROM", NULL, TABLE_TEXT, 20},   {"TO", NULL, TABLE_TEXT, 20},
-    {"ASSET", NULL, TABLE_TEXT, 20},  {"AMOUNT", NULL, TABLE_NUMBER, 0},
-    {"FEE", NULL, TABLE_NUMBER, 0},   {"STATUS", NULL, TABLE_TEXT, 0},
-};
-static const char *const keys[] = {"block", "time",  "kind",   "hash", "from",
-                                   "to",    "asset", "amount", "fee",  "status"};
-#define CELLS (sizeof columns / sizeof columns[0])
-
-static void add_row(struct row_list *list, const struct ledger_row *row)
-{
-    char time[TIMESTAMP_TEXT_MAX] = "", block[DECIMAL_MAX];
-    if (row->time_us < 0 || !timestamp_format(row->time_us, time))
-        time[0] = '\0';
-    const struct bytes cells[CELLS] = {row->block < 0 ? BYTES_ABSENT
-                                                      : decimal_of(row->block, block),
-                                       time[0] == '\0' ? BYTES_ABSENT : bytes_of(time),
-                                       bytes_of(row->kind),
-                                       row->hash,
-                                       row->from,
-                                       row->to,
-                                       row->asset,
-                                       row->amount,
-                                       row->fee,
-                                       bytes_of(row->status)};
-    json_begin_object(&list->rows);
-    for (size_t i = 0; i < CELLS; i++) {
-        table_add(&list->table, cells[i].data == NULL ? bytes_of("") : cells[i]);
-        json_key(&list->rows, keys[i]);
-        if (i == 0 && row->block >= 0)
-            json_put_i64(&list->rows, row->block);
-        else
-            json_put_string(&list->rows, cells[i]);
-    }
-    json_key(&list->rows, "id");
-    json_put_string(&list->rows, row->id);
-    json_end_object(&list->rows);
-}
-
-static void add_refusal(struct row_list *list, const char *reason, struct bytes raw)
-{
-    json_begin_object(&list->refusals);
-    json_key(&list->refusals, "reason");
-    json_put_cstring(&list->refusals, reason);
-    json_key(&list->refusals, "raw");
-    json_put_string(&list->refusals, raw);
-    json_end_object(&list->refusals);
-    fprintf(stderr, "refused: %s\n", reason);
-}
-
-static void read_rows(struct connector_page *page, struct row_list *list)
-{
-    struct ledger_row row;
-    struct err err;
-    enum rc rc;
-    while ((rc = connector_page_next(page, &row, &err)) != RC_AGAIN) {
-        if (rc == RC_OK)
-            add_row(list, &row);
-        else
-            add_refusal(list, err.text, row.raw);
-    }
-}
-
-static void begin_list(struct row_list *list)
-{
-    *list = (struct row_list){.json = {0}};
-    table_init(&list->table, columns, CELLS);
-    json_writer_init(&list->rows, &list->json);
-    json_writer_init(&list->refusals, &list->refused);
-    json_begin_array(&list->rows);
-    json_begin_array(&list->refusals);
-}
-
-static void free_list(struct row_list *list)
-{
-    table_deinit(&list->table);
-    text_free(&list->json);
-    text_free(&list->refused);
 }
 
 /* ---- the answer, for people or programs ---- */
@@ -238,26 +146,25 @@ static int show(struct connector_trial *trial, const struct wish *wish)
     bool last = true;
     int code = EXIT_FAILED;
     connector_page_init(&page);
-    begin_list(&list);
+    row_list_init(&list);
     enum rc rc = RC_OK;
     if (trial->judgement.verdict == VERDICT_OK) {
         rc = connector_page_open(&page, trial->connector, trial->stream, &trial->vars,
                                  trial->answer.root, &err);
         if (rc == RC_OK) {
-            read_rows(&page, &list);
+            row_list_read(&list, &page);
             connector_page_token(&page, &trial->answer, &token);
             last = connector_page_last(&page, &trial->answer);
         } else {
             fprintf(stderr, "%s\n", err.text);
         }
     }
-    json_end_array(&list.rows);
-    json_end_array(&list.refusals);
+    row_list_end(&list);
     if (rc == RC_OK)
         code =
             code_of(trial->judgement.verdict, wish->json ? show_json(trial, &list, &token, last)
                                                          : show_people(trial, &list, &page, last));
-    free_list(&list);
+    row_list_deinit(&list);
     text_free(&token);
     connector_page_deinit(&page);
     return code;
@@ -373,7 +280,7 @@ static enum rc map_csv(const struct connector *connector, struct csv *csv, struc
             connector_vars_first(stream, bytes_of(connector->platforms[0].name), bytes_of(""));
         rc = connector_page_open_list(&page, connector, stream, &vars, root, err);
         if (rc == RC_OK)
-            read_rows(&page, list);
+            row_list_read(list, &page);
     }
     connector_page_deinit(&page);
     json_doc_free(doc);
@@ -387,14 +294,13 @@ static int try_file(const struct connector *connector, const struct wish *wish, 
     struct csv csv = {0};
     struct row_list list;
     struct err err;
-    begin_list(&list);
+    row_list_init(&list);
     enum rc rc = small_file_read(path, CSV_BYTES_MAX, &file, &err);
     if (rc == RC_OK)
         rc = csv_open(&csv, text_bytes(&file), &err);
     if (rc == RC_OK)
         rc = map_csv(connector, &csv, &list, &err);
-    json_end_array(&list.rows);
-    json_end_array(&list.refusals);
+    row_list_end(&list);
     if (rc != RC_OK)
         fprintf(stderr, "%s: %s\n", path, err.text);
     else if (wish->json)
@@ -403,7 +309,7 @@ static int try_file(const struct connector *connector, const struct wish *wish, 
     else
         table_print(&list.table, true, false, &out);
     csv_close(&csv);
-    free_list(&list);
+    row_list_deinit(&list);
     text_free(&file);
     return rc == RC_OK ? put(&out) : EXIT_FAILED;
 }

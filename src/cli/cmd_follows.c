@@ -22,15 +22,10 @@ static const char usage[] =
 
 static enum rc ask_daemon(struct target *target, int64_t *lists, struct err *err)
 {
-    struct text reply = {0};
     struct json root;
-    enum rc rc =
-        target_ask(target, "POST", "/api/admin/follows", "{}", TARGET_SECONDS, NULL, &reply, err);
-    if (rc == RC_OK)
-        rc = target_parse(target, &reply, &root, err);
+    enum rc rc = target_post(target, "/api/admin/follows", "{}", TARGET_SECONDS, NULL, &root, err);
     if (rc == RC_OK && !json_i64(json_get(root, "lists"), lists))
         rc = err_set(err, RC_RETRY, "the daemon does not say what it reads");
-    text_free(&reply);
     return rc;
 }
 

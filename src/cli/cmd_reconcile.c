@@ -4,7 +4,6 @@
 #include "cli/target.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 static const char usage[] =
     "usage: tidemark reconcile [--dry-run] [--json] [-c FILE] [--set PATH=VALUE]...\n"
@@ -57,19 +56,6 @@ static void print_words(struct json root, bool dry, struct text *out)
         text_appendf(out, "more than that are not tried at a time: run it again later\n");
 }
 
-static enum rc ask_daemon(struct target *target, const struct choices *choices, struct text *reply,
-                          struct err *err)
-{
-    enum rc rc = target_find(target, err);
-    if (rc == RC_AGAIN)
-        return err_set(err, RC_REJECT, "no daemon runs that could do it: start one first");
-    if (rc != RC_OK)
-        return rc;
-    return target_ask(target, "POST", "/api/admin/reconcile",
-                      choices->dry ? "{\"dryRun\":true}" : "{}", TARGET_SECONDS_LONG, NULL, reply,
-                      err);
-}
-
 int cmd_reconcile(int argc, char **argv)
 {
     static const struct settings_flag flags[] = {
@@ -83,16 +69,13 @@ int cmd_reconcile(int argc, char **argv)
     int first, code;
     if (!target_begin(&target, &words, argc, argv, &first, &code))
         return code;
-    enum rc rc = ask_daemon(&target, &choices, &reply, &err);
+    enum rc rc = target_demand(&target, &err);
     if (rc == RC_OK)
-        rc = target_parse(&target, &reply, &root, &err);
-    if (rc == RC_OK) {
-        if (!choices.json)
-            print_words(root, choices.dry, &out);
-        code = target_put(choices.json ? &reply : &out);
-    } else {
-        code = target_fail(&err);
-    }
+        rc = target_post(&target, "/api/admin/reconcile", choices.dry ? "{\"dryRun\":true}" : "{}",
+                         TARGET_SECONDS_LONG, &reply, &root, &err);
+    if (rc == RC_OK && !choices.json)
+        print_words(root, choices.dry, &out);
+    code = rc == RC_OK ? target_put(choices.json ? &reply : &out) : target_fail(&err);
     text_free(&reply);
     text_free(&out);
     target_free(&target);

@@ -28,7 +28,7 @@ struct wanted {
 static enum rc ask_daemon(struct target *target, const struct wanted *wanted, int64_t *cursors,
                           struct err *err)
 {
-    struct text body = {0}, reply = {0};
+    struct text body = {0};
     struct json root;
     struct json_writer writer;
     json_writer_init(&writer, &body);
@@ -38,14 +38,11 @@ static enum rc ask_daemon(struct target *target, const struct wanted *wanted, in
     json_key(&writer, "stream");
     json_put_cstring(&writer, wanted->stream);
     json_end_object(&writer);
-    enum rc rc = target_ask(target, "POST", "/api/admin/reset", text_string(&body), TARGET_SECONDS,
-                            NULL, &reply, err);
-    if (rc == RC_OK)
-        rc = target_parse(target, &reply, &root, err);
+    enum rc rc = target_post(target, "/api/admin/reset", text_string(&body), TARGET_SECONDS, NULL,
+                             &root, err);
     if (rc == RC_OK && !json_i64(json_get(root, "cursors"), cursors))
         rc = err_set(err, RC_RETRY, "the daemon does not say what it forgot");
     text_free(&body);
-    text_free(&reply);
     return rc;
 }
 

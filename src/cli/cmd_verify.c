@@ -26,7 +26,8 @@ static void see_json(void *arg, const char *value)
     *(bool *)arg = true;
 }
 
-static enum rc verify_store(struct target *target, struct text *reply, struct err *err)
+static enum rc verify_store(struct target *target, struct text *reply, struct json *root,
+                            struct err *err)
 {
     struct verification verification;
     struct json_writer writer;
@@ -42,7 +43,7 @@ static enum rc verify_store(struct target *target, struct text *reply, struct er
     verification_print(&verification, &writer);
     json_end_object(&writer);
     text_append_char(reply, '\n');
-    return RC_OK;
+    return target_parse(target, reply, root, err);
 }
 
 static void print_checks(struct json root, bool bold, struct text *out)
@@ -87,22 +88,15 @@ int cmd_verify(int argc, char **argv)
     if (!target_begin(&target, &words, argc, argv, &first, &code))
         return code;
     enum rc rc = target_open(&target, &err);
-    if (rc == RC_OK && target.store == NULL)
-        rc = target_ask(&target, "POST", "/api/admin/verify", "{}", TARGET_SECONDS_LONG, NULL,
-                        &reply, &err);
-    else if (rc == RC_OK)
-        rc = verify_store(&target, &reply, &err);
     if (rc == RC_OK)
-        rc = target_parse(&target, &reply, &root, &err);
-    if (rc == RC_OK) {
-        if (!json)
-            print_checks(root, isatty(STDOUT_FILENO) == 1, &out);
-        code = target_put(json ? &reply : &out);
-        if (code == EXIT_DONE && (!json_bool(json_get(root, "ok"), &good) || !good))
-            code = EXIT_FAILED;
-    } else {
-        code = target_fail(&err);
-    }
+        rc = target.store != NULL ? verify_store(&target, &reply, &root, &err)
+                                  : target_post(&target, "/api/admin/verify", "{}",
+                                                TARGET_SECONDS_LONG, &reply, &root, &err);
+    if (rc == RC_OK && !json)
+        print_checks(root, isatty(STDOUT_FILENO) == 1, &out);
+    code = rc == RC_OK ? target_put(json ? &reply : &out) : target_fail(&err);
+    if (rc == RC_OK && (!json_bool(json_get(root, "ok"), &good) || !good))
+        code = EXIT_FAILED;
     text_free(&reply);
     text_free(&out);
     target_free(&target);

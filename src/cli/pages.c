@@ -41,9 +41,7 @@ static void write_question(const struct pages_question *question, struct text *b
 static enum rc ask(struct pages *pages, const char *path, const struct text *body,
                    struct text *reply, struct json *root, struct err *err)
 {
-    enum rc rc = target_ask(pages->target, "POST", path, text_string(body), TARGET_SECONDS, NULL,
-                            reply, err);
-    return rc == RC_OK ? target_parse(pages->target, reply, root, err) : rc;
+    return target_post(pages->target, path, text_string(body), TARGET_SECONDS, reply, root, err);
 }
 
 static enum rc open_at_daemon(struct pages *pages, const struct pages_question *question,

@@ -67,12 +67,7 @@ static enum rc read_store(struct post_roll *roll, struct target *target, struct 
 static enum rc ask(struct target *target, const char *path, const char *body, struct json *root,
                    struct err *err)
 {
-    struct text reply = {0};
-    enum rc rc = target_ask(target, "POST", path, body, TARGET_SECONDS, NULL, &reply, err);
-    if (rc == RC_OK)
-        rc = target_parse(target, &reply, root, err);
-    text_free(&reply);
-    return rc;
+    return target_post(target, path, body, TARGET_SECONDS, NULL, root, err);
 }
 
 static void take_items(struct post_roll *roll, struct json items)

@@ -9,15 +9,15 @@
 static enum rc ask_daemon(struct target *target, const struct row_errand *errand, int64_t id,
                           struct err *err)
 {
-    struct text body = {0}, reply = {0};
+    struct text body = {0};
+    struct json ignored;
     text_appendf(&body, "{\"id\":%" PRId64, id);
     if (errand->action != NULL)
         text_appendf(&body, ",\"action\":\"%s\"", errand->action);
     text_append_char(&body, '}');
-    enum rc rc = target_ask(target, "POST", errand->path, text_string(&body), TARGET_SECONDS, NULL,
-                            &reply, err);
+    enum rc rc =
+        target_post(target, errand->path, text_string(&body), TARGET_SECONDS, NULL, &ignored, err);
     text_free(&body);
-    text_free(&reply);
     return rc;
 }
 
@@ -33,11 +33,9 @@ int row_errand_command(int argc, char **argv, const struct row_errand *errand)
     if (!target_begin(&target, &words, argc, argv, &first, &code))
         return code;
     enum rc rc = bytes_to_i64(bytes_of(argv[first]), &id)
-                     ? target_find(&target, &err)
+                     ? target_demand(&target, &err)
                      : err_set(&err, RC_REJECT, "%s takes the ID that `tidemark %s` shows", argv[0],
                                errand->listing);
-    if (rc == RC_AGAIN)
-        rc = err_set(&err, RC_REJECT, "no daemon runs that could do it: start one first");
     if (rc == RC_OK)
         rc = ask_daemon(&target, errand, id, &err);
     if (rc == RC_OK)

@@ -82,11 +82,19 @@ enum rc target_find(struct target *target, struct err *err)
     return socket_look(text_string(&target->socket), err);
 }
 
+enum rc target_demand(struct target *target, struct err *err)
+{
+    enum rc rc = target_find(target, err);
+    if (rc == RC_AGAIN)
+        rc = err_set(err, RC_REJECT, "no daemon runs that could do it: start one first");
+    return rc;
+}
+
 enum rc target_open(struct target *target, struct err *err)
 {
     store_close(target->store);
     target->store = NULL;
-    enum rc rc = socket_look(text_string(&target->socket), err);
+    enum rc rc = target_find(target, err);
     if (rc != RC_AGAIN)
         return rc;
     rc = store_open(target->settings.config.store.url, STORE_READ, &target->store, err);
@@ -187,6 +195,18 @@ enum rc target_ask(struct target *target, const char *method, const char *path, 
     if (rc == RC_OK)
         text_append(reply, answer.body.data, answer.body.len);
     text_free(&answer.body);
+    return rc;
+}
+
+enum rc target_post(struct target *target, const char *path, const char *body, unsigned seconds_max,
+                    struct text *reply, struct json *root, struct err *err)
+{
+    struct text own = {0};
+    struct text *text = reply == NULL ? &own : reply;
+    enum rc rc = target_ask(target, "POST", path, body, seconds_max, NULL, text, err);
+    if (rc == RC_OK)
+        rc = target_parse(target, text, root, err);
+    text_free(&own);
     return rc;
 }
 

@@ -42,6 +42,8 @@ void target_free(struct target *target);
 
 /* RC_OK: a daemon is to be asked. RC_AGAIN: none runs. */
 must_check enum rc target_find(struct target *target, struct err *err);
+/* The same for what nobody but a daemon can do: RC_REJECT with a sentence when none runs. */
+must_check enum rc target_demand(struct target *target, struct err *err);
 /* Finds the daemon, or opens the store for reading: `store` is NULL when a daemon is to be asked.
  * May be called again to look anew. */
 must_check enum rc target_open(struct target *target, struct err *err);
@@ -58,6 +60,10 @@ must_check enum rc target_write(struct target *target, bool (*fill)(void *arg, s
 must_check enum rc target_ask(struct target *target, const char *method, const char *path,
                               const char *body, unsigned seconds_max, int *status,
                               struct text *reply, struct err *err);
+/* Asks for something to be done and parses the answer; `reply` takes its text, NULL: unwanted. */
+must_check enum rc target_post(struct target *target, const char *path, const char *body,
+                               unsigned seconds_max, struct text *reply, struct json *root,
+                               struct err *err);
 /* The status object, from either. */
 must_check enum rc target_status(struct target *target, struct text *out, struct err *err);
 /* Parses what was answered; its values last until the next parse. */

@@ -93,47 +93,8 @@ void ledger_known_undo(struct ledger_known *known)
     known->moved = false;
 }
 
-void ledger_known_excuse(struct ledger_known *known, int64_t from, int64_t to)
-{
-    for (size_t i = 0; i < known->count; i++)
-        if (known->rows[i].position >= from && known->rows[i].position < to)
-            known->rows[i].seen = true;
-}
-
 void ledger_known_forget_seen(struct ledger_known *known)
 {
     for (size_t i = 0; i < known->count; i++)
         known->rows[i].seen = false;
-}
-
-static bool is_absent(const struct ledger_known *known, const struct ledger_known_row *row,
-                      int64_t from)
-{
-    bool gone = strcmp(row->status, "orphaned") == 0;
-    return known->whole && !row->seen && !gone && row->position >= 0 && row->position >= from;
-}
-
-int64_t ledger_known_doubt(struct ledger_known *known, int64_t from)
-{
-    int64_t first = -1;
-    for (size_t i = 0; i < known->count; i++) {
-        struct ledger_known_row *row = &known->rows[i];
-        if (!is_absent(known, row, from))
-            continue;
-        row->doubted = true;
-        if (first < 0 || row->position < first)
-            first = row->position;
-    }
-    return first;
-}
-
-const struct ledger_known_row *ledger_known_absent(const struct ledger_known *known, int64_t from,
-                                                   size_t *at)
-{
-    while (*at < known->count) {
-        const struct ledger_known_row *row = &known->rows[(*at)++];
-        if (is_absent(known, row, from))
-            return row;
-    }
-    return NULL;
 }

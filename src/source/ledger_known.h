@@ -4,11 +4,11 @@
  *
  * A walk reads some blocks twice: the one it had come to, those another provider may see
  * differently, those a reorg may have taken. What is stored of them is loaded first, so that a row
- * that comes again unchanged is told from one that is new or has moved, and so that a row that does
- * not come again is noticed.
+ * that comes again unchanged is told from one that is new or has moved, and so that one that does
+ * not come again can be missed.
  *
- * Always holds: at most LEDGER_KNOWN_MAX rows (I6). With more than that nothing is said to be
- * missing, and the store's unique key does the rest (I3).
+ * Always holds: at most LEDGER_KNOWN_MAX rows (I6). Where there are more, the store's unique key
+ * does the rest (I3).
  *
  * Owner: a stream.  Thread: the ingest loop. */
 #ifndef SOURCE_LEDGER_KNOWN_H
@@ -63,14 +63,7 @@ void ledger_known_see(struct ledger_known *known, struct ledger_known_row *row, 
 void ledger_known_keep(struct ledger_known *known);
 /* ... or dropped: what is stored is what it was before. */
 void ledger_known_undo(struct ledger_known *known);
-/* Those in [from, to) need not come: they did in a run before. */
-void ledger_known_excuse(struct ledger_known *known, int64_t from, int64_t to);
 /* Begins to look for them anew. */
 void ledger_known_forget_seen(struct ledger_known *known);
-/* All that has not come again at or after `from` is doubted; the first position of it, -1: none. */
-int64_t ledger_known_doubt(struct ledger_known *known, int64_t from);
-/* The next row at or after `from` that was in a block and has not come again; NULL: all have. */
-const struct ledger_known_row *ledger_known_absent(const struct ledger_known *known, int64_t from,
-                                                   size_t *at);
 
 #endif

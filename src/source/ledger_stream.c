@@ -305,6 +305,7 @@ struct ledger_stream *ledger_stream_new(const struct ledger_run *run, const char
     stream->view = (struct ledger_stream_view){
         .name = stream->name, .provider = "", .position = -1, .total = -1};
     stream_init(&stream->stored, run->account, stream->name);
+    ledger_reread_init(&stream->reread, &stream->known);
     quarantine_init(&stream->quarantine, run->account);
     stream->doc = json_doc_new(LEDGER_ANSWER_MAX, JSON_DEPTH_MAX);
     stream->side_doc = json_doc_new(LEDGER_ANSWER_MAX, JSON_DEPTH_MAX);

@@ -23,10 +23,9 @@ static bool is_countable(const struct ledger_stream *stream)
 
 const char *ledger_stream_doubt(const struct ledger_stream *stream)
 {
-    size_t at = 0;
     if (stream->believed)
         return NULL;
-    if (ledger_known_absent(&stream->known, stream->reread_from, &at) != NULL)
+    if (ledger_reread_count_absent(&stream->reread) > 0)
         return "does not show rows that are known";
     bool none_counted = stream->counted && stream->view.total == 0;
     /* What another has shown in this run is not among the known. */
@@ -47,13 +46,7 @@ const char *ledger_stream_doubt(const struct ledger_stream *stream)
 
 bool ledger_stream_left_behind(const struct ledger_stream *stream)
 {
-    const struct ledger_known_row *row;
-    size_t at = 0;
-    while (!stream->believed &&
-           (row = ledger_known_absent(&stream->known, stream->reread_from, &at)) != NULL)
-        if (row->position < stream->walk.complete)
-            return true;
-    return false;
+    return !stream->believed && ledger_reread_misses(&stream->reread, 0, stream->walk.complete);
 }
 
 uint32_t ledger_stream_able(const struct ledger_stream *stream)
@@ -65,18 +58,10 @@ uint32_t ledger_stream_able(const struct ledger_stream *stream)
     return able;
 }
 
-static size_t count_absent(const struct ledger_stream *stream)
-{
-    size_t at = 0, count = 0;
-    while (ledger_known_absent(&stream->known, stream->reread_from, &at) != NULL)
-        count++;
-    return count;
-}
-
 /* Where the next to be asked has to begin, to say something about what did not come. */
 static void note_doubted(struct ledger_stream *stream)
 {
-    int64_t first = ledger_known_doubt(&stream->known, stream->reread_from);
+    int64_t first = ledger_reread_doubt(&stream->reread);
     if (first >= 0 && (stream->doubted_from < 0 || first < stream->doubted_from))
         stream->doubted_from = first;
 }
@@ -99,18 +84,14 @@ static bool counts_all(const struct ledger_stream *stream)
 static bool is_counted_out(const struct ledger_stream *stream)
 {
     return counts_all(stream) &&
-           stream->view.total + (int64_t)count_absent(stream) <= stream->stored_count;
+           stream->view.total + (int64_t)ledger_reread_count_absent(&stream->reread) <=
+               stream->stored_count;
 }
 
 /* It says itself that it has not come to what it does not show. */
 static bool is_behind(const struct ledger_stream *stream)
 {
-    const struct ledger_known_row *row;
-    size_t at = 0;
-    while ((row = ledger_known_absent(&stream->known, stream->reread_from, &at)) != NULL)
-        if (row->position <= stream->reach)
-            return false;
-    return stream->reach >= 0;
+    return stream->reach >= 0 && !ledger_reread_misses(&stream->reread, 0, stream->reach + 1);
 }
 
 /* Gone is what two deny, or what the only one to be asked denies and looks beyond: a provider that
@@ -127,7 +108,7 @@ static bool is_gone(const struct ledger_stream *stream, const struct ledger_know
  * between two pages. */
 static bool sweep_again(struct ledger_stream *stream)
 {
-    if (stream->resweeping || (stream->reread_from < 0 && !stream->shrank))
+    if (stream->resweeping || (stream->reread.from < 0 && !stream->shrank))
         return false;
     stream->resweeping = true;
     stream->denied = 0;
@@ -240,63 +221,56 @@ static bool ask_further(struct ledger_stream *stream)
     return true;
 }
 
+/* True: what was doubted is believed. False: somebody is asked again, or the stream has ended. */
+static bool overcome(struct ledger_stream *stream, const char *doubt)
+{
+    char words[ERR_TEXT_MAX];
+    stream->denied |= 1U << stream->pick.provider;
+    uint32_t others = ledger_stream_able(stream) & ~stream->denied;
+    bool alone = is_alone(stream);
+    bool too_few = stream->counted && stream->stored_count < stream->view.total;
+    if (alone && others != 0) {
+        note_doubted(stream);
+        stream->resweeping |= stream->walk.abrupt || stream->shrank || too_few;
+        ledger_stream_failed(stream, RETRY_PERMANENT, -1, doubt);
+        return false;
+    }
+    size_t absent = ledger_reread_count_absent(&stream->reread);
+    if (alone && absent > 0 && ask_further(stream))
+        return false;
+    stream->counted_out = is_counted_out(stream);
+    bool denies = alone && absent > 0 && !stream->counted_out && !is_behind(stream);
+    bool denies_all = denies && stream->walk.rows == 0;
+    bool contradicts = denies && counts_all(stream); /* some of what it does not show it counts */
+    if (!denies_all && (too_few || contradicts || stream->shrank) && sweep_again(stream))
+        return false;
+    if (denies_all) {
+        snprintf(words, sizeof words,
+                 "%s says that there is nothing, but %zu rows are known: not believed",
+                 stream->view.provider, absent);
+    } else if (alone && stream->shrank) {
+        snprintf(words, sizeof words, "%s counts less with every page", stream->view.provider);
+    } else if (alone && (too_few || contradicts)) {
+        snprintf(words, sizeof words, "%s counts %" PRId64 " rows and has given %" PRId64,
+                 stream->view.provider, stream->view.total, stream->stored_count - (int64_t)absent);
+    } else {
+        stream->believed = true;
+        return true;
+    }
+    ledger_stream_end(stream, LEDGER_INCOMPLETE, words);
+    return false;
+}
+
 void ledger_stream_settle(struct ledger_stream *stream)
 {
     const char *doubt = ledger_stream_doubt(stream);
-    char words[ERR_TEXT_MAX];
-    size_t at = 0;
-    if (stream->storing) {
-        stream->view.state = LEDGER_STORING;
-        return; /* comes back when it is stored */
-    }
-    if (is_countable(stream) && !stream->counted &&
-        ledger_known_absent(&stream->known, stream->reread_from, &at) == NULL) {
+    if (stream->storing)
+        stream->view.state = LEDGER_STORING; /* comes back when it is stored */
+    else if (is_countable(stream) && !stream->counted &&
+             ledger_reread_count_absent(&stream->reread) == 0)
         count(stream);
-        return;
-    }
-    if (doubt != NULL) {
-        stream->denied |= 1U << stream->pick.provider;
-        uint32_t others = ledger_stream_able(stream) & ~stream->denied;
-        bool alone = is_alone(stream);
-        bool too_few = stream->counted && stream->stored_count < stream->view.total;
-        if (alone && others != 0) {
-            note_doubted(stream);
-            stream->resweeping |= stream->walk.abrupt || stream->shrank || too_few;
-            ledger_stream_failed(stream, RETRY_PERMANENT, -1, doubt);
-            return;
-        }
-        size_t absent = count_absent(stream);
-        if (alone && absent > 0 && ask_further(stream))
-            return;
-        stream->counted_out = is_counted_out(stream);
-        /* Some of what it does not show it counts. */
-        bool contradicts =
-            alone && absent > 0 && counts_all(stream) && !stream->counted_out && !is_behind(stream);
-        if (alone && absent > 0 && stream->walk.rows == 0 && !stream->counted_out &&
-            !is_behind(stream)) {
-            snprintf(words, sizeof words,
-                     "%s says that there is nothing, but %zu rows are known: not believed",
-                     stream->view.provider, absent);
-            ledger_stream_end(stream, LEDGER_INCOMPLETE, words);
-            return;
-        }
-        if ((too_few || contradicts || stream->shrank) && sweep_again(stream))
-            return;
-        if (alone && stream->shrank) {
-            snprintf(words, sizeof words, "%s counts less with every page", stream->view.provider);
-            ledger_stream_end(stream, LEDGER_INCOMPLETE, words);
-            return;
-        }
-        if (alone && (too_few || contradicts)) {
-            snprintf(words, sizeof words, "%s counts %" PRId64 " rows and has given %" PRId64,
-                     stream->view.provider, stream->view.total,
-                     stream->stored_count - (int64_t)absent);
-            ledger_stream_end(stream, LEDGER_INCOMPLETE, words);
-            return;
-        }
-        stream->believed = true;
-    }
-    ledger_stream_mark(stream);
+    else if (doubt == NULL || overcome(stream, doubt))
+        ledger_stream_mark(stream);
 }
 
 /* ---- marks ---- */
@@ -336,8 +310,7 @@ void ledger_stream_mark(struct ledger_stream *stream)
     if (batch == NULL)
         return;
     while (ledger_stream_has_room(stream, batch) &&
-           (row = ledger_known_absent(&stream->known, stream->reread_from, &stream->marked)) !=
-               NULL) {
+           (row = ledger_reread_absent(&stream->reread, &stream->marked)) != NULL) {
         if (!is_gone(stream, row)) {
             kept++;
             continue;

@@ -4,15 +4,15 @@
  * had shown rows when that was stored, so their marks are stored with it; one that is listed later
  * may be older than that, and is read to its end. */
 #include "base/hash.h"
+#include "source/ledger_aside.h"
 #include "source/ledger_stream_steps.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #define MARK_LEN  8
-#define MARKS_MAX ((CURSOR_EXTRA_MAX - 128) / MARK_LEN)
+#define MARKS_MAX (LEDGER_ASIDE_PARTS_MAX / MARK_LEN)
 
 void ledger_stream_take_list(struct ledger_stream *stream)
 {
@@ -69,14 +69,9 @@ static struct bytes next_part(const char **at)
 
 void ledger_stream_tell_new_parts(struct ledger_stream *stream)
 {
-    struct json custom = {0};
-    struct err err;
     char mark[MARK_LEN + 1];
     const char *at = text_string(&stream->parts);
-    if (json_parse_copy(stream->cursor_doc, bytes_of(stream->stored.cursor.custom), &custom,
-                        &err) != RC_OK)
-        custom = (struct json){0};
-    struct bytes marks = json_string_or_absent(json_get(custom, "parts"));
+    struct bytes marks = ledger_aside_read(stream->cursor_doc, stream->stored.cursor.custom).parts;
     for (unsigned i = 0; i < stream->part_count; i++) {
         mark_part(next_part(&at), mark);
         ledger_walk_tell_part(&stream->walk, i, has_mark(marks, mark));
@@ -99,42 +94,19 @@ static void mark_seen(struct ledger_stream *stream)
     }
 }
 
-/* The sweep has passed known rows that did not come. A run that went on below them would not know
- * of that: such a sweep is begun anew. */
-static bool has_passed_some(const struct ledger_stream *stream)
-{
-    const struct ledger_walk *walk = &stream->walk;
-    const struct ledger_known_row *row;
-    int64_t last = walk->legs[0].last;
-    size_t at = 0;
-    if (last < 0 || walk->leg_count != 1)
-        return false;
-    int64_t from = last + 1 > stream->reread_from ? last + 1 : stream->reread_from;
-    while ((row = ledger_known_absent(&stream->known, from, &at)) != NULL)
-        if (!walk->continued || row->position < stream->unswept_from)
-            return true;
-    return false;
-}
-
 void ledger_stream_note_place(struct ledger_stream *stream, bool sweeping, bool complete)
 {
     const struct connector_figure *count = &stream->shape->count;
-    char *custom = stream->stored.cursor.custom;
-    struct text words = {0};
+    struct ledger_aside aside = ledger_aside_none();
     if (complete && !stream->skips)
         mark_seen(stream);
-    if (sweeping && stream->walk.top >= 0 && !has_passed_some(stream))
-        text_appendf(&words, ",\"top\":%" PRId64 ",\"waits\":%" PRId64, stream->walk.top,
-                     stream->waits_from);
-    else if (complete && count->request == NULL && stream->view.total >= 0)
-        text_appendf(&words, ",\"total\":%" PRId64, stream->view.total);
-    if (stream->marks.len > 0)
-        text_appendf(&words, ",\"parts\":\"%s\"", text_string(&stream->marks));
-    if (words.len > 0) {
-        words.data[0] = '{';
-        text_append_char(&words, '}');
+    aside.parts = text_bytes(&stream->marks);
+    if (sweeping && stream->walk.top >= 0 &&
+        !ledger_reread_has_passed(&stream->reread, &stream->walk)) {
+        aside.top = stream->walk.top;
+        aside.waits = stream->waits_from;
+    } else if (complete && count->request == NULL) {
+        aside.total = stream->view.total;
     }
-    assert(words.len < sizeof stream->stored.cursor.custom);
-    memcpy(custom, text_string(&words), words.len + 1);
-    text_free(&words);
+    ledger_aside_write(&aside, stream->stored.cursor.custom);
 }

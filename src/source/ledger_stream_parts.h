@@ -12,6 +12,7 @@
 #include "ingest/stream.h"
 #include "source/delivery.h"
 #include "source/ledger_known.h"
+#include "source/ledger_reread.h"
 #include "source/ledger_stream.h"
 #include "source/ledger_walk.h"
 
@@ -68,8 +69,7 @@ struct ledger_stream {
     const struct ledger_provider *provider; /* whose walk it is; NULL: none yet */
     const struct connector_stream *shape;
     struct ledger_walk walk;
-    int64_t reread_from; /* the walk reads known rows from there on again; -1: from the beginning */
-    int64_t unswept_from; /* of a sweep that goes on: from there on a fresh one reads again */
+    struct ledger_reread reread;
     int64_t head;         /* the newest block of its provider, of a walk by ranges */
     int64_t waits_from;   /* the first position of a row that waits to be settled; -1: none does */
     int64_t covered_from; /* the walk covers from there to what is complete */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "source/ledger_aside.h"
 #include "source/ledger_stream_steps.h"
 #include "sys/log.h"
 
@@ -84,17 +85,9 @@ static void on_debts(void *arg, const struct lookup_answer *answer)
                           answer->rc == RC_OK ? "" : answer->err.text);
 }
 
-/* What the source counted when its history was complete; -1: nothing is known of it. */
-static int64_t read_total(struct ledger_stream *stream)
+static struct ledger_aside read_aside(struct ledger_stream *stream)
 {
-    struct bytes custom = bytes_of(stream->stored.cursor.custom);
-    struct json root;
-    struct err ignored;
-    int64_t total;
-    bool told = custom.len > 0 &&
-                json_parse_copy(stream->cursor_doc, custom, &root, &ignored) == RC_OK &&
-                json_i64(json_get(root, "total"), &total);
-    return told ? total : -1;
+    return ledger_aside_read(stream->cursor_doc, stream->stored.cursor.custom);
 }
 
 static void on_cursor(void *arg, const struct lookup_answer *answer)
@@ -107,7 +100,7 @@ static void on_cursor(void *arg, const struct lookup_answer *answer)
     if (rc == RC_OK && answer->rows > 0 && !answer->fields[0].null)
         rc = stream_resume(&stream->stored, stream->cursor_doc, answer->fields[0].b, &err);
     stream->was_complete = rc == RC_OK && stream_is_complete(&stream->stored);
-    stream->total_before = read_total(stream);
+    stream->total_before = read_aside(stream).total;
     if (rc == RC_OK && !stream->stopping)
         rc = ledger_stream_ask_debts(stream, on_debts);
     if (rc == RC_REJECT)
@@ -188,35 +181,21 @@ static struct bytes find_token(struct ledger_stream *stream, int64_t *top)
     int64_t age_ms = ledger_stream_wall(stream) / 1000 - state->updated_ms;
     bool own = strcmp(state->provider_name, stream->provider->connector->provider) == 0 &&
                state->primary.kind == CURSOR_PAGE_TOKEN;
-    struct json custom;
-    struct err err;
+    struct ledger_aside aside = read_aside(stream);
     *top = -1;
     if (!own || state->backfill.kind == CURSOR_NONE || (token_ms > 0 && age_ms > token_ms) ||
-        json_parse_copy(stream->cursor_doc, bytes_of(state->custom), &custom, &err) != RC_OK ||
-        !json_i64(json_get(custom, "top"), top))
+        aside.top < 0)
         return BYTES_ABSENT;
-    if (!json_i64(json_get(custom, "waits"), &stream->waits_from))
-        stream->waits_from = -1;
+    *top = aside.top;
+    stream->waits_from = aside.waits;
     return bytes_of(state->primary.text);
-}
-
-/* What the interrupted part of a sweep has brought is not shown again, but the last of it. What it
- * had not come to is: rows that are known there are of another one. */
-static void excuse_swept(struct ledger_stream *stream, const struct ledger_place *place,
-                         enum cursor_kind kind)
-{
-    const struct cursor *reached = &stream->stored.cursor.backfill;
-    stream->unswept_from = place->top - place->settle;
-    if (reached->kind == kind)
-        ledger_known_excuse(&stream->known, reached->number, stream->unswept_from);
-    else if (stream->unswept_from > place->complete)
-        stream->reread_from = stream->unswept_from;
 }
 
 void ledger_stream_start_walk(struct ledger_stream *stream, int listed)
 {
     struct ledger_place place = {.top = -1, .head = stream->head};
     enum cursor_kind kind = ledger_stream_kind(stream->shape);
+    const struct cursor *swept = &stream->stored.cursor.backfill;
     ledger_walk_init(&stream->walk, stream->shape, listed);
     place.complete = find_start(stream, kind);
     int64_t since = ledger_stream_since(stream, kind);
@@ -236,9 +215,9 @@ void ledger_stream_start_walk(struct ledger_stream *stream, int listed)
     if (listed >= 0 && !stream->skips && place.complete >= 0)
         ledger_stream_tell_new_parts(stream);
     ledger_walk_begin(&stream->walk, &place);
-    stream->reread_from = stream->walk.continued && place.complete < 0 ? 0 : place.complete;
+    ledger_reread_begin(&stream->reread, place.complete);
     if (stream->walk.continued)
-        excuse_swept(stream, &place, kind);
+        ledger_reread_resume(&stream->reread, &place, swept->kind == kind ? swept->number : -1);
     stream->covered_from = place.complete < 0 ? 0 : place.complete;
     stream->purpose = ASK_PAGE;
 }

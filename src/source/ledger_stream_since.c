@@ -50,10 +50,10 @@ bool ledger_stream_leaves_out(struct ledger_stream *stream)
     stream->skips = true;
     if (at >= stream->covered_from)
         stream->covered_from = at + 1;
-    if (falling && at >= stream->reread_from)
-        stream->reread_from = at + 1; /* what is known below will not come */
-    if (falling)
+    if (falling) {
+        ledger_reread_end_at(&stream->reread, at);
         ledger_walk_end_leg(&stream->walk);
+    }
     stream->view.older += !known;
     return !known;
 }

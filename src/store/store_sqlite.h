@@ -78,6 +78,10 @@ void sqlite_bind(sqlite3_stmt *statement, int at, const struct field *field);
 /* Ends the transaction that a failure left open. */
 void sqlite_abandon(struct store_sqlite *store);
 enum rc sqlite_write(struct store *store, const struct commit *commit, struct err *err);
+/* The copy that a backup is. */
+enum rc sqlite_copy(struct store *store, const char *path, struct err *err);
+/* The program stops: what reads for long is to end. */
+bool sqlite_is_to_stop(const struct store_sqlite *store);
 /* Looks at the log after each commit of this connection, and moves it when it is long. */
 void sqlite_watch_log(struct store_sqlite *store);
 bool sqlite_log_is_due(struct store *store);

@@ -82,21 +82,11 @@ enum rc page_bench_try(struct bench *bench)
 static size_t ask(struct bench *bench, enum walk_direction direction, const int64_t *number,
                   int64_t *ids)
 {
-    struct json root, item;
-    struct bytes key, id;
-    size_t count = 0;
     bench->question.direction = direction;
     bench->question.named = number != NULL;
     bench->question.page = number == NULL ? 0 : *number;
     assert_ok(page_bench_try(bench));
-    assert_ok(
-        json_parse_copy(bench->doc, text_bytes(&bench->answer.page.items), &root, &bench->err));
-    struct json_walk walk = json_walk(root);
-    while (json_walk_next(&walk, &key, &item)) {
-        assert_true(json_string(json_get(item, "id"), &id));
-        assert_true(bytes_to_i64(id, &ids[count++]));
-    }
-    return count;
+    return things_read_ids(bench->doc, &bench->answer.page.items, ids);
 }
 
 size_t page_bench_ask_on(struct bench *bench, const int64_t *number, int64_t *ids)

@@ -19,13 +19,6 @@ struct bench {
     struct text script; /* changes not yet in the store */
 };
 
-#define assert_ok(rc_)                                                                             \
-    do {                                                                                           \
-        enum rc got_ = (rc_);                                                                      \
-        if (got_ != RC_OK)                                                                         \
-            fail_msg("%s: %s / %s", rc_name(got_), bench->err.text, bench->refusal.err.text);      \
-    } while (0)
-
 int page_bench_set_up(void **state);
 int page_bench_tear_down(void **state);
 void page_bench_run(struct bench *bench, const char *sql);

@@ -3,6 +3,12 @@
 
 #include "thing_table.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
 static const struct column columns[] = {
     THING_NUMBER,
     {"a", COLUMN_INT, "t.a", "t.a", false},
@@ -39,4 +45,19 @@ enum rc things_open(struct fixture *fixture, struct store **store, struct err *e
                   "b TEXT COLLATE \"C\", f DOUBLE PRECISION)",
             err);
     return rc;
+}
+
+size_t things_read_ids(struct json_doc *doc, const struct text *items, int64_t *ids)
+{
+    struct json root, item;
+    struct bytes key, id;
+    struct err err;
+    size_t count = 0;
+    assert_int_equal(json_parse_copy(doc, text_bytes(items), &root, &err), RC_OK);
+    struct json_walk walk = json_walk(root);
+    while (json_walk_next(&walk, &key, &item)) {
+        assert_true(json_string(json_get(item, "id"), &id));
+        assert_true(bytes_to_i64(id, &ids[count++]));
+    }
+    return count;
 }

@@ -61,16 +61,8 @@ void walk_close(struct walk *walk)
 
 static size_t read_page(struct bench *bench, const struct walk *walk, int64_t *ids)
 {
-    struct json root, item;
-    struct bytes key, id;
-    size_t count = 0;
     assert_ok(page_fetch(bench->store, &walk->request, &bench->page, &bench->refusal, &bench->err));
-    assert_ok(json_parse_copy(bench->doc, text_bytes(&bench->page.items), &root, &bench->err));
-    struct json_walk items = json_walk(root);
-    while (json_walk_next(&items, &key, &item)) {
-        assert_true(json_string(json_get(item, "id"), &id));
-        assert_true(bytes_to_i64(id, &ids[count++]));
-    }
+    size_t count = things_read_ids(bench->doc, &bench->page.items, ids);
     assert_int_equal(count, bench->page.rows);
     return count;
 }

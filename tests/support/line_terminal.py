@@ -26,6 +26,10 @@ class LineTerminal:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, columns, 0, 0))
+            # Ctrl-C would throw away what was written and not read yet, the last words among it.
+            modes = termios.tcgetattr(0)
+            modes[3] |= termios.NOFLSH
+            termios.tcsetattr(0, termios.TCSANOW, modes)
             os.execve(command[0], command, {**os.environ, "TERM": kind})
 
     def __enter__(self):
