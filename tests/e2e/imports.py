@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -143,6 +144,20 @@ class Imports(unittest.TestCase):
         rows = world.home.select("SELECT provider_data FROM raw_transactions")
         self.assertEqual([row for row in rows if '"detail"' not in str(row["provider_data"])], [])
         self.assertEqual(world.difference(), {})
+
+    def test_a_debt_from_before_the_clock_was_set_back_is_tried(self):
+        """No debt is put off for longer than 128 hours: one that seems to be is due."""
+        for kind in ("sqlite", "postgres"):
+            with self.subTest(store=kind):
+                world = self.world(kind, providers=("blockfrost",), platform="cardano")
+                world.sim.arm("name=ledger_null&collection=blockfrost/detail&after=3&count=1")
+                self.assertEqual(world.run()[0], 0)
+                for hours, left in ((127, [1]), (129, [])):
+                    then_us = int((time.time() + hours * 3600) * 1e6)
+                    world.home.run_sql(f"UPDATE owed SET next_us = {then_us};")
+                    self.assertEqual(world.run()[0], 0)
+                    self.assertEqual(self.attempts(world), left, f"{hours} hours ahead")
+                self.assertEqual(world.difference(), {})
 
     def attempts(self, world):
         return [row["attempts"] for row in world.home.select("SELECT attempts FROM owed")]
