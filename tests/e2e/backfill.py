@@ -76,6 +76,22 @@ class Backfill(FeedBench):
                     daemon.stop()
         self.both_stores(run)
 
+    def test_what_failed_before_the_clock_was_set_back_is_read(self):
+        """A history that failed waits for half an hour at most, whatever the clock says."""
+        def run(home):
+            with FakeAppView() as view:
+                self.migrate(home)
+                for _ in range(4):
+                    view.account().post(now_us() - HOUR)
+                self.follow(home, view)
+                self.run_sql(home, queue_sql(view, 2, now_us() - 24 * HOUR) + [
+                    f"UPDATE backfill_queue SET attempts = 3, next_us = {now_us() + 5 * HOUR}"])
+                with self.daemon(home, view) as daemon:
+                    self.wait_for_queue(daemon, 0)
+                    self.assert_stored(daemon, view)
+                    daemon.stop()
+        self.both_stores(run)
+
     def test_no_more_than_so_many_at_once_and_no_faster(self):
         """R001-64 R001-65 R001-105"""
         def run(home):
