@@ -14,6 +14,7 @@
 #include "stock_batch.h"
 #include "store/committer.h"
 #include "sys/batch_pool.h"
+#include "times.h"
 
 #include <libpq-fe.h>
 #include <sqlite3.h>
@@ -128,12 +129,6 @@ static bool report(const char *name, double value, const char *unit, double agai
 
 /* ---- a block at a time ---- */
 
-static int compare(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 /* A block that holds nothing of ours: only its number moves. */
 static void fill_block(const struct post_stock *unused, struct batch *batch, size_t which)
 {
@@ -161,7 +156,7 @@ static bool measure_blocks(enum fixture_kind kind, const char *name)
     }
     close_store();
     fixture_close(&fixture);
-    qsort(took, BLOCKS, sizeof took[0], compare);
+    times_sort(took, BLOCKS);
     fprintf(stderr, "%s: %.0f blocks/s, each durable\n", name, BLOCKS * 1e3 / all);
     return report(name, took[BLOCKS * 99 / 100], "ms", BLOCK_MS, BLOCK_GOAL);
 }
@@ -285,7 +280,7 @@ static bool measure_tail(void)
     double longest = run_tail(fixture.url + strlen("sqlite:"), took);
     close_store();
     fixture_close(&fixture);
-    qsort(took, TAIL_COMMITS, sizeof took[0], compare);
+    times_sort(took, TAIL_COMMITS);
     double median = took[TAIL_COMMITS / 2];
     report("sqlite_commit_p50", median, "ms", median, 0);
     report("sqlite_commit_p99", took[TAIL_COMMITS * 99 / 100], "ms", median, 0);

@@ -20,6 +20,7 @@
 #include "loopback_http.h"
 #include "stopwatch.h"
 #include "store/store.h"
+#include "times.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -332,18 +333,12 @@ static double pass_new_blocks(struct bench *bench, unsigned gateway_ms)
     return asked == before ? pass_new_blocks(bench, gateway_ms) : took; /* all were there */
 }
 
-static int compare_times(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* So many times, in order. */
 static void pass_often(struct bench *bench, unsigned gateway_ms, double times[LAG_ROUNDS])
 {
     for (int i = 0; i < LAG_ROUNDS; i++)
         times[i] = pass_new_blocks(bench, gateway_ms);
-    qsort(times, LAG_ROUNDS, sizeof *times, compare_times);
+    times_sort(times, LAG_ROUNDS);
 }
 
 static bool measure_lag(struct bench *bench)

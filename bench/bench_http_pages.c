@@ -11,6 +11,7 @@
 #include "serve/server.h"
 #include "stopwatch.h"
 #include "store/store.h"
+#include "times.h"
 
 #include <sqlite3.h>
 
@@ -155,24 +156,13 @@ static pid_t start_peer(const char *runner, const struct fixture *fixture, unsig
 
 /* ---- all of them ---- */
 
-static int compare(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-static double median(double *values)
-{
-    qsort(values, ROUNDS, sizeof values[0], compare);
-    return values[ROUNDS / 2];
-}
-
 static bool report(const char *name, double *ours, double *theirs, double *ratios, double goal)
 {
-    double ratio = median(ratios);
+    double ratio = times_median(ratios, ROUNDS);
     printf("{\"name\":\"%s\",\"value\":%.0f,\"unit\":\"pages/s\",\"against\":%.0f,"
            "\"ratio\":%.3f,\"goal\":%.2f,\"ok\":%s}\n",
-           name, median(ours), median(theirs), ratio, goal, ratio >= goal ? "true" : "false");
+           name, times_median(ours, ROUNDS), times_median(theirs, ROUNDS), ratio, goal,
+           ratio >= goal ? "true" : "false");
     return ratio >= goal;
 }
 

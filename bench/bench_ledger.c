@@ -21,6 +21,7 @@
 #include "history_server.h"
 #include "stopwatch.h"
 #include "store/store.h"
+#include "times.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -186,18 +187,6 @@ static double run_floor(const struct bench *bench, const struct fixture *importe
 
 /* ---- results ---- */
 
-static int compare(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-static double median(double *values)
-{
-    qsort(values, ROUNDS, sizeof values[0], compare);
-    return values[ROUNDS / 2];
-}
-
 static bool report(const char *name, const char *unit, double value, double against, double ratio,
                    double goal, bool ok)
 {
@@ -213,8 +202,9 @@ static bool report_rate(const char *name, double *ours, double *theirs, double g
     double ratios[ROUNDS];
     for (int i = 0; i < ROUNDS; i++)
         ratios[i] = ours[i] / theirs[i];
-    double ratio = median(ratios);
-    return report(name, "rows/s", median(ours), median(theirs), ratio, goal, ratio >= goal);
+    double ratio = times_median(ratios, ROUNDS);
+    return report(name, "rows/s", times_median(ours, ROUNDS), times_median(theirs, ROUNDS), ratio,
+                  goal, ratio >= goal);
 }
 
 /* Before anything else: what the benchmark itself has in memory would count. */

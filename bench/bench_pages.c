@@ -6,14 +6,15 @@
 #include "curve_point.h"
 #include "fixture.h"
 #include "query/query_page.h"
+#include "stopwatch.h"
 #include "store/store.h"
 #include "thing_table.h"
+#include "times.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define ROWS      4000000
 #define PAGE_SIZE 30
@@ -111,13 +112,6 @@ static void check(enum rc rc, const struct err *err)
     abort();
 }
 
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static void fill(struct bench *bench)
 {
     struct err err;
@@ -185,12 +179,6 @@ static double time_page(struct bench *bench, const struct page_request *request)
     return took;
 }
 
-static int compare_times(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The lower quartile of each depth, which other programs disturb least; the depths take turns, so
  * that they meet the same weather. */
 static void time_depths(struct bench *bench, struct page_request *request,
@@ -205,7 +193,7 @@ static void time_depths(struct bench *bench, struct page_request *request,
         }
     }
     for (size_t i = 0; i < count; i++) {
-        qsort(times[i], ROUNDS, sizeof times[i][0], compare_times);
+        times_sort(times[i], ROUNDS);
         quartiles[i] = times[i][ROUNDS / 4];
     }
 }

@@ -12,6 +12,7 @@
 #include "curve_point.h"
 #include "fixture.h"
 #include "stopwatch.h"
+#include "times.h"
 #include "ws_crowd.h"
 
 #include <assert.h>
@@ -117,16 +118,10 @@ static void start_daemon(const char *tidemark)
 
 /* ---- what a disk takes ---- */
 
-static int compare(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 static double percentile_99(double *values, size_t count)
 {
     assert(count > 0);
-    qsort(values, count, sizeof values[0], compare);
+    times_sort(values, count);
     return values[count * 99 / 100];
 }
 

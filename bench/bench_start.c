@@ -11,6 +11,7 @@
  *   bench_start TIDEMARK TIDEMARK_SIM BARE_READER */
 #include "fixture.h"
 #include "floor_writer.h"
+#include "stopwatch.h"
 #include "store/store.h"
 
 #include <assert.h>
@@ -44,13 +45,6 @@ static const char *tidemark, *sim, *bare_reader;
 static char endpoint[128]; /* of the simulated firehose */
 static pid_t sim_pid, daemon_pid;
 static const double log_mib[KILLS] = {2, 12, 30};
-
-double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 static void fail(const char *what)
 {

@@ -7,6 +7,7 @@
 #include "fixture.h"
 #include "query/trending.h"
 #include "serve/news_page.h"
+#include "stopwatch.h"
 
 #include <sqlite3.h>
 
@@ -14,7 +15,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define LINKS      1000000
 #define ACTORS     200000
@@ -37,13 +37,6 @@ struct filling {
     int64_t posts;
     uint64_t chance;
 };
-
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 static uint64_t next_random(struct filling *filling)
 {

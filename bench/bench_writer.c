@@ -8,6 +8,7 @@
 #include "fixture.h"
 #include "floor_writer.h"
 #include "stock_batch.h"
+#include "stopwatch.h"
 #include "store/writer.h"
 #include "sys/batch_pool.h"
 #include "sys/thread_queue.h"
@@ -36,13 +37,6 @@ struct course {
 };
 
 static struct post_stock stock;
-
-double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 static double thread_cpu(void)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "floor_writer.h"
+#include "stopwatch.h"
 
 #include <sqlite3.h>
 #include <stdio.h>

@@ -15,7 +15,6 @@ void floor_sqlite(const char *path, const struct post_stock *stock, double *took
 /* Without `plain` it may meet a row again, as who resumes from a cursor does; a plain INSERT would
  * fail there. Answers the server's processor time. */
 double floor_postgres(const char *url, const struct post_stock *stock, bool plain, double *took);
-double seconds_now(void);
 double server_cpu(int pid);
 
 #endif

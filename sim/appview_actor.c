@@ -30,38 +30,22 @@ void appview_get_profile(struct http_exchange *exchange, void *arg)
     }
 }
 
+static bool put_profile(const struct world *world, struct bytes actor, struct text *out)
+{
+    uint32_t account = xrpc_find_actor(world, actor);
+    if (account == WORLD_NONE || world_account(world, account)->status != ACCOUNT_ACTIVE)
+        return false;
+    view_actor(world, account, VIEW_DETAILED, out);
+    return true;
+}
+
 void appview_get_profiles(struct http_exchange *exchange, void *arg)
 {
+    static const struct xrpc_list profiles = {"actors", "profiles", PROFILES_MAX, true,
+                                              put_profile};
     struct xrpc call;
-    unsigned asked = 0;
-    bool first = true;
-    if (!xrpc_begin(&call, exchange, arg))
-        return;
-    const struct world *world = call.sim->world;
-    struct query_walk walk = query_walk(call.query);
-    text_append_string(&call.body, "{\"profiles\":[");
-    while (query_walk_next(&walk)) {
-        if (!bytes_equal_string(walk.name, "actors") && !bytes_equal_string(walk.name, "actors[]"))
-            continue;
-        asked++;
-        uint32_t account = xrpc_find_actor(world, walk.value);
-        if (account == WORLD_NONE || world_account(world, account)->status != ACCOUNT_ACTIVE)
-            continue;
-        text_append_string(&call.body, first ? "" : ",");
-        view_actor(world, account, VIEW_DETAILED, &call.body);
-        first = false;
-    }
-    query_walk_deinit(&walk);
-    text_append_string(&call.body, "]}");
-    if (asked > PROFILES_MAX)
-        xrpc_fail(&call, 400, "InvalidRequest",
-                  "Invalid app.bsky.actor.getProfiles params: array too big (maximum %d, got %u)",
-                  PROFILES_MAX, asked);
-    else if (asked == 0)
-        xrpc_fail(&call, 400, "InvalidRequest",
-                  "Invalid app.bsky.actor.getProfiles params: Missing required key \"actors\"");
-    else
-        xrpc_finish(&call);
+    if (xrpc_begin(&call, exchange, arg))
+        xrpc_answer_list(&call, &profiles);
 }
 
 void appview_resolve_handle(struct http_exchange *exchange, void *arg)

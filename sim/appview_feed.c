@@ -149,34 +149,20 @@ void appview_get_author_feed(struct http_exchange *exchange, void *arg)
     page_deinit(&page);
 }
 
+static bool put_post(const struct world *world, struct bytes uri, struct text *out)
+{
+    uint32_t k = world_find_uri(world, uri);
+    if (k == WORLD_NONE || world_event(world, k)->collection != COLLECTION_POST ||
+        !view_is_visible(world, k))
+        return false;
+    view_post(world, k, out);
+    return true;
+}
+
 void appview_get_posts(struct http_exchange *exchange, void *arg)
 {
+    static const struct xrpc_list posts = {"uris", "posts", POSTS_MAX, false, put_post};
     struct xrpc call;
-    unsigned asked = 0;
-    bool first = true;
-    if (!xrpc_begin(&call, exchange, arg))
-        return;
-    const struct world *world = call.sim->world;
-    struct query_walk walk = query_walk(call.query);
-    text_append_string(&call.body, "{\"posts\":[");
-    while (query_walk_next(&walk)) {
-        if (!bytes_equal_string(walk.name, "uris") && !bytes_equal_string(walk.name, "uris[]"))
-            continue;
-        asked++;
-        uint32_t k = world_find_uri(world, walk.value);
-        if (k == WORLD_NONE || world_event(world, k)->collection != COLLECTION_POST ||
-            !view_is_visible(world, k))
-            continue;
-        text_append_string(&call.body, first ? "" : ",");
-        view_post(world, k, &call.body);
-        first = false;
-    }
-    query_walk_deinit(&walk);
-    text_append_string(&call.body, "]}");
-    if (asked > POSTS_MAX)
-        xrpc_fail(&call, 400, "InvalidRequest",
-                  "Invalid app.bsky.feed.getPosts params: array too big (maximum %d, got %u)",
-                  POSTS_MAX, asked);
-    else
-        xrpc_finish(&call);
+    if (xrpc_begin(&call, exchange, arg))
+        xrpc_answer_list(&call, &posts);
 }

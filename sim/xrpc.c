@@ -141,3 +141,43 @@ bool xrpc_read_actor(struct xrpc *call, char actor[256], uint32_t *account)
     *account = xrpc_find_actor(call->sim->world, bytes_of(actor));
     return true;
 }
+
+/* "uris", or "uris[]". */
+static bool is_called(struct bytes name, const char *parameter)
+{
+    size_t len = strlen(parameter);
+    return bytes_equal_string(name, parameter) ||
+           (name.len == len + 2 && memcmp(name.data, parameter, len) == 0 &&
+            memcmp(name.data + len, "[]", 2) == 0);
+}
+
+void xrpc_answer_list(struct xrpc *call, const struct xrpc_list *list)
+{
+    struct query_walk walk = query_walk(call->query);
+    struct text item = {0};
+    unsigned asked = 0;
+    text_appendf(&call->body, "{\"%s\":[", list->member);
+    size_t empty = call->body.len;
+    while (query_walk_next(&walk)) {
+        if (!is_called(walk.name, list->parameter))
+            continue;
+        asked++;
+        text_clear(&item);
+        if (!list->put(call->sim->world, walk.value, &item))
+            continue;
+        text_append_string(&call->body, call->body.len == empty ? "" : ",");
+        text_append(&call->body, item.data, item.len);
+    }
+    text_free(&item);
+    query_walk_deinit(&walk);
+    text_append_string(&call->body, "]}");
+    if (asked > list->max)
+        xrpc_fail(call, 400, "InvalidRequest",
+                  "Invalid %s params: array too big (maximum %u, got %u)", call->method, list->max,
+                  asked);
+    else if (asked == 0 && list->needed)
+        xrpc_fail(call, 400, "InvalidRequest", "Invalid %s params: Missing required key \"%s\"",
+                  call->method, list->parameter);
+    else
+        xrpc_finish(call);
+}

@@ -32,4 +32,14 @@ bool xrpc_read_limit(struct xrpc *call, unsigned *limit);
 bool xrpc_read_actor(struct xrpc *call, char actor[256], uint32_t *account);
 uint32_t xrpc_find_actor(const struct world *world, struct bytes actor);
 
+/* An answer that lists what a repeated parameter names: {"MEMBER":[...]}. */
+struct xrpc_list {
+    const char *parameter, *member;
+    unsigned max;
+    bool needed; /* it has to name something */
+    /* Appends one; false: there is no such thing, and it is left out. */
+    bool (*put)(const struct world *world, struct bytes name, struct text *out);
+};
+void xrpc_answer_list(struct xrpc *call, const struct xrpc_list *list);
+
 #endif

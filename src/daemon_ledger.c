@@ -2,6 +2,7 @@
 #include "daemon_ledger.h"
 
 #include "cli/connector_folder.h"
+#include "daemon_account_wish.h"
 #include "daemon_errand.h"
 #include "daemon_view.h"
 #include "source/ledger_account.h"
@@ -19,20 +20,12 @@
 #define QUEUE_MAX   10000
 #define NEVER       INT64_MAX
 
-/* What is to be done with an account. */
-struct wish {
-    char *provider;   /* NULL: anybody is asked */
-    char *owed;       /* an item for which it owes something, which is tried again; NULL: none */
-    int64_t since_us; /* -1: everything */
-};
-static const struct wish plain = {.since_us = -1};
-
 /* An account that is kept, or was asked for. */
 struct entry {
     char *name;
-    struct wish wish; /* of the import under way, or of the one that follows it */
-    int64_t due_us;   /* monotonic */
-    int64_t ended_us; /* the last import, whatever became of it; 0: there was none */
+    struct account_wish wish; /* of the import under way, or of the one that follows it */
+    int64_t due_us;           /* monotonic */
+    int64_t ended_us;         /* the last import, whatever became of it; 0: there was none */
     bool configured;
     bool failed;          /* the last time */
     int64_t succeeded_us; /* wall time; 0: never since the start */
@@ -55,37 +48,8 @@ struct ledger_part {
     struct import_board *board;
     struct errand errand;
     char *wanted_name; /* by the errand */
-    struct wish wanted;
+    struct account_wish wanted;
 };
-
-/* ---- wishes ---- */
-
-static char *copy_or_null(const char *text)
-{
-    return text == NULL ? NULL : memory_copy_string(text);
-}
-
-static void set_wish(struct wish *wish, const struct wish *as)
-{
-    struct wish before = *wish;
-    *wish = (struct wish){.provider = copy_or_null(as->provider),
-                          .owed = copy_or_null(as->owed),
-                          .since_us = as->since_us};
-    free(before.provider);
-    free(before.owed);
-}
-
-static bool is_same(const char *a, const char *b)
-{
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
-/* One import can do both. */
-static bool agree(const struct wish *a, const struct wish *b)
-{
-    bool owed = a->owed == NULL || b->owed == NULL || is_same(a->owed, b->owed);
-    return owed && is_same(a->provider, b->provider) && a->since_us == b->since_us;
-}
 
 /* ---- the list ---- */
 
@@ -96,14 +60,14 @@ static struct entry *add_entry(struct ledger_part *self, const char *name)
         self->entries = memory_resize(self->entries, self->capacity * sizeof *self->entries);
     }
     struct entry *entry = &self->entries[self->count++];
-    *entry = (struct entry){.name = memory_copy_string(name), .wish = plain};
+    *entry = (struct entry){.name = memory_copy_string(name), .wish.since_us = -1};
     return entry;
 }
 
 static void drop_entry(struct ledger_part *self, size_t at)
 {
     free(self->entries[at].name);
-    set_wish(&self->entries[at].wish, &plain);
+    account_wish_clear(&self->entries[at].wish);
     self->entries[at] = self->entries[--self->count];
 }
 
@@ -199,7 +163,7 @@ static void end_entry(struct ledger_part *self, struct entry *entry, int64_t now
     entry->ended_us = now_us;
     entry->due_us = entry->again ? now_us : next_due(self, entry);
     if (!entry->again)
-        set_wish(&entry->wish, &plain);
+        account_wish_clear(&entry->wish);
     entry->again = false;
     self->running--;
 }
@@ -266,12 +230,12 @@ static enum rc answer_wanted(struct ledger_part *self, struct entry *running,
     answer->number = running == NULL ? view->started_us : runtime->ops->wall_us(runtime);
     if (running == NULL)
         return RC_OK;
-    if (running->again && !agree(&running->wish, &self->wanted))
+    if (running->again && !account_wish_agrees(&running->wish, &self->wanted))
         return err_set(&self->errand.why, RC_AGAIN,
                        "another import of this account waits for the one that runs: ask again when "
                        "it has begun");
     if (!running->again || self->wanted.owed != NULL)
-        set_wish(&running->wish, &self->wanted);
+        account_wish_set(&running->wish, &self->wanted);
     running->again = true;
     return RC_OK;
 }
@@ -292,29 +256,30 @@ static void begin_wanted(void *arg)
         entry = add_entry(self, self->wanted_name);
     if (rc == RC_OK) {
         if (entry->running == NULL)
-            set_wish(&entry->wish, &self->wanted);
+            account_wish_set(&entry->wish, &self->wanted);
         rc = start_entry(self, entry, &running, &view, &self->errand.why);
         if (rc == RC_OK)
             rc = answer_wanted(self, running, &view);
         if (entry->running != NULL)
             show_entry(self, entry, clock_mono_us());
         else if (entry->configured)
-            set_wish(&entry->wish, &plain);
+            account_wish_clear(&entry->wish);
         else
             drop_entry(self, (size_t)(entry - self->entries));
     }
     errand_finish(&self->errand, rc);
 }
 
-static enum rc ask(struct ledger_part *self, char account[LEDGER_NAME_MAX], const struct wish *wish,
-                   int64_t wait_us, int64_t *started_us, struct err *err)
+static enum rc ask(struct ledger_part *self, char account[LEDGER_NAME_MAX],
+                   const struct account_wish *wish, int64_t wait_us, int64_t *started_us,
+                   struct err *err)
 {
     enum rc rc = errand_take(&self->errand, err);
     if (rc != RC_OK)
         return rc;
     free(self->wanted_name);
     self->wanted_name = memory_copy_string(account);
-    set_wish(&self->wanted, wish);
+    account_wish_set(&self->wanted, wish);
     struct errand_answer answer = {"", 0};
     rc = errand_run(&self->errand, wait_us, &answer, err);
     if (rc == RC_OK)
@@ -326,19 +291,19 @@ static enum rc ask(struct ledger_part *self, char account[LEDGER_NAME_MAX], cons
 enum rc ledger_part_import(struct part *part, char account[LEDGER_NAME_MAX], const char *provider,
                            int64_t since_us, int64_t wait_us, int64_t *started_us, struct err *err)
 {
-    struct wish wish = {.provider = copy_or_null(provider), .since_us = since_us};
+    struct account_wish wish = account_wish_make(provider, NULL, since_us);
     enum rc rc = ask((struct ledger_part *)part, account, &wish, wait_us, started_us, err);
-    set_wish(&wish, &plain);
+    account_wish_clear(&wish);
     return rc;
 }
 
 enum rc ledger_part_retry(struct part *part, char account[LEDGER_NAME_MAX], const char *item,
                           int64_t wait_us, struct err *err)
 {
-    struct wish wish = {.owed = memory_copy_string(item), .since_us = -1};
+    struct account_wish wish = account_wish_make(NULL, item, -1);
     int64_t started_us;
     enum rc rc = ask((struct ledger_part *)part, account, &wish, wait_us, &started_us, err);
-    set_wish(&wish, &plain);
+    account_wish_clear(&wish);
     return rc;
 }
 
@@ -470,7 +435,7 @@ static void free_part(struct part *part)
     if (self->opened)
         errand_deinit(&self->errand);
     free(self->wanted_name);
-    set_wish(&self->wanted, &plain);
+    account_wish_clear(&self->wanted);
     import_board_free(self->board);
     free(self->entries);
     free(self);

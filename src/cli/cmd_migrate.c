@@ -121,6 +121,9 @@ static void look(void *arg)
 static void end(struct worker_job *job)
 {
     struct migrating *migrating = (struct migrating *)job;
+    struct runtime *runtime = loop_runtime(migrating->loop);
+    /* A timer that is due now would still draw the last step over the end. */
+    runtime->ops->timer_disarm(runtime, &migrating->again);
     if (migrating->rc == RC_OK && migrating->applied > 0)
         progress_show(&migrating->progress, migrating->applied, migrating->applied, NULL,
                       clock_mono_us());
@@ -143,7 +146,6 @@ static enum rc migrate(struct target *target, bool quiet, struct err *err)
     assert(rc == RC_OK);
     runtime->ops->timer_arm(runtime, &migrating.again, LOOK_US);
     loop_run(migrating.loop);
-    runtime->ops->timer_disarm(runtime, &migrating.again);
     worker_pool_free(pool);
     rc = migrating.rc;
     if (rc == RC_OK && !quiet)

@@ -117,11 +117,6 @@ static void forget_when_idle(struct sessions *sessions, struct session *session)
     free(session);
 }
 
-size_t sessions_count(const struct sessions *sessions)
-{
-    return sessions->count;
-}
-
 /* ---- its handles ---- */
 
 void session_put(struct session *session, struct handle_link *link)

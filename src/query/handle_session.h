@@ -52,6 +52,5 @@ void sessions_see(struct sessions *sessions, const uint8_t id[HANDLE_SESSION_SIZ
 /* One whose grace is over; false: there is none. It is here as long as it has handles. */
 bool sessions_take_ended(struct sessions *sessions, int64_t now_us,
                          uint8_t id[HANDLE_SESSION_SIZE]);
-size_t sessions_count(const struct sessions *sessions);
 
 #endif

@@ -211,11 +211,6 @@ const struct ledger_platform *ledger_providers_first(const struct ledger_provide
     return providers->platforms;
 }
 
-size_t ledger_providers_count(const struct ledger_providers *providers)
-{
-    return providers->count;
-}
-
 enum rc ledger_platform_identifier(const struct ledger_platform *platform, struct bytes text,
                                    struct text *out, struct err *err)
 {

@@ -68,7 +68,6 @@ must_check enum rc ledger_providers_platform(struct ledger_providers *providers,
                                              int64_t now_us, struct ledger_platform **out,
                                              struct err *err);
 const struct ledger_platform *ledger_providers_first(const struct ledger_providers *providers);
-size_t ledger_providers_count(const struct ledger_providers *providers);
 
 /* How this account's identifier is written; RC_REJECT: it is none of this platform. */
 must_check enum rc ledger_platform_identifier(const struct ledger_platform *platform,

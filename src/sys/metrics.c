@@ -261,16 +261,6 @@ void metric_set(struct metric *gauge, double value)
     atomic_store_explicit(&gauge->value, to_bits(value), memory_order_relaxed);
 }
 
-void metric_shift(struct metric *gauge, double by)
-{
-    assert(gauge->type == GAUGE);
-    uint64_t seen = atomic_load_explicit(&gauge->value, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&gauge->value, &seen,
-                                                  to_bits(from_bits(seen) + by),
-                                                  memory_order_relaxed, memory_order_relaxed))
-        ;
-}
-
 void metric_observe(struct metric *histogram, uint64_t value)
 {
     assert(histogram->type == HISTOGRAM);

@@ -44,7 +44,6 @@ struct metric *metrics_histogram(struct metrics *metrics, const char *name, cons
 
 void metric_count(struct metric *counter, uint64_t more);
 void metric_set(struct metric *gauge, double value);
-void metric_shift(struct metric *gauge, double by);
 void metric_observe(struct metric *histogram, uint64_t value);
 
 /* A counter's or gauge's value; how often a histogram was observed. */

@@ -4,17 +4,10 @@ where there is none.
 
   import_terminal.py TIDEMARK TIDEMARK_SIM"""
 
-import errno
-import fcntl
 import os
-import pty
 import re
-import select
-import struct
 import subprocess
 import sys
-import termios
-import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -22,56 +15,30 @@ sys.path.append(os.path.join(HERE, "..", "support"))
 
 from daemon_client import Daemon, Home, WAIT_S  # noqa: E402
 from ledger_world import EVM_STREAMS, World  # noqa: E402
+from terminal_process import TerminalProcess  # noqa: E402
 
 PROGRAMS = sys.argv[1:3]
 DEAD = "&count=1000000&lasts=1"
 GO_ON = "what came is stored; run the same command again to go on from there"
 
 
-class Terminal:
+class Terminal(TerminalProcess):
     """The command on a terminal: all it wrote, and the pictures it drew, one over the other."""
 
     def __init__(self, world, columns=250):
         self.columns, self.written = columns, b""
         command = [PROGRAMS[0], "import", world.account, "-c", world.configuration]
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            fcntl.ioctl(2, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-            os.execv(command[0], command)
+        super().__init__(command, 50, columns)
 
-    def read(self):
-        """More of it; False: there is no more."""
-        if not select.select([self.fd], [], [], 1)[0]:
-            return True
-        try:
-            data = os.read(self.fd, 65536)
-        except OSError as error:
-            if error.errno != errno.EIO:
-                raise
-            return False
+    def feed(self, data):
         self.written += data
-        return bool(data)
 
     def text(self):
         return self.written.decode(errors="replace").replace("\r\n", "\n")
 
     def wait_for(self, pattern):
         """Until it has said so, in whatever picture."""
-        end = time.monotonic() + WAIT_S
-        while not re.search(pattern, self.text()):
-            assert time.monotonic() < end, f"waited for {pattern}:\n{self.text()}"
-            assert self.read(), f"ended without {pattern}:\n{self.text()}"
-
-    def press(self, key):
-        os.write(self.fd, key)
-
-    def end(self):
-        """Its exit code, after the last it wrote was read."""
-        end = time.monotonic() + 2 * WAIT_S
-        while self.read():
-            assert time.monotonic() < end, f"waited for its end:\n{self.text()}"
-        os.close(self.fd)
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        self.wait_until(lambda: re.search(pattern, self.text()), pattern)
 
     def pictures(self):
         """Each as the lines of its streams; what follows the last one is left out."""

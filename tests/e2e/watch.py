@@ -3,19 +3,13 @@
 
   watch.py TIDEMARK TIDEMARK_SIM"""
 
-import fcntl
 import json
 import os
-import pty
 import re
-import select
 import shlex
 import signal
-import struct
 import subprocess
 import sys
-import termios
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "crash"), HERE]
@@ -24,6 +18,7 @@ from both_stores import BothStores, main  # noqa: E402
 from daemon_client import Daemon, WAIT_S, wait_until  # noqa: E402
 from sim_client import Simulator  # noqa: E402
 from skeleton import PAST, begin_before_everything, last_wanted_us, settings  # noqa: E402
+from terminal_process import TerminalProcess, set_size  # noqa: E402
 
 BEFORE = "what stood here before"
 SEQUENCE = re.compile(rb"\x1b\[(\??)([0-9;]*)([A-Za-z])")
@@ -112,55 +107,47 @@ class Terminal:
         self.rest = data
 
 
-class Watched:
+class Watched(TerminalProcess):
     """The command on a terminal."""
 
     def __init__(self, command, rows, columns, environment=()):
         self.terminal = Terminal(rows, columns)
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-            os.execve(command[0], command, {**os.environ, **dict(environment)})
+        super().__init__(command, rows, columns, environment)
+
+    def feed(self, data):
+        self.terminal.feed(data)
+
+    def text(self):
+        return self.terminal.text()
 
     def wait_for(self, condition, what):
         """Until the condition holds of a frame that is whole."""
-        end = time.monotonic() + WAIT_S
-        while not condition(self.terminal):
-            assert time.monotonic() < end, f"waited for {what}:\n{self.terminal.text()}"
-            if select.select([self.fd], [], [], 1)[0]:
-                self.terminal.feed(os.read(self.fd, 65536))
+        self.wait_until(lambda: condition(self.terminal), what)
 
     def resize(self, rows, columns):
         """What was drawn for the old size and is under way is not judged by the new one."""
         terminal, frames = self.terminal, self.terminal.frames
         terminal.rows = max(terminal.rows, rows)
         terminal.columns = max(terminal.columns, columns)
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        set_size(self.fd, rows, columns)
         self.wait_for(lambda now: now.frames > frames + 1, "two frames")
         terminal.rows, terminal.columns = rows, columns
         self.wait_for(lambda now: now.frames > frames + 3, "two more frames")
 
     def suspend(self):
         """Ctrl-Z, as a shell sees it."""
-        os.write(self.fd, b"\x1a")
+        self.press(b"\x1a")
         self.wait_for(lambda terminal: terminal.other is None, "the main screen")
         _, status = os.waitpid(self.pid, os.WUNTRACED)
         return os.WIFSTOPPED(status)
 
-    def end(self, how):
-        """Its exit code, after the last it wrote was read."""
-        if how == "key":
-            os.write(self.fd, b"\x03")
-        else:
-            os.kill(self.pid, how)
-        try:
-            while data := os.read(self.fd, 65536):
-                self.terminal.feed(data)
-        except OSError:  # what a terminal answers when nobody has it open any more
-            pass
-        _, status = os.waitpid(self.pid, 0)
-        os.close(self.fd)
-        return os.waitstatus_to_exitcode(status)
+    def end_by(self, number):
+        os.kill(self.pid, number)
+        return self.end()
+
+    def end_by_key(self):
+        self.interrupt()
+        return self.end()
 
 
 class Tmux:
@@ -224,7 +211,7 @@ class Watch(BothStores):
                                     r"+GAPS +OWED +DEAD +QUARANTINE$")
             self.assertRegex(shown, rf"(?m)^jetstream +live +127\.0\.0\.1:{sim.port} +live "
                                     r"+\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +\d+ \w+")
-            self.assertEqual(watched.end("key"), 130)
+            self.assertEqual(watched.end_by_key(), 130)
             self.assertEqual(watched.terminal.main, [BEFORE])
             self.assertIsNone(watched.terminal.other)
             self.assertTrue(watched.terminal.cursor_shown)
@@ -239,7 +226,7 @@ class Watch(BothStores):
             self.assertNotIn("QUARANTINE", watched.terminal.text())
             watched.resize(40, 160)
             watched.wait_for(lambda terminal: "QUARANTINE" in terminal.text(), "the last column")
-            self.assertEqual(watched.end(signal.SIGTERM), 130)
+            self.assertEqual(watched.end_by(signal.SIGTERM), 130)
             self.assertIsNone(watched.terminal.other)
         self.following(run)
 
@@ -271,7 +258,7 @@ class Watch(BothStores):
                            capture_output=True)
             watched.wait_for(lambda terminal: "not running" in terminal.text(), "the store")
             self.assertFalse(watched.terminal.colored)
-            self.assertEqual(watched.end("key"), 130)
+            self.assertEqual(watched.end_by_key(), 130)
         self.both_stores(run)
 
     def test_a_stop_gives_the_terminal_back_until_it_goes_on(self):
@@ -286,7 +273,7 @@ class Watch(BothStores):
             watched.wait_for(lambda terminal: terminal.frames > frames + 1, "two more frames")
             self.assertIn("SOURCE", watched.terminal.text())
             self.assertFalse(watched.terminal.cursor_shown)
-            self.assertEqual(watched.end("key"), 130)
+            self.assertEqual(watched.end_by_key(), 130)
         self.following(run)
 
     def test_without_a_terminal_it_is_written_again_and_again(self):

@@ -2,35 +2,22 @@
 """A terminal for commands that draw a few lines over and over: it fails on whatever it was not made
 for, on a line that is too wide, and on colours."""
 
-import fcntl
 import os
-import pty
 import re
-import select
-import struct
-import termios
-import time
 
-from daemon_client import WAIT_S
+from terminal_process import TerminalProcess
 
 SEQUENCE = re.compile(rb"\x1b\[([0-9]*)([A-Za-z])")
 ROWS = 24
 
 
-class LineTerminal:
+class LineTerminal(TerminalProcess):
     """The command on it; `lines` is what a person sees."""
 
     def __init__(self, command, columns=140, kind="xterm"):
         self.columns = columns
         self.lines, self.row, self.column, self.rest = [""], 0, 0, b""
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, columns, 0, 0))
-            # Ctrl-C would throw away what was written and not read yet, the last words among it.
-            modes = termios.tcgetattr(0)
-            modes[3] |= termios.NOFLSH
-            termios.tcsetattr(0, termios.TCSANOW, modes)
-            os.execve(command[0], command, {**os.environ, "TERM": kind})
+        super().__init__(command, ROWS, columns, {"TERM": kind})
 
     def __enter__(self):
         return self
@@ -81,32 +68,6 @@ class LineTerminal:
     def text(self):
         return "\n".join(self.lines)
 
-    def read(self):
-        """False: nobody has it open any more."""
-        try:
-            data = os.read(self.fd, 65536)
-        except OSError:
-            return False
-        self.feed(data)
-        return bool(data)
-
     def wait_for(self, pattern):
         """Until a line looks so."""
-        end = time.monotonic() + WAIT_S
-        while not (found := re.search(pattern, self.text(), re.M)):
-            assert time.monotonic() < end, f"waited for {pattern}:\n{self.text()}"
-            if select.select([self.fd], [], [], 1)[0]:
-                assert self.read(), f"it ended before {pattern}:\n{self.text()}"
-        return found
-
-    def interrupt(self):
-        os.write(self.fd, b"\x03")
-
-    def end(self):
-        """Its exit code, after the last it wrote was read."""
-        while self.read():
-            pass
-        _, status = os.waitpid(self.pid, 0)
-        os.close(self.fd)
-        self.pid = 0
-        return os.waitstatus_to_exitcode(status)
+        self.wait_until(lambda: re.search(pattern, self.text(), re.M), pattern)

@@ -97,3 +97,15 @@ void http_desk_answer_bytes(struct http_desk *desk, size_t number, struct http_r
     done(sent->arg, &response);
     free(padded);
 }
+
+struct appview *http_desk_appview(struct http_desk *desk, size_t asks_max, struct appview_pace pace)
+{
+    const struct appview_options options = {.endpoints = (const char *const[]){"http://a"},
+                                            .endpoint_count = 1,
+                                            .asks_max = asks_max,
+                                            .pace = pace};
+    struct appview *appview;
+    struct err err;
+    assert_int_equal(appview_new(&desk->clock.runtime, &options, &appview, &err), RC_OK);
+    return appview;
+}

@@ -5,6 +5,7 @@
 #define TESTS_UNIT_HTTP_DESK_H
 
 #include "desk_clock.h"
+#include "source/appview.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,5 +42,8 @@ void http_desk_answer_with(struct http_desk *desk, size_t number, struct http_re
 /* A body of any bytes. */
 void http_desk_answer_bytes(struct http_desk *desk, size_t number, struct http_response response,
                             struct bytes body);
+/* An AppView, http://a, that is asked through the desk. */
+struct appview *http_desk_appview(struct http_desk *desk, size_t asks_max,
+                                  struct appview_pace pace);
 
 #endif

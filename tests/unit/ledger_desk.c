@@ -439,6 +439,26 @@ void ledger_desk_expect_truth(const struct ledger_desk *desk)
     }
 }
 
+void ledger_desk_expect_complete(struct ledger_desk *desk)
+{
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    ledger_desk_expect_truth(desk);
+}
+
+void ledger_desk_expect_once(const struct ledger_desk *desk)
+{
+    for (size_t i = 0; i < desk->row_count; i++)
+        assert_int_equal(desk->rows[i].times, 1);
+}
+
+void ledger_desk_fault(struct ledger_desk *desk, unsigned provider, enum desk_fault fault,
+                       unsigned at, unsigned end)
+{
+    desk->faults[provider] = fault;
+    desk->fault_at[provider] = at;
+    desk->fault_end[provider] = end;
+}
+
 size_t ledger_desk_orphans(const struct ledger_desk *desk)
 {
     size_t orphaned = 0;

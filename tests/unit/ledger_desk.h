@@ -56,7 +56,8 @@ struct ledger_desk {
     /* the chain, oldest first */
     struct desk_event chain[LEDGER_DESK_ROWS];
     size_t count;
-    /* what becomes of requests from `fault_at` on, counted for each provider, to `fault_end` */
+    /* what becomes of requests from `fault_at` on, counted for each provider, up to `fault_end`;
+     * 0: for ever */
     enum desk_fault faults[2];
     unsigned fault_at[2], fault_end[2], asked[2];
     size_t answered;          /* of http.sent */
@@ -115,6 +116,9 @@ static inline int64_t ledger_desk_time_us(int64_t block)
 /* The connector of the provider with this number. */
 void ledger_desk_connector(const char *order, unsigned number, struct text *yaml);
 void ledger_desk_mine(struct ledger_desk *desk, int64_t block, unsigned rows);
+/* What becomes of a provider's requests from number `at` on, up to `end`; 0: for ever. */
+void ledger_desk_fault(struct ledger_desk *desk, unsigned provider, enum desk_fault fault,
+                       unsigned at, unsigned end);
 /* One thing that happens; false: nothing is left to happen but the passing of time. */
 bool ledger_desk_step(struct ledger_desk *desk);
 /* Runs an import to its end, or until the program dies; returns its outcome. */
@@ -126,6 +130,10 @@ enum ledger_outcome ledger_desk_finish(struct ledger_desk *desk);
 size_t ledger_desk_requests(struct ledger_desk *desk, enum ledger_outcome expected);
 /* Everything on the chain is stored, once, as it is. */
 void ledger_desk_expect_truth(const struct ledger_desk *desk);
+/* An import runs to its end, and then it is so. */
+void ledger_desk_expect_complete(struct ledger_desk *desk);
+/* No row was written twice. */
+void ledger_desk_expect_once(const struct ledger_desk *desk);
 size_t ledger_desk_orphans(const struct ledger_desk *desk);
 /* How many stored rows are older than `block`. */
 size_t ledger_desk_older(const struct ledger_desk *desk, int64_t block);

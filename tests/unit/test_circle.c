@@ -114,11 +114,6 @@ static void rows(struct desk *desk, size_t count, size_t columns, const char *co
 
 static void begin(struct desk *desk, struct circle_options options)
 {
-    struct err err;
-    struct appview_options appview = {.endpoints = (const char *const[]){"http://a"},
-                                      .endpoint_count = 1,
-                                      .asks_max = 8,
-                                      .pace = {.backoff_ms = 1000}};
     *desk = (struct desk){.pool = batch_pool_new(4, 1 << 17)};
     http_desk_init(&desk->http);
     desk->env = (struct source_env){.runtime = &desk->http.clock.runtime,
@@ -127,7 +122,7 @@ static void begin(struct desk *desk, struct circle_options options)
                                     .submit_arg = desk,
                                     .ask = ask_store,
                                     .ask_arg = desk};
-    assert_int_equal(appview_new(&desk->http.clock.runtime, &appview, &desk->appview, &err), RC_OK);
+    desk->appview = http_desk_appview(&desk->http, 8, (struct appview_pace){.backoff_ms = 1000});
     options.tuning = (struct circle_tuning){
         .refresh_us = REFRESH_US, .backfill = true, .lookback_us = 5 * MINUTE_US};
     options.changed = changed;

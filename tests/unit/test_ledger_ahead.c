@@ -18,8 +18,7 @@ static void the_next_page_is_read_while_the_last_one_is_stored(void **state)
         ledger_desk_run(desk);
         assert_true(desk->batches_max == 1 || desk->overlaps >= 9);
         desk->batches_max = 0;
-        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-        ledger_desk_expect_truth(desk);
+        ledger_desk_expect_complete(desk);
         assert_non_null(strstr(desk->cursor, "\"totalFetched\":95"));
         ledger_desk_free(desk);
     }
@@ -57,10 +56,8 @@ static void what_waits_for_the_store_is_not_lost_in_a_switch(void **state)
     (void)state;
     for (unsigned dead_at = 1; dead_at < 9; dead_at++) {
         struct ledger_desk *desk = ledger_desk_new("rise", 2, 95);
-        desk->faults[0] = FAULT_DEAD;
-        desk->fault_at[0] = dead_at;
-        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-        ledger_desk_expect_truth(desk);
+        ledger_desk_fault(desk, 0, FAULT_DEAD, dead_at, 0);
+        ledger_desk_expect_complete(desk);
         assert_non_null(strstr(desk->cursor, "\"totalFetched\":95"));
         for (size_t i = 0; i < desk->row_count; i++)
             assert_int_equal(desk->rows[i].times, 1);
@@ -78,8 +75,7 @@ static void who_is_stopped_stores_what_was_read(void **state)
     assert_string_equal(desk->session, "cancelled");
     assert_int_equal(desk->row_count, 47); /* five pages; a block of three came twice */
     desk->stop_after = 0;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
+    ledger_desk_expect_complete(desk);
     ledger_desk_free(desk);
 }
 
@@ -94,8 +90,8 @@ static void what_was_refused_with_a_page_is_not_taken_for_stored(void **state)
     desk->chain[30].block = 200; /* it has got into a block */
     for (unsigned i = 0; i < 29; i++)
         ledger_desk_mine(desk, 201 + i, 1);
-    desk->faults[0] = FAULT_AGAIN;
-    desk->fault_at[0] = desk->asked[0] + 3; /* the page after the one with that row */
+    /* The page after the one with that row. */
+    ledger_desk_fault(desk, 0, FAULT_AGAIN, desk->asked[0] + 3, 0);
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     assert_non_null(strstr(desk->cursor, "\"providerName\":\"beta\""));
     ledger_desk_expect_truth(desk);
@@ -115,11 +111,8 @@ static void a_restart_inside_a_long_overlap_stores_nothing_twice(void **state)
     assert_in_range(stored, 700, 779);
     desk->batches_max = 0;
     desk->skipped = 0;
-    desk->faults[0] = FAULT_TOKEN;
-    desk->fault_at[0] = desk->asked[0];
-    desk->fault_end[0] = desk->asked[0] + 1;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
+    ledger_desk_fault(desk, 0, FAULT_TOKEN, desk->asked[0], desk->asked[0] + 1);
+    ledger_desk_expect_complete(desk);
     assert_int_equal(desk->skipped, stored);
     for (size_t i = 0; i < desk->row_count; i++)
         assert_int_equal(desk->rows[i].times, 1);

@@ -14,8 +14,7 @@ static void nothing_at_all_is_believed_when_a_second_provider_agrees(void **stat
     ledger_desk_free(desk);
     desk = ledger_desk_new("rise", 2, 12); /* the first one lies */
     desk->faults[0] = FAULT_EMPTY;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
+    ledger_desk_expect_complete(desk);
     ledger_desk_free(desk);
     desk = ledger_desk_new("rise", 1, 0); /* there is nobody else: R003-29 */
     assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 1);
@@ -43,20 +42,16 @@ static void an_empty_page_after_a_full_one_is_checked_with_another(void **state)
     (void)state;
     for (unsigned kill = 0; kill < 9; kill++) {
         struct ledger_desk *desk = ledger_desk_new("fall", 2, 45);
-        desk->faults[0] = FAULT_EMPTY;
-        desk->fault_at[0] = 2;
-        desk->fault_end[0] = 3;
+        ledger_desk_fault(desk, 0, FAULT_EMPTY, 2, 3);
         desk->batches_max = kill;
         ledger_desk_run(desk);
         desk->batches_max = 0;
         ledger_desk_mine(desk, 300, 4);
-        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-        ledger_desk_expect_truth(desk);
+        ledger_desk_expect_complete(desk);
         ledger_desk_free(desk);
     }
     struct ledger_desk *desk = ledger_desk_new("fall", 1, 45); /* there is nobody else */
-    desk->faults[0] = FAULT_EMPTY;
-    desk->fault_at[0] = 2;
+    ledger_desk_fault(desk, 0, FAULT_EMPTY, 2, 0);
     assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 4); /* it says so twice */
     assert_int_equal(desk->row_count, 20);
     ledger_desk_free(desk);
@@ -67,9 +62,7 @@ static void an_empty_page_is_asked_for_again_before_it_is_the_end(void **state)
 {
     (void)state;
     struct ledger_desk *desk = ledger_desk_new("fall", 1, 45);
-    desk->faults[0] = FAULT_EMPTY;
-    desk->fault_at[0] = 2;
-    desk->fault_end[0] = 3;
+    ledger_desk_fault(desk, 0, FAULT_EMPTY, 2, 3);
     assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 6);
     ledger_desk_expect_truth(desk);
     ledger_desk_free(desk);
@@ -87,8 +80,7 @@ static void a_lone_provider_that_lags_takes_nothing_away(void **state)
         assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
         assert_int_equal(ledger_desk_orphans(desk), 1); /* of the block that is shown */
         desk->count = 24;
-        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-        ledger_desk_expect_truth(desk);
+        ledger_desk_expect_complete(desk);
         ledger_desk_free(desk);
     }
 }
@@ -184,8 +176,7 @@ static void an_empty_answer_where_rows_are_known_is_checked_with_another(void **
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     desk->faults[0] = FAULT_EMPTY;
     ledger_desk_mine(desk, 400, 3);
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk); /* nothing was marked, the new rows came */
+    ledger_desk_expect_complete(desk); /* nothing was marked, the new rows came */
     ledger_desk_free(desk);
 }
 
@@ -199,8 +190,7 @@ static void rows_that_a_reorg_took_are_marked_when_two_agree(void **state)
     desk->chain[9] = (struct desk_event){.block = 103, .number = 500};
     desk->chain[10] = (struct desk_event){.block = 104, .number = 501};
     desk->count = 11;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
+    ledger_desk_expect_complete(desk);
     assert_int_equal(ledger_desk_orphans(desk), 3);
     ledger_desk_free(desk);
 }
@@ -242,9 +232,8 @@ static void what_an_interrupted_sweep_did_not_meet_is_looked_for_again(void **st
             desk->chain[i].number = (unsigned)(500 + i);
         for (unsigned i = 0; i < 20; i++)
             ledger_desk_mine(desk, 150 + i, 1);
-        desk->faults[0] = FAULT_TOKEN; /* it cannot go on where it was */
-        desk->fault_at[0] = desk->asked[0];
-        desk->fault_end[0] = desk->asked[0] + 1;
+        /* It cannot go on where it was. */
+        ledger_desk_fault(desk, 0, FAULT_TOKEN, desk->asked[0], desk->asked[0] + 1);
         for (unsigned i = 0; i < kills; i++) {
             desk->batches_max = desk->batches + 1 + 4 - kills; /* the session, and some pages */
             assert_int_equal(ledger_desk_run(desk), LEDGER_UNDECIDED);
@@ -287,13 +276,11 @@ static void what_another_has_shown_in_this_run_is_not_denied_by_one(void **state
 {
     (void)state;
     struct ledger_desk *desk = ledger_desk_new("fall", 2, 45);
-    desk->faults[0] = FAULT_DEAD;
-    desk->fault_at[0] = 1;
+    ledger_desk_fault(desk, 0, FAULT_DEAD, 1, 0);
     desk->faults[1] = FAULT_EMPTY;
     assert_int_equal(ledger_desk_run(desk), LEDGER_INCOMPLETE);
     desk->faults[0] = desk->faults[1] = FAULT_NONE;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
+    ledger_desk_expect_complete(desk);
     ledger_desk_free(desk);
 }
 
@@ -307,12 +294,9 @@ static void an_empty_page_does_not_end_the_sweep_of_another(void **state)
     ledger_desk_run(desk);
     assert_int_equal(desk->row_count, 10);
     desk->batches_max = 0;
-    desk->faults[0] = FAULT_DEAD; /* once */
-    desk->fault_at[0] = desk->asked[0];
-    desk->fault_end[0] = desk->asked[0] + 1;
+    ledger_desk_fault(desk, 0, FAULT_DEAD, desk->asked[0], desk->asked[0] + 1); /* once */
     desk->faults[1] = FAULT_EMPTY;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
+    ledger_desk_expect_complete(desk);
     ledger_desk_free(desk);
 }
 
@@ -321,8 +305,7 @@ static void an_end_that_is_doubted_covers_nothing(void **state)
 {
     (void)state;
     struct ledger_desk *desk = ledger_desk_new("fall", 2, 45);
-    desk->faults[0] = FAULT_EMPTY;
-    desk->fault_at[0] = 2;
+    ledger_desk_fault(desk, 0, FAULT_EMPTY, 2, 0);
     desk->faults[1] = FAULT_DEAD;
     assert_int_equal(ledger_desk_run(desk), LEDGER_INCOMPLETE);
     assert_int_equal(desk->row_count, 20);

@@ -23,8 +23,7 @@ static void an_import_is_complete_and_the_next_one_asks_once(void **state)
         assert_non_null(strstr(desk->cursor, "\"totalFetched\":20"));
         assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 1);
         assert_non_null(strstr(desk->cursor, "\"totalFetched\":20"));
-        for (size_t k = 0; k < desk->row_count; k++)
-            assert_int_equal(desk->rows[k].times, 1);
+        ledger_desk_expect_once(desk);
         ledger_desk_free(desk);
     }
 }
@@ -54,8 +53,7 @@ static void a_killed_import_goes_on_where_it_was(void **state)
         ledger_desk_run(desk);
         desk->batches_max = 0;
         ledger_desk_mine(desk, 300, 4);
-        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-        ledger_desk_expect_truth(desk);
+        ledger_desk_expect_complete(desk);
         ledger_desk_free(desk);
     }
 }
@@ -76,8 +74,7 @@ static void ranges_go_up_to_the_head(void **state)
     assert_non_null(strstr(ledger_desk_url(desk, 2), "from=107&to=116"));
     assert_non_null(strstr(ledger_desk_url(desk, 0), "from=127&to=130"));
     ledger_desk_expect_truth(desk);
-    for (size_t k = 0; k < desk->row_count; k++)
-        assert_int_equal(desk->rows[k].times, 1);
+    ledger_desk_expect_once(desk);
     ledger_desk_free(desk);
 }
 
@@ -87,8 +84,7 @@ static void a_range_that_is_too_large_is_halved(void **state)
     (void)state;
     struct ledger_desk *desk = ledger_desk_new("span", 1, 95); /* three rows in each block */
     desk->rows_max = 4;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
+    ledger_desk_expect_complete(desk);
     desk->rows_max = 2; /* not even one block is shown */
     ledger_desk_mine(desk, 300, 3);
     assert_int_equal(ledger_desk_run(desk), LEDGER_INCOMPLETE);
@@ -104,8 +100,7 @@ static void a_node_that_is_behind_is_not_asked_for_ranges(void **state)
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     ledger_desk_mine(desk, 108, 2);
     desk->behind[0] = 6;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
+    ledger_desk_expect_complete(desk);
     assert_non_null(strstr(desk->cursor, "\"providerName\":\"beta\""));
     ledger_desk_free(desk);
 }
@@ -117,10 +112,9 @@ static void another_provider_goes_on_a_window_before_the_position_once(void **st
 {
     (void)state;
     struct ledger_desk *desk = ledger_desk_new("rise", 2, 95);
-    desk->faults[0] = FAULT_DEAD;
-    desk->fault_at[0] = 2; /* two pages: rows 0 to 19, the last one in block 106 */
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
+    /* Two pages: rows 0 to 19, the last one in block 106. */
+    ledger_desk_fault(desk, 0, FAULT_DEAD, 2, 0);
+    ledger_desk_expect_complete(desk);
     const char *first = NULL;
     unsigned rewound = 0;
     for (size_t i = 0; i < desk->http.sent_count; i++) {
@@ -142,8 +136,7 @@ static void batches_of_all_providers_have_one_form(void **state)
 {
     (void)state;
     struct ledger_desk *desk = ledger_desk_new("rise", 2, 95);
-    desk->faults[0] = FAULT_DEAD;
-    desk->fault_at[0] = 2;
+    ledger_desk_fault(desk, 0, FAULT_DEAD, 2, 0);
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     assert_true(desk->forms[0][0] != 0);
     assert_memory_equal(desk->forms[0], desk->forms[1], sizeof desk->forms[0]);
@@ -165,8 +158,7 @@ static void when_all_fail_the_session_says_why_and_can_be_continued(void **state
     assert_int_equal(desk->row_count, 20);
     desk->faults[0] = desk->faults[1] = FAULT_NONE;
     http_desk_pass(&desk->http, 3600 * INT64_C(1000000));
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
+    ledger_desk_expect_complete(desk);
     ledger_desk_free(desk);
 }
 
@@ -191,8 +183,7 @@ static void who_is_only_ill_is_waited_for_though_another_refuses_the_key(void **
     desk->faults[0] = FAULT_KEY;
     desk->faults[1] = FAULT_DEAD;
     desk->fault_end[1] = 2;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
+    ledger_desk_expect_complete(desk);
     assert_int_equal(desk->asked[0], 1);
     ledger_desk_free(desk);
 }
@@ -211,9 +202,7 @@ static void a_rate_limit_inside_a_good_answer_is_waited_out(void **state)
 {
     (void)state;
     struct ledger_desk *desk = ledger_desk_new("rise", 1, 25);
-    desk->faults[0] = FAULT_LIMITED;
-    desk->fault_at[0] = 1;
-    desk->fault_end[0] = 3;
+    ledger_desk_fault(desk, 0, FAULT_LIMITED, 1, 3);
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     assert_true(desk->throttled); /* people are told what it waits for */
     ledger_desk_expect_truth(desk);
@@ -226,8 +215,7 @@ static void an_answer_that_cannot_be_read_leads_to_the_next_provider(void **stat
     (void)state;
     struct ledger_desk *desk = ledger_desk_new("rise", 2, 25);
     desk->faults[0] = FAULT_GARBLED;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
+    ledger_desk_expect_complete(desk);
     assert_string_equal(desk->rows[0].provider, "beta");
     ledger_desk_free(desk);
 }
@@ -238,8 +226,7 @@ static void no_number_is_too_long_to_be_read(void **state)
     struct ledger_desk *desk = ledger_desk_new("rise", 1, 25);
     for (size_t i = 0; i < desk->count; i++)
         desk->chain[i].wide = true;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
+    ledger_desk_expect_complete(desk);
     ledger_desk_free(desk);
 }
 
@@ -264,8 +251,7 @@ static void expect_nothing_taken_for_read(const char *order, unsigned killed_aft
         assert_int_equal(desk->row_count - older, killed_after == 0 ? 5 : 15);
     }
     desk->since_us = -1;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
+    ledger_desk_expect_complete(desk);
     ledger_desk_free(desk);
 }
 
@@ -287,8 +273,7 @@ static void an_import_since_a_time_reads_little_else(void **state)
     assert_non_null(strstr(ledger_desk_url(desk, 0), "from=198"));
     assert_int_equal(desk->row_count, 6);
     desk->since_us = ledger_desk_time_us(50); /* nobody has a block of that time */
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
+    ledger_desk_expect_complete(desk);
     ledger_desk_free(desk);
     desk = ledger_desk_new("half", 1,
                            300); /* newest first, and one more request for each that is wanted */
@@ -302,11 +287,8 @@ static void a_token_that_is_no_longer_known_begins_the_sweep_anew(void **state)
 {
     (void)state;
     struct ledger_desk *desk = ledger_desk_new("fall", 1, 45);
-    desk->faults[0] = FAULT_TOKEN;
-    desk->fault_at[0] = 2;
-    desk->fault_end[0] = 3;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
+    ledger_desk_fault(desk, 0, FAULT_TOKEN, 2, 3);
+    ledger_desk_expect_complete(desk);
     ledger_desk_free(desk);
 }
 
@@ -316,15 +298,13 @@ static void a_pending_row_is_confirmed_by_a_later_run(void **state)
     (void)state;
     struct ledger_desk *desk = ledger_desk_new("fall", 1, 12);
     ledger_desk_mine(desk, -1, 1);
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
+    ledger_desk_expect_complete(desk);
     size_t pending = 0;
     for (size_t i = 0; i < desk->row_count; i++)
         pending += strcmp(desk->rows[i].status, "pending") == 0;
     assert_int_equal(pending, 1);
     desk->chain[12].block = 120;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
+    ledger_desk_expect_complete(desk);
     ledger_desk_free(desk);
 }
 
@@ -338,8 +318,7 @@ static void a_row_that_left_its_block_is_pending_again(void **state)
     desk->chain[7].block = -1;
     assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
     assert_int_equal(ledger_desk_orphans(desk), 1);
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
+    ledger_desk_expect_complete(desk);
     ledger_desk_free(desk);
 }
 
@@ -376,10 +355,8 @@ static void a_detail_that_fails_has_the_page_asked_for_again(void **state)
 {
     (void)state;
     struct ledger_desk *desk = ledger_desk_new("half", 2, 25);
-    desk->faults[0] = FAULT_DEAD;
-    desk->fault_at[0] = 7;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
+    ledger_desk_fault(desk, 0, FAULT_DEAD, 7, 0);
+    ledger_desk_expect_complete(desk);
     ledger_desk_free(desk);
 }
 
@@ -411,8 +388,7 @@ static void an_old_row_that_is_counted_later_is_looked_for(void **state)
     memmove(late + 1, late, (desk->count - 12) * sizeof *late);
     *late = kept;
     desk->count++;
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
+    ledger_desk_expect_complete(desk);
     assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 1);
     ledger_desk_free(desk);
 }
@@ -422,14 +398,11 @@ static void the_end_of_a_sweep_that_is_doubted_is_no_position(void **state)
 {
     (void)state;
     struct ledger_desk *desk = ledger_desk_new("counted", 1, 95);
-    desk->faults[0] = FAULT_LAST;
-    desk->fault_at[0] = 3;
-    desk->fault_end[0] = 4;
+    ledger_desk_fault(desk, 0, FAULT_LAST, 3, 4);
     assert_int_equal(ledger_desk_run(desk), LEDGER_INCOMPLETE);
     assert_int_equal(desk->row_count, 40);
     assert_null(strstr(desk->cursor, "highWater"));
-    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
-    ledger_desk_expect_truth(desk);
+    ledger_desk_expect_complete(desk);
     ledger_desk_free(desk);
 }
 

@@ -41,11 +41,6 @@ static enum rc ask_store(void *arg, const char *sql, const struct field *params,
 
 static void begin(struct desk *desk)
 {
-    struct err err;
-    struct appview_options options = {.endpoints = (const char *const[]){"http://a"},
-                                      .endpoint_count = 1,
-                                      .asks_max = 2,
-                                      .pace = {.backoff_ms = 1000}};
     *desk = (struct desk){.pool = batch_pool_new(1, 1 << 17)};
     http_desk_init(&desk->http);
     desk->env = (struct source_env){.runtime = &desk->http.clock.runtime,
@@ -54,7 +49,7 @@ static void begin(struct desk *desk)
                                     .submit_arg = desk,
                                     .ask = ask_store,
                                     .ask_arg = desk};
-    assert_int_equal(appview_new(&desk->http.clock.runtime, &options, &desk->appview, &err), RC_OK);
+    desk->appview = http_desk_appview(&desk->http, 2, (struct appview_pace){.backoff_ms = 1000});
     desk->names = names_new(&desk->env, desk->appview);
     names_start(desk->names);
     http_desk_pass(&desk->http, MINUTE_US);

@@ -185,13 +185,9 @@ static void settle(struct desk *desk)
 
 static void begin(struct desk *desk, int64_t interval_us)
 {
-    struct err err;
-    const char *endpoint = "http://a";
     *desk = (struct desk){0};
     http_desk_init(&desk->http);
-    struct appview_options options = {
-        .endpoints = &endpoint, .endpoint_count = 1, .asks_max = 16, .pace = {.backoff_ms = 1}};
-    assert_int_equal(appview_new(&desk->http.clock.runtime, &options, &desk->appview, &err), RC_OK);
+    desk->appview = http_desk_appview(&desk->http, 16, (struct appview_pace){.backoff_ms = 1});
     desk->env = (struct source_env){.runtime = &desk->http.clock.runtime,
                                     .pool = batch_pool_new(BATCHES, 65536),
                                     .submit = submit,
