@@ -24,7 +24,7 @@ STATUSES = (0, 429, 500, 502, 503, 504)
 PATIENCE_S = 2  # with misfortunes; then a daemon is killed wherever it stands
 QUIET_S = 0.5  # nobody was asked anything for so long: it waits, and no place in it is reached
 LOOK_S = 0.02  # between two looks
-END_S = 100  # until all is true once nothing goes wrong any more
+END_S = 300  # until all is true once nothing goes wrong any more
 
 
 class Trial:

@@ -95,7 +95,7 @@ class Promotion(unittest.TestCase):
         self.assertEqual(differences(daemon, sim, ("links", "post_links", "shares")), {})
         self.assertEqual([gap for gap in daemon.walk("gaps") if gap["closedAt"] is None], [])
         self.assertEqual(daemon.walk("quarantine"), [])
-        wait_until(lambda: daemon.health()["status"] == "healthy", "its health")
+        daemon.wait_for(lambda health: health["status"] == "healthy", "its health")
 
     def verify(self, home):
         done = subprocess.run([self.program, "verify", "-c", "/dev/null", "--set",

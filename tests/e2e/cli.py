@@ -30,13 +30,15 @@ BOTH_CHECKS = {"schema", "engine", "ingest_numbers", "commit_numbers", "coverage
                "share_totals", "standing", "inherited", "import_sessions", "jetstream_state",
                "cursors"}
 SCHEMA = len(os.listdir(os.path.join(HERE, "..", "..", "src", "store", "sql", "sqlite")))
+# The cursor file stays what an operator wrote, however long a test takes.
+KEPT = "jetstream.cursor_save_interval_seconds=3600"
 CURSOR = '{"primary":{"type":"timeUs","value":5},"lastTransactionId":"","totalFetched":0}'
 
 
 def run_sql(home, sql):
     """By another hand than the product's, with foreign keys and checks off."""
     if home.kind == "sqlite":
-        with sqlite3.connect(home.url[len("sqlite:"):]) as store:
+        with sqlite3.connect(home.url[len("sqlite:"):], timeout=WAIT_S) as store:
             store.executescript("PRAGMA ignore_check_constraints = ON;" + sql)
         store.close()
     else:
@@ -47,7 +49,7 @@ def run_sql(home, sql):
 def ask_sql(home, sql):
     """The first column of the first row, as text."""
     if home.kind == "sqlite":
-        with sqlite3.connect(home.url[len("sqlite:"):]) as store:
+        with sqlite3.connect(home.url[len("sqlite:"):], timeout=WAIT_S) as store:
             row = store.execute(sql).fetchone()
         store.close()
         return None if row is None else str(row[0])
@@ -65,7 +67,8 @@ class Locked:
 
     def __enter__(self):
         if self.home.kind == "sqlite":
-            self.store = sqlite3.connect(self.home.url[len("sqlite:"):], isolation_level=None)
+            self.store = sqlite3.connect(self.home.url[len("sqlite:"):], timeout=WAIT_S,
+                                         isolation_level=None)
             self.store.execute("BEGIN IMMEDIATE")
             return self
         self.psql = subprocess.Popen(["psql", "-qXAt", self.home.url], stdin=subprocess.PIPE,
@@ -301,7 +304,8 @@ class Cli(BothStores):
             self.assertIn("not running", self.tell(home, "status")[0])
             with Simulator(self.sim_program, "--events", "300", *PAST) as sim:
                 begin_before_everything(home, sim)
-                with Daemon(self.program, home, settings(sim)) as daemon:
+                # The older wire is called anew where a replay ended: not live for a moment.
+                with Daemon(self.program, home, settings(sim, wire="v2")) as daemon:
                     self.follow_to_the_end(daemon, sim)
                     live = self.check_lists(home)
                     self.assertEqual(list(live), list(still))
@@ -471,7 +475,7 @@ class Cli(BothStores):
                     Home(home.kind) as warm, Home(home.kind) as cold:
                 begin_before_everything(home, sim)
                 with Daemon(self.program, home, settings(sim)) as daemon:
-                    daemon.wait_for(lambda health: health["commit_seq"] > 0, "a commit")
+                    daemon.wait_for(lambda _: ask_sql(home, "SELECT 1 FROM cursors"), "a position")
                     sim.step(500)
                     self.copy_store(home, warm, True)
                     self.follow_to_the_end(daemon, sim)
@@ -529,7 +533,7 @@ class Cli(BothStores):
         def run(home):
             with Simulator(self.sim_program, "--events", "1500", *PAST) as sim:
                 begin_before_everything(home, sim)
-                chosen = settings(sim, "jetstream.cursor_save_interval_seconds=3600")
+                chosen = settings(sim, KEPT)
                 with Daemon(self.program, home, chosen) as daemon:
                     self.follow_to_the_end(daemon, sim)
                     self.assertIn("no position of other is stored",
@@ -558,7 +562,7 @@ class Cli(BothStores):
         def run(home):
             with Simulator(self.sim_program, "--events", "1500", *PAST) as sim:
                 begin_before_everything(home, sim)
-                with Daemon(self.program, home, settings(sim)) as daemon:
+                with Daemon(self.program, home, settings(sim, KEPT)) as daemon:
                     self.follow_to_the_end(daemon, sim)
                     sim.arm("name=refuse&count=1000000")
                     self.tell(home, "reset", "jetstream")
@@ -572,7 +576,7 @@ class Cli(BothStores):
 
     def wait_for_waiting_batch(self, daemon):
         """Until the reset stands at the writer, which cannot write."""
-        wait_until(lambda: daemon.health()["writer_trouble"], "a writer in trouble")
+        daemon.wait_for(lambda health: health["writer_trouble"], "a writer in trouble")
 
     def start(self, home, *words):
         return subprocess.Popen(
@@ -584,7 +588,7 @@ class Cli(BothStores):
         def run(home):
             with Simulator(self.sim_program, "--events", "1500", *PAST) as sim:
                 begin_before_everything(home, sim)
-                with Daemon(self.program, home, settings(sim)) as daemon:
+                with Daemon(self.program, home, settings(sim, KEPT)) as daemon:
                     self.follow_to_the_end(daemon, sim)
                     with Locked(home):
                         asked = self.start(home, "reset", "jetstream")
@@ -604,7 +608,7 @@ class Cli(BothStores):
         def run(home):
             with Simulator(self.sim_program, "--events", "1500", *PAST) as sim:
                 begin_before_everything(home, sim)
-                with Daemon(self.program, home, settings(sim)) as daemon:
+                with Daemon(self.program, home, settings(sim, KEPT)) as daemon:
                     self.follow_to_the_end(daemon, sim)
                     with Locked(home):
                         asked = self.start(home, "reset", "jetstream")

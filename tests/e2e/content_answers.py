@@ -145,8 +145,8 @@ class ContentAnswers(BothStores):
                 self.assertTrue(any("the chain is not followed any further" in reason and
                                     "tidemark reset content" in reason
                                     for reason in told["reasons"]), told)
-                self.assertIn("tidemark_content_stopped 1",
-                              daemon.ask_raw("GET", "/metrics")[1].decode().splitlines())
+                wait_until(lambda: "tidemark_content_stopped 1" in
+                           daemon.ask_raw("GET", "/metrics")[1].decode().splitlines(), "a metric")
                 self.assertIn("tidemark reset content", command(self.program, home, "status"))
                 self.assertIn("msg=stopped", daemon.words())
                 self.assertEqual(position(home), 10)

@@ -205,7 +205,7 @@ class Follows(BothStores):
                     for plan in ("name=http&status=500", "name=http&status=200",
                                  "name=http_truncate"):
                         failures = daemon.words().count("msg=not_listed")
-                        sim.arm(f"{plan}&collection={GET_FOLLOWS}&after=1")
+                        sim.arm(f"{plan}&collection={GET_FOLLOWS}&after=1&count=1000")
                         self.refresh(daemon)
                         wait_until(lambda: daemon.words().count("msg=not_listed") > failures,
                                    "a list that broke off")

@@ -90,7 +90,8 @@ class Quarantine(BothStores):
             subprocess.run([self.program, "migrate", *words], check=True, capture_output=True)
             fill(home)
             with Simulator(self.sim_program, "--events", "1", *PAST) as sim, \
-                    Daemon(self.program, home, settings(sim, *more)) as daemon:
+                    Daemon(self.program, home, settings(
+                        sim, "retention.enabled=false", *more)) as daemon:  # what is kept is old
                 daemon.wait_for(lambda health: health["websocket_connected"], "the firehose")
                 port = wait_until(lambda: re.search(r" port=(\d+)", daemon.words()), "the port")
                 run(home, daemon, int(port.group(1)))

@@ -137,7 +137,7 @@ static void a_peer_that_ignores_our_close_is_left_anyway(void **state)
     bench->on_frame = ignore_the_close;
     ws_script_put(&bench->at_once, true, 1, bytes_of("x"));
     bench->close_on_message = true;
-    converse(bench, (struct ws_request){.pong_ms_max = 30});
+    converse(bench, (struct ws_request){.pong_ms_max = 300});
     assert_int_equal(bench->pongs, 1);
     assert_int_equal(bench->status, 1000);
 }
@@ -150,6 +150,9 @@ static void a_malformed_close_frame_is_answered_with_1002(void **state)
     assert_says(bench, "malformed close frame");
     assert_int_equal(bench->status, 1002);
 }
+
+#define PATIENCE_MS 500
+#define PAUSE_US    (INT64_C(2000) * PATIENCE_MS)
 
 struct pause {
     struct bench *bench;
@@ -183,7 +186,7 @@ static void say_much(struct bench *bench, struct script_conn *conn, int opcode,
     script_send(conn, text_bytes(&out));
     text_free(&out);
     pause_now = (struct pause){.bench = bench, .end = {.fn = end_pause, .arg = &pause_now}};
-    bench->runtime->ops->timer_arm(bench->runtime, &pause_now.end, 100000);
+    bench->runtime->ops->timer_arm(bench->runtime, &pause_now.end, PAUSE_US);
 }
 
 /* Nor is the server taken for dead: it is we who do not listen. */
@@ -192,7 +195,7 @@ static void a_connection_on_hold_delivers_nothing_until_it_goes_on(void **state)
     struct bench *bench = *state;
     text_append_string(&bench->hello, "hello");
     bench->on_frame = say_much;
-    converse(bench, (struct ws_request){.ping_ms = 10, .pong_ms_max = 20});
+    converse(bench, (struct ws_request){.ping_ms = 10, .pong_ms_max = PATIENCE_MS});
     assert_true(pause_now.over);
     assert_int_equal(pause_now.messages, 0);
     assert_string_equal(text_string(&bench->log), "t:later;");

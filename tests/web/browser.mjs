@@ -13,7 +13,7 @@ const { chromium } = load('playwright-core');
 /** Where pictures of the pages are kept, for people to look at. */
 export const shots = join(packages, '../screenshots');
 
-const WAIT_MS = 60000;
+const WAIT_MS = 180000;
 const SWITCHES = [
   '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync',
   '--window-size=800,600',

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FaultProxy } from './fault_proxy.mjs';
 
-const WAIT_MS = 60000;
+const WAIT_MS = 180000;
 const program = process.env.TIDEMARK_PROGRAM;
 
 /** Bounded polling of a condition; what it answered when it held. */
@@ -56,6 +56,7 @@ export class Daemon {
       'bluesky.appview=http://127.0.0.1:9',
       'bluesky.mode=polling',
       'cards.enabled=false',
+      'retention.enabled=false', // a test may fill in what is old
       'page.images_cdn=http://127.0.0.1:9', // nobody but us
       'log.format=json',
       `jetstream.cursor_file=${folder}/jetstream_cursor.txt`,
