@@ -64,7 +64,7 @@ int cmd_reconcile(int argc, char **argv)
     const struct target_words words = {.usage = usage, .flags = flags, .arg = &choices};
     struct target target;
     struct text reply = {0}, out = {0};
-    struct json root;
+    struct json root = {0};
     struct err err;
     int first, code;
     if (!target_begin(&target, &words, argc, argv, &first, &code))
