@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The front door. Meson does the work; this file knows the ways in. `make` alone lists them.
-# VARIANT=dev|release|asan|tsan|clang|fuzz|light|coverage chooses the build that a test target uses.
+# VARIANT=dev|release|asan|tsan|clang|fuzz|light|coverage|offline chooses the build that a test target uses.
 
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -22,6 +22,7 @@ setup_clang   := --buildtype=debugoptimized
 setup_fuzz    := --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true
 setup_light   := --buildtype=debugoptimized -Db_sanitize=undefined -Db_lundef=false -Dfuzz=true
 setup_coverage := --buildtype=debug -Db_coverage=true -Dwerror=false
+setup_offline := --buildtype=plain -Doptimization=0
 compiler_clang := CC=clang CXX=clang++
 compiler_fuzz  := CC=clang CXX=clang++
 compiler_light := CC=clang CXX=clang++

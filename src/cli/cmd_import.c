@@ -134,6 +134,11 @@ static int run_alone(const struct config *config, const struct wanted *wanted, c
         target_fail(&err);
         return rc == RC_FATAL ? IMPORT_NO_KEY : EXIT_USAGE;
     }
+    rc = import_engine_start(engine, config, &err);
+    if (rc != RC_OK) {
+        import_engine_close(engine);
+        return target_fail(&err);
+    }
     rc = run_engine(engine, wanted, results, &err);
     size_t done = import_engine_count(engine);
     bool interrupted = import_engine_interrupted(engine);

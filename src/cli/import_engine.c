@@ -37,6 +37,7 @@ struct import_engine {
     size_t count, started, ended;
     struct timer look, next;
     struct import_watch watch;
+    bool ready; /* the store is ours and the writer runs */
     bool interrupted;
     bool failed;
     struct err why;
@@ -185,6 +186,7 @@ static void make(struct import_engine *engine, const struct config *config)
                                       .submit_arg = engine,
                                       .ask_steadily = ask_steadily,
                                       .ask_arg = engine};
+    engine->ready = true;
 }
 
 enum rc import_engine_open(const struct config *config, struct import_engine **out, struct err *err)
@@ -198,18 +200,22 @@ enum rc import_engine_open(const struct config *config, struct import_engine **o
     loop_on_signal(engine->loop, SIGTERM, interrupt, engine);
     engine->providers = ledger_providers_new();
     enum rc rc = connector_folder_read(config, engine->providers, clock_mono_us(), err);
-    if (rc == RC_OK)
-        rc = open_store(engine, config, err);
     if (rc != RC_OK) {
-        store_close(engine->store);
-        ledger_providers_free(engine->providers);
-        loop_free(engine->loop);
-        free(engine);
+        import_engine_close(engine);
         return rc;
     }
-    make(engine, config);
     *out = engine;
     return RC_OK;
+}
+
+enum rc import_engine_start(struct import_engine *engine, const struct config *config,
+                            struct err *err)
+{
+    assert(!engine->ready);
+    enum rc rc = open_store(engine, config, err);
+    if (rc == RC_OK)
+        make(engine, config);
+    return rc;
 }
 
 static void look(void *arg)
@@ -222,6 +228,7 @@ static void look(void *arg)
 enum rc import_engine_run(struct import_engine *engine, const struct import_watch *watch,
                           struct err *err)
 {
+    assert(engine->ready);
     engine->watch = *watch;
     engine->look = (struct timer){.fn = look, .arg = engine};
     engine->env.runtime->ops->timer_arm(engine->env.runtime, &engine->next, 0);
@@ -258,18 +265,28 @@ int64_t import_engine_mono(const struct import_engine *engine)
     return engine->env.runtime->ops->mono_us(engine->env.runtime);
 }
 
-void import_engine_close(struct import_engine *engine)
+/* Nothing of it is there before the store is ours. */
+static void unmake(struct import_engine *engine)
 {
     struct err ignored; /* what it could not store was answered so */
     (void)writer_stop(engine->writer, &ignored);
     outbox_free(engine->outbox);
     lookup_free(engine->lookup);
+}
+
+void import_engine_close(struct import_engine *engine)
+{
+    store_close(engine->store);
+    if (engine->ready)
+        unmake(engine);
     for (size_t i = 0; i < engine->count; i++)
         ledger_account_free(engine->accounts[i]);
-    network_free(engine->network);
+    if (engine->ready)
+        network_free(engine->network);
     engine->env.runtime->ops->timer_disarm(engine->env.runtime, &engine->next);
     loop_free(engine->loop);
-    batch_pool_free(engine->pool);
+    if (engine->ready)
+        batch_pool_free(engine->pool);
     ledger_providers_free(engine->providers);
     free(engine);
 }

@@ -20,11 +20,16 @@ struct import_watch {
     void *arg;
 };
 
+/* Reads the connectors; nothing is made or opened for writing yet, so that an import that cannot
+ * begin (a name nobody knows, a key that is missing) leaves nothing behind. */
 must_check enum rc import_engine_open(const struct config *config, struct import_engine **out,
                                       struct err *err);
 /* `name` may be csv:PATH, an exported file. Codes as ledger_account_new. */
 must_check enum rc import_engine_add(struct import_engine *engine, const char *name,
                                      const struct ledger_account_options *options, struct err *err);
+/* After the accounts were added: opens the store, making it if need be, and takes its lock. */
+must_check enum rc import_engine_start(struct import_engine *engine, const struct config *config,
+                                       struct err *err);
 /* Until all accounts are over, or a signal came and what was under way is stored. RC_OK: the store
  * took everything. */
 must_check enum rc import_engine_run(struct import_engine *engine, const struct import_watch *watch,

@@ -333,6 +333,23 @@ static struct owed_item *of_ticket(const struct owed *owed, struct owed_ticket t
     return current ? item : NULL;
 }
 
+/* Now and then, and whenever the clock went back or the table was read: what would wait for longer
+ * than any wait is long is due. */
+static void heed_clock(struct owed *owed, int64_t now_us)
+{
+    int64_t latest_us = now_us + retry_longest(&owed->schedule);
+    assert(sane(owed));
+    assert(latest_us > now_us);
+    if (now_us >= owed->swept_us && now_us - owed->swept_us < OWED_DELAY_US_MAX)
+        return;
+    owed->swept_us = now_us;
+    for (uint32_t i = 0; i < owed->settings.items_max && owed->waiting.count > 0; i++) {
+        struct owed_item *item = &owed->items[i];
+        if (item->place == OWED_WAITING && item->due.due_us > latest_us)
+            owed_table_wait(owed, item, now_us);
+    }
+}
+
 const struct owed_item *owed_take(struct owed *owed, uint32_t idle, uint32_t waiting,
                                   int64_t now_us, struct owed_ticket *ticket)
 {
@@ -343,6 +360,7 @@ const struct owed_item *owed_take(struct owed *owed, uint32_t idle, uint32_t wai
     if (waiting >= idle && owed->running > 0)
         return NULL; /* new work first; a single retry may always run */
     int64_t due_us;
+    heed_clock(owed, now_us);
     if (!timer_heap_next(&owed->waiting, &due_us) || due_us > now_us)
         return NULL;
     struct owed_item *item = (struct owed_item *)owed->waiting.items[0];

@@ -18,6 +18,9 @@
  *   a batch that did not commit: its items are forgotten here and `more` is set; the rows, if
  *   there are any, are read again
  *
+ * Times are those of the wall clock, since they outlive the process. One that lies further ahead
+ * than any wait is long comes from before the clock was set back, and is due.
+ *
  * New work goes first: retries get what it leaves, never more than a share of the places, and never
  * less than one, so that a long catch-up does not starve them.
  *
@@ -76,6 +79,7 @@ struct owed {
     bool more;             /* the table may hold owed rows that are not here */
     bool loading, spilled; /* spilled: while loading, a row was left to the table */
     uint32_t load_rows;
+    int64_t swept_us;         /* when those that wait were last held against the clock */
     uint64_t deaths, settled; /* rows made, ever */
 };
 
@@ -135,7 +139,8 @@ const struct owed_item *owed_take(struct owed *owed, uint32_t idle, uint32_t wai
                                   int64_t now_us, struct owed_ticket *ticket);
 /* The attempt was given up without an outcome: it is due again at once. */
 void owed_release(struct owed *owed, struct owed_ticket ticket, int64_t now_us);
-/* When the earliest retry is due; false when none waits. */
+/* When the earliest retry is due; false when none waits. Look again after OWED_DELAY_US_MAX at the
+ * latest, since clocks are set. */
 bool owed_next_us(const struct owed *owed, int64_t *at_us);
 /* Whether asking this provider again is pointless while there are others. */
 bool owed_refused_by(const struct owed_item *item, const char *provider);

@@ -104,5 +104,6 @@ void owed_load_end(struct owed *owed, bool succeeded)
     assert(owed->load_rows <= owed->settings.items_max + 1);
     owed->more = !succeeded || owed->spilled || owed->load_rows > owed->settings.items_max;
     owed->loading = owed->spilled = false;
+    owed->swept_us = INT64_MAX; /* what came may have been put under another clock */
     owed_table_sweep(owed);
 }

@@ -122,6 +122,20 @@ int64_t retry_delay(const struct retry_schedule *schedule, uint32_t failures,
     return wait_us > retry_after_us ? wait_us : retry_after_us;
 }
 
+int64_t retry_longest(const struct retry_schedule *schedule)
+{
+    assert(schedule->delay_count > 0 && schedule->delay_count <= RETRY_STEPS_MAX);
+    assert(schedule->jitter_percent < 100);
+    int64_t longest_us = schedule->retry_after_us_max;
+    for (uint32_t i = 0; i < schedule->delay_count; i++) {
+        int64_t delay_us = schedule->delays_us[i];
+        int64_t wait_us = delay_us + delay_us * schedule->jitter_percent / 100;
+        if (wait_us > longest_us)
+            longest_us = wait_us;
+    }
+    return longest_us;
+}
+
 void retry_init(struct retry *retry, const struct retry_schedule *schedule)
 {
     assert(retry != NULL);

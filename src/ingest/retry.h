@@ -83,6 +83,9 @@ struct retry_schedule retry_schedule_reconnect(uint32_t delay_seconds, uint32_t 
  * asked for, -1 when it did not. */
 int64_t retry_delay(const struct retry_schedule *schedule, uint32_t failures,
                     int64_t retry_after_us, uint64_t random);
+/* No wait is longer than this. What is stored to be tried even later was stored before the clock
+ * was set back: it is due. */
+int64_t retry_longest(const struct retry_schedule *schedule);
 
 struct retry {
     struct retry_schedule schedule;

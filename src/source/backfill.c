@@ -14,8 +14,12 @@
 #define DAY_US       INT64_C(86400000000)
 #define FAILED_US    INT64_C(30000000) /* before the second try; doubled for each further one */
 #define FAILED_SHIFT 7
-#define PAGE_BYTES   ((size_t)16 << 20)
-#define PLAN_MAX     500
+/* Nothing is put off for longer, failed or left to polls that go round twice meanwhile: a row that
+ * seems to be is from before the clock was set back. */
+#define FAILED_US_MAX (FAILED_US << (FAILED_SHIFT - 1))
+#define POLLS_US_MAX  (2 * DAY_US)
+#define PAGE_BYTES    ((size_t)16 << 20)
+#define PLAN_MAX      500
 
 struct slot {
     struct backfill *backfill;
@@ -149,7 +153,8 @@ static const char pick_sql[] =
     "p.user_handle FROM backfill_queue q "
     "LEFT JOIN cursors c ON c.source = 'feed' AND c.stream = q.actor_did "
     "LEFT JOIN actors a ON a.did = q.actor_did LEFT JOIN follows f ON f.did = q.actor_did "
-    "LEFT JOIN poll_state p ON p.user_handle = f.handle WHERE q.next_us <= ?1 "
+    "LEFT JOIN poll_state p ON p.user_handle = f.handle WHERE (q.next_us <= ?1 "
+    "OR q.next_us > CASE WHEN q.attempts > 0 THEN ?4 ELSE ?5 END) "
     "AND (?3 = 0 OR q.priority = 3 OR (q.sweep IS NULL AND c.stream IS NOT NULL)) "
     "ORDER BY q.priority, q.queued_us, q.actor_did LIMIT ?2";
 
@@ -239,12 +244,14 @@ static void pick(struct backfill *backfill)
     if (backfill->picking || !backfill->released || backfill->stopping ||
         backfill->view.running >= backfill->settings.running_max)
         return;
+    int64_t now_us = wall_of(backfill);
     const struct field params[] = {
-        field_int(wall_of(backfill)),
+        field_int(now_us),
         field_int(backfill->settings.running_max + (int64_t)backfill->view.running),
-        field_int(backfill->settings.only_asked)};
+        field_int(backfill->settings.only_asked), field_int(now_us + FAILED_US_MAX),
+        field_int(now_us + POLLS_US_MAX)};
     backfill->asked_at_end = backfill->ended;
-    backfill->picking = backfill->env->ask(backfill->env->ask_arg, pick_sql, params, 3, take_rows,
+    backfill->picking = backfill->env->ask(backfill->env->ask_arg, pick_sql, params, 5, take_rows,
                                            backfill) == RC_OK;
     backfill->wanted = !backfill->picking;
 }

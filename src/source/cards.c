@@ -17,11 +17,15 @@
 #define ATTEMPTS_MAX 8
 #define SECOND_US    INT64_C(1000000)
 
-static const char due_sql[] =
-    "SELECT o.item, o.attempts, o.since_us, coalesce(l.reader_url, l.original_url), l.flags "
-    "FROM owed o LEFT JOIN links l ON l.normalized_url = o.item WHERE o.source = ?1 "
-    "AND o.stream = ?2 AND o.state = 'owed' AND o.next_us <= ?3 ORDER BY o.next_us, o.item "
-    "LIMIT ?4";
+/* Each an interval of one index. */
+#define DUE(interval)                                                                              \
+    "SELECT * FROM (SELECT o.item, o.attempts, o.since_us, "                                       \
+    "coalesce(l.reader_url, l.original_url) AS address, l.flags "                                  \
+    "FROM owed o LEFT JOIN links l ON l.normalized_url = o.item WHERE o.source = ?1 "              \
+    "AND o.stream = ?2 AND o.state = 'owed' AND o.next_us " interval                               \
+    " ORDER BY o.next_us, o.item LIMIT ?4) AS d"
+
+static const char due_sql[] = DUE("<= ?3") " UNION ALL " DUE("> ?5");
 
 static const struct retry_schedule schedule = {
     .delays_us = {0, 30 * SECOND_US, 120 * SECOND_US, 600 * SECOND_US, 1800 * SECOND_US,

@@ -190,14 +190,16 @@ static void begin_retry(struct content *content, const struct owed_item *item,
     begin_fetch(job, &(struct content_wish){cid, path_of(job), CONTENT_DOCUMENT_MAX, without});
 }
 
-/* Sleeps until the next retry is due. One that is due has no place yet: there will be one when
- * another retry ends, and nothing comes of looking for it before. */
+/* Sleeps until the next retry is due, or is to be looked at again. One that is due has no place
+ * yet: there will be one when another retry ends, and nothing comes of looking for it before. */
 static void set_alarm(struct content *content)
 {
     struct runtime *runtime = content->env.runtime;
     int64_t at_us, now_us = content_wall(content);
     if (owed_next_us(&content->owed, &at_us) && at_us > now_us)
-        runtime->ops->timer_arm(runtime, &content->wake, at_us - now_us);
+        runtime->ops->timer_arm(runtime, &content->wake,
+                                at_us - now_us < OWED_DELAY_US_MAX ? at_us - now_us
+                                                                   : OWED_DELAY_US_MAX);
 }
 
 /* Gives up on what the position has waited for long enough, so that it becomes owed; true if there

@@ -15,6 +15,12 @@ static int64_t wall(const struct due *due)
     return due->env.runtime->ops->wall_us(due->env.runtime);
 }
 
+/* The latest that anything can have been put off to. */
+static int64_t latest(const struct due *due)
+{
+    return wall(due) + retry_longest(&due->options.schedule);
+}
+
 /* ---- places ---- */
 
 static struct due_item *find_item(struct due *due, struct bytes name)
@@ -88,7 +94,7 @@ static void take_answer(void *arg, const struct lookup_answer *answer)
     due->asking = false;
     if (answer->rc != RC_OK || due->stopping)
         return; /* the next look asks again */
-    due->more = answer->rows == due->options.items_max;
+    due->more = answer->rows >= due->options.items_max;
     for (size_t i = 0; i < answer->rows; i++)
         if (!take_row(due, answer->fields + i * COLUMNS))
             break;
@@ -101,7 +107,7 @@ static void ask(struct due *due)
         return;
     struct field params[] = {field_text(bytes_of(due->options.source)),
                              field_text(bytes_of(due->options.stream)), field_int(wall(due)),
-                             field_int((int64_t)due->options.items_max)};
+                             field_int((int64_t)due->options.items_max), field_int(latest(due))};
     due->asking = due->env.ask(due->env.ask_arg, due->options.sql, params,
                                sizeof params / sizeof params[0], take_answer, due) == RC_OK;
 }
@@ -194,7 +200,9 @@ enum rc due_done(struct due *due, struct due_item *item)
 
 enum rc due_postpone(struct due *due, struct due_item *item, int64_t next_us)
 {
-    return stage(due, item, "owed", NULL, item->attempts, next_us);
+    int64_t latest_us = latest(due);
+    return stage(due, item, "owed", NULL, item->attempts,
+                 next_us < latest_us ? next_us : latest_us);
 }
 
 enum rc due_failed(struct due *due, struct due_item *item, enum retry_class class,

@@ -10,6 +10,9 @@
  *   free -row-> READY -next-> RUNNING -done, later, dead-> STAGED -answered-> SETTLED -ask-> free
  *                 ^------put back-----'
  *
+ * A row whose time lies further ahead than any wait is long was written before the clock was set
+ * back: its time has come, too.
+ *
  * Always holds: at most one question and one batch are under way; an item keeps its place until the
  * table was asked after its batch was answered, so an older answer cannot bring it back, and one
  * whose batch was not committed is found again.
@@ -40,7 +43,7 @@ typedef void due_work_fn(void *arg);
 struct due_options {
     const char *source, *stream; /* must outlive it */
     /* Reads item, attempts, since_us, address and flags of what is due: of source ?1 and stream ?2,
-     * not after ?3, ?4 rows at most, the earliest first. */
+     * not after ?3, ?4 rows at most, the earliest first; then as many of what is after ?5. */
     const char *sql;
     size_t items_max;
     struct retry_schedule schedule; /* and after how many failures an item is given up */
@@ -82,7 +85,7 @@ struct batch *due_batch(struct due *due);
 /* All that end an item's run add its row to that batch. RC_AGAIN: it does not fit; the item runs
  * on and the caller takes back what it added for it. */
 must_check enum rc due_done(struct due *due, struct due_item *item);
-/* Not tried: it is due again at `next_us`. */
+/* Not tried: it is due again at `next_us`, or earlier when no wait is as long. */
 must_check enum rc due_postpone(struct due *due, struct due_item *item, int64_t next_us);
 /* A failure of that class; `dead` says whether it was the last. */
 must_check enum rc due_failed(struct due *due, struct due_item *item, enum retry_class class,

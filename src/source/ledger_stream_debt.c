@@ -12,6 +12,7 @@
 
 #define AGAIN_US_MIN INT64_C(3600000000)
 #define ATTEMPTS_MAX 8
+#define AGAIN_US_MAX (AGAIN_US_MIN << (ATTEMPTS_MAX - 1))
 
 static bool has_details(const struct ledger_stream *stream)
 {
@@ -29,15 +30,20 @@ enum rc ledger_stream_ask_debts(struct ledger_stream *stream, lookup_fn *loaded)
 {
     static const char sql[] =
         "SELECT item, unit, attempts FROM owed WHERE source = ?1 AND stream = ?2 "
-        "AND ((state = 'owed' AND next_us <= ?3) OR item = ?5) "
+        "AND ((state = 'owed' AND (next_us <= ?3 OR next_us > ?6)) OR item = ?5) "
         "ORDER BY CASE WHEN item = ?5 THEN 0 ELSE 1 END, next_us, item LIMIT ?4";
     const struct source_env *env = stream->run->env;
-    const struct field params[] = {
-        field_text(bytes_of(stream->run->account)), field_text(bytes_of(stream->name)),
-        field_int(ledger_stream_wall(stream)), field_int(LEDGER_DEBTS_MAX),
-        stream->run->owed == NULL ? field_null(FIELD_TEXT)
-                                  : field_text(bytes_of(stream->run->owed))};
-    const struct lookup_question question = {.sql = sql, .params = params, .param_count = 5};
+    int64_t now_us = ledger_stream_wall(stream);
+    /* Nothing is put off for longer than ?6: such a row is from before the clock was set back. */
+    const struct field params[] = {field_text(bytes_of(stream->run->account)),
+                                   field_text(bytes_of(stream->name)),
+                                   field_int(now_us),
+                                   field_int(LEDGER_DEBTS_MAX),
+                                   stream->run->owed == NULL
+                                       ? field_null(FIELD_TEXT)
+                                       : field_text(bytes_of(stream->run->owed)),
+                                   field_int(now_us + AGAIN_US_MAX)};
+    const struct lookup_question question = {.sql = sql, .params = params, .param_count = 6};
     const struct lookup_answer none = {.rc = RC_OK};
     if (has_details(stream))
         return env->ask_steadily(env->ask_arg, &question, loaded, stream);

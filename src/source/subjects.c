@@ -15,9 +15,13 @@
 #define ATTEMPTS_MAX 12
 #define SECOND_US    INT64_C(1000000)
 
-static const char due_sql[] =
-    "SELECT item, attempts, since_us, item, 0 FROM owed WHERE source = ?1 AND stream = ?2 "
-    "AND state = 'owed' AND next_us <= ?3 ORDER BY next_us, item LIMIT ?4";
+/* Each an interval of one index. */
+#define DUE(interval)                                                                              \
+    "SELECT * FROM (SELECT item, attempts, since_us, item AS address, 0 AS flags FROM owed "       \
+    "WHERE source = ?1 AND stream = ?2 AND state = 'owed' AND next_us " interval                   \
+    " ORDER BY next_us, item LIMIT ?4) AS d"
+
+static const char due_sql[] = DUE("<= ?3") " UNION ALL " DUE("> ?5");
 
 static const struct retry_schedule schedule = {
     .delays_us = {0, 5 * SECOND_US, 30 * SECOND_US, 120 * SECOND_US, 600 * SECOND_US,

@@ -18,8 +18,9 @@
 #define IDLE_US           1000000
 #define STOPPING_RETRY_US 250000
 #define GATHER_US_MAX     20000
-#define GATHER_SHARE      4 /* of a commit's own time: writing takes a fifth of the thread's */
-#define PACE_COMMITS      8 /* the average goes back about as many */
+#define GATHER_SHARE      4    /* of a commit's own time: writing takes a fifth of the thread's */
+#define PACE_COMMITS      8    /* the average goes back about as many */
+#define PACE_US_MIN       1000 /* so much is believed of any commit */
 
 struct writer {
     struct store *store;
@@ -113,6 +114,13 @@ int64_t writer_gather_us(int64_t pace_us)
     return pace_us < GATHER_US_MAX / GATHER_SHARE ? GATHER_SHARE * pace_us : GATHER_US_MAX;
 }
 
+int64_t writer_pace_us(int64_t pace_us, int64_t took_us)
+{
+    assert(pace_us >= 0 && took_us >= 0);
+    int64_t believed_us = pace_us < PACE_US_MIN / 2 ? PACE_US_MIN : 2 * pace_us;
+    return pace_us + ((took_us < believed_us ? took_us : believed_us) - pace_us) / PACE_COMMITS;
+}
+
 /* Fills the commit: until 1,000 records are there, or its time is up; with an urgent batch among
  * them only with what is there already. */
 static void gather(struct writer *writer, struct batch *first)
@@ -177,7 +185,7 @@ static void commit_gathered(struct writer *writer)
      * committed (I2). */
     int64_t began_us = clock_mono_us();
     enum rc rc = writer->state.dead ? RC_FATAL : writer->gave_up ? RC_RETRY : settle(writer, &err);
-    writer->pace_us += (clock_mono_us() - began_us - writer->pace_us) / PACE_COMMITS;
+    writer->pace_us = writer_pace_us(writer->pace_us, clock_mono_us() - began_us);
     bool full = committer_gathered(&writer->committer) >= COMMIT_RECORDS_GOAL;
     struct batch *batches = committer_take(&writer->committer);
     if (rc == RC_OK) {

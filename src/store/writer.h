@@ -61,6 +61,9 @@ void writer_state(struct writer *writer, struct writer_state *state);
 unsigned writer_queued(struct writer *writer);
 /* How long a commit is kept open where one takes `pace_us`. */
 int64_t writer_gather_us(int64_t pace_us);
+/* What a commit takes on average, after one that took `took_us`. It counts as twice the average at
+ * most: a disk or a processor that stood still once must not make the next twenty commits wait. */
+int64_t writer_pace_us(int64_t pace_us, int64_t took_us);
 /* Commits what is queued, ends the thread, closes the store. RC_OK: all of it is durable. Else some
  * is not, which was answered so: RC_RETRY, it was given up; RC_FATAL, the store failed. `err` says
  * why. */

@@ -43,8 +43,9 @@ def gauge(daemon, name):
     return float(found.group(1)) if found else None
 
 
-def at_the_end(daemon, sim):
-    return daemon.health()["cursor_time_us"] == last_wanted_us(sim)
+def wait_for_end(daemon, sim):
+    end = last_wanted_us(sim)
+    daemon.wait_for(lambda health: health["cursor_time_us"] == end, "the last event")
 
 
 def has_cursor(folder):
@@ -111,19 +112,21 @@ class Deployment(BothStores):
                 sim.step(200)
                 wait_until(lambda: len(stored_in(daemon)) > 0, "the first posts")
                 self.assertLess(gauge(daemon, "tidemark_event_commit_p50_seconds"), WAIT_S)
-                wait_until(lambda: at_the_end(daemon, sim), "the end of them")
+                wait_for_end(daemon, sim)
                 lock = subprocess.Popen(["psql", "-qX", home.url], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
                 lock.stdin.write("BEGIN; LOCK TABLE engine IN ACCESS EXCLUSIVE MODE;\n"
                                  "SELECT 'held';\n")
                 lock.stdin.flush()
                 wait_until(lambda: "held" in lock.stdout.readline(), "the lock")
-                began = time.monotonic()
+                known = gauge(daemon, "tidemark_events_total")
                 sim.step(400)
+                wait_until(lambda: gauge(daemon, "tidemark_events_total") > known, "an event")
+                began = time.monotonic()
                 wait_until(lambda: time.monotonic() - began > 1, "a second of standstill")
                 lock.stdin.write("COMMIT;\n")
                 lock.communicate(timeout=WAIT_S)
-                wait_until(lambda: at_the_end(daemon, sim), "the rest")
+                wait_for_end(daemon, sim)
                 self.assertGreater(gauge(daemon, "tidemark_event_commit_p99_seconds"), 0.3)
                 daemon.stop()
 

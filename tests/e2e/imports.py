@@ -10,13 +10,15 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "support"))
 
 from daemon_client import Daemon, Home, wait_until  # noqa: E402
-from ledger_world import EVM_STREAMS, World, shipped  # noqa: E402
+from ledger_world import CONNECTORS, EVM_STREAMS, World, shipped  # noqa: E402
 
 PROGRAMS = sys.argv[1:3]
 CANARY = "canary-key-3f9c1d"
@@ -143,6 +145,20 @@ class Imports(unittest.TestCase):
         self.assertEqual([row for row in rows if '"detail"' not in str(row["provider_data"])], [])
         self.assertEqual(world.difference(), {})
 
+    def test_a_debt_from_before_the_clock_was_set_back_is_tried(self):
+        """No debt is put off for longer than 128 hours: one that seems to be is due."""
+        for kind in ("sqlite", "postgres"):
+            with self.subTest(store=kind):
+                world = self.world(kind, providers=("blockfrost",), platform="cardano")
+                world.sim.arm("name=ledger_null&collection=blockfrost/detail&after=3&count=1")
+                self.assertEqual(world.run()[0], 0)
+                for hours, left in ((127, [1]), (129, [])):
+                    then_us = int((time.time() + hours * 3600) * 1e6)
+                    world.home.run_sql(f"UPDATE owed SET next_us = {then_us};")
+                    self.assertEqual(world.run()[0], 0)
+                    self.assertEqual(self.attempts(world), left, f"{hours} hours ahead")
+                self.assertEqual(world.difference(), {})
+
     def attempts(self, world):
         return [row["attempts"] for row in world.home.select("SELECT attempts FROM owed")]
 
@@ -182,6 +198,26 @@ class Imports(unittest.TestCase):
             done = self.command(world, "import", world.account)
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertIn("providers.etherscan.api_key", done.stderr)
+
+    def test_an_import_that_cannot_begin_leaves_nothing_behind(self):
+        """No folder, no store: what is wrong is found before anything is made."""
+        with tempfile.TemporaryDirectory() as folder:
+            for words, code, sentence in (
+                    (("kraken",), 3, "providers.kraken.api_key"),
+                    (("--provider", "etherscan", "ethereum:0x" + "1" * 40), 3,
+                     "providers.etherscan.api_key"),
+                    (("bitcoin:bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq", "kraken"), 3,
+                     "providers.kraken.api_key"),
+                    (("nowhere:1",), 2, "no connector serves nowhere"),
+                    (("csv:none.csv",), 2, "none.csv")):
+                with self.subTest(words=words):
+                    done = subprocess.run(
+                        [PROGRAMS[0], "import", "--set", f"ledger.connectors={CONNECTORS}",
+                         *words], cwd=folder, capture_output=True, text=True, timeout=120,
+                        check=False)
+                    self.assertEqual(done.returncode, code, done.stderr)
+                    self.assertIn(sentence, done.stderr)
+                    self.assertEqual(os.listdir(folder), [])
 
     def test_what_can_be_continued_ends_with_4_and_what_cannot_with_1(self):
         world = self.world()

@@ -15,7 +15,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "support"))
 
-from daemon_client import Home  # noqa: E402
+from daemon_client import Home, wait_until  # noqa: E402
 from ledger_world import EVM_STREAMS, SHOWN_BY, World  # noqa: E402
 
 PROGRAMS = sys.argv[1:3]
@@ -317,7 +317,10 @@ class Switching(Case):
         # R003-27 R003-43
         world = self.world(("etherscan", "routescan"), sizes={"etherscan": 25, "routescan": 25})
         world.sim.arm("name=ledger_http&after=6" + DEAD)
-        code, said, words = world.run(patience=2, impatience=signal.SIGINT)
+        process = world.begin()
+        wait_until(lambda: world.sim.fired("ledger_http") > 0, "the dead")
+        process.send_signal(signal.SIGINT)
+        code, said, words = world.end(process)
         self.assertEqual((code, said["status"]), (130, "cancelled"), (said, words))
         self.assertEqual(world.sessions(), ["cancelled"])
         stored = len(world.stored())

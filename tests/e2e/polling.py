@@ -26,8 +26,6 @@ def metric(daemon, name):
              if line.startswith(f"tidemark_{name} ")]
     return float(found[0]) if found else None
 
-KEEP = "retention.enabled=false"  # what is dated back is old to the clean-up
-
 
 class Polling(FeedBench):
     mode = "polling"
@@ -183,7 +181,7 @@ class Polling(FeedBench):
                 feed += [account.post(now - HOUR - k * MINUTE) for k in range(8)]
                 feed += [account.post(now - HOUR, created_us=now - 500 * 24 * HOUR)]
                 feed += [account.repost(now - 2 * HOUR - k * MINUTE, old) for k in range(9)]
-                last = account.post(now - 24 * HOUR + MINUTE)
+                last = account.post(now - 23 * HOUR)
                 straddling = account.post(now - 30 * HOUR)
                 beyond = [account.post(now - 31 * HOUR - k * MINUTE) for k in range(40)]
                 feed += [last, straddling, *beyond]
@@ -301,7 +299,7 @@ class Polling(FeedBench):
                            for k, post in enumerate(theirs)]
                 backdated = account.post(now - HOUR, created_us=now - 600 * 24 * HOUR)
                 self.follow(home, view)
-                self.cycle(home, view, KEEP)
+                self.cycle(home, view)
                 account.delete(posts[0])  # where the position stands
                 account.delete(posts[3])
                 account.delete(reposts[0])
@@ -311,8 +309,8 @@ class Polling(FeedBench):
                     (item for item in who.items if item["subject"] is not theirs[1]),
                     key=lambda item: (min(item["seen"], item["created"]), item["cid"]),
                     reverse=True)
-                self.cycle(home, view, KEEP)
-                with self.daemon(home, view, KEEP) as daemon:
+                self.cycle(home, view)
+                with self.daemon(home, view) as daemon:
                     daemon.wait_for(lambda health: health["status"], "an answer")
                     stored = self.stored(daemon)
                     daemon.stop()
@@ -420,7 +418,7 @@ class Polling(FeedBench):
         and reposts of what is gone."""
         records = [json.loads(line) for line in lines(sim.get("/_sim/truth?follows=1"))[1:]]
         everybody = {json.loads(line)["uri"] for line in lines(sim.get("/_sim/truth"))[1:]}
-        day = now_us() - 24 * HOUR
+        day = now_us() - 23 * HOUR  # what is nearly as old may have been too old already
         with self.daemon(home, view) as daemon:
             daemon.wait_for(lambda health: health["status"], "an answer")
             stored = self.stored(daemon)

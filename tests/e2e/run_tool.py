@@ -47,9 +47,13 @@ def session_members(leader):
     return found
 
 
-def child_of(pid):
-    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
-        return int(stat.read().rsplit(")", 1)[1].split()[1])
+def parent_of(pid):
+    """0 when it is gone by now."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
+            return int(stat.read().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return 0
 
 
 def page_of(address):
@@ -269,7 +273,7 @@ class Make(unittest.TestCase):
             if everybody:
                 os.killpg(make.pid, number)
             else:
-                tool, = [pid for pid in session_members(make.pid) if child_of(pid) == make.pid]
+                tool, = [pid for pid in session_members(make.pid) if parent_of(pid) == make.pid]
                 os.kill(tool, number)
             rest = make.stdout.read()
             code = make.wait(WAIT_S)

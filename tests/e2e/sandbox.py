@@ -35,8 +35,11 @@ def locks_of(pid):
     """What the kernel says of each of its threads: (NoNewPrivs, Seccomp)."""
     found = set()
     for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/status", encoding="utf-8") as status:
-            words = status.read()
+        try:
+            with open(f"/proc/{pid}/task/{task}/status", encoding="utf-8") as status:
+                words = status.read()
+        except OSError:
+            continue  # it ended meanwhile
         found.add(tuple(int(re.search(rf"^{name}:\s+(\d)", words, re.M)[1])
                         for name in ("NoNewPrivs", "Seccomp")))
     return found

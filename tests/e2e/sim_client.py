@@ -11,7 +11,7 @@ import struct
 import subprocess
 import time
 
-WAIT_S = 60
+WAIT_S = 180
 
 
 class Simulator:

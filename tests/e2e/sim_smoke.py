@@ -169,7 +169,7 @@ class World(unittest.TestCase):
                 self.assertEqual(ws.texts(2), log[tie - 1:tie + 1])
 
     def test_a_client_that_answers_pings_stays_and_one_that_does_not_is_cut_off(self):
-        pings = ("--ping-ms", "20", "--pong-wait-ms", "2000")
+        pings = ("--ping-ms", "20", "--pong-wait-ms", "5000")
         with Simulator(PROGRAM, "--events", "0", *pings) as sim:
             with Websocket(sim, "/subscribe") as deaf, Websocket(sim, "/subscribe") as ws:
                 sim.wait_until(lambda stats: stats["connections"] == 2)

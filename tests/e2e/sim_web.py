@@ -179,7 +179,7 @@ class Sessions(Case):
         return status, json.loads(body).get("error")
 
     def test_a_session_opens_what_is_closed_and_expires(self):
-        sim = self.simulator("--require-auth", "--token-seconds", "2")
+        sim = self.simulator("--require-auth", "--token-seconds", "10")
         me = json.loads(lines(sim.get("/_sim/accounts"))[0])
         self.assertEqual(self.profile(sim, me["did"]), (401, "AuthMissing"))
         self.assertEqual(self.create(sim, me["handle"], "wrong")[0], 401)
@@ -188,7 +188,7 @@ class Sessions(Case):
         access, once = session["accessJwt"], session["refreshJwt"]
         payload = access.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
-        self.assertEqual((claims["sub"], claims["exp"] - claims["iat"]), (me["did"], 2))
+        self.assertEqual((claims["sub"], claims["exp"] - claims["iat"]), (me["did"], 10))
         self.assertEqual(self.profile(sim, me["did"], access), (200, None))
         self.assertEqual(self.profile(sim, me["did"], once), (400, "InvalidToken"))
         self.assertEqual(self.profile(sim, me["did"], access[:-1] + "x"), (400, "InvalidToken"))

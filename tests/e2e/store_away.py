@@ -26,12 +26,6 @@ PATIENCE_S = 300  # for work that a slow machine has to do, after a pause of up 
 SMALL_HEAP = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=8"}
 
 
-def memory_of(daemon):
-    with open(f"/proc/{daemon.process.pid}/status", encoding="utf-8") as file:
-        line = next(line for line in file if line.startswith("VmRSS:"))
-    return int(line.split()[1]) * 1024
-
-
 def is_in_trouble(health):
     return health["writer_trouble"] is not None
 
@@ -80,19 +74,22 @@ class StoreAway(BothStores):
                 with Daemon(self.program, home, settings(sim, "jetstream.compress=false"),
                             SMALL_HEAP) as daemon:
                     self.wait_for_end(daemon, sim)
-                    before = memory_of(daemon)
+                    before = daemon.memory()
                     with Stalled(home):
                         self.fill_ring(daemon, sim, before)
                         sim.step(50)  # nobody is there to hear it
-                        self.assertLess(memory_of(daemon) - before, GROWTH_MAX)
+                        self.assert_bounded(daemon, before)
                         daemon.wait_for(lambda health: not health["websocket_connected"],
                                         "the news that nobody is connected")
                         sim.ask("DELETE", "/_sim/fault")
-                    opened = daemon.words().count("msg=connected")
+                        opened = daemon.words().count("msg=connected")
                     self.wait_for_end(daemon, sim)
                     self.assertGreater(daemon.words().count("msg=connected"), opened)
                     daemon.stop()
         self.both_stores(run)
+
+    def assert_bounded(self, daemon, before):
+        self.assertLess(daemon.memory() - before, GROWTH_MAX * daemon.shadows())
 
     def fill_ring(self, daemon, sim, before):
         """Sends large frames among the events until there is no room for more."""
@@ -100,7 +97,7 @@ class StoreAway(BothStores):
 
         def is_full():
             assert not daemon.ended(), daemon.words()
-            self.assertLess(memory_of(daemon) - before, GROWTH_MAX)
+            self.assert_bounded(daemon, before)
             if sim.stats()["connections"] > 0:
                 sim.step(1)
             return "msg=ring_full" in daemon.words()

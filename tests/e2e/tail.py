@@ -42,15 +42,6 @@ class Chat(Daemon):
         assert status == 200, f"{command} {str(params)[:200]}: {status} {str(answer)[:300]}"
         return answer
 
-    def shadows(self):
-        """What a byte takes in memory: a sanitizer for threads adds four."""
-        with open(f"/proc/{self.process.pid}/maps", encoding="utf-8") as maps:
-            return 5 if "libtsan" in maps.read() else 1
-
-    def memory(self):
-        with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as status:
-            return int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1)) << 10
-
 
 def message(key, chance, **more):
     return dict({"id": key, "roomId": chance.choice("ab"), "status": chance.choice("xyz"),
@@ -138,10 +129,10 @@ def open_socket(client):
 
 
 def by_websocket(client, messages=17):
-    """Breaks the connection after so many messages, again and again."""
+    """Breaks the connection after the first message and then after so many, again and again."""
     while True:
         with open_socket(client) as websocket:
-            for _ in range(messages):
+            for _ in range(messages if client.breaks else 1):
                 push = json.loads(websocket.texts(1)[0])
                 assert push["push"] == "tail" and push["queryHandle"] == client.handle, push
                 if client.hear(push):
@@ -157,7 +148,7 @@ def by_events(client, events=13):
                            headers={"Last-Event-ID": str(client.seq)})
         answer = connection.getresponse()
         assert answer.status == 200, answer.read()
-        for _ in range(events):
+        for _ in range(events if client.breaks else 1):
             event = {}
             while (line := answer.readline().decode().rstrip("\n")) or not event:
                 if not line.startswith((":", "retry")) and line:

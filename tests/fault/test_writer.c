@@ -161,6 +161,19 @@ static void a_commit_is_kept_open_as_long_as_a_few_commits_take(void **state)
     assert_int_equal(writer_gather_us(LONG_US), 20000);
 }
 
+static void one_slow_commit_holds_up_no_later_ones(void **state)
+{
+    (void)state;
+    int64_t usual_us = 800, pace_us = 0;
+    for (unsigned i = 0; i < 64; i++)
+        pace_us = writer_pace_us(pace_us, usual_us);
+    assert_in_range(pace_us, usual_us - 8, usual_us);
+    assert_true(writer_pace_us(pace_us, LONG_US) < usual_us + usual_us / 8 + 1);
+    for (unsigned i = 0; i < 64; i++) /* a disk that is slow from now on */
+        pace_us = writer_pace_us(pace_us, LONG_US);
+    assert_int_equal(writer_gather_us(pace_us), 20000);
+}
+
 static void a_commit_whose_answer_was_lost_is_not_sent_again(void **state)
 {
     struct bench *bench = *state;
@@ -442,6 +455,7 @@ int main(void)
         WITH_WRITER(a_batch_that_somebody_waits_for_is_committed_at_once),
         WITH_WRITER(the_fullest_commit_still_fits),
         cmocka_unit_test(a_commit_is_kept_open_as_long_as_a_few_commits_take),
+        cmocka_unit_test(one_slow_commit_holds_up_no_later_ones),
         WITH_WRITER(a_commit_whose_answer_was_lost_is_not_sent_again),
         WITH_WRITER(a_commit_that_did_not_arrive_is_sent_again),
         WITH_WRITER(trouble_is_logged_once_with_the_stream_and_its_cursor),

@@ -79,6 +79,25 @@ static void a_slow_document_holds_the_position_for_a_minute_only(void **state)
     assert_true(content_bench_stored(b, 'A'));
 }
 
+/* A clock that is set back by hours makes no debt wait for them: nothing is put off for longer than
+ * an hour. */
+static void a_clock_that_is_set_back_delays_no_debt_for_long(void **state)
+{
+    struct content_bench *b = *state;
+    assert_ok(content_bench_block(b, 1, "A", 'a'));
+    content_bench_settle(b);
+    content_bench_refuse(b, 'A', 404);
+    content_bench_flush(b);
+    assert_int_equal(content_bench_position(b), 1);
+    assert_int_equal(content_bench_asking(b, 'A'), 0);
+    b->desk.clock.back_us = 5 * 3600 * 1000 * DESK_MS;
+    content_bench_pass(b, 15 * 1000 * DESK_MS);
+    content_bench_give(b, 'A');
+    content_bench_flush(b);
+    assert_true(content_bench_stored(b, 'A'));
+    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM owed"), 0);
+}
+
 /* More debts are due than may be tried at a time: the others wait for a place to come free, and
  * nothing turns meanwhile (an alarm that rings at once, again and again, never lets time pass). */
 static void debts_that_are_due_wait_for_a_place_in_silence(void **state)
@@ -203,6 +222,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_commit_waits_for_nothing_more, content_bench_set_up,
                                         content_bench_tear_down),
         cmocka_unit_test_setup_teardown(a_slow_document_holds_the_position_for_a_minute_only,
+                                        content_bench_set_up, content_bench_tear_down),
+        cmocka_unit_test_setup_teardown(a_clock_that_is_set_back_delays_no_debt_for_long,
                                         content_bench_set_up, content_bench_tear_down),
         cmocka_unit_test_setup_teardown(debts_that_are_due_wait_for_a_place_in_silence,
                                         content_bench_set_up, content_bench_tear_down),

@@ -11,7 +11,7 @@ import time
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-WAIT_S = 60
+WAIT_S = 180
 COLLECTIONS = {"post": "app.bsky.feed.post", "repost": "app.bsky.feed.repost"}
 
 
@@ -70,7 +70,7 @@ class Account:
 class FakeAppView:
     def __init__(self):
         self.accounts, self.requests, self.tokens, self.faults = {}, [], {}, []
-        self.lock, self.order, self.latency_s = threading.Lock(), None, 0
+        self.lock, self.order = threading.Lock(), None
         self.under_way = self.under_way_max = 0
         self.gate = None  # a semaphore: every page of a feed takes one of it
         outer = self
@@ -125,8 +125,6 @@ class FakeAppView:
             self.under_way_max = max(self.under_way, self.under_way_max)
             request = {"method": method, "params": params, "at": time.monotonic()}
             self.requests.append(request)
-        if self.latency_s:
-            time.sleep(self.latency_s)
         if self.gate and method == "app.bsky.feed.getAuthorFeed":
             self.gate.acquire(timeout=WAIT_S)
         with self.lock:

@@ -44,7 +44,9 @@ class FeedBench(BothStores):
         return Daemon(self.program, home, (
             f"bluesky.appview={view.address}", f"bluesky.mode={self.mode}",
             f"jetstream.endpoint={endpoint or self.endpoint}", "jetstream.fallback_endpoint=",
-            "backfill.rate_limit_ms=0", "polling.retry_backoff_ms=1", *settings), **more)
+            "backfill.rate_limit_ms=0", "polling.retry_backoff_ms=1",
+            "retention.enabled=false",  # each start cleans up: what is dated back would be gone
+            *settings), **more)
 
     def migrate(self, home):
         subprocess.run([self.program, "migrate", "-c", "/dev/null", "--set",

@@ -3,10 +3,9 @@
 
 import json
 import os
-import signal
 import subprocess
 
-IMPORT_S = 120
+IMPORT_S = 300
 
 
 class ImportRun:
@@ -30,16 +29,19 @@ class ImportRun:
             [self.tidemark, "import", self.account, "-c", self.configuration, "--json", *options],
             env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
-    def run(self, *options, crash_at=None, patience=IMPORT_S, impatience=signal.SIGKILL):
-        """One import: its exit code, what it says in JSON (None when it was killed), its words.
-        Whoever is still waiting for a provider after `patience` seconds gets that signal."""
-        process = self.begin(*options, crash_at=crash_at)
+    def end(self, process, patience=IMPORT_S):
+        """Its exit code, what it says in JSON (None when it was killed), its words. One that still
+        waits for a provider after `patience` seconds is killed."""
         try:
             said, words = process.communicate(timeout=patience)
         except subprocess.TimeoutExpired:
-            process.send_signal(impatience)
+            process.kill()
             said, words = process.communicate(timeout=IMPORT_S)
         return process.returncode, json.loads(said) if said else None, words
+
+    def run(self, *options, crash_at=None, patience=IMPORT_S):
+        """One import, to its end."""
+        return self.end(self.begin(*options, crash_at=crash_at), patience)
 
     def stored(self):
         """Rows of the account, each a dictionary with its stream and provider."""

@@ -160,7 +160,7 @@ enum rc ledger_desk_ask(void *arg, const struct lookup_question *question, looku
     desk->questions[desk->question_count++].from =
         cursor || count || nonce ? 0 : question->params[2].i;
     bool owed = desk->questions[desk->question_count - 1].owed;
-    assert_int_equal(question->param_count, nonce ? 0 : cursor || count ? 2 : owed ? 5 : 4);
+    assert_int_equal(question->param_count, nonce ? 0 : cursor || count ? 2 : owed ? 6 : 4);
     return RC_OK;
 }
 

@@ -20,7 +20,7 @@ static struct owed_bench *of(struct runtime *runtime)
 
 static int64_t wall_us(struct runtime *runtime)
 {
-    return OWED_BENCH_T0 + of(runtime)->mono_us;
+    return OWED_BENCH_T0 + of(runtime)->mono_us - of(runtime)->back_us;
 }
 
 static int64_t mono_us(struct runtime *runtime)
@@ -80,7 +80,8 @@ static const struct runtime_ops ops = {.wall_us = wall_us,
 
 static bool is_due(const struct owed_bench *bench, const struct owed_bench_row *row)
 {
-    return strcmp(row->state, "owed") == 0 && row->next_us <= bench->lookup_now;
+    return strcmp(row->state, "owed") == 0 &&
+           (row->next_us <= bench->lookup_now || row->next_us > bench->lookup_latest);
 }
 
 /* Of what is due and was not told yet, the earliest. */
@@ -122,12 +123,13 @@ static enum rc ask(void *arg, const char *sql, const struct field *params, size_
                    lookup_fn *fn, void *fn_arg)
 {
     struct owed_bench *bench = arg;
-    assert_true(count == 4 && strstr(sql, "owed") != NULL);
+    assert_true(count == 5 && strstr(sql, "owed") != NULL);
     assert_null(bench->lookup);
     bench->lookup = fn;
     bench->lookup_arg = fn_arg;
     bench->lookup_now = params[2].i;
     bench->lookup_limit = params[3].i;
+    bench->lookup_latest = params[4].i;
     arm(&bench->runtime, &bench->reader, 1);
     return RC_OK;
 }

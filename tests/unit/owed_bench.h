@@ -32,6 +32,7 @@ struct owed_bench {
     struct runtime runtime; /* first: the runtime is the bench */
     struct source_env env;
     int64_t mono_us;
+    int64_t back_us; /* by so much the wall clock was set back */
     struct timer_heap timers;
     struct owed_bench_row rows[OWED_BENCH_ROWS_MAX];
     size_t row_count;
@@ -46,7 +47,7 @@ struct owed_bench {
     struct timer writer, reader;
     lookup_fn *lookup;
     void *lookup_arg;
-    int64_t lookup_now, lookup_limit;
+    int64_t lookup_now, lookup_limit, lookup_latest;
 };
 
 void owed_bench_init(struct owed_bench *bench);

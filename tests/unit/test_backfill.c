@@ -66,7 +66,7 @@ static enum rc ask(void *arg, const char *sql, const struct field *params, size_
     if (strcmp(sql, "SELECT count(*) FROM backfill_queue") == 0) {
         question->what = COUNT;
     } else if (strstr(sql, "FROM backfill_queue q LEFT JOIN") != NULL) {
-        assert_int_equal(param_count, 3);
+        assert_int_equal(param_count, 5);
         question->what = PICK;
         question->limit = params[1].i;
     }

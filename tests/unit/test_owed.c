@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #define SECOND_US INT64_C(1000000)
+#define HOUR_US   (3600 * SECOND_US)
 
 static const struct owed_failure slow = {"gate-a", RETRY_TRANSIENT, "no answer", -1};
 static const struct owed_failure gone_a = {"gate-a", RETRY_PERMANENT, "404", -1};
@@ -194,6 +195,40 @@ static void two_different_providers_make_it_dead(void **state)
     assert_int_equal(item->refusal_count, 0);
 }
 
+/* The clock goes back by hours: what waits then is due, be it known before or read from the table,
+ * and what is put afterwards waits as ever. */
+static void nothing_waits_longer_than_any_wait_when_the_clock_goes_back(void **state)
+{
+    struct bench *bench = *state;
+    struct owed_ticket ticket;
+    struct field params[OWED_LOAD_PARAMS];
+    int64_t now = 10 * HOUR_US;
+    assert_int_equal(put(bench, "x", &slow, now), RC_OK);
+    answer(bench, RC_OK);
+    assert_null(owed_take(&bench->owed, 8, 0, now, &ticket));
+    now -= HOUR_US / 2; /* by less than a server may ask us to wait: it may have */
+    assert_null(owed_take(&bench->owed, 8, 0, now, &ticket));
+    now -= HOUR_US;
+    assert_int_equal(put(bench, "y", &slow, now), RC_OK);
+    answer(bench, RC_OK);
+    assert_string_equal(owed_take(&bench->owed, 8, 0, now, &ticket)->item, "x");
+    owed_release(&bench->owed, ticket, now);
+    assert_int_equal(owed_done(&bench->owed, &bench->batch, bytes_of("x")), RC_OK);
+    answer(bench, RC_OK);
+    assert_null(owed_take(&bench->owed, 8, 0, now, &ticket));
+    const struct field row[] = {field_text(bytes_of("z")),
+                                field_null(FIELD_TEXT),
+                                field_null(FIELD_TEXT),
+                                field_null(FIELD_TEXT),
+                                field_int(3),
+                                field_int(now + 2 * HOUR_US),
+                                field_int(now)};
+    owed_load_begin(&bench->owed, params);
+    assert_true(owed_load_row(&bench->owed, row, sizeof row / sizeof row[0]));
+    owed_load_end(&bench->owed, true);
+    assert_string_equal(owed_take(&bench->owed, 8, 0, now, &ticket)->item, "z");
+}
+
 static void new_work_goes_first_and_retries_keep_their_share(void **state)
 {
     struct bench *bench = *state;
@@ -336,6 +371,7 @@ int main(void)
         ALONE(a_failed_fetch_waits_and_is_done_when_it_is_stored),
         ALONE(waits_double_from_5_to_600_seconds),
         ALONE(two_different_providers_make_it_dead),
+        ALONE(nothing_waits_longer_than_any_wait_when_the_clock_goes_back),
         ALONE(new_work_goes_first_and_retries_keep_their_share),
         ALONE(a_report_comes_too_late_when_others_stored_the_item),
         ALONE(a_ticket_is_good_for_one_attempt),

@@ -161,6 +161,23 @@ static void an_appview_that_is_down_is_asked_again_later(void **state)
     assert_string_equal(row->state, "done");
 }
 
+/* What was put off under a clock that was fast waits no longer than anything else. */
+static void a_clock_that_is_set_back_keeps_nothing_waiting(void **state)
+{
+    struct desk *desk = *state;
+    owe(desk, 0);
+    struct owed_bench_row *row = &desk->bench.rows[0];
+    owed_bench_pass(&desk->bench, SECOND);
+    owed_bench_answer(owed_bench_sent_to(&desk->bench, ASKED), 502, "", "<html>");
+    owed_bench_pass(&desk->bench, SECOND / 100);
+    assert_int_equal(row->attempts, 1);
+    desk->bench.back_us = 5 * 3600 * SECOND;
+    owed_bench_pass(&desk->bench, 60 * SECOND);
+    answer_posts(desk, 0, 1);
+    owed_bench_pass(&desk->bench, SECOND);
+    assert_string_equal(row->state, "done");
+}
+
 static void a_commit_that_fails_loses_nothing(void **state)
 {
     struct desk *desk = *state;
@@ -183,6 +200,7 @@ int main(void)
         AT_DESK(posts_of_others_are_fetched_by_25_with_their_links),
         AT_DESK(an_address_that_spoils_the_question_is_found_and_given_up),
         AT_DESK(an_appview_that_is_down_is_asked_again_later),
+        AT_DESK(a_clock_that_is_set_back_keeps_nothing_waiting),
         AT_DESK(a_commit_that_fails_loses_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
