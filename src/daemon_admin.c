@@ -2,6 +2,7 @@
 #include "daemon_admin.h"
 
 #include "base/json.h"
+#include "base/json_member.h"
 #include "base/timestamp.h"
 #include "base/utf8.h"
 #include "daemon_backfill_route.h"
@@ -110,8 +111,7 @@ static void finish_reset(struct request *request)
     if (!daemon_call_end(request))
         return;
     request_begin_json(request, &writer);
-    json_key(&writer, "cursors");
-    json_put_i64(&writer, call->cursors);
+    json_member_i64(&writer, "cursors", call->cursors);
     request_send_json(request, &writer);
 }
 
@@ -154,8 +154,7 @@ static void finish_backfill(struct request *request)
     if (!daemon_call_end(request))
         return;
     request_begin_json(request, &writer);
-    json_key(&writer, "did");
-    json_put_cstring(&writer, call->did);
+    json_member_cstring(&writer, "did", call->did);
     request_send_json(request, &writer);
 }
 
@@ -178,8 +177,7 @@ static void finish_follows(struct request *request)
     if (!daemon_call_end(request))
         return;
     request_begin_json(request, &writer);
-    json_key(&writer, "lists");
-    json_put_i64(&writer, call->lists);
+    json_member_i64(&writer, "lists", call->lists);
     request_send_json(request, &writer);
 }
 
@@ -233,10 +231,9 @@ static void finish_import(struct request *request)
     if (!daemon_call_end(request))
         return;
     request_begin_json(request, &writer);
-    json_key(&writer, "account");
-    json_put_cstring(&writer, call->account);
-    json_key(&writer, "startedAt");
-    json_put_cstring(&writer, timestamp_format(call->started_us, started) ? started : NULL);
+    json_member_cstring(&writer, "account", call->account);
+    json_member_cstring(&writer, "startedAt",
+                        timestamp_format(call->started_us, started) ? started : NULL);
     request_send_json(request, &writer);
 }
 
@@ -305,8 +302,7 @@ static void finish_retry(struct request *request)
     if (!daemon_call_end(request))
         return;
     request_begin_json(request, &writer);
-    json_key(&writer, "item");
-    json_put_cstring(&writer, call->item);
+    json_member_cstring(&writer, "item", call->item);
     request_send_json(request, &writer);
 }
 
@@ -339,8 +335,7 @@ static void finish_backup(struct request *request)
     if (!daemon_call_end(request))
         return;
     request_begin_json(request, &writer);
-    json_key(&writer, "path");
-    json_put_cstring(&writer, call->path);
+    json_member_cstring(&writer, "path", call->path);
     request_send_json(request, &writer);
 }
 

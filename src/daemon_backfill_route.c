@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon_backfill_route.h"
 
+#include "base/json_member.h"
 #include "base/timestamp.h"
 #include "base/utf8.h"
 #include "source/feed_place.h"
@@ -91,8 +92,7 @@ enum rc backfill_progress_work(struct request *request, struct store *store, str
 static void put_time(struct json_writer *json, const char *key, int64_t us)
 {
     char date[TIMESTAMP_TEXT_MAX];
-    json_key(json, key);
-    json_put_cstring(json, us > 0 && timestamp_format(us, date) ? date : NULL);
+    json_member_cstring(json, key, us > 0 && timestamp_format(us, date) ? date : NULL);
 }
 
 static const char *state_of(const struct progress_call *call)
@@ -113,19 +113,14 @@ void backfill_progress_finish(struct request *request)
         return;
     }
     request_begin_json(request, &writer);
-    json_key(&writer, "did");
-    json_put_cstring(&writer, call->did);
-    json_key(&writer, "state");
-    json_put_cstring(&writer, state_of(call));
-    json_key(&writer, "ahead");
-    json_put_i64(&writer, call->ahead);
+    json_member_cstring(&writer, "did", call->did);
+    json_member_cstring(&writer, "state", state_of(call));
+    json_member_i64(&writer, "ahead", call->ahead);
     put_time(&writer, "sinceAt", call->since_us);
     put_time(&writer, "beganAt", call->place.began_us);
     put_time(&writer, "reachedAt", call->place.reached_us);
-    json_key(&writer, "attempts");
-    json_put_i64(&writer, call->attempts);
+    json_member_i64(&writer, "attempts", call->attempts);
     put_time(&writer, "nextAt", call->queued ? call->next_us : 0);
-    json_key(&writer, "why");
-    json_put_cstring(&writer, call->attempts > 0 || call->gone ? call->why : NULL);
+    json_member_cstring(&writer, "why", call->attempts > 0 || call->gone ? call->why : NULL);
     request_send_json(request, &writer);
 }

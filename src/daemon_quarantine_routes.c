@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/json_member.h"
 #include "daemon_admin.h"
 #include "daemon_call.h"
 #include "daemon_quarantine.h"
@@ -84,8 +85,7 @@ void quarantine_api_finish(struct request *request)
         request_refuse(request, daemon_call_refusal(call->outcome), "%s", call->why.text);
     } else {
         request_begin_json(request, &writer);
-        json_key(&writer, "id");
-        json_put_i64(&writer, call->id);
+        json_member_i64(&writer, "id", call->id);
         request_send_json(request, &writer);
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon_reconcile_route.h"
 
+#include "base/json_member.h"
 #include "daemon_admin.h"
 #include "daemon_call.h"
 
@@ -56,8 +57,7 @@ void reconcile_finish(struct request *request)
     if (!daemon_call_end(request))
         return;
     request_begin_json(request, &writer);
-    json_key(&writer, "dryRun");
-    json_put_bool(&writer, call->dry);
+    json_member_bool(&writer, "dryRun", call->dry);
     json_put_raw_members(&writer, text_bytes(&call->members));
     request_send_json(request, &writer);
 }

@@ -7,6 +7,7 @@
 #include "sys/clock.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,24 +35,6 @@ struct wanted {
     bool wait, no_wait, quiet;
     struct text did;
 };
-
-static void want_wait(void *arg, const char *value)
-{
-    (void)value;
-    ((struct wanted *)arg)->wait = true;
-}
-
-static void want_no_wait(void *arg, const char *value)
-{
-    (void)value;
-    ((struct wanted *)arg)->no_wait = true;
-}
-
-static void want_quiet(void *arg, const char *value)
-{
-    (void)value;
-    ((struct wanted *)arg)->quiet = true;
-}
 
 static void take_hours(void *arg, const char *value)
 {
@@ -150,11 +133,12 @@ static enum rc run(struct target *target, struct wanted *wanted, int *code, stru
 int cmd_backfill(int argc, char **argv)
 {
     struct wanted wanted = {.hours = BACKFILL_HOURS};
-    const struct settings_flag flags[] = {{"hours", true, take_hours},
-                                          {"wait", false, want_wait},
-                                          {"no-wait", false, want_no_wait},
-                                          {"quiet", false, want_quiet},
-                                          {0}};
+    const struct settings_flag flags[] = {
+        {.name = "hours", .seen = take_hours},
+        {.name = "wait", .at = offsetof(struct wanted, wait)},
+        {.name = "no-wait", .at = offsetof(struct wanted, no_wait)},
+        {.name = "quiet", .at = offsetof(struct wanted, quiet)},
+        {0}};
     const struct target_words words = {
         .usage = usage, .flags = flags, .arg = &wanted, .words_min = 1, .words_max = 1};
     struct target target;

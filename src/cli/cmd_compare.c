@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,12 +47,6 @@ static void take_hours(void *arg, const char *value)
     struct wanted *wanted = arg;
     if (!bytes_to_i64(bytes_of(value), &wanted->hours) || wanted->hours > HOURS_MAX)
         wanted->hours = 0;
-}
-
-static void see_json(void *arg, const char *value)
-{
-    (void)value;
-    ((struct wanted *)arg)->json = true;
 }
 
 /* The two clocks differ: a row near the edge may lie in the range on one side only. */
@@ -171,8 +166,9 @@ static int run(struct target *here, struct target *there, const struct wanted *w
 int cmd_compare(int argc, char **argv)
 {
     struct wanted wanted = {.hours = 24};
-    const struct settings_flag flags[] = {
-        {"hours", true, take_hours}, {"json", false, see_json}, {0}};
+    const struct settings_flag flags[] = {{.name = "hours", .seen = take_hours},
+                                          {.name = "json", .at = offsetof(struct wanted, json)},
+                                          {0}};
     const struct target_words words = {
         .usage = usage, .flags = flags, .arg = &wanted, .words_min = 1, .words_max = 1};
     const struct target_words none = {.usage = usage};

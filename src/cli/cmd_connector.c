@@ -7,6 +7,7 @@
 #include "decode/csv.h"
 #include "sys/small_file.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,12 +37,6 @@ struct wish {
 static void see_stream(void *arg, const char *value)
 {
     ((struct wish *)arg)->stream = value;
-}
-
-static void see_json(void *arg, const char *value)
-{
-    (void)value;
-    ((struct wish *)arg)->json = true;
 }
 
 static int put(struct text *text)
@@ -317,7 +312,9 @@ static int try_file(const struct connector *connector, const struct wish *wish, 
 static int try_connector(int argc, char **argv)
 {
     static const struct settings_flag flags[] = {
-        {"stream", true, see_stream}, {"json", false, see_json}, {NULL, false, NULL}};
+        {.name = "stream", .seen = see_stream},
+        {.name = "json", .at = offsetof(struct wish, json)},
+        {0}};
     struct settings settings;
     struct wish wish = {NULL, false};
     bool help;

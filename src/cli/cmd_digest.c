@@ -7,6 +7,7 @@
 #include "sys/clock.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,12 +64,6 @@ static void see_format(void *arg, const char *value)
     wanted->wrong = wanted->wrong == NULL ? value : wanted->wrong;
 }
 
-static void see_json(void *arg, const char *value)
-{
-    (void)value;
-    ((struct wanted *)arg)->json = true;
-}
-
 /* The same answer from the daemon and from the store. */
 static enum rc ask(struct target *target, const struct trending_request *request, struct text *out,
                    struct err *err)
@@ -87,12 +82,13 @@ static enum rc ask(struct target *target, const struct trending_request *request
 
 int cmd_digest(int argc, char **argv)
 {
-    static const struct settings_flag flags[] = {{"hours", true, see_hours},
-                                                 {"limit", true, see_limit},
-                                                 {"min-shares", true, see_min_shares},
-                                                 {"format", true, see_format},
-                                                 {"json", false, see_json},
-                                                 {0}};
+    static const struct settings_flag flags[] = {
+        {.name = "hours", .seen = see_hours},
+        {.name = "limit", .seen = see_limit},
+        {.name = "min-shares", .seen = see_min_shares},
+        {.name = "format", .seen = see_format},
+        {.name = "json", .at = offsetof(struct wanted, json)},
+        {0}};
     struct wanted wanted = {.request = trending_request_default(clock_wall_us())};
     const struct target_words words = {.usage = usage, .flags = flags, .arg = &wanted};
     struct target target;

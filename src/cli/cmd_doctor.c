@@ -18,12 +18,6 @@ static const char usage[] =
     "  --json            one JSON object: ok, and checks with level, what, finding and advice\n"
     "Exit code: 0 nothing failed, 1 something did, 2 wrong usage.\n";
 
-static void see_json(void *arg, const char *value)
-{
-    (void)value;
-    *(bool *)arg = true;
-}
-
 static void check_tokens(const char *path, struct doctor_report *report)
 {
     struct tokens *tokens;
@@ -75,7 +69,7 @@ static int put(const struct doctor_report *report, bool json)
 
 int cmd_doctor(int argc, char **argv)
 {
-    static const struct settings_flag flags[] = {{"json", false, see_json}, {0}};
+    static const struct settings_flag flags[] = {{.name = "json"}, {0}};
     bool json = false, help;
     struct target target = {0};
     struct doctor_report report = {0};

@@ -9,6 +9,7 @@
 #include "cli/target.h"
 #include "sys/log.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,18 +43,6 @@ static void take_provider(void *arg, const char *value)
 static void take_since(void *arg, const char *value)
 {
     ((struct wanted *)arg)->since = value;
-}
-
-static void take_json(void *arg, const char *value)
-{
-    (void)value;
-    ((struct wanted *)arg)->json = true;
-}
-
-static void take_quiet(void *arg, const char *value)
-{
-    (void)value;
-    ((struct wanted *)arg)->quiet = true;
 }
 
 /* A date, or a date and a time. */
@@ -180,10 +169,10 @@ static int run_with_daemon(struct target *target, const struct wanted *wanted, c
 int cmd_import(int argc, char **argv)
 {
     struct wanted wanted = {.json = false};
-    const struct settings_flag flags[] = {{"provider", true, take_provider},
-                                          {"since", true, take_since},
-                                          {"json", false, take_json},
-                                          {"quiet", false, take_quiet},
+    const struct settings_flag flags[] = {{.name = "provider", .seen = take_provider},
+                                          {.name = "since", .seen = take_since},
+                                          {.name = "json", .at = offsetof(struct wanted, json)},
+                                          {.name = "quiet", .at = offsetof(struct wanted, quiet)},
                                           {0}};
     const struct target_words words = {.usage = usage,
                                        .flags = flags,

@@ -159,15 +159,9 @@ static enum rc migrate(struct target *target, bool quiet, struct err *err)
 
 /* ---- the command ---- */
 
-static void want_quiet(void *arg, const char *value)
-{
-    (void)value;
-    *(bool *)arg = true;
-}
-
 int cmd_migrate(int argc, char **argv)
 {
-    static const struct settings_flag flags[] = {{"quiet", false, want_quiet}, {0}};
+    static const struct settings_flag flags[] = {{.name = "quiet"}, {0}};
     bool quiet = false;
     const struct target_words words = {.usage = usage, .flags = flags, .arg = &quiet};
     struct target target;

@@ -11,6 +11,7 @@
 #include "sys/clock.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -318,24 +319,6 @@ static enum rc truncate_polls(struct target *target, struct err *err)
 
 /* ---- the command ---- */
 
-static void want_rollback(void *arg, const char *value)
-{
-    (void)value;
-    ((struct choice *)arg)->rollback = true;
-}
-
-static void want_truncate(void *arg, const char *value)
-{
-    (void)value;
-    ((struct choice *)arg)->truncate = true;
-}
-
-static void want_json(void *arg, const char *value)
-{
-    (void)value;
-    ((struct choice *)arg)->json = true;
-}
-
 static enum rc run(struct target *target, const struct choice *choice, int *code, struct err *err)
 {
     struct rollback rollback = {.gap_us = 0};
@@ -356,10 +339,11 @@ static enum rc run(struct target *target, const struct choice *choice, int *code
 
 int cmd_migrate_follows(int argc, char **argv)
 {
-    static const struct settings_flag flags[] = {{"rollback", false, want_rollback},
-                                                 {"truncate", false, want_truncate},
-                                                 {"json", false, want_json},
-                                                 {NULL, false, NULL}};
+    static const struct settings_flag flags[] = {
+        {.name = "rollback", .at = offsetof(struct choice, rollback)},
+        {.name = "truncate", .at = offsetof(struct choice, truncate)},
+        {.name = "json", .at = offsetof(struct choice, json)},
+        {0}};
     struct choice choice = {false, false, false};
     const struct target_words words = {.usage = usage, .flags = flags, .arg = &choice};
     struct target target;

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,30 +55,6 @@ static void see_page_size(void *arg, const char *value)
 static void see_limit(void *arg, const char *value)
 {
     ((struct wanted *)arg)->limit = value;
-}
-
-static void see_tail(void *arg, const char *value)
-{
-    (void)value;
-    ((struct wanted *)arg)->tail = true;
-}
-
-static void see_json(void *arg, const char *value)
-{
-    (void)value;
-    ((struct wanted *)arg)->json = true;
-}
-
-static void see_csv(void *arg, const char *value)
-{
-    (void)value;
-    ((struct wanted *)arg)->csv = true;
-}
-
-static void see_table(void *arg, const char *value)
-{
-    (void)value;
-    ((struct wanted *)arg)->table = true;
 }
 
 /* ---- the question ---- */
@@ -313,9 +290,15 @@ static int run(struct query *query)
 int cmd_query(int argc, char **argv)
 {
     static const struct settings_flag flags[] = {
-        {"where", true, see_where}, {"order", true, see_order},  {"page-size", true, see_page_size},
-        {"limit", true, see_limit}, {"tail", false, see_tail},   {"json", false, see_json},
-        {"csv", false, see_csv},    {"table", false, see_table}, {0},
+        {.name = "where", .seen = see_where},
+        {.name = "order", .seen = see_order},
+        {.name = "page-size", .seen = see_page_size},
+        {.name = "limit", .seen = see_limit},
+        {.name = "tail", .at = offsetof(struct wanted, tail)},
+        {.name = "json", .at = offsetof(struct wanted, json)},
+        {.name = "csv", .at = offsetof(struct wanted, csv)},
+        {.name = "table", .at = offsetof(struct wanted, table)},
+        {0},
     };
     struct wanted wanted = {0};
     const struct target_words words = {

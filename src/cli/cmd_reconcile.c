@@ -4,6 +4,7 @@
 #include "cli/target.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 
 static const char usage[] =
     "usage: tidemark reconcile [--dry-run] [--json] [-c FILE] [--set PATH=VALUE]...\n"
@@ -19,18 +20,6 @@ static const char usage[] =
 struct choices {
     bool dry, json;
 };
-
-static void see_dry(void *arg, const char *value)
-{
-    (void)value;
-    ((struct choices *)arg)->dry = true;
-}
-
-static void see_json(void *arg, const char *value)
-{
-    (void)value;
-    ((struct choices *)arg)->json = true;
-}
 
 static int64_t number_in(struct json root, const char *key)
 {
@@ -59,12 +48,14 @@ static void print_words(struct json root, bool dry, struct text *out)
 int cmd_reconcile(int argc, char **argv)
 {
     static const struct settings_flag flags[] = {
-        {"dry-run", false, see_dry}, {"json", false, see_json}, {0}};
+        {.name = "dry-run", .at = offsetof(struct choices, dry)},
+        {.name = "json", .at = offsetof(struct choices, json)},
+        {0}};
     struct choices choices = {false, false};
     const struct target_words words = {.usage = usage, .flags = flags, .arg = &choices};
     struct target target;
     struct text reply = {0}, out = {0};
-    struct json root;
+    struct json root = {0};
     struct err err;
     int first, code;
     if (!target_begin(&target, &words, argc, argv, &first, &code))

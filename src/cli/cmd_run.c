@@ -47,7 +47,7 @@ static bool reload(void *arg, struct config *fresh)
 
 int cmd_run(int argc, char **argv)
 {
-    static const struct settings_flag flags[] = {{"actor", true, add_actor}, {0}};
+    static const struct settings_flag flags[] = {{.name = "actor", .seen = add_actor}, {0}};
     struct text actors = {0};
     struct settings settings;
     struct err err;

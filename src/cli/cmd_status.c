@@ -7,6 +7,7 @@
 #include "sys/loop.h"
 
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -29,18 +30,6 @@ static const char usage[] =
 struct wanted {
     bool watch, json;
 };
-
-static void see_watch(void *arg, const char *value)
-{
-    (void)value;
-    ((struct wanted *)arg)->watch = true;
-}
-
-static void see_json(void *arg, const char *value)
-{
-    (void)value;
-    ((struct wanted *)arg)->json = true;
-}
 
 /* ---- one look ---- */
 
@@ -165,7 +154,9 @@ static int watch_status(struct target *target, const struct wanted *wanted, bool
 int cmd_status(int argc, char **argv)
 {
     static const struct settings_flag flags[] = {
-        {"watch", false, see_watch}, {"json", false, see_json}, {0}};
+        {.name = "watch", .at = offsetof(struct wanted, watch)},
+        {.name = "json", .at = offsetof(struct wanted, json)},
+        {0}};
     struct wanted wanted = {0};
     const struct target_words words = {.usage = usage, .flags = flags, .arg = &wanted};
     struct target target;

@@ -20,12 +20,6 @@ static const char usage[] =
     "  --json            one JSON object: ok, and checks with name, failures and the first one\n"
     "Exit code: 0 all hold, 1 one does not or the store cannot be read, 2 wrong usage.\n";
 
-static void see_json(void *arg, const char *value)
-{
-    (void)value;
-    *(bool *)arg = true;
-}
-
 static enum rc verify_store(struct target *target, struct text *reply, struct json *root,
                             struct err *err)
 {
@@ -77,12 +71,12 @@ static void print_checks(struct json root, bool bold, struct text *out)
 
 int cmd_verify(int argc, char **argv)
 {
-    static const struct settings_flag flags[] = {{"json", false, see_json}, {0}};
+    static const struct settings_flag flags[] = {{.name = "json"}, {0}};
     bool json = false, good = false;
     const struct target_words words = {.usage = usage, .flags = flags, .arg = &json};
     struct target target;
     struct text reply = {0}, out = {0};
-    struct json root;
+    struct json root = {0};
     struct err err;
     int first, code;
     if (!target_begin(&target, &words, argc, argv, &first, &code))

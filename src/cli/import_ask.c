@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/import_ask.h"
 
-#include "base/json_write.h"
+#include "base/json_member.h"
 #include "base/timestamp.h"
 #include "cli/import_view.h"
 #include "cli/live_lines.h"
@@ -79,12 +79,6 @@ static enum rc question(const struct asking *asking, struct job *job, const char
     return RC_REJECT;
 }
 
-static void put_word(struct json_writer *json, const char *key, const char *value)
-{
-    json_key(json, key);
-    json_put_cstring(json, value);
-}
-
 static void begin_job(const struct asking *asking, struct job *job)
 {
     struct text body = {0}, reply = {0};
@@ -99,11 +93,11 @@ static void begin_job(const struct asking *asking, struct job *job)
     }
     json_writer_init(&json, &body);
     json_begin_object(&json);
-    put_word(&json, "account", job->account);
+    json_member_cstring(&json, "account", job->account);
     if (asking->wish->provider != NULL)
-        put_word(&json, "provider", asking->wish->provider);
+        json_member_cstring(&json, "provider", asking->wish->provider);
     if (asking->wish->since_us >= 0 && timestamp_format(asking->wish->since_us, date))
-        put_word(&json, "since", date);
+        json_member_cstring(&json, "since", date);
     json_end_object(&json);
     if (question(asking, job, "/api/admin/import", &body, &reply, &root) == RC_OK) {
         struct bytes name = json_string_or_absent(json_get(root, "account"));
@@ -144,8 +138,8 @@ static void look_at_job(struct asking *asking, struct job *job)
     struct json_writer json;
     json_writer_init(&json, &body);
     json_begin_object(&json);
-    put_word(&json, "account", text_string(&job->name));
-    put_word(&json, "startedAt", timestamp_format(job->started_us, date) ? date : NULL);
+    json_member_cstring(&json, "account", text_string(&job->name));
+    json_member_cstring(&json, "startedAt", timestamp_format(job->started_us, date) ? date : NULL);
     json_end_object(&json);
     if (question(asking, job, "/api/admin/import-progress", &body, &reply, &root) == RC_OK)
         take_progress(asking, job, root);

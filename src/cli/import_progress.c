@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/import_progress.h"
 
+#include "base/json_member.h"
 #include "base/timestamp.h"
 #include "base/utf8.h"
 
@@ -67,42 +68,35 @@ void import_progress_take(struct import_progress *progress, const struct ledger_
 
 /* ---- as JSON ---- */
 
-static void put_word(struct json_writer *json, const char *key, const char *value)
-{
-    json_key(json, key);
-    json_put_cstring(json, value);
-}
-
 static void print_stream(const struct import_stream *stream, struct json_writer *json)
 {
     json_begin_object(json);
-    put_word(json, "stream", stream->name);
-    put_word(json, "provider", stream->provider);
-    put_word(json, "state", states[stream->view.state]);
-    put_word(json, "outcome", outcomes[stream->view.outcome]);
-    put_word(json, "positionKind", cursor_kind_name(stream->view.kind));
+    json_member_cstring(json, "stream", stream->name);
+    json_member_cstring(json, "provider", stream->provider);
+    json_member_cstring(json, "state", states[stream->view.state]);
+    json_member_cstring(json, "outcome", outcomes[stream->view.outcome]);
+    json_member_cstring(json, "positionKind", cursor_kind_name(stream->view.kind));
     for (size_t i = 0; i < NUMBERS; i++) {
         int64_t number;
         memcpy(&number, (const char *)&stream->view + numbers[i].offset, sizeof number);
         json_key(json, numbers[i].name);
         json_put_i64(json, number);
     }
-    json_key(json, "waitMs");
-    json_put_i64(json, stream->wait_us / 1000);
-    json_key(json, "limited");
-    json_put_bool(json, stream->view.limited);
-    put_word(json, "moved", stream->view.moved);
-    put_word(json, "trouble", stream->view.trouble);
+    json_member_i64(json, "waitMs", stream->wait_us / 1000);
+    json_member_bool(json, "limited", stream->view.limited);
+    json_member_cstring(json, "moved", stream->view.moved);
+    json_member_cstring(json, "trouble", stream->view.trouble);
     json_end_object(json);
 }
 
 void import_progress_print(const struct import_progress *progress, struct json_writer *json)
 {
     char started[TIMESTAMP_TEXT_MAX];
-    put_word(json, "account", progress->account);
-    put_word(json, "startedAt", timestamp_format(progress->started_us, started) ? started : NULL);
-    put_word(json, "outcome", outcomes[progress->outcome]);
-    put_word(json, "trouble", progress->trouble);
+    json_member_cstring(json, "account", progress->account);
+    json_member_cstring(json, "startedAt",
+                        timestamp_format(progress->started_us, started) ? started : NULL);
+    json_member_cstring(json, "outcome", outcomes[progress->outcome]);
+    json_member_cstring(json, "trouble", progress->trouble);
     json_key(json, "streams");
     json_begin_array(json);
     for (size_t i = 0; i < progress->stream_count; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/import_result.h"
 
-#include "base/json_write.h"
 #include "base/timestamp.h"
 #include "cli/settings.h"
+#include "query/column_member.h"
 #include "query/covered.h"
 
 #include <inttypes.h>
@@ -40,36 +40,11 @@ static const char addresses_sql[] =
     "WHERE t.account_id = k.id) THEN 1 END) "
     "FROM account a JOIN account k ON k.parent_id = a.id WHERE a.name = ?1";
 
-static void put_text(struct json_writer *json, const char *key, const struct field *field)
-{
-    json_key(json, key);
-    json_put_string(json, field->null ? BYTES_ABSENT : field->b);
-}
-
-static void put_number(struct json_writer *json, const char *key, const struct field *field)
-{
-    json_key(json, key);
-    if (field->null)
-        json_put_null(json);
-    else
-        json_put_i64(json, field->i);
-}
-
-static void put_time(struct json_writer *json, const char *key, const struct field *field)
-{
-    char date[TIMESTAMP_TEXT_MAX];
-    json_key(json, key);
-    if (field->null || !timestamp_format(field->i, date))
-        json_put_null(json);
-    else
-        json_put_cstring(json, date);
-}
-
 static bool print_status(void *arg, const struct field *columns, size_t count)
 {
     struct printing *printing = arg;
     (void)count;
-    put_text(&printing->json, "status", &columns[1]);
+    column_member_text(&printing->json, "status", &columns[1]);
     return true;
 }
 
@@ -79,14 +54,13 @@ static bool print_session(void *arg, const struct field *columns, size_t count)
     char id[DECIMAL_MAX];
     (void)count;
     json_begin_object(&printing->json);
-    json_key(&printing->json, "id");
-    json_put_string(&printing->json, decimal_of(columns[0].i, id));
-    put_text(&printing->json, "status", &columns[1]);
-    put_number(&printing->json, "imported", &columns[2]);
-    put_number(&printing->json, "skipped", &columns[3]);
-    put_time(&printing->json, "startedAt", &columns[4]);
-    put_time(&printing->json, "completedAt", &columns[5]);
-    put_text(&printing->json, "error", &columns[6]);
+    json_member_string(&printing->json, "id", decimal_of(columns[0].i, id));
+    column_member_text(&printing->json, "status", &columns[1]);
+    column_member_number(&printing->json, "imported", &columns[2]);
+    column_member_number(&printing->json, "skipped", &columns[3]);
+    column_member_time(&printing->json, "startedAt", &columns[4]);
+    column_member_time(&printing->json, "completedAt", &columns[5]);
+    column_member_text(&printing->json, "error", &columns[6]);
     json_end_object(&printing->json);
     return true;
 }
@@ -96,12 +70,11 @@ static bool print_stream(void *arg, const struct field *columns, size_t count)
     struct printing *printing = arg;
     (void)count;
     json_begin_object(&printing->json);
-    put_text(&printing->json, "stream", &columns[0]);
-    put_text(&printing->json, "provider", &columns[1]);
-    put_number(&printing->json, "imported", &columns[2]);
-    put_number(&printing->json, "skipped", &columns[3]);
-    json_key(&printing->json, "complete");
-    json_put_bool(&printing->json, columns[4].i != 0);
+    column_member_text(&printing->json, "stream", &columns[0]);
+    column_member_text(&printing->json, "provider", &columns[1]);
+    column_member_number(&printing->json, "imported", &columns[2]);
+    column_member_number(&printing->json, "skipped", &columns[3]);
+    json_member_bool(&printing->json, "complete", columns[4].i != 0);
     struct covered_stream covered =
         covered_find(printing->covered, bytes_of(printing->account), columns[0].b);
     covered_put(&printing->json, &covered);
@@ -114,11 +87,11 @@ static bool print_gap(void *arg, const struct field *columns, size_t count)
     struct printing *printing = arg;
     (void)count;
     json_begin_object(&printing->json);
-    put_text(&printing->json, "account", &columns[0]);
-    put_text(&printing->json, "stream", &columns[1]);
-    put_time(&printing->json, "from", &columns[2]);
-    put_time(&printing->json, "to", &columns[3]);
-    put_text(&printing->json, "reason", &columns[4]);
+    column_member_text(&printing->json, "account", &columns[0]);
+    column_member_text(&printing->json, "stream", &columns[1]);
+    column_member_time(&printing->json, "from", &columns[2]);
+    column_member_time(&printing->json, "to", &columns[3]);
+    column_member_text(&printing->json, "reason", &columns[4]);
     json_end_object(&printing->json);
     return true;
 }
@@ -142,13 +115,10 @@ static void print_hole(struct printing *printing, const struct covered_stream *s
                        const struct covered_part *hole)
 {
     json_begin_object(&printing->json);
-    json_key(&printing->json, "account");
-    json_put_string(&printing->json, stream->source);
-    json_key(&printing->json, "stream");
-    json_put_string(&printing->json, stream->name);
+    json_member_string(&printing->json, "account", stream->source);
+    json_member_string(&printing->json, "stream", stream->name);
     covered_put_ends(&printing->json, hole);
-    json_key(&printing->json, "reason");
-    json_put_cstring(&printing->json, "not read");
+    json_member_cstring(&printing->json, "reason", "not read");
     json_end_object(&printing->json);
 }
 
@@ -182,8 +152,7 @@ enum rc import_result_json(struct store *store, const struct import_result *resu
     struct printing printing = {.words = out, .account = result->account};
     json_writer_init(&printing.json, out);
     json_begin_object(&printing.json);
-    json_key(&printing.json, "account");
-    json_put_cstring(&printing.json, result->account);
+    json_member_cstring(&printing.json, "account", result->account);
     enum rc rc = covered_read(store, result->account, &printing.covered, err);
     if (rc == RC_OK)
         rc = store_query(store, session_sql, params, 2, print_status, &printing, err);

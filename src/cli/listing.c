@@ -20,13 +20,7 @@ struct listing {
     struct table table;
 };
 
-static void see_json(void *arg, const char *value)
-{
-    (void)value;
-    *(bool *)arg = true;
-}
-
-static const struct settings_flag flags[] = {{"json", false, see_json}, {0}};
+static const struct settings_flag flags[] = {{.name = "json"}, {0}};
 
 /* ---- pages ---- */
 

@@ -32,11 +32,19 @@ static size_t list_options(struct option *options, const struct settings_flag *f
     for (int i = 0; flags != NULL && flags[i].name != NULL; i++) {
         assert(count + 1 < SETTINGS_OPTIONS_MAX);
         options[count++] =
-            (struct option){flags[i].name, flags[i].takes_value ? required_argument : no_argument,
+            (struct option){flags[i].name, flags[i].seen != NULL ? required_argument : no_argument,
                             NULL, OWN_FLAG + i};
     }
     options[count] = (struct option){0};
     return count;
+}
+
+static void see(const struct settings_flag *flag, void *arg, const char *value)
+{
+    if (flag->seen != NULL)
+        flag->seen(arg, value);
+    else
+        *(bool *)((char *)arg + flag->at) = true;
 }
 
 int settings_parse(struct settings *settings, int argc, char **argv, const char *usage,
@@ -60,7 +68,7 @@ int settings_parse(struct settings *settings, int argc, char **argv, const char 
         else if (found == 's')
             return report_many_changes();
         else if (found >= OWN_FLAG)
-            flags[found - OWN_FLAG].seen(arg, optarg);
+            see(&flags[found - OWN_FLAG], arg, optarg);
         else
             return report_bad_word(usage);
     }

@@ -30,11 +30,11 @@ struct settings {
     bool loaded, good;
 };
 
-/* A command's own flag; `value` NULL: it takes none. */
+/* A command's own flag: it takes a value, or sets a bool. */
 struct settings_flag {
     const char *name;
-    bool takes_value;
     void (*seen)(void *arg, const char *value);
+    size_t at; /* without `seen`: where in `arg` the bool is */
 };
 
 /* Reads the flags in argv[1..]; returns the index of the first word that is none, or -1 after it

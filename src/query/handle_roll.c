@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/handle_roll.h"
 
+#include "base/json_member.h"
 #include "base/uuid.h"
 
 #include <assert.h>
@@ -44,35 +45,26 @@ static void put_session(struct json_writer *writer, const uint8_t session[HANDLE
     json_put_cstring(writer, named ? words : NULL);
 }
 
-static void put_number(struct json_writer *writer, const char *key, int64_t value)
-{
-    json_key(writer, key);
-    json_put_i64(writer, value);
-}
-
 static void put_line(const struct shelf_line *line, struct bytes collection, const char *state,
                      int64_t now_us, struct json_writer *writer)
 {
     char name[UUID_TEXT_SIZE];
     uuid_format(line->name, name);
     json_begin_object(writer);
-    json_key(writer, "handle");
-    json_put_cstring(writer, name);
-    json_key(writer, "collection");
-    json_put_string(writer, collection);
-    json_key(writer, "state");
-    json_put_cstring(writer, state);
+    json_member_cstring(writer, "handle", name);
+    json_member_string(writer, "collection", collection);
+    json_member_cstring(writer, "state", state);
     json_key(writer, "page"); /* the one delivered last */
     if (line->opened_us == line->used_us && line->page < 0)
         json_put_null(writer);
     else
         json_put_i64(writer, line->page);
-    put_number(writer, "pageSize", line->page_size);
+    json_member_i64(writer, "pageSize", line->page_size);
     json_key(writer, "session");
     put_session(writer, line->session);
-    put_number(writer, "ageSeconds", (now_us - line->opened_us) / 1000000);
-    put_number(writer, "idleSeconds", (now_us - line->used_us) / 1000000);
-    put_number(writer, "seq", line->seq);
+    json_member_i64(writer, "ageSeconds", (now_us - line->opened_us) / 1000000);
+    json_member_i64(writer, "idleSeconds", (now_us - line->used_us) / 1000000);
+    json_member_i64(writer, "seq", line->seq);
     json_end_object(writer);
 }
 

@@ -2,8 +2,8 @@
 #include "query/status.h"
 
 #include "base/json.h"
-#include "base/json_write.h"
 #include "base/timestamp.h"
+#include "query/column_member.h"
 #include "query/covered.h"
 
 #include <assert.h>
@@ -56,28 +56,14 @@ struct status_call {
 
 static void put_words(struct json_writer *writer, const char *key, const char *words)
 {
-    json_key(writer, key);
-    json_put_cstring(writer, words == NULL || *words == '\0' ? NULL : words);
-}
-
-static void put_column(struct json_writer *writer, const char *key, const struct field *column)
-{
-    json_key(writer, key);
-    json_put_string(writer, column->null ? BYTES_ABSENT : column->b);
-}
-
-static void put_number(struct json_writer *writer, const char *key, int64_t value)
-{
-    json_key(writer, key);
-    json_put_i64(writer, value);
+    json_member_cstring(writer, key, words == NULL || *words == '\0' ? NULL : words);
 }
 
 static void put_time(struct json_writer *writer, const char *key, bool known, int64_t us)
 {
     char time[TIMESTAMP_TEXT_MAX];
     known = known && timestamp_format(us, time);
-    json_key(writer, key);
-    json_put_cstring(writer, known ? time : NULL);
+    json_member_cstring(writer, key, known ? time : NULL);
 }
 
 /* ---- what runs ---- */
@@ -125,11 +111,10 @@ static void put_daemon(struct json_writer *writer, const struct status_live *liv
         return;
     }
     json_begin_object(writer);
-    put_number(writer, "pid", live->pid);
-    put_number(writer, "uptime_seconds", live->uptime_us / 1000000);
-    put_number(writer, "queued", live->queued);
-    json_key(writer, "writing");
-    json_put_bool(writer, live->writing);
+    json_member_i64(writer, "pid", live->pid);
+    json_member_i64(writer, "uptime_seconds", live->uptime_us / 1000000);
+    json_member_i64(writer, "queued", live->queued);
+    json_member_bool(writer, "writing", live->writing);
     json_end_object(writer);
 }
 
@@ -216,7 +201,7 @@ static void put_progress(struct json_writer *writer, const struct status_live *l
     put_numbers(writer, "backfill", backfill, sizeof backfill / sizeof backfill[0]);
     put_numbers(writer, "imports", imports, sizeof imports / sizeof imports[0]);
     put_documents(writer, progress);
-    put_number(writer, "handles_open", progress->handles_open);
+    json_member_i64(writer, "handles_open", progress->handles_open);
     json_end_object(writer);
 }
 
@@ -240,11 +225,10 @@ static void begin_source(struct status_call *call, struct bytes name, const stru
     text_append(&call->source, name.data, name.len);
     call->open = true;
     json_begin_object(writer);
-    json_key(writer, "source");
-    json_put_string(writer, name);
+    json_member_string(writer, "source", name);
     put_live(writer, find_live(call, name));
     for (size_t i = 0; i < 4; i++)
-        put_number(writer, names[i], counts == NULL ? 0 : counts[i].i);
+        json_member_i64(writer, names[i], counts == NULL ? 0 : counts[i].i);
     json_key(writer, "streams");
     json_begin_array(writer);
 }
@@ -265,8 +249,7 @@ static void put_stream(struct status_call *call, const struct field *columns)
 {
     struct json_writer *writer = &call->writer;
     json_begin_object(writer);
-    json_key(writer, "stream");
-    json_put_string(writer, columns[AT_STREAM].b);
+    json_member_string(writer, "stream", columns[AT_STREAM].b);
     json_key(writer, "position");
     if (columns[AT_POSITION].null)
         json_put_null(writer);
@@ -332,10 +315,9 @@ static void put_live_provider(struct json_writer *writer, const char *source,
     put_words(writer, "source", source);
     put_words(writer, "name", provider->name);
     put_words(writer, "state", provider->state);
-    json_key(writer, "current");
-    json_put_bool(writer, provider->current);
-    put_number(writer, "successes", provider->successes);
-    put_number(writer, "failures", provider->failures);
+    json_member_bool(writer, "current", provider->current);
+    json_member_i64(writer, "successes", provider->successes);
+    json_member_i64(writer, "failures", provider->failures);
     put_fare(writer, provider);
     put_words(writer, "reason", provider->reason);
     put_words(writer, "chosen", provider->chosen);
@@ -375,13 +357,13 @@ static bool take_provider(void *arg, const struct field *columns, size_t count)
     if (is_live(call, columns[0].b, columns[1].b)) /* who runs it knows better */
         return true;
     json_begin_object(writer);
-    put_column(writer, "source", &columns[0]);
-    put_column(writer, "name", &columns[1]);
-    put_column(writer, "state", &columns[2]);
+    column_member_text(writer, "source", &columns[0]);
+    column_member_text(writer, "name", &columns[1]);
+    column_member_text(writer, "state", &columns[2]);
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
         put_words(writer, unknown[i], NULL);
-    put_column(writer, "reason", &columns[3]);
-    put_column(writer, "chosen", &columns[4]);
+    column_member_text(writer, "reason", &columns[3]);
+    column_member_text(writer, "chosen", &columns[4]);
     json_end_object(writer);
     return true;
 }
@@ -402,12 +384,12 @@ static bool take_engine(void *arg, const struct field *columns, size_t count)
 {
     struct json_writer *writer = arg;
     assert(count == 5);
-    put_number(writer, "schema", columns[2].i);
-    put_number(writer, "epoch", columns[1].i);
-    put_column(writer, "last_writer", &columns[3]);
-    put_column(writer, "address", &columns[4]);
+    json_member_i64(writer, "schema", columns[2].i);
+    json_member_i64(writer, "epoch", columns[1].i);
+    column_member_text(writer, "last_writer", &columns[3]);
+    column_member_text(writer, "address", &columns[4]);
     json_end_object(writer);
-    put_number(writer, "commit_seq", columns[0].i);
+    json_member_i64(writer, "commit_seq", columns[0].i);
     return true;
 }
 
@@ -420,8 +402,7 @@ enum rc status_print(struct store *store, const struct status_live *live, struct
     int64_t bytes = 0;
     json_writer_init(writer, out);
     json_begin_object(writer);
-    json_key(writer, "success");
-    json_put_bool(writer, true);
+    json_member_bool(writer, "success", true);
     put_words(writer, "version", TIDEMARK_VERSION);
     put_daemon(writer, live);
     put_progress(writer, live);
@@ -429,7 +410,7 @@ enum rc status_print(struct store *store, const struct status_live *live, struct
     json_begin_object(writer);
     put_words(writer, "kind", store->ops->name);
     enum rc rc = store_query_int(store, store->ops->size_sql, 0, &bytes, err);
-    put_number(writer, "bytes", bytes);
+    json_member_i64(writer, "bytes", bytes);
     if (rc == RC_OK)
         rc = store_query(store, engine_sql, NULL, 0, take_engine, writer, err);
     if (rc == RC_OK && writer->depth != 1)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/arena.h"
 #include "base/timestamp.h"
+#include "query/column_member.h"
 #include "query/story.h"
 #include "query/trending.h"
 #include "query/trending_people.h"
@@ -39,26 +40,11 @@ struct printing {
     bool found;
 };
 
-static void put_time(struct json_writer *json, const char *key, const struct field *field)
-{
-    char text[TIMESTAMP_TEXT_MAX];
-    json_key(json, key);
-    bool known = !field->null && timestamp_format(field->i, text);
-    json_put_cstring(json, known ? text : NULL);
-}
-
-static void put_text(struct json_writer *json, const char *key, const struct field *field)
-{
-    json_key(json, key);
-    json_put_string(json, field->null ? BYTES_ABSENT : field->b);
-}
-
 static void put_id(struct json_writer *json, int64_t id)
 {
     char text[24];
     snprintf(text, sizeof text, "%" PRId64, id);
-    json_key(json, "id");
-    json_put_cstring(json, text);
+    json_member_cstring(json, "id", text);
 }
 
 /* url, title, description, image, domain */
@@ -66,7 +52,7 @@ static void put_words(struct json_writer *json, const struct field *columns)
 {
     static const char *const keys[] = {"url", "title", "description", "image", "domain"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        put_text(json, keys[i], &columns[i]);
+        column_member_text(json, keys[i], &columns[i]);
 }
 
 /* what put_words() takes, first */
@@ -82,10 +68,9 @@ static bool print_link(void *arg, const struct field *columns, size_t count)
     json_begin_object(json);
     put_id(json, link->id);
     put_words(json, columns);
-    json_key(json, "shares");
-    json_put_i64(json, link->shares);
-    put_time(json, "first_shared_at", &columns[5]);
-    put_time(json, "last_shared_at", &last);
+    json_member_i64(json, "shares", link->shares);
+    column_member_time(json, "first_shared_at", &columns[5]);
+    column_member_time(json, "last_shared_at", &last);
     json_key(json, "score");
     json_put_real(json, link->score);
     json_key(json, "why");
@@ -101,7 +86,7 @@ static void put_person(struct json_writer *json, const struct field *columns)
 {
     static const char *const keys[] = {"did", "handle", "displayName", "avatar"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        put_text(json, keys[i], &columns[i]);
+        column_member_text(json, keys[i], &columns[i]);
 }
 
 static bool print_sharer(void *arg, const struct field *columns, size_t count)
@@ -119,13 +104,12 @@ static bool print_post(void *arg, const struct field *columns, size_t count)
     struct json_writer *json = &((struct printing *)arg)->json;
     assert(count == 9);
     json_begin_object(json);
-    put_text(json, "uri", &columns[0]);
+    column_member_text(json, "uri", &columns[0]);
     put_person(json, columns + 1);
-    put_text(json, "text", &columns[5]);
-    json_key(json, "kind");
-    json_put_cstring(json, columns[6].i == POST_KIND_REPOST ? "repost" : "post");
-    put_time(json, "shared_at", &columns[7]);
-    put_text(json, "via", &columns[8]);
+    column_member_text(json, "text", &columns[5]);
+    json_member_cstring(json, "kind", columns[6].i == POST_KIND_REPOST ? "repost" : "post");
+    column_member_time(json, "shared_at", &columns[7]);
+    column_member_text(json, "via", &columns[8]);
     json_end_object(json);
     return true;
 }
@@ -168,11 +152,10 @@ static bool print_other(void *arg, const struct field *columns, size_t count)
     assert(count == 3);
     json_begin_object(json);
     put_id(json, printing->link->id);
-    put_text(json, "url", &columns[0]);
-    put_text(json, "title", &columns[1]);
-    put_text(json, "domain", &columns[2]);
-    json_key(json, "shares");
-    json_put_i64(json, printing->link->shares);
+    column_member_text(json, "url", &columns[0]);
+    column_member_text(json, "title", &columns[1]);
+    column_member_text(json, "domain", &columns[2]);
+    json_member_i64(json, "shares", printing->link->shares);
     json_end_object(json);
     return false;
 }
@@ -235,11 +218,11 @@ static bool print_gap(void *arg, const struct field *columns, size_t count)
     struct printing *printing = arg;
     assert(count == 5);
     json_begin_object(&printing->json);
-    put_text(&printing->json, "source", &columns[0]);
-    put_text(&printing->json, "stream", &columns[1]);
-    put_time(&printing->json, "from", &columns[2]);
-    put_time(&printing->json, "to", &columns[3]);
-    put_text(&printing->json, "reason", &columns[4]);
+    column_member_text(&printing->json, "source", &columns[0]);
+    column_member_text(&printing->json, "stream", &columns[1]);
+    column_member_time(&printing->json, "from", &columns[2]);
+    column_member_time(&printing->json, "to", &columns[3]);
+    column_member_text(&printing->json, "reason", &columns[4]);
     json_end_object(&printing->json);
     return true;
 }
@@ -266,7 +249,7 @@ static enum rc print_missing(struct printing *printing, struct store *store, str
                              " UNION ALL SELECT max(queued_us) FROM backfill_queue) x",
                              &since, 1, take_latest, printing, err);
     struct field complete = field_int(printing->complete_us);
-    put_time(&printing->json, "complete_since", &complete);
+    column_member_time(&printing->json, "complete_since", &complete);
     snprintf(sql, sizeof sql,
              "SELECT source, stream, from_us, to_us, reason FROM " OPEN_GAPS
              " ORDER BY from_us, id LIMIT %d",
@@ -359,7 +342,7 @@ static bool print_subject(void *arg, const struct field *columns, size_t count)
     assert(count == 6);
     printing->found = true;
     put_words(json, columns);
-    put_time(json, "first_shared_at", &columns[5]);
+    column_member_time(json, "first_shared_at", &columns[5]);
     return false;
 }
 

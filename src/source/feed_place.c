@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/feed_place.h"
 
-#include "base/json_write.h"
+#include "base/json_member.h"
 
 #include <assert.h>
 #include <string.h>
@@ -63,29 +63,17 @@ bool feed_tally_is_enough(const struct feed_tally *tally, bool to_mark)
 
 /* ---- the place as JSON ---- */
 
-static void put_text(struct json_writer *json, const char *key, const char *value)
-{
-    json_key(json, key);
-    json_put_cstring(json, value);
-}
-
-static void put_number(struct json_writer *json, const char *key, int64_t value)
-{
-    json_key(json, key);
-    json_put_i64(json, value);
-}
-
 void feed_place_write(const struct feed_place *place, struct text *out)
 {
     struct json_writer json;
     json_writer_init(&json, out);
     json_begin_object(&json);
-    put_text(&json, "token", place->token);
-    put_text(&json, "provider", place->provider);
-    put_number(&json, "newest_us", place->newest.us);
-    put_text(&json, "newest_uri", place->newest.uri);
-    put_number(&json, "began_us", place->began_us);
-    put_number(&json, "reached_us", place->reached_us);
+    json_member_cstring(&json, "token", place->token);
+    json_member_cstring(&json, "provider", place->provider);
+    json_member_i64(&json, "newest_us", place->newest.us);
+    json_member_cstring(&json, "newest_uri", place->newest.uri);
+    json_member_i64(&json, "began_us", place->began_us);
+    json_member_i64(&json, "reached_us", place->reached_us);
     json_end_object(&json);
 }
 
@@ -139,7 +127,7 @@ static void write_handle(const char *handle, char *out, size_t size)
     struct json_writer writer;
     json_writer_init(&writer, &json);
     json_begin_object(&writer);
-    put_text(&writer, "handle", handle);
+    json_member_cstring(&writer, "handle", handle);
     json_end_object(&writer);
     assert(json.len < size); /* a handle is short */
     memcpy(out, json.data, json.len + 1);

@@ -3,7 +3,7 @@
  * From an answer to batches. A batch holds the rows of a page that are new or have changed, the
  * cursor as far as those rows go, and what the session counts; a page that does not fit into one
  * goes on in the next. */
-#include "base/json_write.h"
+#include "base/json_member.h"
 #include "source/ledger_stream_steps.h"
 #include "sys/crashpoint.h"
 
@@ -35,12 +35,6 @@ enum rc ledger_stream_open_page(struct ledger_stream *stream, bool empty, struct
 
 /* ---- one row ---- */
 
-static void put_bytes(struct json_writer *json, const char *key, struct bytes value)
-{
-    json_key(json, key);
-    json_put_string(json, value);
-}
-
 static void put_number(struct json_writer *json, const char *key, int64_t value)
 {
     json_key(json, key);
@@ -60,18 +54,18 @@ static void normalize(struct ledger_stream *stream)
     text_clear(&stream->words);
     json_writer_init(&json, &stream->words);
     json_begin_object(&json);
-    put_bytes(&json, "id", bytes_of(id));
-    put_bytes(&json, "hash", row->hash);
-    put_bytes(&json, "kind", bytes_of(row->kind));
+    json_member_string(&json, "id", bytes_of(id));
+    json_member_string(&json, "hash", row->hash);
+    json_member_string(&json, "kind", bytes_of(row->kind));
     put_number(&json, "block", row->block);
     put_number(&json, "time", row->time_us);
-    put_bytes(&json, "from", row->from);
-    put_bytes(&json, "to", row->to);
-    put_bytes(&json, "asset", row->asset);
-    put_bytes(&json, "tokenId", row->token_id);
-    put_bytes(&json, "amount", row->amount);
-    put_bytes(&json, "fee", row->fee);
-    put_bytes(&json, "status", bytes_of(row->status));
+    json_member_string(&json, "from", row->from);
+    json_member_string(&json, "to", row->to);
+    json_member_string(&json, "asset", row->asset);
+    json_member_string(&json, "tokenId", row->token_id);
+    json_member_string(&json, "amount", row->amount);
+    json_member_string(&json, "fee", row->fee);
+    json_member_string(&json, "status", bytes_of(row->status));
     json_end_object(&json);
 }
 
