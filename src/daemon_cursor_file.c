@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
-#include <unistd.h>
 
 #define CONTENT_MAX 64
 #define SECOND_US   INT64_C(1000000)
@@ -98,8 +97,11 @@ void cursor_file_look(struct cursor_file *file, int64_t committed, int64_t now_u
 
 void cursor_file_forget(struct cursor_file *file)
 {
-    if (file->written != 0 && cursor_file_read(file) == file->written)
-        unlink(file->path);
+    assert(!file->writing);
+    if (file->written != 0 && cursor_file_read(file) == file->written) {
+        file->rc = small_file_remove(file->path, &file->err);
+        say(file);
+    }
     file->written = 0;
 }
 

@@ -33,8 +33,8 @@ must_check enum rc cursor_file_init(struct cursor_file *file, const char *path,
 int64_t cursor_file_read(const struct cursor_file *file);
 /* Writes the committed position when its time has come; called now and then. */
 void cursor_file_look(struct cursor_file *file, int64_t committed, int64_t now_us);
-/* The position was reset: what this run wrote is no longer wanted. What an operator put there is
- * where to begin. */
+/* The position was reset, and nothing is being written: what this run wrote is no longer wanted.
+ * What an operator put there is where to begin. */
 void cursor_file_forget(struct cursor_file *file);
 /* Writes it at once, on this thread. The workers are gone. */
 void cursor_file_finish(struct cursor_file *file, int64_t committed);

@@ -203,10 +203,11 @@ static void look(struct part *part, int64_t now_us, const struct daemon_view *vi
     view_source(firehose, &shown);
     measure(&firehose->rate, shown.events, now_us);
     uptime_tell(&firehose->uptime, shown.state == SOURCE_LIVE, shown.bytes, now_us);
+    if (firehose->stopping)
+        return;
     cursor_file_look(&firehose->cursor_file, shown.committed_us, now_us);
-    if (!firehose->stopping)
-        daemon_providers_look(&firehose->providers, firehose->source->ops->name, &shown,
-                              clock_wall_us(), &firehose->env->source);
+    daemon_providers_look(&firehose->providers, firehose->source->ops->name, &shown,
+                          clock_wall_us(), &firehose->env->source);
 }
 
 static void show(struct part *part, struct daemon_view *view)
@@ -252,7 +253,8 @@ static void stop(struct part *part)
 static bool stopped(const struct part *part)
 {
     const struct firehose *firehose = (const struct firehose *)part;
-    return firehose->source->ops->stopped(firehose->source);
+    /* A position on its way into the file would outlive a reset. */
+    return firehose->source->ops->stopped(firehose->source) && !firehose->cursor_file.writing;
 }
 
 static enum rc restart(struct part *part, struct err *err)

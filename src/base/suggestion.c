@@ -37,7 +37,11 @@ struct suggestion suggestion_begin(struct bytes word)
 
 void suggestion_try(struct suggestion *suggestion, struct bytes candidate)
 {
-    if (suggestion->word.len > WORD_MAX || candidate.len > WORD_MAX)
+    size_t a = suggestion->word.len, b = candidate.len;
+    if (a > WORD_MAX || b > WORD_MAX)
+        return;
+    /* So many letters have to be added or to go in any case. */
+    if ((a < b ? b - a : a - b) >= suggestion->distance)
         return;
     size_t edits = distance(suggestion->word, candidate);
     if (edits < suggestion->distance && edits < candidate.len) {

@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define CURSOR_FILE_MAX 64
 
@@ -54,18 +53,20 @@ static bool fill(void *arg, struct batch *batch)
 
 /* The firehose's cursor file is read when the store knows no position: what the last run left there
  * goes too. What an operator put there is where to begin, and stays. */
-static void forget_file(const struct config *config, int64_t position)
+static enum rc forget_file(const struct config *config, int64_t position, struct err *err)
 {
     const char *path = config->jetstream.cursor_file;
     struct text content = {0};
     int64_t number = 0;
+    enum rc rc = RC_OK;
     if (position > 0 && *path != '\0' &&
         small_file_read(path, CURSOR_FILE_MAX, &content, NULL) == RC_OK) {
         const char *words = text_string(&content);
         if (bytes_to_i64(bytes_make(words, strcspn(words, "\r\n ")), &number) && number == position)
-            unlink(path);
+            rc = small_file_remove(path, err);
     }
     text_free(&content);
+    return rc;
 }
 
 static enum rc reset_store(struct target *target, struct wanted *wanted, int64_t *cursors,
@@ -80,7 +81,7 @@ static enum rc reset_store(struct target *target, struct wanted *wanted, int64_t
     if (rc == RC_OK)
         rc = target_write(target, fill, wanted, err);
     if (rc == RC_OK && firehose)
-        forget_file(&target->settings.config, position);
+        rc = forget_file(&target->settings.config, position, err);
     return rc;
 }
 

@@ -97,27 +97,6 @@ static bool put_all(int fd, struct bytes content)
     return true;
 }
 
-enum rc small_file_write(const char *path, struct bytes content, struct err *err)
-{
-    struct text beside = {0};
-    text_appendf(&beside, "%s.new", path);
-    enum rc rc = RC_OK;
-    int fd = open(text_string(&beside), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
-    bool put = fd >= 0 && put_all(fd, content) && fsync(fd) == 0;
-    if (fd >= 0 && close(fd) != 0)
-        put = false;
-    crashpoint(CRASH_FILE_SYNCED);
-    if (!put || rename(text_string(&beside), path) != 0) {
-        rc = err_set(err, RC_RETRY, "cannot write %s: %s", path, strerror(errno));
-        if (fd >= 0)
-            unlink(text_string(&beside));
-    } else {
-        crashpoint(CRASH_FILE_RENAMED);
-    }
-    text_free(&beside);
-    return rc;
-}
-
 bool small_file_sync_folder(const char *path)
 {
     struct text folder = {0};
@@ -134,4 +113,35 @@ bool small_file_sync_folder(const char *path)
     text_free(&folder);
     errno = reason;
     return synced;
+}
+
+enum rc small_file_write(const char *path, struct bytes content, struct err *err)
+{
+    struct text beside = {0};
+    text_appendf(&beside, "%s.new", path);
+    enum rc rc = RC_OK;
+    int fd = open(text_string(&beside), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
+    bool put = fd >= 0 && put_all(fd, content) && fsync(fd) == 0;
+    if (fd >= 0 && close(fd) != 0)
+        put = false;
+    crashpoint(CRASH_FILE_SYNCED);
+    if (!put || rename(text_string(&beside), path) != 0) {
+        rc = err_set(err, RC_RETRY, "cannot write %s: %s", path, strerror(errno));
+        if (fd >= 0)
+            unlink(text_string(&beside));
+    } else {
+        crashpoint(CRASH_FILE_RENAMED);
+        if (!small_file_sync_folder(path))
+            rc = err_set(err, RC_RETRY, "cannot keep %s: %s", path, strerror(errno));
+    }
+    text_free(&beside);
+    return rc;
+}
+
+enum rc small_file_remove(const char *path, struct err *err)
+{
+    bool gone = unlink(path) == 0 || errno == ENOENT;
+    if (gone && small_file_sync_folder(path))
+        return RC_OK;
+    return err_set(err, RC_RETRY, "cannot remove %s: %s", path, strerror(errno));
 }

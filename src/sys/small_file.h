@@ -23,8 +23,11 @@ must_check enum rc small_file_check_guarded(const char *path, struct err *err);
  * cannot be had. */
 must_check enum rc small_file_make_folders(const char *path, unsigned mode, struct err *err);
 /* Puts `content` there in one step: whoever reads sees all of the old file or all of the new one,
- * also after a power cut. RC_RETRY: it failed, and the old file stands. */
+ * also after a power cut, and after RC_OK the new one. RC_RETRY: it failed, and the old file
+ * stands, or the new one does and a power cut may take it away. */
 must_check enum rc small_file_write(const char *path, struct bytes content, struct err *err);
+/* After RC_OK there is no file of that name, also after a power cut; there may have been none. */
+must_check enum rc small_file_remove(const char *path, struct err *err);
 /* A new name outlasts a power cut once the folder that `path` lies in is on the disk. False: errno
  * says why not. */
 must_check bool small_file_sync_folder(const char *path);

@@ -22,8 +22,9 @@ struct change {
 struct disk_file {
     char path[512];
     struct text synced; /* what survives for certain */
-    bool exists;        /* its last sync found it there */
-    bool deleted;       /* since then, without its folder being synced */
+    bool named;         /* its name is on the disk: its folder was synced since it was made */
+    bool made;          /* since then, and not deleted */
+    bool deleted;       /* since then */
     bool fresh;         /* a log never synced: SQLite syncs the folder with its first sync */
     struct change *changes;
     size_t count, room;
@@ -72,7 +73,7 @@ static void forget_changes(struct disk_file *disk)
 /* Its deletion is on the disk. */
 static void bury(struct disk_file *disk)
 {
-    disk->exists = disk->deleted = false;
+    disk->named = disk->made = disk->deleted = false;
     text_clear(&disk->synced);
     forget_changes(disk);
 }
@@ -99,7 +100,7 @@ static struct disk_file *find_file(const char *path)
     struct disk_file *disk = &files[file_count++];
     *disk = (struct disk_file){0};
     snprintf(disk->path, sizeof disk->path, "%s", path);
-    disk->exists = access(path, F_OK) == 0;
+    disk->named = access(path, F_OK) == 0;
     read_whole(path, &disk->synced);
     return disk;
 }
@@ -158,6 +159,18 @@ static int power_truncate(sqlite3_file *file, sqlite3_int64 size)
     return fails ? SQLITE_IOERR_TRUNCATE : real_of(file)->pMethods->xTruncate(real_of(file), size);
 }
 
+/* All files lie in one folder. */
+static void sync_folder(void)
+{
+    for (size_t i = 0; i < file_count; i++) {
+        if (files[i].deleted)
+            bury(&files[i]);
+        files[i].named |= files[i].made;
+        files[i].made = false;
+    }
+}
+
+/* The bytes; the name of a file is its folder's. */
 static int power_sync(sqlite3_file *file, int flags)
 {
     (void)flags;
@@ -165,12 +178,9 @@ static int power_sync(sqlite3_file *file, int flags)
     if (power_fails())
         return SQLITE_IOERR_FSYNC;
     read_whole(disk->path, &disk->synced);
-    disk->exists = true;
-    disk->deleted = false;
     forget_changes(disk);
-    for (size_t i = 0; i < file_count && disk->fresh; i++)
-        if (files[i].deleted)
-            bury(&files[i]);
+    if (disk->fresh)
+        sync_folder();
     disk->fresh = false;
     return SQLITE_OK;
 }
@@ -263,10 +273,12 @@ static int power_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *base, in
     file->disk = find_file(path);
     if (file->disk->deleted) /* a new file of that name: the old one stays away */
         bury(file->disk);
-    file->disk->fresh = !file->disk->exists && (flags & SQLITE_OPEN_MAIN_DB) == 0;
+    file->disk->fresh = !file->disk->named && (flags & SQLITE_OPEN_MAIN_DB) == 0;
     int code = real_vfs->xOpen(real_vfs, path, file->real, flags, got);
-    if (code == SQLITE_OK)
+    if (code == SQLITE_OK) {
         file->base.pMethods = &power_methods;
+        file->disk->made = !file->disk->named;
+    }
     return code;
 }
 
@@ -365,9 +377,10 @@ void sqlite_power_settle(struct seeded *chance, struct power_toll *toll)
 {
     for (size_t i = 0; i < file_count; i++) {
         struct disk_file *disk = &files[i];
-        bool undone = disk->deleted && seeded_below(chance, 2) == 0;
-        bool there = disk->deleted ? undone && disk->exists : disk->exists || disk->count > 0;
-        toll->deletes_undone += undone && disk->exists;
+        bool luck = seeded_below(chance, 2) == 0;
+        bool there = disk->deleted || !disk->named ? luck && (disk->named || disk->made) : true;
+        toll->deletes_undone += disk->deleted && there;
+        toll->names_lost += disk->made && !there;
         if (there) {
             replay(disk, chance, toll);
             write_whole(disk);

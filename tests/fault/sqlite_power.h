@@ -5,8 +5,8 @@
  * Writes reach the file at once, and are kept in memory beside what the file held at its last sync.
  * When the power goes, every call fails from then on; afterwards each file is put back to its last
  * sync plus whatever chance lets through of the rest: a prefix or any subset of the writes, the
- * last one torn at sectors or filled with noise. A delete that was not synced with its folder may
- * be undone.
+ * last one torn at sectors or filled with noise. Names are the folder's: a file that was made may
+ * be gone, whatever was synced of it, and a deleted one back, until the folder is synced.
  *
  * Thread: one. */
 #ifndef TESTS_FAULT_SQLITE_POWER_H
@@ -18,7 +18,7 @@
 struct seeded;
 
 struct power_toll {
-    long writes_lost, writes_kept, writes_torn, deletes_undone;
+    long writes_lost, writes_kept, writes_torn, names_lost, deletes_undone;
 };
 
 /* Becomes SQLite's default file layer. */

@@ -6,6 +6,7 @@
  * The first byte says which listener is spoken to and in how many pieces. Behind the bytes comes a
  * request that ends the connection; where the bytes have eaten it, that nothing follows does. */
 #include "fuzz_server.h"
+#include "fuzz_turns.h"
 
 #include <unistd.h>
 
@@ -26,6 +27,8 @@ static void speak(int fd, const uint8_t *data, size_t size, size_t pieces)
     for (size_t i = 0; i < pieces && heard; i++) {
         size_t from = size * i / pieces, to = size * (i + 1) / pieces;
         heard = fuzz_speak(fd, data + from, to - from);
+        if (i + 1 < pieces)
+            fuzz_turns_run();
     }
     if (heard)
         fuzz_speak(fd, last, strlen(last));
