@@ -101,6 +101,17 @@ static void refuse_body(struct request *request)
 
 /* ---- requests ---- */
 
+/* To the library an address ends at its first NUL, to a proxy in front it does not: what the proxy
+ * keeps to itself would be given under a name that it does not know. */
+static size_t unescape(void *arg, struct MHD_Connection *connection, char *text)
+{
+    static const char nul[] = "%00", unknown[] = "\xef\xbf\xbd"; /* U+FFFD, as long */
+    (void)arg, (void)connection;
+    for (char *at = text; (at = strstr(at, nul)) != NULL; at += strlen(unknown))
+        memcpy(at, unknown, strlen(unknown));
+    return MHD_http_unescape(text);
+}
+
 static struct visit *visit_of(struct MHD_Connection *connection)
 {
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
@@ -334,8 +345,8 @@ struct listener *listener_new(const struct listener_options *options)
         listener, MHD_OPTION_LISTEN_SOCKET, options->fd, MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_CONNECTION_LIMIT, options->connections_max,
         MHD_OPTION_PER_IP_CONNECTION_LIMIT, options->address_connections_max,
-        MHD_OPTION_NOTIFY_CONNECTION, follow_connection, listener,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)LISTENER_MEMORY_MAX,
+        MHD_OPTION_NOTIFY_CONNECTION, follow_connection, listener, MHD_OPTION_UNESCAPE_CALLBACK,
+        unescape, NULL, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)LISTENER_MEMORY_MAX,
         MHD_OPTION_CONNECTION_TIMEOUT, options->idle_s_max, MHD_OPTION_NOTIFY_COMPLETED,
         complete_request, listener, MHD_OPTION_END);
     if (listener->daemon == NULL) {

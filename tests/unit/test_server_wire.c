@@ -209,6 +209,10 @@ static void other_paths_and_methods_are_refused_by_name(void **state)
     struct bench *bench = *state;
     assert_int_equal(bench_get(bench, "/nothing"), 404);
     assert_true(bench_says(bench, "{\"success\":false,\"code\":\"NOT_FOUND\",\"error\":\""));
+    /* A path does not end where it has a NUL: a proxy that hides /health would let it through. */
+    assert_int_equal(bench_get(bench, "/health%00"), 404);
+    assert_int_equal(bench_get(bench, "/health%00/x"), 404);
+    assert_int_equal(bench_get(bench, "/healt%68?x=%00"), 200);
     assert_int_equal(bench_get(bench, "/api/data/query-open"), 405);
     assert_true(bench_says(bench, "\"code\":\"METHOD_NOT_ALLOWED\""));
     assert_true(bench_head_says(bench, "\r\nAllow: POST\r\n"));
