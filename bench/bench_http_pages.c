@@ -30,7 +30,8 @@
 static const char bare_sql[] =
     "SELECT t.n, 'at://' || a.did || '/' || t.collection || '/' || t.rkey, a.did, a.handle, "
     "t.collection, t.rkey, CASE t.kind WHEN 0 THEN 'post' ELSE 'repost' END, t.body, t.subject, "
-    "t.shared_us, t.created_us, t.rev, a.active, t.seq FROM post t JOIN actors a ON a.id = t.actor "
+    "t.shared_us, t.created_us, t.rev, t.langs, t.tags, t.facets, a.active, t.seq "
+    "FROM post t JOIN actors a ON a.id = t.actor "
     "WHERE t.kind < 2 AND (t.shared_us, t.n) < (?1, ?2) ORDER BY t.shared_us DESC, t.n DESC "
     "LIMIT 30";
 
@@ -87,7 +88,7 @@ static double run_bare(const struct fixture *fixture)
         sqlite3_bind_int64(statement, 1, us);
         sqlite3_bind_int64(statement, 2, n);
         while (sqlite3_step(statement) == SQLITE_ROW) {
-            for (int i = 0; i < 14; i++)
+            for (int i = 0; i < 17; i++)
                 if (sqlite3_column_type(statement, i) == SQLITE_TEXT) {
                     const unsigned char *text = sqlite3_column_text(statement, i);
                     bytes += text[0] + (size_t)sqlite3_column_bytes(statement, i);

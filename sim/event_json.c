@@ -195,14 +195,25 @@ static void put_facets(struct text *out, const struct post *post)
     if (post->tag_end > post->tag_begin) {
         put(out, first ? ",\"facets\":[" : ",");
         first = false;
-        put(out, "{\"features\":[{\"$type\":\"app.bsky.richtext.facet#tag\",\"tag\":\"tide\"}],"
-                 "\"index\":{\"byteEnd\":");
+        put(out,
+            "{\"features\":[{\"$type\":\"app.bsky.richtext.facet#tag\",\"tag\":\"" POST_MARKED_TAG
+            "\"}],\"index\":{\"byteEnd\":");
         put_i64(out, post->tag_end);
         put(out, ",\"byteStart\":");
         put_i64(out, post->tag_begin);
         put(out, "}}");
     }
     if (!first)
+        put(out, "]");
+}
+
+static void put_langs(struct text *out, const struct post *post)
+{
+    for (unsigned i = 0; i < post->lang_count; i++) {
+        put(out, i == 0 ? ",\"langs\":[" : ",");
+        put_string(out, post->langs[i]);
+    }
+    if (post->lang_count > 0)
         put(out, "]");
 }
 
@@ -214,15 +225,18 @@ static void put_post(struct text *out, const struct world *world, uint32_t k)
     put_time(out, post.created_us);
     put_embed(out, world, k, &post);
     put_facets(out, &post);
-    put(out, ",\"langs\":[\"");
-    put(out, post.lang);
-    put(out, "\"]");
+    put_langs(out, &post);
     if (post.outline.is_reply) {
         put(out, ",\"reply\":{\"parent\":");
         put_strong_ref(out, world, post.outline.subject, k);
         put(out, ",\"root\":");
         put_strong_ref(out, world, post.outline.subject, k);
         put(out, "}");
+    }
+    if (post.listed_tag != NULL) {
+        put(out, ",\"tags\":[");
+        put_string(out, post.listed_tag);
+        put(out, "]");
     }
     put(out, ",\"text\":");
     event_json_string(out, bytes_make(post.text, post.text_len));

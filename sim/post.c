@@ -188,9 +188,9 @@ static void say_tag(struct post *post, struct draw *draw)
 {
     if (draw_below(draw, 8) != 0)
         return;
-    say(post, "#tide");
+    say(post, "#" POST_MARKED_TAG);
     post->tag_end = (unsigned)post->text_len;
-    post->tag_begin = post->tag_end - 5;
+    post->tag_begin = post->tag_end - (unsigned)strlen("#" POST_MARKED_TAG);
 }
 
 static void add_card(const struct world *world, struct post *post, struct draw *draw)
@@ -252,7 +252,10 @@ void post_compose(const struct world *world, uint32_t k, struct post *post)
     post->text_len = 0;
     post->link_count = 0;
     post->tag_begin = post->tag_end = 0;
-    post->lang = langs[draw_below(&draw, COUNT_OF(langs))];
+    post->langs[0] = langs[draw_below(&draw, COUNT_OF(langs))];
+    post->langs[1] = "pt-BR";
+    post->lang_count = k % 11 == 0 ? 0 : k % 7 == 0 ? 2 : 1;
+    post->listed_tag = k % 13 == 0 ? "high \"water\"" : k % 17 == 0 ? POST_MARKED_TAG : NULL;
     post->created_us = post_created_us(world, event->kind == EVENT_UPDATE ? event->subject : k);
     if (event->kind == EVENT_UPDATE)
         say(post, "(edited)");

@@ -13,6 +13,7 @@
 
 #define POST_TEXT_SIZE 1200
 #define POST_LINKS_MAX 4
+#define POST_LANGS_MAX 2
 
 enum post_embed { EMBED_NONE, EMBED_EXTERNAL, EMBED_RECORD, EMBED_RECORD_WITH_MEDIA, EMBED_IMAGES };
 
@@ -62,8 +63,10 @@ struct post {
     bool has_card;
     char card_url[URL_SIZE];
     char card_title[PRESS_HEADLINE_SIZE], card_description[PRESS_SUMMARY_SIZE];
-    const char *lang;
-    int64_t created_us; /* what the author claims */
+    const char *langs[POST_LANGS_MAX];
+    unsigned lang_count;
+    const char *listed_tag; /* that is not in the text; NULL: none */
+    int64_t created_us;     /* what the author claims */
 };
 
 /* Event k must have created or updated a post. */
@@ -73,6 +76,8 @@ void post_compose(const struct world *world, uint32_t k, struct post *post);
 bool post_quotes(const struct post_outline *outline);
 /* createdAt of the record that event k created. */
 int64_t post_created_us(const struct world *world, uint32_t k);
+/* The tag that is marked in texts. */
+#define POST_MARKED_TAG "tide"
 /* "card_and_link" and so on; SHAPE_COUNT when there is none of that name. */
 enum post_shape post_shape_find(const char *name);
 

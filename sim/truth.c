@@ -47,6 +47,47 @@ static void put_links(const struct post *post, struct text *out)
     text_append_char(out, ']');
 }
 
+static void put_range(unsigned begin, unsigned end, const char *kind, const char *value, bool first,
+                      struct text *out)
+{
+    text_appendf(out, "%s[%u,%u,\"%s\",", first ? "" : ",", begin, end, kind);
+    event_json_string(out, bytes_of(value));
+    text_append_char(out, ']');
+}
+
+/* What it says about its own text: languages and tags with commas between them, then the parts of
+ * the text that stand for something. */
+static void put_marks(const struct post *post, struct text *out)
+{
+    bool first = true, marked = post->tag_end > post->tag_begin;
+    bool twice =
+        marked && post->listed_tag != NULL && strcmp(post->listed_tag, POST_MARKED_TAG) == 0;
+    struct text tags = {0};
+    for (unsigned i = 0; i < post->lang_count; i++)
+        text_appendf(out, "%s%s", i == 0 ? ",\"langs\":\"" : ",", post->langs[i]);
+    text_append_string(out, post->lang_count > 0 ? "\"" : "");
+    if (post->listed_tag != NULL)
+        text_append_string(&tags, post->listed_tag);
+    if (marked && !twice)
+        text_appendf(&tags, "%s" POST_MARKED_TAG, tags.len > 0 ? "," : "");
+    if (tags.len > 0) {
+        text_append_string(out, ",\"tags\":");
+        event_json_string(out, text_bytes(&tags));
+    }
+    text_free(&tags);
+    text_append_string(out, ",\"facets\":[");
+    for (unsigned i = 0; i < post->link_count; i++) {
+        const struct post_link *link = &post->links[i];
+        if (link->begin == link->end)
+            continue;
+        put_range(link->begin, link->end, "link", link->url, first, out);
+        first = false;
+    }
+    if (marked)
+        put_range(post->tag_begin, post->tag_end, "tag", POST_MARKED_TAG, first, out);
+    text_append_char(out, ']');
+}
+
 static void put_subject(const struct world *world, const char *key, uint32_t k, struct text *out)
 {
     text_appendf(out, ",\"%s\":\"", key);
@@ -73,6 +114,7 @@ static void put_row(const struct world *world, const struct truth_row *row, stru
         post_compose(world, event->latest, &post);
         text_append_string(out, ",\"text\":");
         event_json_string(out, bytes_make(post.text, post.text_len));
+        put_marks(&post, out);
         put_links(&post, out);
         if (post_quotes(&post.outline))
             put_subject(world, "quote", post.outline.subject, out);

@@ -25,6 +25,9 @@ enum {
     POST_ASOF_SEQ,    /* read from a feed: commits known when the reading began; null: live */
     POST_SUBJECT_CID, /* the version of the subject that is meant; null: not said */
     POST_FRESH,       /* 1: it came into being with this event; null: not known, or an edit */
+    POST_LANGS,       /* BCP 47 tags, separated by commas */
+    POST_TAGS,        /* hashtags, the same way */
+    POST_FACETS,      /* the rich text of its own text, JSON */
     POST_FIELDS
 };
 enum {

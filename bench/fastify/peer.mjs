@@ -12,7 +12,7 @@ const next = db.prepare(
      a.did AS actorDid, a.handle AS handle, t.collection AS collection, t.rkey AS rkey,
      CASE t.kind WHEN 0 THEN 'post' ELSE 'repost' END AS kind, t.body AS text,
      t.subject AS subject, t.shared_us AS shared_us, t.created_us AS created_us, t.rev AS rev,
-     a.active AS active, t.seq AS seq
+     t.langs AS langs, t.tags AS tags, t.facets AS facets, a.active AS active, t.seq AS seq
    FROM post t JOIN actors a ON a.id = t.actor
    WHERE t.kind < 2 AND (t.shared_us, t.n) < (?, ?)
    ORDER BY t.shared_us DESC, t.n DESC LIMIT ?`);
@@ -30,8 +30,8 @@ const answer = {
         properties: {
           id: text, uri: text, actorDid: text, handle: textOrNull, collection: text, rkey: text,
           kind: text, text: textOrNull, subject: textOrNull, sharedAt: text,
-          createdAt: textOrNull, rev: textOrNull, active: { type: "boolean" },
-          seq: { type: "integer" },
+          createdAt: textOrNull, rev: textOrNull, langs: textOrNull, tags: textOrNull,
+          facets: textOrNull, active: { type: "boolean" }, seq: { type: "integer" },
         },
       },
     },
@@ -50,7 +50,8 @@ function item(row) {
     id: String(row.n), uri: row.uri, actorDid: row.actorDid, handle: row.handle,
     collection: row.collection, rkey: row.rkey, kind: row.kind, text: row.text,
     subject: row.subject, sharedAt: iso(row.shared_us), createdAt: iso(row.created_us),
-    rev: row.rev, active: row.active !== 0, seq: row.seq,
+    rev: row.rev, langs: row.langs, tags: row.tags, facets: row.facets,
+    active: row.active !== 0, seq: row.seq,
   };
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/timestamp.h"
 #include "decode/at_uri.h"
+#include "decode/post_facets.h"
 #include "decode/post_links.h"
 
 #include <assert.h>
@@ -45,6 +46,18 @@ static struct bytes subject_cid(const struct post_input *post)
     return cid.len > CID_MAX ? BYTES_ABSENT : cid;
 }
 
+/* What it says about its own text. */
+static bool set_facets(struct batch *batch, struct record *record, struct json body)
+{
+    struct post_facets facets;
+    if (!post_facets_read(body, &batch->arena, &facets))
+        return false;
+    set_kept(record, POST_LANGS, facets.langs);
+    set_kept(record, POST_TAGS, facets.tags);
+    set_kept(record, POST_FACETS, facets.facets);
+    return true;
+}
+
 /* What the account wrote, but for the links. */
 static bool set_body(struct batch *batch, struct record *record, const struct post_input *post,
                      struct bytes quote)
@@ -58,7 +71,8 @@ static bool set_body(struct batch *batch, struct record *record, const struct po
     if (post->kind != POST_KIND_REPOST) {
         set_subject(record, quote);
         return batch_set_text(batch, record, POST_TEXT,
-                              json_string_or_absent(json_get(post->body, "text")));
+                              json_string_or_absent(json_get(post->body, "text"))) &&
+               set_facets(batch, record, post->body);
     }
     struct bytes uri = post->subject;
     if (uri.data == NULL)

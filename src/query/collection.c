@@ -24,6 +24,9 @@ static const struct column posts[] = {
     {"sharedAt",   COLUMN_TIME, "t.shared_us",  "t.shared_us",  false},
     {"createdAt",  COLUMN_TIME, "t.created_us", "t.created_us", true},
     {"rev",        COLUMN_TEXT, "t.rev",        "t.rev",        true},
+    {"langs",      COLUMN_TEXT, "t.langs",      "t.langs",      true},
+    {"tags",       COLUMN_TEXT, "t.tags",       "t.tags",       true},
+    {"facets",     COLUMN_JSON, "t.facets",     NULL,           true},
     {"active",     COLUMN_BOOL, "a.active",     "a.active",     false},
     {"seq",        COLUMN_INT,  "t.seq",        "t.seq",        false},
 };

@@ -69,17 +69,18 @@ static const struct statement statements[] = {
      "DELETE FROM post WHERE n IN (SELECT p.n {rows with} actors a, post p WHERE " REMOVABLE ")"},
     {.kind = RECORD_POST, .only = &put, .sql =
      "INSERT INTO post (n, seq, actor, collection, rkey, kind, rev, shared_us, created_us, body, "
-     "subject, cid, asof_seq, lent, late_seq) "
+     "subject, cid, asof_seq, lent, late_seq, langs, tags, facets) "
      "SELECT r.n, {seq}, a.id, r.collection, r.rkey, r.kind, r.rev, r.shared_us, r.created_us, "
      "r.body, r.subject, r.cid, CASE WHEN r.rev IS NULL THEN coalesce(r.asof_seq, 0) END, "
-     "a.active, CASE WHEN r.fresh = 1 THEN 0 END {rows with} actors a "
+     "a.active, CASE WHEN r.fresh = 1 THEN 0 END, r.langs, r.tags, r.facets "
+     "{rows with} actors a "
      "WHERE a.did = r.did AND NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.collection = 'posts' "
      "AND t.key = " POST_KEY " AND (t.rev >= r.rev OR (r.rev IS NULL AND NOT EXISTS "
      "(SELECT 1 FROM post p WHERE " POST_OF_RECORD " AND p.rev > t.rev)))) "
      "ON CONFLICT (actor, collection, rkey) DO UPDATE SET seq = excluded.seq, "
      "rev = CASE WHEN excluded.rev > post.rev OR post.rev IS NULL THEN excluded.rev "
      "ELSE post.rev END, " TAKE("kind") TAKE("created_us") TAKE("body") TAKE("subject")
-     TAKE("cid") TAKE("asof_seq") TAKE("lent")
+     TAKE("cid") TAKE("asof_seq") TAKE("lent") TAKE("langs") TAKE("tags") TAKE("facets")
      "late_seq = CASE WHEN " LATE " THEN excluded.seq END, "
      "shared_us = CASE WHEN excluded.shared_us < post.shared_us "
      "OR (post.kind = 2 AND excluded.kind < 2) OR (" CREATED " AND post.rev IS NULL) "

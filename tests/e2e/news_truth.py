@@ -17,7 +17,7 @@ from both_stores import BothStores, main  # noqa: E402
 from daemon_client import Daemon, wait_until  # noqa: E402
 from sim_client import Simulator, lines  # noqa: E402
 from truth_compare import (WIRES, begin_before_everything, differences,  # noqa: E402
-                           last_wanted_us, sql)
+                           last_wanted_us, sql, truth)
 
 # The world begins two hours ago, so that no event of a test lies in the future.
 PAST = ("--start-us", str(int((time.time() - 7200) * 1000000)), "--gap-us", "1000")
@@ -61,8 +61,24 @@ class NewsTruth(BothStores):
                     self.become_equal(daemon, sim, lambda: sim.step(10))
                     ways = {row[0] for row in sql(home, "SELECT DISTINCT via FROM post_links")}
                     self.assertEqual(ways, {"post", "quote", "repost"})
+                    self.check_choices(daemon, sim)
                     daemon.stop()
         self.both_stores(run)
+
+    def check_choices(self, daemon, sim):
+        """R001-156: posts can be chosen by language, hashtag and rich text."""
+        rows = truth(sim, "posts")
+        for chosen, fits in (
+                ({"langs": "de"}, lambda row: row.get("langs") == "de"),
+                ({"langs": {"$contains": "pt-BR"}}, lambda row: "pt-BR" in row.get("langs", "")),
+                ({"tags": {"$contains": "tide"}}, lambda row: "tide" in row.get("tags", "")),
+                ({"facets": {"$isNull": False}}, lambda row: row.get("facets", []) != [])):
+            with self.subTest(chosen=chosen):
+                want = {row["uri"] for row in rows if fits(row)}
+                have = {row["uri"]
+                        for row in daemon.walk("posts", filter=dict(chosen, active=True))}
+                self.assertEqual(have, want)
+                self.assertNotEqual(want, set())
 
     def test_each_thing_that_people_do_is_followed(self):
         def run(home):

@@ -48,6 +48,18 @@ def quoted_by(record):
     return embed["record"]["uri"] if embed.get("$type") == "app.bsky.embed.record" else None
 
 
+def said_in(record):
+    """Languages, hashtags and which bytes stand for what, as the truth has them."""
+    marks = [(facet["index"]["byteStart"], facet["index"]["byteEnd"],
+              feature["$type"].split("#")[1], feature.get("uri") or feature.get("tag"))
+             for facet in record.get("facets", []) for feature in facet["features"]]
+    for begin, end, kind, value in marks:
+        if kind == "tag":
+            assert record["text"].encode()[begin:end] == b"#" + value.encode(), record
+    tags = dict.fromkeys(record.get("tags", []) + [mark[3] for mark in marks if mark[2] == "tag"])
+    return {"langs": ",".join(record.get("langs", [])), "tags": ",".join(tags), "facets": marks}
+
+
 class Naive:
     """Reads the log once and keeps what a careful person would."""
 
@@ -76,7 +88,7 @@ class Naive:
         record = commit["record"]
         is_post = commit["collection"] == POST
         self.posts[uri] = {
-            "did": event["did"], "time_us": time_us,
+            "did": event["did"], "time_us": time_us, "said": said_in(record),
             "own": {self.meaning[url] for url in links_of(record)} if is_post else set(),
             "subject": quoted_by(record) if is_post else record["subject"]["uri"],
             "via": "quote" if is_post else "repost"}
@@ -138,6 +150,19 @@ class Truth(unittest.TestCase):
             self.assertEqual([(r["uri"], r["url"]) for r in rows],
                              sorted((r["uri"], r["url"]) for r in rows))
         self.assertGreater(len(naive.pairs(3)[0]), len(naive.pairs(1)[0]))
+
+    def test_posts_say_of_their_text_what_a_naive_client_reads(self):
+        sim = self.simulator()
+        naive, counts = Naive(sim), defaultdict(int)
+        for row in self.rows(sim, "what=posts"):
+            said = {"langs": row.get("langs", ""), "tags": row.get("tags", ""),
+                    "facets": [tuple(mark) for mark in row.get("facets", [])]}
+            self.assertEqual(said, naive.posts[row["uri"]]["said"])
+            if row["kind"] == "post":
+                for what in ("langs", "tags"):
+                    counts[what, said[what].count(",") + (said[what] != "")] += 1
+        for what in ("langs", "tags"):  # none, one and two of each
+            self.assertEqual([n for n in range(3) if not counts[what, n]], [], what)
 
     def test_shares_and_trending_follow_from_the_pairs(self):
         sim = self.simulator("--follows-each", "9")

@@ -31,7 +31,7 @@ static const char *const dump_sql[] = {
     "ORDER BY collection, key",
     "SELECT 'actor', id, did, active, status, status_us, handle, handle_us FROM actors ORDER BY id",
     "SELECT 'post', n, seq, actor, collection, rkey, kind, rev, shared_us, created_us, body, "
-    "subject FROM post ORDER BY n",
+    "subject, langs, tags, facets FROM post ORDER BY n",
 };
 
 static void stop(const char *what, const char *why)
@@ -86,8 +86,11 @@ static void add_post(struct batch *batch, int64_t k, const char *rkey, int op, i
     batch_set_int(record, POST_OP, op);
     batch_set_int(record, POST_KIND, kind);
     batch_set_int(record, POST_SHARED_US, 1000 + k);
-    if (op == POST_OP_PUT)
-        set(batch, record, POST_TEXT, "%" PRId64 " %.*s", k, (int)sizeof filler, filler);
+    if (op != POST_OP_PUT)
+        return;
+    set(batch, record, POST_TEXT, "%" PRId64 " %.*s", k, (int)sizeof filler, filler);
+    set(batch, record, POST_LANGS, "en,x%" PRId64, k % 7);
+    set(batch, record, POST_FACETS, "[%" PRId64 "]", k);
 }
 
 /* Three posts stay, one is edited by every third commit, one lives for three commits only. */

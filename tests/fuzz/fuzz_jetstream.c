@@ -26,6 +26,20 @@ static void check_links(const struct batch *batch)
     }
 }
 
+/* What is kept of a post's rich text is JSON again. */
+static void check_facets(const struct batch *batch)
+{
+    static struct json_doc *doc;
+    const struct record *post = batch->first[RECORD_POST];
+    struct json facets;
+    if (doc == NULL)
+        doc = json_doc_new(BYTES_MAX, JSON_DEPTH_MAX);
+    if (post == NULL || post->fields[POST_FACETS].null)
+        return;
+    enum rc rc = json_parse_copy(doc, post->fields[POST_FACETS].b, &facets, NULL);
+    assert(rc == RC_OK && json_type(facets) == JSON_ARRAY && json_count(facets) > 0);
+}
+
 /* With one byte less than it takes nothing is added. */
 static void check_full(struct json_doc *doc, struct bytes frame, bool added, size_t used)
 {
@@ -64,6 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(rc != RC_REJECT || err.text[0] != '\0');
     assert(rc != RC_AGAIN);
     check_links(&batch);
+    check_facets(&batch);
     check_full(doc, bytes_make(padded, size), rc == RC_OK && event.records > 0, batch.arena.used);
     bool is_event = rc == RC_OK && event.message == JETSTREAM_EVENT;
     if (jetstream_peek(bytes_make(padded, size), &peek) && is_event) {

@@ -26,7 +26,7 @@ from free_port import free_port  # noqa: E402
 from sim_client import Simulator, lines  # noqa: E402
 from soaked_daemon import SoakedDaemon  # noqa: E402
 from truth_compare import (begin_before_everything, difference, last_wanted_us,  # noqa: E402
-                           sql, stored_posts, to_us, truth)
+                           sql, stored_posts, to_us, truly_said, truth)
 
 LONG = "TIDEMARK_LONG" in os.environ
 SECONDS = float(os.environ.get("SECONDS", "1800" if LONG else "300"))
@@ -179,7 +179,7 @@ class Soak:
         for begin in range(0, len(people), PEOPLE_AT_ONCE):
             some = ",".join(people[begin:begin + PEOPLE_AT_ONCE])
             for row in truth(sim, "posts", f"&dids={some}"):
-                text = (row["rev"], row["kind"], row.get("text"))
+                text = (row["rev"], row["kind"], truly_said(row))
                 if row["time_us"] >= forgotten_us:
                     expected[row["uri"]] = (*text, row["time_us"], to_us(row["createdAt"]))
                 elif row["updated_us"] >= forgotten_us:

@@ -380,6 +380,38 @@ static int64_t failures_of(struct bench *bench, const char *rule)
     return failures;
 }
 
+#define SAYS                                                                                       \
+    "SELECT coalesce(langs, '-') || ' ' || coalesce(tags, '-') || ' ' || coalesce(facets, '-') "   \
+    "FROM posts"
+
+static void say(struct bench *bench, struct news_post post, const char *langs, const char *tags,
+                const char *facets)
+{
+    struct record *record = news_add_post(bench, post);
+    assert_true(batch_set_text(&bench->batch, record, POST_LANGS, bytes_of(langs)));
+    assert_true(batch_set_text(&bench->batch, record, POST_TAGS, bytes_of(tags)));
+    assert_true(batch_set_text(&bench->batch, record, POST_FACETS, bytes_of(facets)));
+    assert_ok(write_batch(bench));
+}
+
+/* R001-156: kept with the version that says it; another version takes all of it away, an older one
+ * that comes late changes nothing. */
+static void what_a_post_says_of_its_text_is_that_of_its_last_version(void **state)
+{
+    struct bench *bench = *state;
+    struct news_post version = by_a;
+    version.rev = "r2";
+    say(bench, version, "en,de", "tide", "[1]");
+    assert_string_equal(word(bench, SAYS), "en,de tide [1]");
+    version.rev = "r1";
+    version.shared_us -= 50;
+    say(bench, version, "ja", NULL, NULL);
+    assert_string_equal(word(bench, SAYS), "en,de tide [1]");
+    version.rev = "r3";
+    say(bench, version, NULL, "mark", NULL);
+    assert_string_equal(word(bench, SAYS), "- mark -");
+}
+
 static void verification_counts_shares_anew(void **state)
 {
     struct bench *bench = *state;
@@ -426,6 +458,7 @@ int main(void)
         ON_STORE(many_shares_of_one_account_leave_in_slices),
         ON_STORE(names_follow_the_account),
         ON_STORE(a_follow_is_seen_when_it_shares_and_a_replay_does_not_move_that_back),
+        ON_STORE(what_a_post_says_of_its_text_is_that_of_its_last_version),
         ON_STORE(verification_counts_shares_anew),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);

@@ -166,6 +166,8 @@ static void a_post_looks_the_same_on_both_stores(void **state)
     int64_t ids[2];
     bool has_more;
     make_posts(bench, 5);
+    page_bench_run(bench, "UPDATE post SET langs = 'en,de', tags = 'a \"b\"', "
+                          "facets = '[{\"index\":{\"byteStart\":0}}]'");
     page_bench_open(bench, collection_find(bytes_of("posts")), "[]", 1);
     page_bench_ask(bench, -1, ids, &has_more);
     assert_string_equal(
@@ -174,7 +176,9 @@ static void a_post_looks_the_same_on_both_stores(void **state)
         "\"actorDid\":\"did:plc:a\",\"handle\":null,"
         "\"collection\":\"app.bsky.feed.post\",\"rkey\":\"5\",\"kind\":\"repost\","
         "\"text\":\"x\",\"subject\":null,\"sharedAt\":\"2023-11-14T22:13:20.000001Z"
-        "\",\"createdAt\":\"2023-11-14T22:13:20.005Z\",\"rev\":null,\"active\":true,\"seq\":1}]");
+        "\",\"createdAt\":\"2023-11-14T22:13:20.005Z\",\"rev\":null,\"langs\":\"en,de\","
+        "\"tags\":\"a \\\"b\\\"\",\"facets\":[{\"index\":{\"byteStart\":0}}],\"active\":true,"
+        "\"seq\":1}]");
 }
 
 /* Every collection and every field that can be ordered by, in both directions. */

@@ -71,8 +71,14 @@ def truth(sim, what, scope=""):
     return [json.loads(line) for line in lines(sim.get(f"/_sim/truth?what={what}{scope}"))[1:]]
 
 
+def truly_said(row):
+    """What somebody wrote: text, languages, hashtags, and which part of it stands for what."""
+    return (row.get("text"), row.get("langs"), row.get("tags"),
+            tuple(map(tuple, row.get("facets", ()))))
+
+
 def true_posts(sim, scope=""):
-    return {row["uri"]: (row["rev"], row["kind"], row.get("text"), row["time_us"],
+    return {row["uri"]: (row["rev"], row["kind"], truly_said(row), row["time_us"],
                          to_us(row["createdAt"])) for row in truth(sim, "posts", scope)}
 
 
@@ -122,11 +128,19 @@ def true_follows(sim, actor=None):
 
 # ---- what is stored ----------------------------------------------------------------------------
 
+def said(row):
+    """The same as it is stored; links and tags are all that a simulated text is marked with."""
+    facets = tuple((facet["index"]["byteStart"], facet["index"]["byteEnd"],
+                    feature["$type"].split("#")[1], feature.get("uri", feature.get("tag")))
+                   for facet in row["facets"] or () for feature in facet["features"])
+    return row["text"], row["langs"], row["tags"], facets
+
+
 def stored_posts(daemon):
     """The posts and reposts of active accounts; a row that comes twice is an error."""
     rows = daemon.walk("posts")
     assert len({row["uri"] for row in rows}) == len(rows), "a row came twice"
-    return {row["uri"]: (row["rev"], row["kind"], row["text"], to_us(row["sharedAt"]),
+    return {row["uri"]: (row["rev"], row["kind"], said(row), to_us(row["sharedAt"]),
                          to_us(row["createdAt"])) for row in rows if row["active"]}
 
 

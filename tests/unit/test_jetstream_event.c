@@ -204,7 +204,7 @@ static void keys_are_read_in_any_order_among_others(void **state)
         "{\"did\":\"did:plc:a\",\"time_us\":1725911162329308,\"kind\":\"commit\",\"commit\":{"
         "\"rev\":\"3l3\",\"operation\":\"create\",\"collection\":\"app.bsky.feed.post\","
         "\"rkey\":\"3kk\",\"record\":{\"$type\":\"app.bsky.feed.post\",\"text\":\"Look\","
-        "\"createdAt\":\"2024-09-09T19:46:02.102Z\",\"embed\":{\"$type\":"
+        "\"createdAt\":\"2024-09-09T19:46:02.102Z\",\"langs\":[\"en\"],\"embed\":{\"$type\":"
         "\"app.bsky.embed.external\",\"external\":{\"uri\":\"https://example.com/a\",\"title\":"
         "\"T\",\"description\":\"D\",\"thumb\":{\"ref\":{\"$link\":\"bafkreia\"}}}}},"
         "\"cid\":\"bafyreia\"}}",

@@ -195,6 +195,26 @@ static void a_batch_without_room_stays_as_it_was(void **state)
     assert_int_equal(desk->batch.record_count, BATCH_RECORDS_MAX - 2);
 }
 
+/* R001-156: live or from a feed, what is kept is the same; a repost says nothing of the kind. */
+static void languages_hashtags_and_rich_text_travel_with_the_post(void **state)
+{
+    struct desk *desk = *state;
+    static const int kinds[] = {POST_KIND_POST, POST_KIND_SUBJECT, POST_KIND_REPOST};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        bool says = kinds[i] != POST_KIND_REPOST;
+        assert_int_equal(add(desk,
+                             "{\"text\":\"a\",\"langs\":[\"en\"],\"tags\":[\"b\"],\"facets\":"
+                             "[{\"index\":{\"byteStart\":0,\"byteEnd\":1},\"features\":[]}]}",
+                             kinds[i]),
+                         RC_OK);
+        const struct record *post = desk->batch.last[RECORD_POST];
+        expect(post, POST_LANGS, says ? "en" : NULL);
+        expect(post, POST_TAGS, says ? "b" : NULL);
+        expect(post, POST_FACETS,
+               says ? "[{\"index\":{\"byteStart\":0,\"byteEnd\":1},\"features\":[]}]" : NULL);
+    }
+}
+
 static void addresses_that_become_no_link_are_counted(void **state)
 {
     struct desk *desk = *state;
@@ -218,6 +238,7 @@ int main(void)
         AT_DESK(a_repost_names_its_subject_and_carries_no_link),
         AT_DESK(what_is_no_post_has_no_parts),
         AT_DESK(a_batch_without_room_stays_as_it_was),
+        AT_DESK(languages_hashtags_and_rich_text_travel_with_the_post),
         AT_DESK(addresses_that_become_no_link_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
