@@ -261,9 +261,9 @@ class Content(unittest.TestCase):
                 world.missing.clear()
                 wait_until(lambda: stored(home) == ["ipfs://" + cid], "the debt to be paid")
                 self.assertEqual(rows(home, "SELECT count(*) FROM owed"), [["0"]])
-                self.assertEqual(rows(home, "SELECT source, count(*) FROM providers "
-                                            "GROUP BY source ORDER BY source"),
-                                 [["content.gateways", "2"], ["content.rpc", "1"]])
+                wait_until(lambda: rows(home, "SELECT source, count(*) FROM providers "
+                                              "GROUP BY source ORDER BY source") ==
+                           [["content.gateways", "2"], ["content.rpc", "1"]], "the providers")
                 told = ("tidemark_content_block 1", "tidemark_chain_head_block 1",
                         "tidemark_content_lag_blocks 0", "tidemark_content_owed 0",
                         "tidemark_content_stopped 0")
