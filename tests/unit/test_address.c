@@ -165,9 +165,28 @@ static void a_host_has_only_letters_that_can_be_seen(void **state)
     }
 }
 
+/* "0x%443" is the name 0xD3 at first, and the address 0.0.0.211 when it is read again. */
+static void a_host_is_read_in_one_way(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"//0x%443/", "http://0x%37f000001/", "///@0x%443/a"};
+    const struct http_url_rules rules = {.stranger = true};
+    struct http_url url = {0};
+    struct err err = {""};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        enum rc rc = http_url_parse(bad[i], "https://page.example/", &rules, &url, &err);
+        assert_true(rc == RC_REJECT || strspn(url.host, "0123456789.") == strlen(url.host));
+        http_url_deinit(&url);
+    }
+    assert_int_equal(http_url_parse("http://a.example/%44?x", NULL, &rules, &url, &err), RC_OK);
+    assert_string_equal(url.host, "a.example");
+    http_url_deinit(&url);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_host_is_read_in_one_way),
         cmocka_unit_test(a_host_has_only_letters_that_can_be_seen),
         cmocka_unit_test(every_edge_of_every_ipv4_range_is_judged),
         cmocka_unit_test(every_edge_of_every_ipv6_range_is_judged),
