@@ -7,9 +7,11 @@ many moments of it the folder is made that a power cut then could have left, wor
 
 A store is whole at every moment, the cursor file is one that was written and never ahead of it, and
 a copy is whole or not there. What a program was done with when it ended well stays: the copy, the
-last word in the cursor file, and that a reset took it away. TIDEMARK_SEED chooses the moments;
+last word in the cursor file, and that a reset took it away, even while it was being written.
+TIDEMARK_SEED chooses the moments;
 TIDEMARK_LONG=1 takes more of them."""
 
+import concurrent.futures
 import contextlib
 import os
 import random
@@ -34,6 +36,7 @@ SEED = int(os.environ.get("TIDEMARK_SEED", "20261116"))
 PAST = ("--start-us", str(int((time.time() - 7200) * 1000000)), "--gap-us", "1000")
 CUTS = 2000 if LONG else 60       # of a life, besides those at its names
 CONVERGING = 40 if LONG else 3    # of them that are followed by another life
+ANSWERS = 5
 CURSOR, STORE, COPY = "jetstream_cursor.txt", "tidemark.db", "copy.db"
 # Worst first: no name and no byte that was not synced; names, but no bytes; whatever comes.
 FATES = (("none", False), ("all", False), ("any", True))
@@ -249,10 +252,7 @@ class PowerCuts:
         path = os.path.join(folder, CURSOR)
         with self.written_down(folder, steps) as disk:
             with self.daemon(self.home, self.environment(folder)) as daemon:
-                def appears():
-                    self.sim.step(1)
-                    return os.path.exists(path)
-                wait_until(appears, "the cursor file")
+                self.step_until(path)
                 old = self.content(CURSOR)
                 self.command("reset", "jetstream")
                 answered = len(read_steps(self.record))
@@ -262,6 +262,38 @@ class PowerCuts:
         left = disk.cut(self.chance, "none", False)
         assert left.get(CURSOR) != old, "the position that was reset is back"
         self.cuts, self.scenes = self.cuts + 1, self.scenes + 1
+
+    def step_until(self, path):
+        def appears():
+            self.sim.step(1)
+            return os.path.exists(path)
+        wait_until(appears, os.path.basename(path))
+
+    def reset_under_a_write(self):
+        """The next position is on its way into the file when the reset comes, and stays there
+        until the firehose has stopped."""
+        path, hold = os.path.join(self.home.folder, CURSOR), self.record + ".hold"
+        environment = dict(self.environment(self.home.folder), TIDEMARK_TEST_HOLD=hold)
+        with self.daemon(self.home, environment) as daemon:
+            self.step_until(path)
+            with open(hold, "wb"):
+                pass
+            self.step_until(path + ".new")
+            with concurrent.futures.ThreadPoolExecutor(1) as pool:
+                done = pool.submit(self.command, "reset", "jetstream")
+                wait_until(lambda: done.done() or self.sim.stats()["connections"] == 0,
+                           "the firehose to stop")
+                for _ in range(ANSWERS):
+                    self.command("status")  # who does not wait for the write has gone on by now
+                on_its_way = self.content(CURSOR + ".new") if os.path.exists(path + ".new") else b""
+                os.remove(hold)
+                wait_until(lambda: not os.path.exists(path + ".new"), "the write to end")
+                done.result()
+            left = self.content(CURSOR) if os.path.exists(path) else b""
+            assert on_its_way and left != on_its_way, "what was reset came back"
+            daemon.stop()
+        os.remove(self.record)
+        self.scenes += 1
 
 
 def main():
@@ -274,6 +306,7 @@ def main():
         power.backup_elsewhere()
         power.reset()
         power.reset_of_daemon()
+        power.reset_under_a_write()
     print(f"power: {power.cuts} cuts in {power.scenes} scenes, {power.lives} of them followed by "
           "a life")
 

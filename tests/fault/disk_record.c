@@ -7,12 +7,14 @@
  * TIDEMARK_TEST_FOLDER names the folder, TIDEMARK_TEST_DISK the record: for each step a struct step
  * and behind it so many bytes. tests/support/power_disk.py is the other side. One lock holds step
  * and record together, so the order is true whatever the threads. Memory that is mapped is not
- * seen: what a store maps it can lose. Without the variables everything is as it was.
+ * seen: what a store maps it can lose. While the file exists that TIDEMARK_TEST_HOLD names, whoever
+ * renames waits. Without the variables everything is as it was.
  *
  * Thread: any. */
 #undef _FILE_OFFSET_BITS /* both names of a call are meant, the old and the 64-bit one */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -27,6 +29,7 @@
 
 #define FDS_MAX  4096
 #define PATH_TOP 4096
+#define HOLD_MS  5
 
 enum act {
     ACT_CREATE = 1, /* path */
@@ -46,7 +49,7 @@ struct step {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static const char *folder;
+static const char *folder, *hold;
 static size_t folder_len;
 static int record = -1;
 static bool ours[FDS_MAX]; /* opened in the folder */
@@ -55,6 +58,7 @@ __attribute__((constructor)) static void begin(void)
 {
     const char *path = getenv("TIDEMARK_TEST_DISK");
     folder = getenv("TIDEMARK_TEST_FOLDER");
+    hold = getenv("TIDEMARK_TEST_HOLD");
     if (path == NULL || folder == NULL)
         return;
     folder_len = strlen(folder);
@@ -192,6 +196,8 @@ static int move_name(long number, enum act act, const char *from, const char *to
 
 int rename(const char *from, const char *to)
 {
+    while (hold != NULL && is_inside(to) && syscall(SYS_faccessat, AT_FDCWD, hold, F_OK) == 0)
+        poll(NULL, 0, HOLD_MS);
     return move_name(SYS_rename, ACT_RENAME, from, to);
 }
 

@@ -18,6 +18,10 @@ PAGE_SIZE = 200
 PAGES_MAX = 40
 # Rows that tell who was away what has left; they stay for 48 hours, by design.
 KEPT_TABLES = ("tombstones", "past_rows")
+# What outlasts its posts and therefore a soak, by design: links and who shared them stay a day,
+# what is owed an hour, what was refused until somebody looks. All else goes with the posts.
+LASTING_TABLES = KEPT_TABLES + ("actors", "gap_sweep", "gaps", "link_aliases", "links", "owed",
+                                "quarantine", "shares")
 
 
 def number_in(text, name):
@@ -37,7 +41,7 @@ class SoakedDaemon:
         self.chance = random.Random(f"{seed} {home.kind}")
         self.samples, self.violations = [], []
         self.life, self.taken_before, self.taken = 0, 0, 0
-        self.posts_most = 0
+        self.posts_most = self.passing_most = 0
         self.pages = self.walks = 0
         self.more = False  # whether the query of the reader has another page
         self.over = threading.Event()
@@ -102,7 +106,7 @@ class SoakedDaemon:
                   "database": self.database_bytes(),
                   "lag_us": world_us - health["cursor_time_us"]}
         if len(self.samples) % SLOW_LOOK == 0:
-            sample.update(self.look_into_the_store(sample["database"]))
+            sample.update(self.look_into_the_store())
         self.samples.append(sample)
 
     def resident(self):
@@ -119,24 +123,29 @@ class SoakedDaemon:
             return sum(map(os.path.getsize, glob.glob(f"{self.home.folder}/tidemark.db-wal")))
         return int(sql(self.home, "SELECT sum(size) FROM pg_ls_waldir()")[0][0])
 
-    def look_into_the_store(self, database):
-        """What the store takes for each post that it ever held at the same time: a file does not
-        shrink when rows go, and fills again."""
+    def look_into_the_store(self):
+        """What goes with the posts, by bytes and by rows. Bytes are those of the fullest moment for
+        each post of the fullest moment: a file does not shrink when rows go, and fills again."""
         if self.home.kind == "postgres":
             self.home.run_sql("VACUUM")  # the server's own may not get its turn on a slow machine
-        posts = int(sql(self.home, "SELECT count(*) FROM post")[0][0])
-        self.posts_most = max(self.posts_most, posts)
-        kept = sum(map(self.table_bytes, KEPT_TABLES))
-        return {"kept": kept, "posts": posts,
-                "bytes_per_post": (database - kept) / max(1, self.posts_most)}
+        sizes = self.table_sizes()
+        passing = [table for table in sizes if table not in LASTING_TABLES]
+        rows = {table: int(sql(self.home, f'SELECT count(*) FROM "{table}"')[0][0])
+                for table in passing}
+        self.posts_most = max(self.posts_most, rows["post"])
+        self.passing_most = max(self.passing_most, sum(sizes[table] for table in passing))
+        return {"kept": sum(sizes[table] for table in KEPT_TABLES), "posts": rows["post"],
+                "rows_per_post": sum(rows.values()) / max(1, rows["post"]),
+                "bytes_per_post": self.passing_most / max(1, self.posts_most)}
 
-    def table_bytes(self, table):
-        if self.home.kind != "sqlite":
-            return int(sql(self.home, f"SELECT pg_total_relation_size('{table}')")[0][0])
-        names = [row[0] for row in sql(self.home, "SELECT name FROM sqlite_schema WHERE tbl_name = "
-                                       f"'{table}' AND type IN ('table', 'index')")]
-        return sum(int(sql(self.home, "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE name = "
-                           f"'{name}' AND aggregate = TRUE")[0][0]) for name in names)
+    def table_sizes(self):
+        """{table: bytes}, with its indexes."""
+        question = ("SELECT s.tbl_name, sum(d.pgsize) FROM dbstat d JOIN sqlite_schema s "
+                    "ON s.name = d.name WHERE d.aggregate = TRUE GROUP BY s.tbl_name"
+                    if self.home.kind == "sqlite" else
+                    "SELECT relname, pg_total_relation_size(oid) FROM pg_class "
+                    "WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace")
+        return {table: int(size) for table, size in sql(self.home, question)}
 
     # ---- who reads ----
 

@@ -18,7 +18,8 @@ def samples(events_each=2400, count=300, lives=1, **figures):
         life = second * lives // count
         in_life = (second - life * count // lives) * events_each
         sample = {"second": second, "life": life, "taken": second * events_each, "rss": 40 * MIB,
-                  "descriptors": 40, "wal": 40 * MIB, "bytes_per_post": 900.0}
+                  "descriptors": 40, "wal": 40 * MIB,
+                  "rows_per_post": 1.2, "bytes_per_post": 900.0}
         sample.update({name: figure(in_life) for name, figure in figures.items()})
         found.append(sample)
     return found
@@ -31,7 +32,7 @@ def accused(record, store="sqlite"):
 class Flatness(unittest.TestCase):
     def test_what_stays_is_flat_and_was_judged(self):
         self.assertEqual(accused(samples()), [])
-        self.assertEqual(len(verdicts(samples(lives=3), "sqlite")), 3 * 2 + 2)
+        self.assertEqual(len(verdicts(samples(lives=3), "sqlite")), 3 * 2 + 3)
 
     def test_memory_lost_with_every_event_is_found_in_each_life(self):
         leak = samples(lives=2, count=800, rss=lambda taken: 40 * MIB + 300 * taken)
@@ -58,6 +59,24 @@ class Flatness(unittest.TestCase):
     def test_a_store_that_grows_although_it_forgets_is_found(self):
         self.assertEqual(accused(samples(bytes_per_post=lambda taken: 200 + taken / 100)),
                          ["bytes_per_post"])
+
+    def test_a_tenth_of_the_rows_left_behind_each_minute_is_found_in_five(self):
+        # Ten samples to a look into the store, as the soak does it.
+        def leaking(first):
+            record = samples()
+            for second, sample in enumerate(record):
+                sample["rows_per_post"] = sample["bytes_per_post"] = None
+                if second % 10 == 0:
+                    left = 1 + 0.1 * second / 60
+                    sample.update(rows_per_post=1.2 * left, bytes_per_post=first * left)
+            return record
+        self.assertEqual(accused(leaking(400.0)), ["bytes_per_post", "rows_per_post"])
+        self.assertEqual(accused(leaking(750.0), "postgres"), ["rows_per_post"])
+
+    def test_what_chance_does_to_rows_and_pages_is_no_leak(self):
+        record = samples(rows_per_post=lambda taken: 1.2 + 0.02 * (taken // 2400 % 3),
+                         bytes_per_post=lambda taken: 400.0 + 15 * (taken // 2400 % 3))
+        self.assertEqual(accused(record), [])
 
     def test_warming_up_is_no_leak(self):
         warm = samples(rss=lambda taken: 40 * MIB + min(taken, 30000) * 1000)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sys/address.h"
+#include "sys/http_url.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -148,9 +149,45 @@ static void what_is_no_internet_address_is_not_public(void **state)
     assert_false(address_text_is_public("010.8.8.8"));
 }
 
+/* The library undoes escapes in a name; what comes out must be fit to be said and sent. */
+static void a_host_has_only_letters_that_can_be_seen(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"//a%7f/b", "https://a%7Fb.example/", "http://%7f"};
+    const struct http_url_rules rules = {.stranger = true};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct http_url url = {0};
+        struct err err = {""};
+        assert_int_equal(http_url_parse(bad[i], "https://page.example/", &rules, &url, &err),
+                         RC_REJECT);
+        assert_string_not_equal(err.text, "");
+        assert_null(url.text);
+    }
+}
+
+/* "0x%443" is the name 0xD3 at first, and the address 0.0.0.211 when it is read again. */
+static void a_host_is_read_in_one_way(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"//0x%443/", "http://0x%37f000001/", "///@0x%443/a"};
+    const struct http_url_rules rules = {.stranger = true};
+    struct http_url url = {0};
+    struct err err = {""};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        enum rc rc = http_url_parse(bad[i], "https://page.example/", &rules, &url, &err);
+        assert_true(rc == RC_REJECT || strspn(url.host, "0123456789.") == strlen(url.host));
+        http_url_deinit(&url);
+    }
+    assert_int_equal(http_url_parse("http://a.example/%44?x", NULL, &rules, &url, &err), RC_OK);
+    assert_string_equal(url.host, "a.example");
+    http_url_deinit(&url);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_host_is_read_in_one_way),
+        cmocka_unit_test(a_host_has_only_letters_that_can_be_seen),
         cmocka_unit_test(every_edge_of_every_ipv4_range_is_judged),
         cmocka_unit_test(every_edge_of_every_ipv6_range_is_judged),
         cmocka_unit_test(an_ipv4_address_inside_an_ipv6_one_counts_as_itself),
