@@ -90,9 +90,11 @@ class Closed(Exception):
 
 
 class Websocket:
-    def __init__(self, simulator, path, headers=(), host="sim"):
-        """To anything with a `port`."""
+    def __init__(self, simulator, path, headers=(), host="sim", tls=None):
+        """To anything with a `port`; `tls`: a context for it."""
         self.socket = socket.create_connection(("127.0.0.1", simulator.port), timeout=WAIT_S)
+        if tls:
+            self.socket = tls.wrap_socket(self.socket, server_hostname=host)
         self.buffer = b""
         self.pings = 0
         key = base64.b64encode(os.urandom(16)).decode()
@@ -109,14 +111,15 @@ class Websocket:
         answer, self.buffer = self.buffer.split(b"\r\n\r\n", 1)
         status = int(answer.split(b" ")[1])
         fields = dict(line.split(b": ", 1) for line in answer.split(b"\r\n")[1:])
+        small = {name.lower(): value for name, value in fields.items()}  # as proxies spell them
         if status != 101:
-            while len(self.buffer) < int(fields[b"Content-Length"]):
+            while len(self.buffer) < int(small[b"content-length"]):
                 self._more()
             self.close()
             raise Refused(status, fields, self.buffer)
         digest = hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
         self.fields = fields
-        assert fields[b"Sec-WebSocket-Accept"] == base64.b64encode(digest)
+        assert small[b"sec-websocket-accept"] == base64.b64encode(digest)
 
     def __enter__(self):
         return self
