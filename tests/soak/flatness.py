@@ -27,8 +27,8 @@ def bound(name, store):
         "descriptors": (1.0, 8, 0),  # connections of whoever asks at that moment
         "wal": (1.5, 0, LOG_MOST[store]),
         # Rows are counted: what is not there for a post of the present was left behind. What chance
-        # does is 2 % (5 % on a busy machine, where the clean-up comes late); a tenth of all rows left
-        # behind each minute is 13 % in a soak of five.
+        # does is 2 %, and 5 % on a busy machine, where the clean-up comes late; a tenth of all rows
+        # left behind each minute is 13 % in a soak of five.
         "rows_per_post": (1.12, 0, 0),
         # Pages are not all equally full: SQLite's differ by 4 %, a server's by a third on
         # a busy machine, where its vacuum comes late.
