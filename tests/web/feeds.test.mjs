@@ -31,7 +31,7 @@ describe('feeds', () => {
   const nowUs = Math.floor(Date.now() / 1000) * 1e6;
   const get = (path, headers = {}) => fetch(new URL(path, daemon.url), { headers });
   /** Of two that rise as fast, the order may change with the clock. */
-  const inOrder = (query, urls) => (query.includes('velocity') ? urls.toSorted() : urls);
+  const inOrder = (query, urls) => (query.includes('velocity') ? [...urls].sort() : urls);
   const ranked = async (query) => (await (await get(`/api/trending${query}`)).json()).links;
 
   before(async () => {
