@@ -212,9 +212,9 @@ class Imports(unittest.TestCase):
                     (("csv:none.csv",), 2, "none.csv")):
                 with self.subTest(words=words):
                     done = subprocess.run(
-                        [PROGRAMS[0], "import", "--set", f"ledger.connectors={CONNECTORS}",
-                         *words], cwd=folder, capture_output=True, text=True, timeout=120,
-                        check=False)
+                        [os.path.abspath(PROGRAMS[0]), "import", "--set",
+                         f"ledger.connectors={CONNECTORS}", *words],
+                        cwd=folder, capture_output=True, text=True, timeout=120, check=False)
                     self.assertEqual(done.returncode, code, done.stderr)
                     self.assertIn(sentence, done.stderr)
                     self.assertEqual(os.listdir(folder), [])
