@@ -397,7 +397,7 @@ static void stop_all(struct daemon *daemon)
 int daemon_run(const struct daemon_options *options)
 {
     struct daemon daemon = {.options = options, .config = options->config};
-    struct err err;
+    struct err err = {.text = ""};
     if (start(&daemon, &err) != RC_OK) {
         daemon_say_failure("cannot_start", &err);
         daemon.failed = true;

@@ -67,8 +67,9 @@ enum rc __wrap_listen_socket_tcp(const char *address, int *fd, unsigned *port, s
 int fuzz_turns_dial_main(void)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert(fd >= 0);
     int failed = connect(fd, (const void *)&main_name, main_len);
-    assert(fd >= 0 && failed == 0);
+    assert(failed == 0);
     return fd;
 }
 
@@ -184,7 +185,8 @@ void fuzz_turns_run(void)
     unsigned turns = 0;
     do {
         uv_run(uv, UV_RUN_NOWAIT);
-        assert(++turns < TURNS_MAX);
+        turns++;
+        assert(turns < TURNS_MAX);
     } while (has_more(uv));
 }
 
