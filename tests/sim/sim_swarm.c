@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#define ALL 0 /* pipelines, whichever run */
+
 /* Chances per million at which a fault that is on strikes; per frame, dial, commit or step. */
 static const struct {
     const char *name;
@@ -26,18 +28,18 @@ static const struct {
     [FAULT_HOST_SKEW] = {"host_skew", 1000000, SIM_NEWS},
     [FAULT_RETENTION] = {"retention", 1000000, SIM_NEWS},
     [FAULT_TIME_AHEAD] = {"time_ahead", 20000, SIM_NEWS},
-    [FAULT_WALL_FORWARD] = {"wall_forward", 60000},
-    [FAULT_WALL_BACK] = {"wall_back", 60000},
-    [FAULT_STORE_BUSY] = {"store_busy", 60000},
-    [FAULT_STORE_AMBIGUOUS] = {"store_ambiguous", 60000},
-    [FAULT_POSITION_DOWN] = {"position_down", 300000},
+    [FAULT_WALL_FORWARD] = {"wall_forward", 60000, ALL},
+    [FAULT_WALL_BACK] = {"wall_back", 60000, ALL},
+    [FAULT_STORE_BUSY] = {"store_busy", 60000, ALL},
+    [FAULT_STORE_AMBIGUOUS] = {"store_ambiguous", 60000, ALL},
+    [FAULT_POSITION_DOWN] = {"position_down", 300000, ALL},
     [FAULT_POISON] = {"poison", 20000, SIM_NEWS},
-    [FAULT_STORE_STALL] = {"store_stall", 60000},
-    [FAULT_CRASH_BETWEEN] = {"crash_between", 1500},
-    [FAULT_CRASH_BEFORE_EFFECT] = {"crash_before_effect", 20000},
-    [FAULT_CRASH_AFTER_EFFECT] = {"crash_after_effect", 20000},
-    [FAULT_ZOMBIE] = {"zombie", 40000},
-    [FAULT_CLEAN_STOP] = {"clean_stop", 30000},
+    [FAULT_STORE_STALL] = {"store_stall", 60000, ALL},
+    [FAULT_CRASH_BETWEEN] = {"crash_between", 1500, ALL},
+    [FAULT_CRASH_BEFORE_EFFECT] = {"crash_before_effect", 20000, ALL},
+    [FAULT_CRASH_AFTER_EFFECT] = {"crash_after_effect", 20000, ALL},
+    [FAULT_ZOMBIE] = {"zombie", 40000, ALL},
+    [FAULT_CLEAN_STOP] = {"clean_stop", 30000, ALL},
     [FAULT_LOOKUP_FAILS] = {"lookup_fails", 30000, SIM_LEDGER | SIM_CONTENT},
     [FAULT_HTTP_LOST] = {"http_lost", 60000, SIM_LEDGER | SIM_CONTENT},
     [FAULT_HTTP_500] = {"http_500", 80000, SIM_LEDGER | SIM_CONTENT},
@@ -73,7 +75,7 @@ static const struct {
     [SIGHT_CRASH_LIVE] = {"crash_live", SIM_NEWS},
     [SIGHT_CRASH_WAITING] = {"crash_waiting", SIM_NEWS},
     [SIGHT_CRASH_STOPPED] = {"crash_stopped", SIM_NEWS},
-    [SIGHT_CRASH_WITH_BATCHES] = {"crash_with_batches"},
+    [SIGHT_CRASH_WITH_BATCHES] = {"crash_with_batches", ALL},
     [SIGHT_RING_FULL] = {"ring_full", SIM_NEWS},
     [SIGHT_POOL_EMPTY] = {"pool_empty", SIM_NEWS},
     [SIGHT_WRITER_FULL] = {"writer_full", SIM_NEWS | SIM_LEDGER},
@@ -88,8 +90,8 @@ static const struct {
     [SIGHT_EVENT_OVER_BATCH] = {"event_over_batch", SIM_NEWS},
     [SIGHT_DRY_WRITE] = {"dry_write", SIM_NEWS},
     [SIGHT_FOLDED] = {"folded", SIM_NEWS},
-    [SIGHT_ZOMBIE_FENCED] = {"zombie_fenced"},
-    [SIGHT_READ] = {"read"},
+    [SIGHT_ZOMBIE_FENCED] = {"zombie_fenced", ALL},
+    [SIGHT_READ] = {"read", ALL},
     [SIGHT_IMPORT_COMPLETED] = {"import_completed", SIM_LEDGER},
     [SIGHT_IMPORT_FAILED] = {"import_failed", SIM_LEDGER},
     [SIGHT_IMPORT_CANCELLED] = {"import_cancelled", SIM_LEDGER},
