@@ -9,7 +9,7 @@
 static const struct {
     const char *name;
     uint32_t rate;
-    unsigned of; /* pipelines; 0: any */
+    unsigned of; /* pipelines */
 } faults[FAULT_COUNT] = {
     [FAULT_REFUSED_500] = {"refused_500", 250000, SIM_NEWS},
     [FAULT_REFUSED_429] = {"refused_429", 150000, SIM_NEWS},
