@@ -170,41 +170,7 @@ static int open_with(int folder, const char *path, int flags, va_list more)
     return fails(KIND_OPEN) ? -1 : (int)syscall(SYS_openat, folder, path, flags, mode);
 }
 
-int open(const char *path, int flags, ...)
-{
-    va_list more;
-    va_start(more, flags);
-    int fd = open_with(AT_FDCWD, path, flags, more);
-    va_end(more);
-    return fd;
-}
-
-int open64(const char *path, int flags, ...)
-{
-    va_list more;
-    va_start(more, flags);
-    int fd = open_with(AT_FDCWD, path, flags, more);
-    va_end(more);
-    return fd;
-}
-
-int openat(int folder, const char *path, int flags, ...)
-{
-    va_list more;
-    va_start(more, flags);
-    int fd = open_with(folder, path, flags, more);
-    va_end(more);
-    return fd;
-}
-
-int openat64(int folder, const char *path, int flags, ...)
-{
-    va_list more;
-    va_start(more, flags);
-    int fd = open_with(folder, path, flags, more);
-    va_end(more);
-    return fd;
-}
+#include "open_calls.h" /* led to open_with() */
 
 /* ---- sockets ---- */
 

@@ -143,41 +143,7 @@ static int open_with(int at, const char *path, int flags, va_list more)
     return fd;
 }
 
-int open(const char *path, int flags, ...)
-{
-    va_list more;
-    va_start(more, flags);
-    int fd = open_with(AT_FDCWD, path, flags, more);
-    va_end(more);
-    return fd;
-}
-
-int open64(const char *path, int flags, ...)
-{
-    va_list more;
-    va_start(more, flags);
-    int fd = open_with(AT_FDCWD, path, flags, more);
-    va_end(more);
-    return fd;
-}
-
-int openat(int at, const char *path, int flags, ...)
-{
-    va_list more;
-    va_start(more, flags);
-    int fd = open_with(at, path, flags, more);
-    va_end(more);
-    return fd;
-}
-
-int openat64(int at, const char *path, int flags, ...)
-{
-    va_list more;
-    va_start(more, flags);
-    int fd = open_with(at, path, flags, more);
-    va_end(more);
-    return fd;
-}
+#include "open_calls.h" /* led to open_with() */
 
 /* A call with two names, of which the second is in the folder. */
 static int move_name(long number, enum act act, const char *from, const char *to)

@@ -144,14 +144,20 @@ static void an_address_that_spoils_the_question_is_found_and_given_up(void **sta
     assert_string_equal(owed_bench_find(&desk->bench, "nonsense")->state, "dead");
 }
 
-static void an_appview_that_is_down_is_asked_again_later(void **state)
+/* One is owed, asked for once, and put off. */
+static struct owed_bench_row *refuse_one(struct desk *desk)
 {
-    struct desk *desk = *state;
     owe(desk, 0);
-    struct owed_bench_row *row = &desk->bench.rows[0];
     owed_bench_pass(&desk->bench, SECOND);
     owed_bench_answer(owed_bench_sent_to(&desk->bench, ASKED), 502, "", "<html>");
     owed_bench_pass(&desk->bench, SECOND / 100);
+    return &desk->bench.rows[0];
+}
+
+static void an_appview_that_is_down_is_asked_again_later(void **state)
+{
+    struct desk *desk = *state;
+    struct owed_bench_row *row = refuse_one(desk);
     assert_string_equal(row->state, "owed");
     assert_int_equal(row->attempts, 1);
     assert_true(row->next_us > OWED_BENCH_T0 + desk->bench.mono_us);
@@ -165,11 +171,7 @@ static void an_appview_that_is_down_is_asked_again_later(void **state)
 static void a_clock_that_is_set_back_keeps_nothing_waiting(void **state)
 {
     struct desk *desk = *state;
-    owe(desk, 0);
-    struct owed_bench_row *row = &desk->bench.rows[0];
-    owed_bench_pass(&desk->bench, SECOND);
-    owed_bench_answer(owed_bench_sent_to(&desk->bench, ASKED), 502, "", "<html>");
-    owed_bench_pass(&desk->bench, SECOND / 100);
+    struct owed_bench_row *row = refuse_one(desk);
     assert_int_equal(row->attempts, 1);
     desk->bench.back_us = 5 * 3600 * SECOND;
     owed_bench_pass(&desk->bench, 60 * SECOND);
