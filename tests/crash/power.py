@@ -36,7 +36,7 @@ SEED = int(os.environ.get("TIDEMARK_SEED", "20261116"))
 PAST = ("--start-us", str(int((time.time() - 7200) * 1000000)), "--gap-us", "1000")
 CUTS = 2000 if LONG else 60       # of a life, besides those at its names
 CONVERGING = 40 if LONG else 3    # of them that are followed by another life
-ANSWERS = 5
+ANSWERS = 25  # in the time of which a reset that waits for nothing would be done many times over
 CURSOR, STORE, COPY = "jetstream_cursor.txt", "tidemark.db", "copy.db"
 # Worst first: no name and no byte that was not synced; names, but no bytes; whatever comes.
 FATES = (("none", False), ("all", False), ("any", True))
@@ -284,13 +284,14 @@ class PowerCuts:
                 wait_until(lambda: done.done() or self.sim.stats()["connections"] == 0,
                            "the firehose to stop")
                 for _ in range(ANSWERS):
-                    self.command("status")  # who does not wait for the write has gone on by now
+                    self.command("status")
+                waited = not done.done()
                 on_its_way = self.content(CURSOR + ".new") if os.path.exists(path + ".new") else b""
                 os.remove(hold)
-                wait_until(lambda: not os.path.exists(path + ".new"), "the write to end")
                 done.result()
+            assert waited and on_its_way, "the reset did not wait for what was on its way"
             left = self.content(CURSOR) if os.path.exists(path) else b""
-            assert on_its_way and left != on_its_way, "what was reset came back"
+            assert left != on_its_way, "what was reset came back"
             daemon.stop()
         os.remove(self.record)
         self.scenes += 1
