@@ -10,6 +10,7 @@
 #include "ingest/gap.h"
 #include "source/jetstream.h"
 #include "sys/clock.h"
+#include "sys/log.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -253,8 +254,13 @@ static void stop(struct part *part)
 static bool stopped(const struct part *part)
 {
     const struct firehose *firehose = (const struct firehose *)part;
+    if (!firehose->source->ops->stopped(firehose->source))
+        return false;
     /* A position on its way into the file would outlive a reset. */
-    return firehose->source->ops->stopped(firehose->source) && !firehose->cursor_file.writing;
+    if (!firehose->cursor_file.writing)
+        return true;
+    log_event_limited(LOG_DEBUG, "jetstream", "cursor_file_awaited", (struct log_field[]){LOG_END});
+    return false;
 }
 
 static enum rc restart(struct part *part, struct err *err)

@@ -36,7 +36,6 @@ SEED = int(os.environ.get("TIDEMARK_SEED", "20261116"))
 PAST = ("--start-us", str(int((time.time() - 7200) * 1000000)), "--gap-us", "1000")
 CUTS = 2000 if LONG else 60       # of a life, besides those at its names
 CONVERGING = 40 if LONG else 3    # of them that are followed by another life
-ANSWERS = 25  # in the time of which a reset that waits for nothing would be done many times over
 CURSOR, STORE, COPY = "jetstream_cursor.txt", "tidemark.db", "copy.db"
 # Worst first: no name and no byte that was not synced; names, but no bytes; whatever comes.
 FATES = (("none", False), ("all", False), ("any", True))
@@ -125,12 +124,12 @@ class PowerCuts:
             capture_output=True, text=True, timeout=WAIT_S, check=False)
         assert done.returncode == 0, done
 
-    def daemon(self, home, environment=()):
+    def daemon(self, home, environment=(), more=()):
         return Daemon(self.program, home, (
             f"jetstream.endpoint=ws://127.0.0.1:{self.sim.port}/subscribe",
             "jetstream.fallback_endpoint=", "jetstream.reconnect_delay_seconds=1",
             "jetstream.cursor_save_interval_seconds=1",
-            f"jetstream.wanted_collections=[{', '.join(COLLECTIONS)}]"), environment)
+            f"jetstream.wanted_collections=[{', '.join(COLLECTIONS)}]", *more), environment)
 
     def content(self, name):
         with open(os.path.join(self.home.folder, name), "rb") as file:
@@ -271,23 +270,24 @@ class PowerCuts:
 
     def reset_under_a_write(self):
         """The next position is on its way into the file when the reset comes, and stays there
-        until the firehose has stopped."""
+        until the daemon says that it waits for it: who does not wait never says so."""
         path, hold = os.path.join(self.home.folder, CURSOR), self.record + ".hold"
         environment = dict(self.environment(self.home.folder), TIDEMARK_TEST_HOLD=hold)
-        with self.daemon(self.home, environment) as daemon:
+        with self.daemon(self.home, environment, ("log.level=debug",)) as daemon:
             self.step_until(path)
             with open(hold, "wb"):
                 pass
             self.step_until(path + ".new")
             with concurrent.futures.ThreadPoolExecutor(1) as pool:
                 done = pool.submit(self.command, "reset", "jetstream")
-                wait_until(lambda: done.done() or self.sim.stats()["connections"] == 0,
-                           "the firehose to stop")
-                for _ in range(ANSWERS):
-                    self.command("status")
-                waited = not done.done()
-                on_its_way = self.content(CURSOR + ".new") if os.path.exists(path + ".new") else b""
-                os.remove(hold)
+                try:
+                    wait_until(lambda: done.done() or daemon.ended() or
+                               "msg=cursor_file_awaited" in daemon.words(), "the reset to wait")
+                    waited = not done.done() and not daemon.ended()
+                    on_its_way = (self.content(CURSOR + ".new")
+                                  if os.path.exists(path + ".new") else b"")
+                finally:
+                    os.remove(hold)
                 done.result()
             assert waited and on_its_way, "the reset did not wait for what was on its way"
             left = self.content(CURSOR) if os.path.exists(path) else b""

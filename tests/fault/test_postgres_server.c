@@ -204,11 +204,11 @@ static int learn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_reader_is_led_to_the_standby_only_when_nobody_takes_writes),
         cmocka_unit_test(a_restart_while_batches_wait_loses_nothing),
         cmocka_unit_test(a_promoted_standby_takes_over),
         cmocka_unit_test(a_commit_nobody_answers_for_is_there_once_after_the_promotion),
         cmocka_unit_test(a_server_that_turned_read_only_is_left_for_the_next),
-        cmocka_unit_test(a_reader_is_led_to_the_standby_only_when_nobody_takes_writes),
     };
     int failed = cmocka_run_group_tests_name("postgres_server", tests, learn, NULL);
     printf("only=postgres tests=%u\n", executed);

@@ -84,7 +84,7 @@ class Home:
         done = subprocess.run(["psql", "-qAtX", self.url, "-c",
                                f"SELECT row_to_json(t) FROM ({question}) t"],
                               capture_output=True, text=True, check=True)
-        return [json.loads(line) for line in done.stdout.splitlines()]
+        return [json.loads(line) for line in done.stdout.split("\n") if line]
 
     def __enter__(self):
         return self
