@@ -257,7 +257,7 @@ def main():
         print(f"{each['store']}: {each['taken']} events in {each['lives']} lives, "
               f"{each['pages']} pages read")
         for verdict in each["verdicts"]:
-            print("  {name}: {middle:.0f} then {last:.0f}, at most {most:.0f}".format(**verdict))
+            print("  {name}: {middle:.9g} then {last:.9g}, at most {most:.9g}".format(**verdict))
     violations = sum(len(each["violations"]) for each in record["stores"])
     print(f"soak: {sum(each['taken'] for each in record['stores'])} events, "
           f"{record['kill']} kills, {record['restarts']} restarts of the network, "
