@@ -79,12 +79,12 @@ static bool is_route(struct bytes fragment)
     return fragment.len >= 3 && (fragment.data[0] == '!' || fragment.data[0] == '/');
 }
 
+/* Its path is folded. */
 static bool put_normalized(struct url_fold *fold, struct url_identity *out)
 {
     char tail_room[URL_BYTES_MAX];
     struct url_text tail = url_text_over(tail_room, sizeof tail_room);
     struct url_text text = url_text_over(out->normalized_room, sizeof out->normalized_room);
-    url_fold_path(fold);
     if (!url_site_put(fold, &tail)) {
         url_text_put_bytes(&tail, fold->path);
         put_query(fold, &tail);
@@ -131,7 +131,21 @@ static unsigned mark(const struct url_fold *fold)
     return marks;
 }
 
-/* Takes shell after shell off; `at` is the innermost address then. */
+/* What is inside may be an address only without the ending that its shell carries, so the path is
+ * folded when nothing was found; not before, as the inner site may have other rules for it. */
+static bool look_inside(struct url_fold *fold, struct url_text *inner, bool *archive,
+                        struct url *found)
+{
+    for (int looks = 0; looks < 2; looks++) {
+        if (url_unwrap(fold, inner, archive) &&
+            url_parse(url_text_bytes(inner), found, NULL) == RC_OK)
+            return true;
+        url_fold_path(fold);
+    }
+    return false;
+}
+
+/* Takes shell after shell off; `at` is the innermost address then, and its path is folded. */
 static enum rc unwrap(struct url urls[2], struct url **at, struct url_fold *fold,
                       struct url_identity *out, struct err *err)
 {
@@ -141,8 +155,7 @@ static enum rc unwrap(struct url urls[2], struct url **at, struct url_fold *fold
         struct url_text inner = url_text_over(room, sizeof room);
         struct url *next = *at == &urls[0] ? &urls[1] : &urls[0];
         enum rc rc = url_fold_make(*at, fold, err);
-        if (rc != RC_OK || !url_unwrap(fold, &inner, &archive) ||
-            url_parse(url_text_bytes(&inner), next, NULL) != RC_OK)
+        if (rc != RC_OK || !look_inside(fold, &inner, &archive, next))
             return rc;
         if (shells == SHELLS_MAX)
             return err_set(err, RC_REJECT, "the address is wrapped too often");

@@ -73,6 +73,8 @@ static const struct folding foldings[] = {
     {"https://example.com/a?gift=abc", "https://example.com/a?gift=abc"},
     /* AMP */
     {"https://www.google.com/amp/s/www.example.com/a-1/amp/", "https://example.com/a-1"},
+    /* Found by fuzzing: what is a name only without its ending is taken out of its shell, too. */
+    {"https://www.google.com/amp/s/ww.goog.amp", "https://ww.goog/"},
     {"https://www-example-com.cdn.ampproject.org/c/s/www.example.com/a?amp=1&id=2",
      "https://example.com/a?id=2"},
     {"https://amp.example.com/a", "https://example.com/a"},
