@@ -42,15 +42,21 @@ void sign_base64_url(struct bytes input, struct text *out)
         out->data[--out->len] = '\0';
 }
 
-/* How many = end the input; false: one stands elsewhere, or white space anywhere. The decoder takes
- * both: it skips white space at the ends, which would shift the padding. */
+static bool is_digit_of_base64(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' ||
+           c == '/';
+}
+
+/* How many = end the input; false: one stands elsewhere, or what is none of the digits. The decoder
+ * takes both: it skips white space and hyphens at the ends, which would shift the padding. */
 static bool count_padding(struct bytes input, size_t *padding)
 {
     *padding =
         (size_t)(input.data[input.len - 1] == '=') + (size_t)(input.data[input.len - 2] == '=');
     size_t text_len = input.len - *padding;
     for (size_t i = 0; i < text_len; i++)
-        if ((unsigned char)input.data[i] <= ' ' || input.data[i] == '=')
+        if (!is_digit_of_base64(input.data[i]))
             return false;
     return true;
 }

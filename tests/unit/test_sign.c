@@ -31,8 +31,9 @@ static void base64_is_padded_and_the_urls_is_not(void **state)
 
 static void only_base64_is_decoded(void **state)
 {
-    static const char *const wrong[] = {"",     "YQ",   "YQ=",      "Y Q=", "YQ==\n\n\n\n",
-                                        "????", "Y===", "YQ==YQ==", "YR==", "YWJ="};
+    static const char *const wrong[] = {
+        "",     "YQ",       "YQ=",  "Y Q=", "YQ==\n\n\n\n", "????",
+        "Y===", "YQ==YQ==", "YR==", "YWJ=", "YWJj----",     "YWJj_w=="};
     struct text out = {0};
     (void)state;
     assert_true(sign_base64_decode(bytes_of("YWI="), &out));
