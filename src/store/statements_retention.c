@@ -11,12 +11,13 @@
                                            "CROSS JOIN actors a WHERE a.id = p.actor"
 #define KEPT "(SELECT t.n FROM touched_posts t WHERE t.keep_us IS NOT NULL)"
 #define OLD_OF(table_)                                                                             \
-    table_ " t WHERE t.at_us > 0 AND t.at_us < r.tombstones_us "                                   \
-           "ORDER BY t.at_us, t.collection, t.key LIMIT 500"
+    "FROM " table_ " t WHERE t.at_us > 0 AND t.at_us < " BOUND(                                    \
+        "tombstones_us") " "                                                                       \
+                         "ORDER BY t.at_us, t.collection, t.key LIMIT 500"
 /* Who has not followed a collection up to there cannot know any more what left it. */
 #define RAISE_FLOORS(table_)                                                                       \
     "INSERT INTO tail_floors (collection, seq) SELECT o.collection, max(o.seq) "                   \
-    "FROM (SELECT t.collection, t.seq {rows with} " OLD_OF(                                        \
+    "FROM (SELECT t.collection, t.seq " OLD_OF(                                                    \
         table_) ") o WHERE true "                                                                  \
                 "GROUP BY o.collection ON CONFLICT (collection) DO UPDATE SET seq = excluded.seq " \
                 "WHERE excluded.seq > tail_floors.seq"
@@ -35,18 +36,18 @@ static const struct statement statements[] = {
      "(SELECT t.collection, t.key FROM tombstones t WHERE t.at_us = 0 LIMIT 500)"},
     {.kind = RECORD_PRUNE, .sql = RAISE_FLOORS("tombstones")},
     {.kind = RECORD_PRUNE, .sql =
-     "DELETE FROM tombstones WHERE (collection, key) IN (SELECT t.collection, t.key {rows with} "
+     "DELETE FROM tombstones WHERE (collection, key) IN (SELECT t.collection, t.key "
      OLD_OF("tombstones") ")"},
     {.kind = RECORD_PRUNE, .sql = RAISE_FLOORS("past_rows")},
     {.kind = RECORD_PRUNE, .sql =
      "DELETE FROM past_rows WHERE (collection, seq, key) IN "
-     "(SELECT t.collection, t.seq, t.key {rows with} " OLD_OF("past_rows") ")"},
+     "(SELECT t.collection, t.seq, t.key " OLD_OF("past_rows") ")"},
     {.kind = RECORD_PRUNE, .sql =
-     "DELETE FROM request_keys WHERE (collection, key) IN (SELECT k.collection, k.key {rows with} "
-     "request_keys k WHERE k.at_us < r.tombstones_us ORDER BY k.at_us LIMIT 500)"},
+     "DELETE FROM request_keys WHERE (collection, key) IN (SELECT k.collection, k.key "
+     "FROM request_keys k WHERE k.at_us < " BOUND("tombstones_us") " ORDER BY k.at_us LIMIT 500)"},
     {.kind = RECORD_PRUNE, .sql =
-     "DELETE FROM gaps WHERE id IN (SELECT g.id {rows with} gaps g "
-     "WHERE g.closed_us < r.gaps_us ORDER BY g.closed_us LIMIT 500)"},
+     "DELETE FROM gaps WHERE id IN (SELECT g.id FROM gaps g "
+     "WHERE g.closed_us < " BOUND("gaps_us") " ORDER BY g.closed_us LIMIT 500)"},
     {.kind = RECORD_PRUNE, .sql =
      "DELETE FROM follow_page WHERE (owner, listing, did) IN (SELECT f.owner, f.listing, f.did "
      "FROM follow_page f WHERE f.listing < " BOUND("pages_us") " LIMIT 500)"},
