@@ -7,8 +7,15 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#define PAGE_ROWS 10000 /* as page_sql says: no reading may be long */
+#define RETRY_US  INT64_C(10000000)
+
 /* The table of follows may hold more than the lists gave, before the first of them stands. */
 static const char all_sql[] = "SELECT did FROM circle UNION SELECT did FROM follows";
+static const char page_sql[] =
+    "SELECT did FROM (SELECT did FROM (SELECT did FROM circle WHERE did > ?1 ORDER BY did "
+    "LIMIT 10000) c UNION SELECT did FROM (SELECT did FROM follows WHERE did > ?1 ORDER BY did "
+    "LIMIT 10000) f) page ORDER BY did LIMIT 10000";
 
 static bool take_did(void *arg, const struct field *columns, size_t count)
 {
@@ -58,34 +65,67 @@ static void change(struct follows *follows, const struct id_set *read)
     text_free(&memory[1]);
 }
 
+static void retry(void *arg)
+{
+    follows_refresh(arg);
+}
+
+static void give_up(struct follows *follows, const char *reason)
+{
+    struct runtime *runtime = follows->env->runtime;
+    log_event_limited(LOG_WARN, "follows", "not_read",
+                      (struct log_field[]){log_string("reason", reason), LOG_END});
+    id_set_deinit(&follows->reading);
+    follows->asking = false;
+    runtime->ops->timer_arm(runtime, &follows->retry, RETRY_US);
+}
+
+static void on_answer(void *arg, const struct lookup_answer *answer);
+
+static void ask_page(struct follows *follows)
+{
+    const struct source_env *env = follows->env;
+    struct field behind = field_text(bytes_of(text_string(&follows->last)));
+    struct lookup_question question = {.sql = page_sql, .params = &behind, .param_count = 1};
+    if (env->ask_steadily(env->ask_arg, &question, on_answer, follows) != RC_OK)
+        give_up(follows, "too many questions wait for the store");
+}
+
 static void on_answer(void *arg, const struct lookup_answer *answer)
 {
     struct follows *follows = arg;
-    struct id_set read;
-    follows->asking = false;
     if (answer->rc != RC_OK) {
-        log_event(LOG_WARN, "follows", "not_read",
-                  (struct log_field[]){log_string("reason", answer->err.text), LOG_END});
+        give_up(follows, answer->err.text);
         return;
     }
-    id_set_init(&read, follows->known.seed);
     for (size_t i = 0; i < answer->rows; i++)
-        (void)take_did(&read, &answer->fields[i], 1);
-    change(follows, &read);
+        (void)take_did(&follows->reading, &answer->fields[i], 1);
+    if (answer->rows == PAGE_ROWS) {
+        struct bytes last = answer->fields[answer->rows - 1].b;
+        text_clear(&follows->last);
+        text_append(&follows->last, last.data, last.len);
+        ask_page(follows);
+        return;
+    }
+    follows->asking = false;
+    change(follows, &follows->reading);
     if (follows->again)
         follows_refresh(follows);
 }
 
 void follows_init(struct follows *follows, const struct source_env *env, uint64_t seed)
 {
-    *follows = (struct follows){.env = env};
+    *follows = (struct follows){.env = env, .retry = {.fn = retry, .arg = follows}};
     id_set_init(&follows->known, seed);
 }
 
 void follows_deinit(struct follows *follows)
 {
+    struct runtime *runtime = follows->env->runtime;
     assert(!follows->asking);
+    runtime->ops->timer_disarm(runtime, &follows->retry);
     id_set_deinit(&follows->known);
+    text_free(&follows->last);
 }
 
 enum rc follows_load(struct follows *follows, struct store *store, struct err *err)
@@ -108,14 +148,13 @@ void follows_tell(struct follows *follows, struct source *source)
 
 void follows_refresh(struct follows *follows)
 {
-    const struct source_env *env = follows->env;
     if (follows->source == NULL)
         return;
     follows->again = follows->asking;
-    if (!follows->asking)
-        follows->asking = env->ask(env->ask_arg, all_sql, NULL, 0, on_answer, follows) == RC_OK;
-    if (!follows->asking)
-        log_event(LOG_WARN, "follows", "not_read",
-                  (struct log_field[]){
-                      log_string("reason", "too many questions wait for the store"), LOG_END});
+    if (follows->asking)
+        return;
+    follows->asking = true;
+    id_set_init(&follows->reading, follows->known.seed);
+    text_clear(&follows->last);
+    ask_page(follows);
 }

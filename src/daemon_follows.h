@@ -3,8 +3,9 @@
  * daemon_follows.h - whose sharing counts, as the store has it, for the firehose's filter.
  *
  * Read once at the start, from the connection that is there, and again whenever a list of follows
- * was stored or an operator asks; what changed since goes to the source, which needs no new
- * connection for it. A list that could not be read whole changes nothing.
+ * was stored or an operator asks, page by page; what changed since goes to the source, which needs
+ * no new connection for it. A list that could not be read whole changes nothing and is read again
+ * after a while.
  *
  * Owner: the firehose's part.  Thread: the ingest loop. */
 #ifndef DAEMON_FOLLOWS_H
@@ -17,6 +18,9 @@ struct follows {
     const struct source_env *env;
     struct source *source; /* is told; NULL: none */
     struct id_set known;
+    struct id_set reading; /* of the pages that were read, while `asking` */
+    struct text last;      /* of them; the next page begins behind it */
+    struct timer retry;
     bool asking;
     bool again; /* it changed while it was asked for */
 };

@@ -24,6 +24,7 @@ from skeleton import PAST, begin_before_everything, stored_in, truth_of  # noqa:
 
 GET_FOLLOWS = "app.bsky.graph.getFollows"
 REQUESTS = f"GET /xrpc/{GET_FOLLOWS}"
+STRANGERS = 120000  # more than a lookup of the daemon may answer
 
 
 def look(home, question):
@@ -420,6 +421,23 @@ class Follows(BothStores):
                 with self.daemon(home, sim, []) as daemon:
                     _, words = self.command(home, sim, "follows", "refresh", code=1)
                     self.assertIn("set bluesky.actors", words)
+                    daemon.stop()
+        self.both_stores(run)
+
+    def test_a_circle_that_no_single_reading_holds_is_read_whole(self):
+        """The bound on what a reading may hold is no bound on how many are followed."""
+        def run(home):
+            with self.simulator() as sim:
+                begin_before_everything(home, sim)
+                with self.daemon(home, sim, [accounts(sim)[0]["handle"]]) as daemon:
+                    count = len(listed(sim)) + STRANGERS
+                    self.wait_for_follows(home, sim, listed(sim))
+                    change(home, "INSERT INTO circle (did, degree, sources) WITH RECURSIVE i(n) AS "
+                           f"(SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < {STRANGERS}) "
+                           "SELECT 'did:web:stranger' || n, 2, 1 FROM i")
+                    daemon.reload()  # which looks at what is stored, then reads the list
+                    wait_until(lambda: f"added={STRANGERS} removed=0 count={count} msg=read"
+                               in daemon.words(), "all of them to be read")
                     daemon.stop()
         self.both_stores(run)
 
