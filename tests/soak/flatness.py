@@ -26,6 +26,9 @@ def bound(name, store):
         "rss": (1.15, RING + PAGE_CACHE, 0),
         "descriptors": (1.0, 8, 0),  # connections of whoever asks at that moment
         "wal": (1.5, 0, LOG_MOST[store]),
+        # As many as came in a minute or two, if they are forgotten as fast as they come; looks meet
+        # them before a clean-up or after it.
+        "posts": (1.5, 0, 0),
         # Rows are counted: what is not there for a post of the present was left behind. What chance
         # does is 2 %, and 5 % on a busy machine, where the clean-up comes late; a tenth of all rows
         # left behind each minute is 13 % in a soak of five.
@@ -74,5 +77,6 @@ def verdicts(samples, store):
     """What a process holds is judged life by life, what lies on disk over all of them."""
     found = [verdict(life, name, store) for life in lives_of(samples)
              for name in ("rss", "descriptors")]
-    found += [verdict(samples, name, store) for name in ("wal", "rows_per_post", "bytes_per_post")]
+    found += [verdict(samples, name, store)
+              for name in ("wal", "posts", "rows_per_post", "bytes_per_post")]
     return [each for each in found if each is not None]

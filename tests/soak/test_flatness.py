@@ -18,7 +18,7 @@ def samples(events_each=2400, count=300, lives=1, **figures):
         life = second * lives // count
         in_life = (second - life * count // lives) * events_each
         sample = {"second": second, "life": life, "taken": second * events_each, "rss": 40 * MIB,
-                  "descriptors": 40, "wal": 40 * MIB,
+                  "descriptors": 40, "wal": 40 * MIB, "posts": 45000,
                   "rows_per_post": 1.2, "bytes_per_post": 900.0}
         sample.update({name: figure(in_life) for name, figure in figures.items()})
         found.append(sample)
@@ -32,7 +32,7 @@ def accused(record, store="sqlite"):
 class Flatness(unittest.TestCase):
     def test_what_stays_is_flat_and_was_judged(self):
         self.assertEqual(accused(samples()), [])
-        self.assertEqual(len(verdicts(samples(lives=3), "sqlite")), 3 * 2 + 3)
+        self.assertEqual(len(verdicts(samples(lives=3), "sqlite")), 3 * 2 + 4)
 
     def test_memory_lost_with_every_event_is_found_in_each_life(self):
         leak = samples(lives=2, count=800, rss=lambda taken: 40 * MIB + 300 * taken)
@@ -55,6 +55,12 @@ class Flatness(unittest.TestCase):
         grown = samples(wal=lambda taken: (50 if taken < 400000 else 100) * MIB)
         self.assertEqual(accused(grown, "sqlite"), ["wal"])
         self.assertEqual(accused(grown, "postgres"), ["wal"])
+
+    def test_forgetting_more_slowly_than_posts_come_is_found(self):
+        piling_up = samples(count=1800, posts=lambda taken: 35000 + taken // 15)
+        self.assertEqual(accused(piling_up, "postgres"), ["posts"])
+        cleaned = samples(posts=lambda taken: 30000 + taken // 8 % 30000)
+        self.assertEqual(accused(cleaned), [])
 
     def test_a_store_that_grows_although_it_forgets_is_found(self):
         self.assertEqual(accused(samples(bytes_per_post=lambda taken: 200 + taken / 100)),
