@@ -271,7 +271,7 @@ static enum rc restart(struct part *part, struct err *err)
     view_source(firehose, &counted);
     firehose->before = counted;
     firehose->source->ops->free(firehose->source);
-    firehose->source = NULL;
+    firehose->source = firehose->follows.source = NULL;
     firehose->stopping = false;
     firehose->rate = (struct rate){.value = -1};
     cursor_file_forget(&firehose->cursor_file);

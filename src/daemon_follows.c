@@ -148,11 +148,13 @@ void follows_tell(struct follows *follows, struct source *source)
 
 void follows_refresh(struct follows *follows)
 {
+    struct runtime *runtime = follows->env->runtime;
     if (follows->source == NULL)
         return;
     follows->again = follows->asking;
     if (follows->asking)
         return;
+    runtime->ops->timer_disarm(runtime, &follows->retry);
     follows->asking = true;
     id_set_init(&follows->reading, follows->known.seed);
     text_clear(&follows->last);

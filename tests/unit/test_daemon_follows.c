@@ -154,6 +154,7 @@ static void half_a_list_changes_nothing_and_is_read_again(void **state)
     assert_int_equal(desk->told, 0);
     assert_non_null(desk->armed);
     desk->armed->fn(desk->armed->arg);
+    assert_null(desk->armed);
     assert_string_equal(desk->behind, "");
     answer_all();
     assert_int_equal(desk->added, PAGE_ROWS + 1);
