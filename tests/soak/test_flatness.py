@@ -62,6 +62,10 @@ class Flatness(unittest.TestCase):
         cleaned = samples(posts=lambda taken: 30000 + taken // 8 % 30000)
         self.assertEqual(accused(cleaned), [])
 
+    def test_posts_that_only_begin_to_be_are_not_piling_up(self):
+        filling = samples(posts=lambda taken: 25000 if taken < 480000 else 45000)
+        self.assertEqual(accused(filling), [])
+
     def test_a_store_that_grows_although_it_forgets_is_found(self):
         self.assertEqual(accused(samples(bytes_per_post=lambda taken: 200 + taken / 100)),
                          ["bytes_per_post"])
