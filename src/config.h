@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "config_lists.h"
 
-enum config_mode { CONFIG_MODE_HYBRID, CONFIG_MODE_FIREHOSE, CONFIG_MODE_POLLING };
+enum config_mode { CONFIG_MODE_HYBRID, CONFIG_MODE_FIREHOSE, CONFIG_MODE_POLLING, CONFIG_MODE_OFF };
 enum config_sandbox { CONFIG_SANDBOX_AUTO, CONFIG_SANDBOX_ON, CONFIG_SANDBOX_OFF };
 enum config_log_format { CONFIG_LOG_TEXT, CONFIG_LOG_JSON };
 enum config_log_level { CONFIG_LOG_DEBUG, CONFIG_LOG_INFO, CONFIG_LOG_WARN, CONFIG_LOG_ERROR };
@@ -108,6 +108,12 @@ struct config {
     struct config_origin *origins; /* one per setting outside the two lists above */
     struct config_memory *memory;  /* what all of this points at */
 };
+
+static inline bool config_has_firehose(const struct config *config)
+{
+    return config->bluesky.mode == CONFIG_MODE_HYBRID ||
+           config->bluesky.mode == CONFIG_MODE_FIREHOSE;
+}
 
 /* Where commands find the running daemon: tidemark.sock in the data directory as configured, or
  * where the SQLite file lies, or in data. */

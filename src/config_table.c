@@ -207,8 +207,9 @@ const struct setting config_settings[] = {
      .min = 1, .max = 7, .check = config_check_http_url, .url = true, .single = true,
      .sentence = "The AppViews that are asked for feeds, follows and profiles, best first."},
     {.path = "bluesky.mode", .type = SETTING_WORD, .offset = offsetof(struct config, bluesky.mode),
-     .initial = "hybrid", .words = "hybrid firehose polling",
-     .sentence = "Firehose with polling while no host works, firehose alone, or polling alone."},
+     .initial = "hybrid", .words = "hybrid firehose polling off",
+     .sentence = "Firehose with polling while no host works, firehose alone, polling alone, or no "
+                 "news at all."},
     {.path = "bluesky.collections", .type = SETTING_LIST,
      .offset = offsetof(struct config, bluesky.collections), .initial = "post,repost", .min = 1,
      .max = 2, .words = "post repost", .sentence = "Which acts count as sharing a link."},

@@ -98,7 +98,7 @@ static const struct part_ops ops = {.load = load,
 struct part *circle_part_new(const struct part_env *env)
 {
     const struct config *config = env->config;
-    if (config->bluesky.actors.count == 0)
+    if (config->bluesky.actors.count == 0 || config->bluesky.mode == CONFIG_MODE_OFF)
         return NULL;
     struct circle_part *self = memory_new_zeroed(1, sizeof *self);
     struct circle_options options = {.actors = config->bluesky.actors.items,

@@ -140,6 +140,8 @@ static const struct part_ops ops = {.open = open_readers,
 
 struct part *feed_readers_part_new(const struct part_env *env)
 {
+    if (env->config->bluesky.mode == CONFIG_MODE_OFF)
+        return NULL;
     struct feed_readers *readers = memory_new_zeroed(1, sizeof *readers);
     readers->part.ops = &ops;
     readers->env = env;

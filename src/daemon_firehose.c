@@ -334,7 +334,7 @@ static const struct part_ops firehose_ops = {
 
 struct part *firehose_part_new(const struct part_env *env)
 {
-    if (env->config->bluesky.mode == CONFIG_MODE_POLLING)
+    if (!config_has_firehose(env->config))
         return NULL;
     struct firehose *firehose = memory_new_zeroed(1, sizeof *firehose);
     firehose->part.ops = &firehose_ops;

@@ -113,7 +113,7 @@ static enum rc allow_data(struct sandbox *sandbox, const struct config *config, 
     config_socket_path(config, &socket);
     store_files(config->store.url, allow_store_file, &written);
     allow_writing(&written, "store.data_dir", text_string(&socket), SMALL_FILE_OWN_FOLDER);
-    if (config->bluesky.mode != CONFIG_MODE_POLLING && config->jetstream.cursor_file[0] != '\0')
+    if (config_has_firehose(config) && config->jetstream.cursor_file[0] != '\0')
         allow_writing(&written, "jetstream.cursor_file", config->jetstream.cursor_file,
                       SMALL_FILE_OPEN_FOLDER);
     if (is_log_on_disk(config->log.file))

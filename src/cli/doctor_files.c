@@ -130,7 +130,7 @@ static void check_dictionaries(const struct config *config, const char *folder,
 {
     struct text kept = {0};
     size_t before = report->count;
-    if (!config->jetstream.compress || config->bluesky.mode == CONFIG_MODE_POLLING)
+    if (!config->jetstream.compress || !config_has_firehose(config))
         return;
     text_appendf(&kept, "%s/%s", folder, KEPT_NAME);
     if (*config->jetstream.dictionary_file != '\0')

@@ -103,15 +103,16 @@ static void add_ledgers(struct probing *probing, const struct config *config,
 static void add_all(struct probing *probing, const struct config *config,
                     struct doctor_report *report)
 {
-    if (config->bluesky.mode != CONFIG_MODE_POLLING) {
+    if (config_has_firehose(config)) {
         add(probing, DOCTOR_FIREHOSE, config->jetstream.endpoint,
             "Correct jetstream.endpoint, or see why the host does not answer");
         add(probing, DOCTOR_FIREHOSE, config->jetstream.fallback_endpoint,
             "Correct jetstream.fallback_endpoint, or see why the host does not answer");
     }
-    add_list(probing, DOCTOR_APPVIEW, config->bluesky.appview,
-             "Correct bluesky.appview, or see why the host does not answer");
-    if (*config->bluesky.identifier != '\0')
+    if (config->bluesky.mode != CONFIG_MODE_OFF)
+        add_list(probing, DOCTOR_APPVIEW, config->bluesky.appview,
+                 "Correct bluesky.appview, or see why the host does not answer");
+    if (config->bluesky.mode != CONFIG_MODE_OFF && *config->bluesky.identifier != '\0')
         add(probing, DOCTOR_PDS, config->bluesky.pds,
             "Correct bluesky.pds, or see why the host does not answer");
     add_list(probing, DOCTOR_RPC, config->content.rpc,

@@ -394,6 +394,20 @@ class Follows(BothStores):
                     self.assertEqual(rows[handle] is not None, did in authors, handle)
         self.both_stores(run)
 
+    def test_without_news_nobody_is_asked_for_any(self):
+        def run(home):
+            with self.simulator() as sim:
+                me = accounts(sim)[0]["did"]
+                with self.daemon(home, sim, [me], "bluesky.mode=off") as daemon:
+                    self.assertEqual(daemon.health()["status"], "healthy")
+                    daemon.stop()
+                stats = sim.stats()
+                self.assertEqual(stats["connections_total"], 0)
+                asked = {path for path, count in stats["requests"].items() if count > 0}
+                self.assertEqual([path for path in asked if "/xrpc/" in path], [])
+                self.assertEqual(look(home, "SELECT count(*) FROM follows"), [["0"]])
+        self.both_stores(run)
+
     def test_an_operator_has_the_lists_read_now(self):
         """R001-44: on demand; what comes of it is what a refresh by time brings."""
         def run(home):

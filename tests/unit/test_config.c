@@ -226,8 +226,9 @@ static void a_value_of_the_wrong_type_is_named_with_its_place(void **state)
            "t.yaml:1:23: jetstream.compress is \"maybe\"; it must be true or false\n");
     expect("jetstream: {wanted_collections: x}\n",
            "t.yaml:1:33: jetstream.wanted_collections is text; it must be a list\n");
-    expect("bluesky: {mode: hybird}\n",
-           "t.yaml:1:17: bluesky.mode is \"hybird\"; it must be hybrid, firehose or polling\n");
+    expect(
+        "bluesky: {mode: hybird}\n",
+        "t.yaml:1:17: bluesky.mode is \"hybird\"; it must be hybrid, firehose, polling or off\n");
     expect("polling: 5\n", "t.yaml:1:10: polling is text; it must be a map of settings\n");
     expect("- polling\n", "t.yaml:1:1: the file is a list; it must be a map of settings\n");
     expect("log: {file: \"a\\0b\"}\n",
