@@ -42,6 +42,7 @@ struct block_feed {
     uint64_t link_count; /* ever; the last ones are in `links` */
     bool seeking;        /* the line that follows `last` has not come */
     bool first;          /* no line has come since it seeks */
+    bool anew;           /* the bytes that come next are a file's beginning */
     bool waiting, undoing, stuck, over, stopping;
     struct err trouble;
 };

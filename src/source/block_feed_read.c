@@ -2,6 +2,7 @@
 #include "source/block_feed_parts.h"
 
 #include "source/url_query.h"
+#include "sys/log.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -54,15 +55,42 @@ bool block_feed_next_line(struct block_feed *feed)
 
 /* ---- a file or a pipe ---- */
 
+/* The last line of what was there has no end; it is read as it is, before anything else. */
+static void hear_anew(struct block_feed *feed, const char *why)
+{
+    log_event(LOG_INFO, CONTENT_SOURCE, "feed_begins_anew",
+              (struct log_field[]){
+                  log_string("reason", why),
+                  log_string("next", "it is read from its beginning, after the last cursor"),
+                  LOG_END});
+    if (feed->bytes.len > feed->at)
+        text_append_char(&feed->bytes, '\n');
+    feed->anew = true;
+    arm(feed, 0);
+}
+
+static void seek_anew(struct block_feed *feed)
+{
+    feed->anew = false;
+    feed->line_number = 0;
+    feed->seeking = feed->first = feed->last.known;
+}
+
 static void read_stream(struct block_feed *feed)
 {
     struct err err;
+    if (feed->anew)
+        seek_anew(feed);
     enum rc rc = byte_stream_read(feed->settings.stream, CHUNK, &feed->bytes, &err);
     if (rc == RC_OK)
         arm(feed, 0); /* others have their turn in between */
-    else if (rc == RC_AGAIN)
+    else if (rc == RC_RETRY)
+        hear_anew(feed, err.text);
+    else if (rc == RC_AGAIN) {
+        if (err.text[0] != '\0')
+            err_set(&feed->trouble, RC_RETRY, "content.feed: %s", err.text);
         arm(feed, LOOK_US);
-    else {
+    } else {
         feed->over = true;
         err_set(&feed->trouble, RC_REJECT, "content.feed: %s", err.text);
     }

@@ -298,6 +298,73 @@ static void a_contradiction_without_an_undo_stops_the_reading(void **state)
     assert_int_equal(references(b), 2);
 }
 
+/* ---- a file that begins anew ---- */
+
+/* The file loses what it holds and gets blocks `from` to `to` at once, before anybody looks. */
+static void rewrite(struct content_bench *b, uint64_t from, uint64_t to)
+{
+    struct text out = {0};
+    assert_int_equal(ftruncate(fileno(lines), 0), 0);
+    for (uint64_t number = from; number <= to; number++)
+        print_line(b, &out, number, 'a', 'a', (char[]){(char)('A' + number - 100), '\0'});
+    tell(b, text_string(&out));
+    text_free(&out);
+}
+
+static void tell_some(struct content_bench *b, uint64_t from, uint64_t to)
+{
+    for (uint64_t number = from; number <= to; number++)
+        tell_block(b, number, 'a', 'a', (char[]){(char)('A' + number - 100), '\0'});
+    run(b);
+}
+
+/* R002-18: the indexer empties its file and writes what follows, more than had been read. */
+static void a_file_that_was_emptied_and_filled_is_read_from_its_beginning(void **state)
+{
+    struct content_bench *b = *state;
+    content_bench_read_by(b, &reader);
+    tell_some(b, 100, 103);
+    rewrite(b, 104, 115);
+    run(b);
+    assert_int_equal(content_bench_position(b), 115);
+    assert_int_equal(references(b), 16);
+    rewrite(b, 116, 117); /* less than had been read */
+    run(b);
+    assert_int_equal(references(b), 18);
+    rewrite(b, 110, 119); /* it begins with what was taken already */
+    run(b);
+    assert_int_equal(content_bench_position(b), 119);
+    assert_int_equal(references(b), 20);
+    assert_int_equal(content_bench_holes(b), 0);
+    assert_int_equal(quarantined(b, "%"), 0);
+    assert_string_equal(trouble(b), "");
+}
+
+/* The file's name goes to another one. The old one is read to its end, also what was added after
+ * that, until there is something in the new one; a line that was left without its end is kept. */
+static void a_file_that_was_replaced_is_gone_on_with(void **state)
+{
+    struct content_bench *b = *state;
+    char other[sizeof path + 8];
+    content_bench_read_by(b, &reader);
+    tell_some(b, 100, 101);
+    snprintf(other, sizeof other, "%s.old", path);
+    assert_int_equal(rename(path, other), 0);
+    FILE *fresh = fopen(path, "a");
+    assert_non_null(fresh);
+    content_bench_pass(b, 1000 * DESK_MS);
+    tell_some(b, 102, 103);
+    tell(b, "{\"cursor\":");
+    fclose(lines);
+    lines = fresh;
+    tell_some(b, 104, 105);
+    assert_int_equal(unlink(other), 0);
+    assert_int_equal(content_bench_position(b), 105);
+    assert_int_equal(references(b), 6);
+    assert_int_equal(content_bench_holes(b), 0);
+    assert_int_equal(quarantined(b, "content.feed, line 5: %"), 1);
+}
+
 /* ---- by HTTP ---- */
 
 /* The question that is open, or -1. */
@@ -359,6 +426,8 @@ int main(void)
         ON_STORE(a_line_that_is_too_long_is_cut_and_passed_over),
         ON_STORE(numbers_that_are_left_out_name_nothing),
         ON_STORE(a_contradiction_without_an_undo_stops_the_reading),
+        ON_STORE(a_file_that_was_emptied_and_filled_is_read_from_its_beginning),
+        ON_STORE(a_file_that_was_replaced_is_gone_on_with),
         ON_STORE(a_server_is_asked_for_what_follows_the_cursor),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);
