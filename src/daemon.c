@@ -66,6 +66,11 @@ static void pass_news(void *arg)
         parts_heed(&daemon->parts, news);
 }
 
+static bool hears(void *arg, struct bytes did)
+{
+    return parts_hear(&((const struct daemon *)arg)->parts, did);
+}
+
 static void tell(void *arg, unsigned news)
 {
     struct daemon *daemon = arg;
@@ -181,6 +186,8 @@ static enum rc make_parts(struct daemon *daemon, struct err *err)
                                                .ask_arg = daemon},
                                     .tell = tell,
                                     .tell_arg = daemon,
+                                    .hears = hears,
+                                    .hears_arg = daemon,
                                     .collections = collections_new()};
     enum rc rc =
         daemon_appview_make(daemon->config, daemon->env.runtime, &daemon->env.appview, err);

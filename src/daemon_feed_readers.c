@@ -27,16 +27,19 @@ static struct feed_readers *of(struct part *part)
 }
 
 /* Another mode needs a restart: it is told apart from what a reload brings. */
-static struct backfill_settings backfill_settings(const struct config *config,
-                                                  enum config_mode mode)
+static struct backfill_settings backfill_settings(const struct part_env *env,
+                                                  const struct config *config)
 {
+    enum config_mode mode = env->config->bluesky.mode;
     return (struct backfill_settings){.page_size = (uint32_t)config->backfill.posts_per_page,
                                       .running_max = (uint32_t)config->backfill.max_concurrent,
                                       .lookback_us =
                                           config->did_manager.backfill_lookback_hours * HOUR_US,
                                       .follows = config->did_manager.backfill_enabled,
                                       .only_asked = mode == CONFIG_MODE_POLLING,
-                                      .polls = mode != CONFIG_MODE_FIREHOSE};
+                                      .polls = mode != CONFIG_MODE_FIREHOSE,
+                                      .hears = env->hears,
+                                      .hears_arg = env->hears_arg};
 }
 
 static struct poller_settings poller_settings(const struct config *config, enum config_mode mode)
@@ -54,7 +57,7 @@ static enum rc open_readers(struct part *part, struct err *err)
     struct feed_readers *readers = of(part);
     const struct part_env *env = readers->env;
     enum config_mode mode = env->config->bluesky.mode;
-    struct backfill_settings backfill = backfill_settings(env->config, mode);
+    struct backfill_settings backfill = backfill_settings(env, env->config);
     struct poller_settings poller = poller_settings(env->config, mode);
     (void)err;
     readers->outage_us_max = env->config->polling.after_outage_seconds * SECOND_US;
@@ -91,7 +94,7 @@ static void reload(struct part *part, const struct config *fresh)
 {
     struct feed_readers *readers = of(part);
     enum config_mode mode = readers->env->config->bluesky.mode;
-    struct backfill_settings backfill = backfill_settings(fresh, mode);
+    struct backfill_settings backfill = backfill_settings(readers->env, fresh);
     struct poller_settings poller = poller_settings(fresh, mode);
     readers->outage_us_max = fresh->polling.after_outage_seconds * SECOND_US;
     backfill_tune(readers->backfill, &backfill);

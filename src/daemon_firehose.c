@@ -233,6 +233,17 @@ static void heed(struct part *part, unsigned news)
         follows_refresh(&firehose->follows);
 }
 
+static bool hears(struct part *part, struct bytes did)
+{
+    struct firehose *firehose = (struct firehose *)part;
+    if (firehose->source == NULL || firehose->stopping)
+        return false;
+    bool heard = jetstream_hears(firehose->source, did);
+    if (!heard)
+        follows_expect(&firehose->follows, did);
+    return heard;
+}
+
 static void reload(struct part *part, const struct config *fresh)
 {
     struct firehose *firehose = (struct firehose *)part;
@@ -323,6 +334,7 @@ static const struct part_ops firehose_ops = {
     .start = start,
     .look = look,
     .heed = heed,
+    .hears = hears,
     .reload = reload,
     .view = show,
     .stop = stop,

@@ -77,6 +77,7 @@ static void give_up(struct follows *follows, const char *reason)
                       (struct log_field[]){log_string("reason", reason), LOG_END});
     id_set_deinit(&follows->reading);
     follows->asking = false;
+    follows->waiting = true;
     runtime->ops->timer_arm(runtime, &follows->retry, RETRY_US);
 }
 
@@ -155,8 +156,15 @@ void follows_refresh(struct follows *follows)
     if (follows->asking)
         return;
     runtime->ops->timer_disarm(runtime, &follows->retry);
+    follows->waiting = false;
     follows->asking = true;
     id_set_init(&follows->reading, follows->known.seed);
     text_clear(&follows->last);
     ask_page(follows);
+}
+
+void follows_expect(struct follows *follows, struct bytes did)
+{
+    if (!follows->asking && !follows->waiting && !id_set_contains(&follows->known, did))
+        follows_refresh(follows);
 }

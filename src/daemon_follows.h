@@ -22,7 +22,8 @@ struct follows {
     struct text last;      /* of them; the next page begins behind it */
     struct timer retry;
     bool asking;
-    bool again; /* it changed while it was asked for */
+    bool again;   /* it changed while it was asked for */
+    bool waiting; /* it could not be read; `retry` will */
 };
 
 void follows_init(struct follows *follows, const struct source_env *env, uint64_t seed);
@@ -32,5 +33,7 @@ must_check enum rc follows_load(struct follows *follows, struct store *store, st
 void follows_tell(struct follows *follows, struct source *source);
 /* Reads it again, and tells the source what changed. */
 void follows_refresh(struct follows *follows);
+/* Somebody counts: if that is not known, and is not being read, it is read again. */
+void follows_expect(struct follows *follows, struct bytes did);
 
 #endif

@@ -53,6 +53,8 @@ struct part_ops {
     void (*stop)(struct part *part);
     bool (*stopped)(const struct part *part); /* NULL: at once */
     void (*free)(struct part *part);
+    /* Whether it hears all that a followed account does from now on; NULL: that is not its part. */
+    bool (*hears)(struct part *part, struct bytes did);
     /* The source whose position it keeps in memory; NULL: none. When it was stopped, and the
      * store has forgotten the position, `restart` begins as with a fresh store. */
     const char *source;
@@ -70,6 +72,10 @@ struct part_env {
     struct appview *appview; /* shared; gone when parts are freed, with all that was asked */
     void (*tell)(void *arg, unsigned news);
     void *tell_arg;
+    /* Whether all that a followed account does from now on comes to one of the parts, or none of
+     * them hears anything. */
+    bool (*hears)(void *arg, struct bytes did);
+    void *hears_arg;
 };
 
 #endif

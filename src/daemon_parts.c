@@ -90,6 +90,14 @@ void parts_heed(struct parts *parts, unsigned news)
             parts->items[i]->ops->heed(parts->items[i], news);
 }
 
+bool parts_hear(const struct parts *parts, struct bytes did)
+{
+    for (size_t i = 0; i < parts->count; i++)
+        if (parts->items[i]->ops->hears != NULL)
+            return parts->items[i]->ops->hears(parts->items[i], did);
+    return true;
+}
+
 void parts_reload(struct parts *parts, const struct config *fresh)
 {
     for (size_t i = 0; i < parts->count; i++)

@@ -24,6 +24,8 @@ void parts_start(struct parts *parts);
 /* Lets each look after itself and say what it shows. */
 void parts_look(struct parts *parts, int64_t now_us, struct daemon_view *view);
 void parts_heed(struct parts *parts, unsigned news);
+/* What the one says that hears; true without one. */
+bool parts_hear(const struct parts *parts, struct bytes did);
 void parts_reload(struct parts *parts, const struct config *fresh);
 void parts_stop(struct parts *parts);
 bool parts_stopped(const struct parts *parts);

@@ -143,6 +143,7 @@ enum {
     PICK_ACTIVE,
     PICK_HANDLE,
     PICK_POLLED,
+    PICK_COUNTS,
     PICK_COLUMNS
 };
 
@@ -150,7 +151,8 @@ static const char pick_sql[] =
     "SELECT q.actor_did, q.priority, q.since_us, q.sweep, q.attempts, c.state, "
     "(SELECT commit_seq FROM engine), CASE WHEN EXISTS (SELECT 1 FROM gap_sweep s "
     "WHERE s.actor_did = q.actor_did) THEN 1 ELSE 0 END, coalesce(a.active, 1), f.handle, "
-    "p.user_handle FROM backfill_queue q "
+    "p.user_handle, CASE WHEN f.did IS NOT NULL OR EXISTS (SELECT 1 FROM circle m "
+    "WHERE m.did = q.actor_did) THEN 1 ELSE 0 END FROM backfill_queue q "
     "LEFT JOIN cursors c ON c.source = 'feed' AND c.stream = q.actor_did "
     "LEFT JOIN actors a ON a.did = q.actor_did LEFT JOIN follows f ON f.did = q.actor_did "
     "LEFT JOIN poll_state p ON p.user_handle = f.handle WHERE (q.next_us <= ?1 "
@@ -196,9 +198,19 @@ static void read_place(struct backfill *backfill, struct bytes sweep, struct fee
         (void)feed_place_read(root, place); /* else it begins anew */
 }
 
+/* What was shared after the reading and before it is heard would be in neither. */
+static bool is_too_early(const struct backfill *backfill, const struct field *row)
+{
+    const struct backfill_settings *settings = &backfill->settings;
+    return row[PICK_COUNTS].i != 0 && settings->hears != NULL &&
+           !settings->hears(settings->hears_arg, row[PICK_DID].b);
+}
+
 static void begin(struct backfill *backfill, const struct field *row)
 {
     struct slot *slot = free_slot(backfill);
+    if (is_too_early(backfill, row))
+        return; /* asked again soon */
     if (slot == NULL || row[PICK_DID].b.len > AT_DID_MAX || is_running(backfill, row[PICK_DID].b))
         return;
     slot->priority = row[PICK_PRIORITY].i;

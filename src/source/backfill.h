@@ -26,6 +26,10 @@ struct backfill_settings {
     bool follows;         /* whether these are read at all */
     bool only_asked;      /* a poller reads everybody: only what goes further back is left to do */
     bool polls;           /* the table of polls is in use: positions that stand there are kept up */
+    /* Whether all that an account which counts does from now on is heard: before, its history has
+     * no end. NULL: nothing is heard, histories are all there is. */
+    bool (*hears)(void *arg, struct bytes did);
+    void *hears_arg;
 };
 
 struct backfill_view {

@@ -17,7 +17,8 @@
 #define NEVER          INT64_MAX
 #define SECOND_LOOK_US (600 * SECOND_US)
 
-const char circle_load_sql[] = "SELECT owner, actor FROM listings WHERE degree = 1";
+const char circle_load_sql[] = "SELECT owner, actor, (SELECT max(listing) FROM listings) "
+                               "FROM listings WHERE degree = 1";
 
 static const char second_sql[] =
     "SELECT c.did FROM circle c LEFT JOIN listings l ON l.owner = c.did WHERE c.degree = 1 "
@@ -47,6 +48,7 @@ struct circle {
     struct appview_call *call;
     struct delivery delivery;
     bool asking_store, started, stopping;
+    int64_t last_id; /* of a list */
     int64_t second_due_us;
     bool second_last;    /* the list that is read is the last of this round */
     bool second_refused; /* its owner's list cannot be had: an empty one stands for it */
@@ -82,6 +84,14 @@ static void rest(struct circle *circle)
 {
     circle->busy = false;
     step_at(circle, mono(circle));
+}
+
+/* The store takes no list for one with a larger number, and the clock may have been set back. */
+static int64_t next_id(struct circle *circle)
+{
+    int64_t now_us = circle->env->runtime->ops->wall_us(circle->env->runtime);
+    circle->last_id = now_us > circle->last_id ? now_us : circle->last_id + 1;
+    return circle->last_id;
 }
 
 /* ---- one of ours ---- */
@@ -141,6 +151,7 @@ static void read_list(struct circle *circle, struct ours *ours)
 {
     struct follow_order order = {
         .owner = ours->did,
+        .id = next_id(circle),
         .actor = ours->name,
         .priority = APPVIEW_FOLLOWS,
         .actors = (int64_t)circle->count,
@@ -229,7 +240,7 @@ static struct record *add_listing(struct circle *circle, struct batch *batch, st
     struct record *record = batch_add(batch, RECORD_LISTING);
     if (record == NULL)
         return NULL;
-    batch_set_int(record, LISTING_ID, at_us);
+    batch_set_int(record, LISTING_ID, next_id(circle));
     batch_set_int(record, LISTING_AT_US, at_us);
     batch_set_int(record, LISTING_DEGREE, degree);
     if (batch_set_text(batch, record, LISTING_OWNER, owner))
@@ -297,6 +308,7 @@ static void on_second(void *arg, const struct lookup_answer *answer)
     owner[did.len] = '\0';
     circle->second_last = answer->rows == 1;
     struct follow_order order = {.owner = owner,
+                                 .id = next_id(circle),
                                  .priority = APPVIEW_IDLE,
                                  .actors = (int64_t)circle->count,
                                  .sources_min =
@@ -403,7 +415,8 @@ bool circle_load_row(void *arg, const struct field *columns, size_t count)
 {
     struct circle *circle = arg;
     struct bytes owner = columns[0].b, actor = columns[1].null ? BYTES_ABSENT : columns[1].b;
-    assert(count == 2 && !circle->started);
+    assert(count == 3 && !circle->started);
+    circle->last_id = columns[2].i;
     bool found = false;
     for (size_t i = 0; i < circle->count && owner.len <= ACTOR_DID_MAX; i++) {
         struct ours *ours = &circle->ours[i];

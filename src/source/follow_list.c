@@ -42,7 +42,7 @@ static bool add_line(struct follow_list *list, const struct actor_view *actor, s
     struct record *record = batch_add(batch, RECORD_FOLLOW);
     if (record == NULL)
         return false;
-    batch_set_int(record, FOLLOW_LISTING, list->id);
+    batch_set_int(record, FOLLOW_LISTING, list->order.id);
     bool whole = batch_set_text(batch, record, FOLLOW_OWNER, bytes_of(list->owner)) &&
                  batch_set_text(batch, record, FOLLOW_DID, actor->did) &&
                  actor_view_put(actor, batch, record, FOLLOW_HANDLE);
@@ -195,10 +195,11 @@ static bool add_absent(struct follow_list *list, const struct absent_account *ac
     struct batch_mark mark = batch_mark(batch);
     if (account->fate == ABSENT_GONE || account->fate == ABSENT_RETURNED)
         return add_standing(batch, account->actor.did, account->fate == ABSENT_RETURNED,
-                            status[account->fate], list->id);
+                            status[account->fate], list->began_us);
     bool whole = add_line(list, &account->actor, batch);
     if (whole && account->fate != ABSENT_AWAY)
-        whole = add_standing(batch, account->actor.did, false, status[account->fate], list->id);
+        whole =
+            add_standing(batch, account->actor.did, false, status[account->fate], list->began_us);
     if (whole)
         (void)id_set_add(&list->seen, account->actor.did);
     else
@@ -212,14 +213,14 @@ static bool add_listing(struct follow_list *list, struct batch *batch)
     struct record *record = batch_add(batch, RECORD_LISTING);
     if (record == NULL)
         return false;
-    batch_set_int(record, LISTING_ID, list->id);
+    batch_set_int(record, LISTING_ID, list->order.id);
     batch_set_int(record, LISTING_AT_US, wall(list));
     batch_set_int(record, LISTING_DEGREE, order->actor != NULL ? 1 : 2);
     batch_set_int(record, LISTING_ENTRIES, (int64_t)id_set_count(&list->seen));
     batch_set_int(record, LISTING_ACTORS, order->actors);
     batch_set_int(record, LISTING_PRIORITY, order->backfill_priority);
     if (order->backfill)
-        batch_set_int(record, LISTING_SINCE_US, list->id - order->lookback_us);
+        batch_set_int(record, LISTING_SINCE_US, list->began_us - order->lookback_us);
     if (order->sources_min >= 0) {
         batch_set_int(record, LISTING_SOURCES_MIN, order->sources_min);
         batch_set_int(record, LISTING_SECOND_MAX, order->second_max);
@@ -305,7 +306,7 @@ void follow_list_start(struct follow_list *list, const struct follow_order *orde
     list->order = *order;
     memcpy(list->owner, order->owner, strlen(order->owner) + 1);
     list->stage = FOLLOW_PAGES;
-    list->id = wall(list);
+    list->began_us = wall(list);
     list->last_page = false;
     list->kept = 0;
     text_clear(&list->cursor);

@@ -20,6 +20,7 @@
 
 struct follow_order {
     const char *owner;   /* a DID */
+    int64_t id;          /* larger than that of any list before it */
     const char *actor;   /* as configured; NULL: one whom ours follow */
     int priority;        /* at the AppViews */
     int64_t actors;      /* how many are ours */
@@ -44,7 +45,7 @@ struct follow_list {
     enum follow_stage stage;
     struct follow_order order;
     char owner[ACTOR_DID_MAX + 1];
-    int64_t id; /* when it began, wall time */
+    int64_t began_us; /* wall time */
     struct id_set seen;
     struct text cursor; /* of the next page */
     bool last_page, asking_store, stopping;

@@ -13,6 +13,7 @@
 #define STREAM_NAME "live"
 /* A host that is back is dialled within this time, however long it was gone. */
 #define RECONNECT_US_MAX INT64_C(60000000)
+#define SETTLE_US        INT64_C(2000000) /* until a server heeds a word, and feeds show an event */
 
 static struct jetstream *of(struct source *source)
 {
@@ -65,13 +66,31 @@ void jetstream_change_follows(struct source *source, const struct bytes *added, 
                               const struct bytes *removed, size_t removed_count)
 {
     struct jetstream *js = of(source);
-    bool changed = false;
+    bool changed = false, added_one = false;
     for (size_t i = 0; i < removed_count; i++)
         changed |= id_set_remove(&js->filter.wanted, removed[i]);
     for (size_t i = 0; i < added_count; i++)
-        changed |= id_set_add(&js->filter.wanted, added[i]);
+        added_one |= id_set_add(&js->filter.wanted, added[i]);
+    changed |= added_one;
+    js->untold |= added_one;
     if (changed && !js->filter.everybody)
         js->env.runtime->ops->timer_arm(js->env.runtime, &js->tell, 0);
+}
+
+bool jetstream_hears(struct source *source, struct bytes did)
+{
+    struct jetstream *js = of(source);
+    if (js->filter.everybody || !id_set_contains(&js->filter.wanted, did))
+        return js->filter.everybody;
+    if (js->state == SOURCE_LIVE)
+        return !js->untold && jetstream_mono(js) - js->told_us >= SETTLE_US;
+    if (js->place.stand.time_us > 0)
+        return true;
+    if (js->state == SOURCE_DIALLING)
+        return false; /* it asks for what happens once it stands, and soon does or does not */
+    if (js->blind_us == 0)
+        js->blind_us = jetstream_wall(js);
+    return true;
 }
 
 /* ---- the source ---- */

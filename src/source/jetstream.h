@@ -55,6 +55,12 @@ must_check enum rc jetstream_new(const struct source_env *env,
 void jetstream_change_follows(struct source *source, const struct bytes *added, size_t added_count,
                               const struct bytes *removed, size_t removed_count);
 
+/* Whether all that this account does from now on will come, so that its history may be read: it is
+ * followed, and the server heard of it a moment ago, since a feed shows what happened a moment
+ * late. Where nothing is connected, the next connection asks for it from where the stream stands;
+ * where it stands nowhere yet, from the first time that this was asked. */
+must_check bool jetstream_hears(struct source *source, struct bytes did);
+
 /* Takes a message that was refused once, as if it came now, into `batch`; where the stream stands
  * does not change. RC_REJECT: it still cannot be used. RC_AGAIN: the batch has no room. The message
  * is followed by ARENA_PAD readable bytes. */

@@ -27,17 +27,30 @@ void jetstream_connection_ask_again(struct jetstream *js, const char *why)
     jetstream_connection_close(js, why);
 }
 
+/* From now on what those do who are wanted comes. */
+static void note_told(struct jetstream *js)
+{
+    if (js->untold)
+        js->told_us = jetstream_mono(js);
+    js->untold = false;
+}
+
 void jetstream_connection_tell_filter(void *arg)
 {
     struct jetstream *js = arg;
-    if (js->state != SOURCE_LIVE || js->place.asked.wire != JETSTREAM_WIRE_V1 ||
-        !jetstream_filter_is_ready(&js->filter))
+    if (js->state != SOURCE_LIVE)
+        return; /* told when it is opened */
+    if (js->place.asked.wire != JETSTREAM_WIRE_V1 || !jetstream_filter_is_ready(&js->filter)) {
+        note_told(js);
         return;
+    }
     struct text message = {0};
     jetstream_filter_message(&js->filter, (const char *const *)js->collections,
                              js->collection_count, &message);
     enum rc rc = js->env.runtime->ops->ws_send_text(js->ws, text_bytes(&message));
     text_free(&message);
+    if (rc == RC_OK)
+        note_told(js);
     if (rc == RC_AGAIN)
         js->env.runtime->ops->timer_arm(js->env.runtime, &js->tell, AGAIN_US);
 }
@@ -61,8 +74,11 @@ static void on_opened(void *arg)
                   log_bool("compressed", js->packing.current != NULL),
                   log_int("cursor", js->place.asked.number),
                   log_int("cursor_us", js->place.asked.from_us), LOG_END});
+    js->untold = true;
     if (jetstream_filter_needs_hello(&js->filter))
         jetstream_connection_tell_filter(js);
+    else
+        note_told(js);
     jetstream_cutover_begin(js);
     crashpoint(CRASH_STREAM_OPENED);
 }
@@ -190,6 +206,8 @@ static void connect_to_host(void *arg)
                                 .collection_count = js->collection_count,
                                 .hello = jetstream_filter_needs_hello(&js->filter)};
     assert(js->ws == NULL && js->state == SOURCE_DIALLING);
+    if (js->place.stand.time_us == 0 && js->blind_us > 0)
+        jetstream_place_begin(&js->place, js->blind_us); /* no history shows what came after it */
     jetstream_place_ask(&js->place, host, &js->pick.proof, js->behind_us[js->pick.provider],
                         !v2 && ask.hello, jetstream_wall(js));
     if (js->place.asked.astray)

@@ -43,6 +43,9 @@ struct jetstream {
     struct jetstream_place place;
     struct gap_set gaps;
     struct jetstream_filter filter;
+    bool untold;      /* somebody was added of whom the server does not know yet */
+    int64_t told_us;  /* when it was told last; monotonic */
+    int64_t blind_us; /* histories are read since then, and nothing was heard ever; 0: no */
     struct jetstream_packing packing;
     struct ws *ws;
     struct timer again, tell, cutover;

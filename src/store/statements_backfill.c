@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/statement.h"
 
-/* The reading of a record's account reaches over the whole gap and began when it was known. */
-#define COVERS(gap) "r.since_us <= " gap ".from_us AND r.next_us >= " gap ".detected_us"
+/* The reading of a record's account reaches over the whole gap and began when it was known. Where
+ * the clock was ahead then, it began at least after it was asked for, which an earlier reading put
+ * right. */
+#define COVERS(gap)                                                                                \
+    "r.since_us <= " gap ".from_us AND (r.next_us >= " gap ".detected_us OR (" gap                 \
+    ".detected_us > r.at_us AND EXISTS (SELECT 1 FROM backfill_queue q "                           \
+    "WHERE q.actor_did = r.did AND q.asked_us <= r.next_us)))"
 
 #define AFTER_LISTING (UINT32_C(1) << RECORD_LISTING)
 #define AFTER_GAP     (UINT32_C(1) << RECORD_GAP)
@@ -41,8 +46,10 @@ static const struct statement statements[] = {
      "DELETE FROM backfill_queue WHERE EXISTS (SELECT 1 {rows} "
      "WHERE r.did = backfill_queue.actor_did AND backfill_queue.asked_us <= r.next_us "
      "AND backfill_queue.since_us >= r.since_us)"},
+    /* It is read again at once; nothing was asked for later than now, whatever the clock said. */
     {.kind = RECORD_BACKFILL, .only = &done, .each = true, .sql =
-     "UPDATE backfill_queue SET sweep = NULL, attempts = 0, next_us = r.at_us {rows} "
+     "UPDATE backfill_queue SET sweep = NULL, attempts = 0, next_us = r.at_us, asked_us = "
+     "CASE WHEN asked_us > r.at_us THEN r.at_us ELSE asked_us END {rows} "
      "WHERE backfill_queue.actor_did = r.did"},
     {.kind = RECORD_BACKFILL, .only = &drop, .sql =
      "UPDATE gaps SET closed_us = (SELECT max(r.at_us) {rows}), seq = {seq} "

@@ -41,7 +41,8 @@ static void finish(struct bench *bench, const char *did, int64_t since_us, int64
                          NULL});
 }
 
-static void add_gap(struct bench *bench, int64_t from_us, int64_t to_us, int64_t closed_us)
+static void add_gap_at(struct bench *bench, int64_t from_us, int64_t to_us, int64_t closed_us,
+                       int64_t detected_us)
 {
     struct record *row = batch_add(&bench->batch, RECORD_GAP);
     assert_true(batch_set_text(&bench->batch, row, GAP_SOURCE, bytes_of("jetstream")));
@@ -49,9 +50,14 @@ static void add_gap(struct bench *bench, int64_t from_us, int64_t to_us, int64_t
     assert_true(batch_set_text(&bench->batch, row, GAP_REASON, bytes_of("clamped")));
     batch_set_int(row, GAP_FROM_US, from_us);
     batch_set_int(row, GAP_TO_US, to_us);
-    batch_set_int(row, GAP_DETECTED_US, NOW);
+    batch_set_int(row, GAP_DETECTED_US, detected_us);
     if (closed_us != 0)
         batch_set_int(row, GAP_CLOSED_US, closed_us);
+}
+
+static void add_gap(struct bench *bench, int64_t from_us, int64_t to_us, int64_t closed_us)
+{
+    add_gap_at(bench, from_us, to_us, closed_us, NOW);
 }
 
 #define ROWS "SELECT count(*) FROM backfill_queue"
@@ -141,6 +147,35 @@ static void the_last_reading_closes_the_gap(void **state)
     assert_ok(write_batch(bench));
     assert_int_equal(number(bench, "SELECT count(*) FROM gaps WHERE closed_us IS NULL"), 1);
     finish(bench, "did:plc:a", NOW - 4 * HOUR, NOW + 1);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM gaps WHERE closed_us IS NULL"), 0);
+    assert_int_equal(number(bench, "SELECT count(*) FROM gap_sweep"), 0);
+    assert_int_equal(number(bench, ROWS), 0);
+}
+
+/* The clock was ahead when the gap was found and is right now: no reading begins that late. */
+static void a_gap_found_in_the_future_is_closed_by_the_second_reading(void **state)
+{
+    struct bench *bench = *state;
+    fill_circle(bench);
+    add_gap_at(bench, NOW - 3 * HOUR, NOW - 2 * HOUR, 0, NOW + 80 * HOUR);
+    assert_ok(write_batch(bench));
+    /* It may have begun before the gap was known, by a clock that was right. */
+    finish(bench, "did:plc:a", NOW - 4 * HOUR, NOW + 1);
+    finish(bench, "did:plc:b", NOW - 4 * HOUR, NOW + 1);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM gap_sweep"), 2);
+    assert_int_equal(number(bench, ROWS), 2);
+    finish(bench, "did:plc:a", NOW - 4 * HOUR, NOW + 2); /* begun before that was written, too */
+    finish(bench, "did:plc:b", NOW - 4 * HOUR, NOW + HOUR);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM gap_sweep"), 1);
+    assert_string_equal(word(bench, "SELECT actor_did FROM backfill_queue"), "did:plc:a");
+    assert_int_equal(number(bench, "SELECT count(*) FROM gaps WHERE closed_us IS NULL"), 1);
+    finish(bench, "did:plc:a", NOW - 2 * HOUR, NOW + HOUR); /* not far enough */
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM gap_sweep"), 1);
+    finish(bench, "did:plc:a", NOW - 4 * HOUR, NOW + HOUR);
     assert_ok(write_batch(bench));
     assert_int_equal(number(bench, "SELECT count(*) FROM gaps WHERE closed_us IS NULL"), 0);
     assert_int_equal(number(bench, "SELECT count(*) FROM gap_sweep"), 0);
@@ -253,6 +288,7 @@ int main(void)
         ON_STORE(what_was_asked_for_meanwhile_is_read_again),
         ON_STORE(a_gap_queues_everybody_whose_sharing_counts),
         ON_STORE(the_last_reading_closes_the_gap),
+        ON_STORE(a_gap_found_in_the_future_is_closed_by_the_second_reading),
         ON_STORE(the_last_readings_may_be_committed_together),
         ON_STORE(an_account_that_is_gone_keeps_no_gap_open),
         ON_STORE(a_gap_that_replay_filled_waits_for_nobody),

@@ -35,6 +35,8 @@ static struct ws *ws_open(struct runtime *runtime, const struct ws_request *requ
 static enum rc ws_send_text(struct ws *ws, struct bytes payload)
 {
     struct stream_desk *desk = (struct stream_desk *)(void *)ws;
+    if (desk->full)
+        return RC_AGAIN;
     text_clear(&desk->sent);
     text_append(&desk->sent, payload.data, payload.len);
     desk->messages++;

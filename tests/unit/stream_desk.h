@@ -25,6 +25,7 @@ struct stream_desk {
     http_done_fn *http_done;
     void *http_arg;
     bool http_cancelled, closed, held;
+    bool full; /* no message can be sent */
     const struct ws_events *events;
     void *events_arg;
     struct text sent; /* the last message to the server */

@@ -20,7 +20,7 @@
 #define ACCOUNT_US   (34 * SECOND) /* what the reading of one takes */
 #define BATCHES      24
 #define QUESTIONS    4
-#define PICK_COLUMNS 11
+#define PICK_COLUMNS 12
 
 struct question {
     enum { PICK, COUNT, NOBODY } what;
@@ -37,6 +37,8 @@ struct desk {
     char dids[PEOPLE][40];
     bool done[PEOPLE];
     size_t left;
+    size_t counting; /* the first ones count: what they share is to be heard ... */
+    bool heard;      /* ... and is */
     struct batch *submitted[BATCHES];
     size_t submitted_count;
     struct question questions[QUESTIONS];
@@ -87,6 +89,7 @@ static size_t list_queue(const struct desk *desk, int64_t limit, struct field *r
         row[2] = field_int(DESK_T0 - 24 * HOUR);
         row[4] = row[6] = row[7] = field_int(0); /* attempts, commits, nothing to compare */
         row[8] = field_int(1);                   /* active */
+        row[11] = field_int(i < desk->counting);
     }
     return count;
 }
@@ -149,6 +152,13 @@ static void settle(struct desk *desk)
 
 /* ---- the backfill ---- */
 
+static bool hears(void *arg, struct bytes did)
+{
+    const struct desk *desk = arg;
+    assert_int_equal(did.len, strlen(desk->dids[0]));
+    return desk->heard;
+}
+
 static void begin(struct desk *desk, size_t people, uint32_t workers)
 {
     struct err err;
@@ -171,10 +181,13 @@ static void begin(struct desk *desk, size_t people, uint32_t workers)
         snprintf(desk->dids[i], sizeof desk->dids[i], "did:plc:%024zu", i);
         desk->done[i] = i >= people;
     }
-    desk->backfill = backfill_new(
-        &desk->env, desk->appview,
-        &(struct backfill_settings){
-            .page_size = 50, .running_max = workers, .lookback_us = 24 * HOUR, .follows = true});
+    desk->backfill = backfill_new(&desk->env, desk->appview,
+                                  &(struct backfill_settings){.page_size = 50,
+                                                              .running_max = workers,
+                                                              .lookback_us = 24 * HOUR,
+                                                              .follows = true,
+                                                              .hears = hears,
+                                                              .hears_arg = desk});
     backfill_release(desk->backfill);
 }
 
@@ -286,6 +299,25 @@ static void a_short_reading_is_not_worth_a_word(void **state)
     assert_string_equal(words, "");
 }
 
+/* Else what is shared after the reading, and before it is heard, is in neither. */
+static void nobody_is_read_before_what_is_shared_from_then_on_is_heard(void **state)
+{
+    (void)state;
+    struct desk desk;
+    begin(&desk, 5, 10);
+    desk.counting = 3;
+    for (int i = 0; i < 50; i++)
+        live(&desk);
+    for (size_t i = 0; i < desk.http.sent_count; i++)
+        for (size_t k = 0; k < desk.counting; k++)
+            assert_null(strstr(desk.http.sent[i].url, desk.dids[k]));
+    assert_int_equal(desk.http.sent_count, 2); /* nobody waits for what strangers share */
+    desk.heard = true;
+    work_off(&desk);
+    assert_int_equal(desk.http.sent_count, 5);
+    finish(&desk);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +325,7 @@ int main(void)
         cmocka_unit_test(a_long_reading_is_told_of_each_minute_and_when_it_ends),
         cmocka_unit_test(many_at_once_are_told_of_by_the_hundred),
         cmocka_unit_test(a_short_reading_is_not_worth_a_word),
+        cmocka_unit_test(nobody_is_read_before_what_is_shared_from_then_on_is_heard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define MINUTE_US  INT64_C(60000000)
+#define SECOND_US  INT64_C(1000000)
 #define REFRESH_US (60 * MINUTE_US)
 #define GET        "http://a/xrpc/app.bsky."
 #define NOBODY     "{\"error\":\"InvalidRequest\",\"message\":\"Profile not found\"}"
@@ -28,7 +29,7 @@ struct desk {
     unsigned changed;
     /* what was written last, and in all */
     unsigned lines, listings, accounts;
-    int64_t entries, degree, priority, since_us, sources_min;
+    int64_t id, entries, degree, priority, since_us, sources_min;
     char words[256];
 };
 
@@ -86,6 +87,7 @@ static void store(struct desk *desk)
     for (struct record *r = batch->first[RECORD_LISTING]; r != NULL; r = r->next) {
         desk->listings++;
         note(desk->words, r, LISTING_OWNER);
+        desk->id = int_or(r, LISTING_ID, -1);
         desk->degree = int_or(r, LISTING_DEGREE, -1);
         desk->entries = int_or(r, LISTING_ENTRIES, -1);
         desk->priority = int_or(r, LISTING_PRIORITY, -1);
@@ -303,10 +305,12 @@ static void what_the_store_knows_needs_no_question(void **state)
     struct desk desk;
     begin(&desk,
           (struct circle_options){.actors = (const char *const[]){"me.example"}, .actor_count = 1});
-    struct field mine[] = {field_text(bytes_of("did:plc:me")), field_text(bytes_of("me.example"))};
-    struct field other[] = {field_text(bytes_of("did:plc:x")), field_text(bytes_of("x.example"))};
-    assert_true(circle_load_row(desk.circle, mine, 2));
-    assert_true(circle_load_row(desk.circle, other, 2));
+    struct field mine[] = {field_text(bytes_of("did:plc:me")), field_text(bytes_of("me.example")),
+                           field_int(7)};
+    struct field other[] = {field_text(bytes_of("did:plc:x")), field_text(bytes_of("x.example")),
+                            field_int(7)};
+    assert_true(circle_load_row(desk.circle, mine, 3));
+    assert_true(circle_load_row(desk.circle, other, 3));
     start(&desk);
     store(&desk); /* who is no longer ours goes first, with the list */
     assert_string_equal(desk.words, "did:plc:x ");
@@ -314,6 +318,33 @@ static void what_the_store_knows_needs_no_question(void **state)
     assert_int_equal(desk.changed, 1);
     http_desk_pass(&desk.http, 0);
     assert_string_equal(last_url(&desk), GET "graph.getFollows?actor=did:plc:me&limit=100");
+    finish(&desk);
+}
+
+/* Else no list is taken until the clock is where it was. */
+static void after_a_clock_was_set_back_a_list_is_newer_all_the_same(void **state)
+{
+    (void)state;
+    struct desk desk;
+    int64_t stored = DESK_T0 + 3600 * SECOND_US;
+    begin_did(&desk);
+    struct field mine[] = {field_text(bytes_of("did:plc:me")), field_text(bytes_of("did:plc:me")),
+                           field_int(stored)};
+    assert_true(circle_load_row(desk.circle, mine, 3));
+    start(&desk);
+    for (int i = 1; i <= 3; i++) {
+        answer(&desk, 200, "{\"follows\":[{\"did\":\"did:plc:a\"}]}");
+        assert_int_equal(desk.handed->first[RECORD_FOLLOW]->fields[FOLLOW_LISTING].i, stored + i);
+        store(&desk);
+        rows(&desk, 0, 0, NULL);
+        store(&desk);
+        assert_int_equal(desk.id, stored + i);
+        /* Histories are read back from now. */
+        assert_int_equal(desk.since_us, desk_wall_us(&desk.http.clock.runtime) - 5 * MINUTE_US);
+        desk.http.clock.back_us += 60 * MINUTE_US;
+        circle_refresh(desk.circle);
+        http_desk_pass(&desk.http, 0);
+    }
     finish(&desk);
 }
 
@@ -421,6 +452,7 @@ int main(void)
         cmocka_unit_test(a_list_that_breaks_off_is_never_ended),
         cmocka_unit_test(handles_are_found_by_the_25_and_only_once),
         cmocka_unit_test(what_the_store_knows_needs_no_question),
+        cmocka_unit_test(after_a_clock_was_set_back_a_list_is_newer_all_the_same),
         cmocka_unit_test(of_those_missing_only_the_deactivated_stay),
         cmocka_unit_test(nobody_goes_while_the_appview_cannot_tell_why),
         cmocka_unit_test(the_second_degree_is_read_when_ours_are_done),

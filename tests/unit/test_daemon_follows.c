@@ -189,6 +189,28 @@ static void what_changes_while_it_is_read_is_read_again(void **state)
     assert_int_equal(desk->added, 1);
 }
 
+static void one_who_is_expected_and_not_known_is_looked_for(void **state)
+{
+    (void)state;
+    desk->stored = 2;
+    follows_refresh(&desk->follows);
+    answer_all();
+    follows_expect(&desk->follows, bytes_of("did:web:00000001"));
+    assert_int_equal(desk->asked, 1);
+    follows_expect(&desk->follows, bytes_of("did:web:00000002"));
+    follows_expect(&desk->follows, bytes_of("did:web:00000002")); /* it is being read already */
+    refuse();
+    follows_expect(&desk->follows, bytes_of("did:web:00000002")); /* it will be, in a while */
+    assert_int_equal(desk->asked, 2);
+    desk->stored = 3;
+    desk->armed->fn(desk->armed->arg);
+    answer_all();
+    assert_int_equal(desk->asked, 3);
+    assert_int_equal(desk->added, 1);
+    follows_expect(&desk->follows, bytes_of("did:web:00000002"));
+    assert_int_equal(desk->asked, 3);
+}
+
 #define ON_DESK(test_) cmocka_unit_test_setup_teardown(test_, open_desk, close_desk)
 
 int main(void)
@@ -198,6 +220,7 @@ int main(void)
         ON_DESK(half_a_list_changes_nothing_and_is_read_again),
         ON_DESK(a_store_with_too_many_questions_is_asked_later),
         ON_DESK(what_changes_while_it_is_read_is_read_again),
+        ON_DESK(one_who_is_expected_and_not_known_is_looked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
