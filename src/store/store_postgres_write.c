@@ -30,8 +30,8 @@
 /* How far a pipeline got and what came of it. */
 struct pipeline {
     struct store_postgres *store;
-    const char *names[4096]; /* of each command sent, to tell whose answer an error is */
-    size_t sent;
+    size_t sent; /* as many commands as the records need: nothing is kept of each */
+    size_t bump; /* which of them it is, to tell whose answer an error is */
     enum rc rc;
     const struct record *rows[COMMIT_RECORDS_MAX * 2]; /* what one statement is about */
 };
@@ -94,10 +94,10 @@ static void send(struct pipeline *pipeline, const char *name, int count, const c
         return;
     for (int i = 0; i < count; i++)
         binary[i] = 1;
-    assert(pipeline->sent < sizeof pipeline->names / sizeof pipeline->names[0]);
+    assert(count <= STATEMENT_PARAMS_MAX);
     if (!PQsendQueryPrepared(pipeline->store->connection, name, count, values, lengths, binary, 1))
         pipeline->rc = RC_RETRY;
-    pipeline->names[pipeline->sent++] = name;
+    pipeline->sent++;
 }
 
 static const char *statement_name(size_t which)
@@ -143,6 +143,7 @@ static void send_bump(struct pipeline *pipeline, const struct commit *commit)
                           htobe64((uint64_t)commit->seq - 1)};
     const char *values[] = {(char *)&numbers[0], (char *)&numbers[1], (char *)&numbers[2]};
     const int lengths[] = {8, 8, 8};
+    pipeline->bump = pipeline->sent;
     send(pipeline, BUMP_NAME, 3, values, lengths);
 }
 
@@ -256,7 +257,7 @@ static enum rc collect(struct pipeline *pipeline, struct err *err)
             rc = rc != RC_OK ? rc : postgres_fail(store, NULL, "lost the connection", err);
         else if (rc == RC_OK && (status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE)) {
             rc = postgres_fail(store, result, "cannot write", err);
-            if (i < pipeline->sent && strcmp(pipeline->names[i], BUMP_NAME) == 0 && rc == RC_REJECT)
+            if (i == pipeline->bump && rc == RC_REJECT)
                 rc = err_set(err, RC_FATAL, "another process has taken this store over");
         }
         PQclear(result);

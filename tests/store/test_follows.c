@@ -217,6 +217,26 @@ static void the_second_degree_needs_enough_of_ours(void **state)
     assert_int_equal(COUNT("follow_edge"), 0);
 }
 
+/* As many as a batch holds, each of which takes a dozen statements of its own. */
+static void all_of_ours_may_go_in_one_commit(void **state)
+{
+    struct bench *bench = *state;
+    struct text sql = {0};
+    char owner[32];
+    text_append_string(&sql, "INSERT INTO listings (owner, listing, degree, at_us) VALUES ");
+    for (int i = 0; i < BATCH_RECORDS_MAX; i++) {
+        snprintf(owner, sizeof owner, "did:plc:was%d", i);
+        text_appendf(&sql, "%s('%s', 1, 1, 1)", i > 0 ? ", " : "", owner);
+        add_listing(bench, owner, 10, 0, 0, 1);
+    }
+    run_script(bench, text_string(&sql));
+    text_free(&sql);
+    assert_ok(write_batch(bench));
+    assert_int_equal(COUNT("listings"), 0);
+    LIST(ME, 20, ANN);
+    assert_int_equal(COUNT("follows"), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +248,7 @@ int main(void)
         ON_STORE(without_backfill_nothing_is_queued),
         ON_STORE(follows_from_elsewhere_stay_until_all_of_ours_were_listed),
         ON_STORE(the_second_degree_needs_enough_of_ours),
+        ON_STORE(all_of_ours_may_go_in_one_commit),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }
