@@ -46,6 +46,14 @@ static void rest(struct janitor *janitor)
     janitor->due_us = mono(janitor) + janitor->interval_us;
 }
 
+/* Somebody wants no cleaning up any more: what is left of the round is due once it is wanted again.
+ */
+static void break_off(struct janitor *janitor)
+{
+    rest(janitor);
+    janitor->due_us = mono(janitor);
+}
+
 static void complain(struct janitor *janitor, const char *reason)
 {
     if (!janitor->told)
@@ -68,6 +76,10 @@ static void take_answer(void *arg, const struct lookup_answer *answer)
     assert(janitor->stopping || (answer->rows == 1 && answer->columns == 1));
     if (janitor->stopping || answer->fields[0].i == 0) {
         rest(janitor);
+        return;
+    }
+    if (!janitor->enabled) {
+        break_off(janitor);
         return;
     }
     janitor->stage = SLICE_DUE;
@@ -97,7 +109,9 @@ static void answered(void *arg, struct batch *batch, enum rc rc)
     janitor->told = false;
     janitor->slices++;
     janitor->stage = DUE;
-    if (!janitor->stopping)
+    if (!janitor->enabled)
+        break_off(janitor);
+    else if (!janitor->stopping)
         ask(janitor);
 }
 
@@ -140,6 +154,8 @@ static void reload(struct part *part, const struct config *fresh)
 {
     struct janitor *janitor = (struct janitor *)part;
     take_settings(janitor, fresh);
+    if (!janitor->enabled && (janitor->stage == DUE || janitor->stage == SLICE_DUE))
+        break_off(janitor);
     if (janitor->stage == RESTING && janitor->due_us > mono(janitor) + janitor->interval_us)
         janitor->due_us = mono(janitor) + janitor->interval_us;
 }

@@ -67,6 +67,16 @@ static void append_kind(struct commit *commit, struct fold *fold, const struct b
     }
 }
 
+/* How many ingest numbers belong to a record: one, and of a list one more for everybody on it, who
+ * may be followed since this commit and was read in earlier ones. */
+static int64_t count_numbers(const struct record *record)
+{
+    if (record->kind != RECORD_LISTING || record->fields[LISTING_ENTRIES].null)
+        return 1;
+    assert(record->fields[LISTING_ENTRIES].i >= 0);
+    return 1 + record->fields[LISTING_ENTRIES].i;
+}
+
 /* Lays the records out by kind, folds equal identities and gives ingest numbers. */
 static void lay_out(struct commit *commit, const struct store_position *position)
 {
@@ -88,11 +98,13 @@ static void lay_out(struct commit *commit, const struct store_position *position
         assert(count <= COMMIT_RECORDS_MAX * 2);
     }
     commit->begin[RECORD_ID_COUNT] = count;
-    for (size_t i = 0; i < count; i++)
-        commit->records[i]->n = position->next_n + (int64_t)i;
+    commit->next_n = position->next_n;
+    for (size_t i = 0; i < count; i++) {
+        commit->records[i]->n = commit->next_n;
+        commit->next_n += count_numbers(commit->records[i]);
+    }
     commit->epoch = position->epoch;
     commit->seq = position->commit_seq + 1;
-    commit->next_n = position->next_n + (int64_t)count;
     fold_deinit(&fold);
 }
 

@@ -6,6 +6,9 @@
     "listings l, follow_page p WHERE l.owner = r.owner AND l.listing = r.id AND p.owner = "        \
     "r.owner "                                                                                     \
     "AND p.listing = r.id "
+/* The list's own number; those after it are its lines'. What somebody wrote by hand may have taken
+ * some of them. */
+#define FIRST_NUMBER "(SELECT CASE WHEN max(f.n) > r.n THEN max(f.n) ELSE r.n END FROM follows f)"
 /* Whom we follow. */
 #define FIRST_DEGREE                                                                               \
     "SELECT e.did FROM listings l JOIN follow_edge e ON e.owner = l.owner WHERE l.degree = 1 "
@@ -69,8 +72,9 @@ static const struct statement statements[] = {
      "since_us = CASE WHEN excluded.since_us < backfill_queue.since_us THEN excluded.since_us "
      "ELSE backfill_queue.since_us END"},
     {.kind = RECORD_LISTING, .each = true, .sql =
-     "INSERT INTO follows (did, handle, display_name, added_at) "
-     "SELECT p.did, coalesce(a.handle, p.handle), p.display_name, {time r.at_us} "
+     "INSERT INTO follows (n, did, handle, display_name, added_at) "
+     "SELECT " FIRST_NUMBER " + row_number() OVER (ORDER BY p.n), "
+     "p.did, coalesce(a.handle, p.handle), p.display_name, {time r.at_us} "
      "{rows with} actors a, " STANDING "AND a.did = p.did AND r.degree = 1 "
      "ON CONFLICT (did) DO UPDATE SET handle = excluded.handle, "
      "display_name = coalesce(excluded.display_name, follows.display_name)"},

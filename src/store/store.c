@@ -136,12 +136,18 @@ static void append_literal(struct text *sql, const char *text)
     text_append_char(sql, '\'');
 }
 
+/* Whoever was written into `follows` by hand has a number that was not taken from here. */
+#define PAST_FOLLOWS                                                                               \
+    "(SELECT CASE WHEN max(f.n) >= engine.next_n THEN max(f.n) + 1 ELSE engine.next_n END "        \
+    "FROM follows f)"
+
 enum rc store_claim(struct store *store, const char *holder, const char *address, int64_t now_us,
                     struct store_position *position, struct err *err)
 {
     assert(store != NULL && holder != NULL && position != NULL);
     struct text sql = {0};
-    text_append_string(&sql, "UPDATE engine SET epoch = epoch + 1 WHERE id = 1;\n"
+    text_append_string(&sql, "UPDATE engine SET epoch = epoch + 1, next_n = " PAST_FOLLOWS " "
+                             "WHERE id = 1;\n"
                              "INSERT INTO leases (name, holder, address, epoch, renewed_us) "
                              "SELECT 'writer', ");
     append_literal(&sql, holder);

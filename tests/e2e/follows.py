@@ -191,6 +191,55 @@ class Follows(BothStores):
                     daemon.stop()
         self.both_stores(run)
 
+    def test_who_is_followed_after_the_opening_comes_from_the_tail_only(self):
+        """R004-40: the page shows those who were there, and the tail says who came."""
+        def run(home):
+            with self.simulator() as sim:
+                begin_before_everything(home, sim)
+                with self.daemon(home, sim, [accounts(sim)[0]["handle"]]) as daemon:
+                    first = listed(sim)
+                    self.wait_for_follows(home, sim, first)
+                    status, opened = daemon.ask("POST", "/api/data/query-open",
+                                                {"collection": "follows", "pageSize": 1000})
+                    self.assertEqual((status, opened["totalCount"]), (200, len(first)))
+                    new = next(account["did"] for account in accounts(sim)[1:] if
+                               account["did"] not in first and account["status"] == "active")
+                    follow(sim, new)
+                    self.refresh(daemon)
+                    self.wait_for_follows(home, sim, first | {new})
+                    asked = {"queryHandle": opened["queryHandle"]}
+                    _, page = daemon.ask("POST", "/api/data/query-next", asked)
+                    self.assertEqual({item["did"] for item in page["items"]}, first)
+                    _, told = daemon.ask("POST", "/api/data/query-tail", asked)
+                    self.assertEqual([change["item"]["did"] for change in told["changes"]
+                                      if change["op"] == "enter"], [new])
+                    daemon.stop()
+        self.both_stores(run)
+
+    def test_those_written_in_by_hand_are_shown_and_others_come_beside_them(self):
+        """Whoever fills the table of a fresh store uses numbers that the engine did not give."""
+        def run(home):
+            with self.simulator() as sim:
+                begin_before_everything(home, sim)
+                self.command(home, sim, "migrate")
+                me, *others = accounts(sim)
+                known = [account for account in others if account["did"] in listed(sim)][:60]
+                for account in known:
+                    change(home, "INSERT INTO follows (did, handle) VALUES "
+                           f"('{account['did']}', '{account['handle']}')")
+                with self.daemon(home, sim, []) as daemon:
+                    self.assertEqual({row["did"] for row in daemon.walk("follows")},
+                                     {account["did"] for account in known})
+                    for account in others[-2:]:
+                        change(home, "INSERT INTO follows (did, handle) VALUES "
+                               f"('{account['did']}', '{account['handle']}')")
+                    daemon.stop()
+                with self.daemon(home, sim, [me["handle"]]) as daemon:
+                    self.wait_for_follows(home, sim, listed(sim))
+                    self.assertEqual({row["did"] for row in daemon.walk("follows")}, listed(sim))
+                    daemon.stop()
+        self.both_stores(run)
+
     def test_a_list_that_breaks_off_changes_nothing(self):
         """R001-52 R001-47"""
         def run(home):

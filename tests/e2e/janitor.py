@@ -141,6 +141,37 @@ class Janitor(BothStores):
             self.tell(home, "verify")
         self.both_stores(run)
 
+    # R001-79
+    def test_nothing_more_goes_once_cleaning_up_is_not_wanted(self):
+        """The slice that is under way is the last one; the rest goes once it is wanted again."""
+        old = 3000
+
+        def run(home):
+            self.tell(home, "migrate")
+            fill(home, old)
+            with Daemon(self.program, home, NOWHERE,
+                        config=self.configure(home, "false")) as daemon:
+                daemon.wait_for(lambda health: True, "the daemon to answer")
+                with Stalled(home):
+                    self.configure(home, "true")
+                    daemon.reload()
+                    wait_until(lambda: "msg=reloaded" in daemon.words() and
+                               self.somebody_waits(home, daemon), "the clean-up to begin")
+                    self.configure(home, "false")
+                    daemon.reload()
+                    wait_until(lambda: daemon.words().count("msg=reloaded") == 2, "the word")
+                wait_until(lambda: "cleaned_up" in daemon.words(), "the slice to go")
+                self.assertEqual(re.findall(r"slices=(\d+)", daemon.words()), ["1"])
+                left = int(sql(home, "SELECT count(*) FROM posts"))
+                self.assertGreater(left, 1)
+                self.assertLess(left, old + 1)
+                self.configure(home, "true")
+                daemon.reload()
+                wait_until(lambda: sql(home, "SELECT count(*) FROM posts") == "1", "the old to go")
+                daemon.stop()
+            self.tell(home, "verify")
+        self.both_stores(run)
+
 
 if __name__ == "__main__":
     main()

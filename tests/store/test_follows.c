@@ -87,6 +87,35 @@ static void a_whole_list_takes_the_place_of_the_one_before(void **state)
     assert_int_equal(COUNT("follow_edge"), 2);
 }
 
+/* Between the pages and the end of a list anybody may open a query: who is new has a number of the
+ * commit that puts the list in force, not of the one that stored the page. */
+static void who_is_new_has_a_number_of_the_commit_that_says_so(void **state)
+{
+    struct bench *bench = *state;
+    LIST(ME, 10, ANN, BOB);
+    add_follow(bench, ME, 20, ANN, "ann");
+    add_follow(bench, ME, 20, CYD, "cyd");
+    assert_ok(write_batch(bench));
+    int64_t fence = number(bench, "SELECT next_n FROM engine");
+    assert_true(number(bench, "SELECT max(n) FROM follows") < fence);
+    int64_t ann = number(bench, "SELECT n FROM follows WHERE did = '" ANN "'");
+    add_listing(bench, ME, 20, 1, 2, 1);
+    assert_ok(write_batch(bench));
+    assert_true(number(bench, "SELECT n FROM follows WHERE did = '" CYD "'") >= fence);
+    assert_int_equal(number(bench, "SELECT n FROM follows WHERE did = '" ANN "'"), ann);
+    assert_int_equal(COUNT("follows f JOIN engine e ON f.n >= e.next_n"), 0);
+}
+
+static void numbers_that_somebody_took_by_hand_are_not_given_again(void **state)
+{
+    struct bench *bench = *state;
+    run_script(bench, "INSERT INTO follows (n, did, handle) SELECT next_n + 5, '" ANN "', 'ann' "
+                      "FROM engine");
+    LIST(ME, 10, ANN, BOB, CYD);
+    assert_int_equal(COUNT("follows"), 3);
+    assert_int_equal(COUNT("quarantine"), 0);
+}
+
 /* R001-52 */
 static void a_list_that_is_not_whole_changes_nothing(void **state)
 {
@@ -241,6 +270,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_STORE(a_whole_list_takes_the_place_of_the_one_before),
+        ON_STORE(who_is_new_has_a_number_of_the_commit_that_says_so),
+        ON_STORE(numbers_that_somebody_took_by_hand_are_not_given_again),
         ON_STORE(a_list_that_is_not_whole_changes_nothing),
         ON_STORE(a_list_older_than_the_one_in_force_changes_nothing),
         ON_STORE(each_of_ours_keeps_its_own_list),
