@@ -138,10 +138,26 @@ static ssize_t give_more(void *arg, uint64_t at, char *to, size_t size)
     return given;
 }
 
+/* Of what has no end nobody can say the length, and in pieces the library would send the last one
+ * even where there is no body: so the connection ends instead. */
+static struct MHD_Response *make_stream_head(struct request *request)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_PIECE, give_more, request, NULL);
+    if (response != NULL && MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT,
+                                                     MHD_RO_END) == MHD_YES)
+        return response;
+    if (response != NULL)
+        MHD_destroy_response(response);
+    return NULL;
+}
+
 static struct MHD_Response *make_response(struct request *request)
 {
     struct text *reply = &request->reply;
     bool has_end = request->give_bytes > 0;
+    if (request->give != NULL && !has_end && request->head_only)
+        return make_stream_head(request);
     if (request->give != NULL)
         return MHD_create_response_from_callback(
             has_end ? (uint64_t)request->give_bytes : MHD_SIZE_UNKNOWN,

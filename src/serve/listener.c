@@ -135,6 +135,7 @@ static struct request *begin_request(struct listener *listener, struct MHD_Conne
     request->listener = listener;
     request->connection = connection;
     request->from = listener->options.kind;
+    request->head_only = strcmp(method, "HEAD") == 0;
     request->resume = listener_resume;
     check_framing(request);
     request->close = request->answered;

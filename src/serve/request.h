@@ -76,6 +76,7 @@ struct request {
     void (*free_data)(void *data);
     route_fn *resume; /* of whom it came through: it was answered after a while */
 
+    bool head_only; /* a HEAD */
     bool answered, begun, dispatched, waiting, parked, reading;
     int status; /* 0: not answered */
     bool close; /* the connection ends after it */
