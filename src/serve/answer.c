@@ -16,10 +16,16 @@ static void put(struct MHD_Response *response, const char *name, const char *val
 
 /* ---- made smaller ---- */
 
+/* A 304 has no body, and says how long the one of a 200 would be: the library would say 0. */
+static bool is_known(const struct request *request)
+{
+    return request->status == 304;
+}
+
 static bool may_be_packed(const struct request *request)
 {
-    return request->status == 200 && request->reply.len >= CODING_BYTES_MIN &&
-           coding_helps(request->content_type);
+    return (request->status == 200 || is_known(request)) &&
+           request->reply.len >= CODING_BYTES_MIN && coding_helps(request->content_type);
 }
 
 static void pack(struct worker_job *job, unsigned thread)
@@ -179,11 +185,12 @@ enum MHD_Result answer_send(struct request *request)
     struct MHD_Response *response = make_response(request);
     if (response == NULL)
         return MHD_NO;
-    put(response, "Content-Type", request->content_type);
+    if (!is_known(request))
+        put(response, "Content-Type", request->content_type);
     put_keeping(response, request);
     if (request->varies)
         put(response, "Vary", "Accept-Encoding");
-    if (request->coding != CODING_NONE)
+    if (request->coding != CODING_NONE && !is_known(request))
         put(response, "Content-Encoding", coding_name(request->coding));
     put(response, "X-Content-Type-Options", "nosniff");
     if (request->same_origin)

@@ -111,12 +111,8 @@ void request_send_known(struct request *request, const char *content_type, const
                         struct bytes content)
 {
     request->etag = etag;
-    if (request_has_tag(request, etag)) {
-        request_send(request, 304, NULL);
-        return;
-    }
     text_append(&request->reply, content.data, content.len);
-    request_send(request, 200, content_type);
+    request_send(request, request_has_tag(request, etag) ? 304 : 200, content_type);
 }
 
 void request_print_refusal(const struct refusal *refusal, struct text *out)
