@@ -73,7 +73,7 @@ static const char *listed_origin(const struct gate *gate, const char *origin)
 static void check_visitor(struct gate *gate, struct request *request, const char *method,
                           bool local)
 {
-    const char *host = request_header(request, "Host"), *origin = request_header(request, "Origin");
+    const char *host = request_host(request), *origin = request_header(request, "Origin");
     bool reads = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
     request->cors = gate->options->cors_origins.count > 0;
     request->cors_origin = listed_origin(gate, origin);

@@ -60,6 +60,11 @@ const char *request_header(const struct request *request, const char *name)
     return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
+const char *request_host(const struct request *request)
+{
+    return request->asked_host[0] != '\0' ? request->asked_host : request_header(request, "Host");
+}
+
 void request_begin_json(struct request *request, struct json_writer *writer)
 {
     assert(!request->answered);
