@@ -89,6 +89,16 @@ static void put_retry(struct MHD_Response *response, const struct request *reque
     put(response, "Retry-After", seconds);
 }
 
+/* RFC 6455, 4.4: a websocket of another version can be asked for again, in ours. */
+static void put_upgrade(struct MHD_Response *response, const struct request *request)
+{
+    if (request->status != 426)
+        return;
+    put(response, "Upgrade", "websocket");
+    put(response, "Connection", "Upgrade");
+    put(response, "Sec-WebSocket-Version", "13");
+}
+
 static void put_cors(struct MHD_Response *response, const struct request *request)
 {
     if (request->cors)
@@ -201,6 +211,7 @@ enum MHD_Result answer_send(struct request *request)
     put(response, "WWW-Authenticate", request->challenge);
     put_retry(response, request);
     put_cors(response, request);
+    put_upgrade(response, request);
     if (request->close || request->service->draining)
         put(response, "Connection", "close");
     enum MHD_Result result =

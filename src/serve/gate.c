@@ -235,7 +235,7 @@ static void identify(struct gate *gate, struct request *request, bool local)
 {
     const char *authorization = request_header(request, "Authorization");
     struct bytes offered = BYTES_ABSENT;
-    if (visitor_names(request_header(request, "Upgrade"), "websocket"))
+    if (request_names(request, "Upgrade", "websocket"))
         offered = visitor_offered_token(request_header(request, "Sec-WebSocket-Protocol"));
     note_address(gate, request);
     limit_address(gate, request);

@@ -228,10 +228,10 @@ static enum MHD_Result handle_request(void *arg, struct MHD_Connection *connecti
 {
     struct listener *listener = arg;
     struct request *request = *state;
-    (void)version;
     if (request == NULL) {
         visit_enter(visit_of(connection), VISIT_BODY);
         *state = request = begin_request(listener, connection, method, path);
+        request->old_http = strcmp(version, "HTTP/1.1") < 0;
         /* A request of doubtful length is answered before its body, which ends the connection.
          * Every other one waits for the second call: answered now it would end it, too. */
         return request->close ? answer_send(request) : MHD_YES;

@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 int request_status_of(enum refusal_code code)
 {
@@ -58,6 +59,27 @@ int request_status_of(enum refusal_code code)
 const char *request_header(const struct request *request, const char *name)
 {
     return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+struct search {
+    const char *header, *word;
+    bool found;
+};
+
+static enum MHD_Result search_line(void *arg, enum MHD_ValueKind kind, const char *name,
+                                   const char *value)
+{
+    struct search *search = arg;
+    (void)kind;
+    search->found |= strcasecmp(name, search->header) == 0 && visitor_names(value, search->word);
+    return search->found ? MHD_NO : MHD_YES;
+}
+
+bool request_names(const struct request *request, const char *header, const char *word)
+{
+    struct search search = {.header = header, .word = word};
+    MHD_get_connection_values(request->connection, MHD_HEADER_KIND, search_line, &search);
+    return search.found;
 }
 
 const char *request_host(const struct request *request)

@@ -71,7 +71,7 @@ struct request {
     void (*free_data)(void *data);
     route_fn *resume; /* of whom it came through: it was answered after a while */
 
-    bool head_only;                    /* a HEAD */
+    bool old_http, head_only;          /* HTTP/1.0; a HEAD */
     char asked_host[REQUEST_HOST_MAX]; /* with its port, where the address was whole; else "" */
     bool answered, begun, dispatched, waiting, parked, reading;
     int status; /* 0: not answered */
@@ -103,6 +103,8 @@ struct request {
 
 /* The value of a header, or NULL. */
 const char *request_header(const struct request *request, const char *name);
+/* Whether the list in a header, in one line or in many, has this word, in any case. */
+bool request_names(const struct request *request, const char *header, const char *word);
 /* Which host was asked, and perhaps its port; NULL: the client does not say. */
 const char *request_host(const struct request *request);
 /* Begins a reply {"success":true; the caller adds members and calls request_send_json(). */

@@ -75,12 +75,74 @@ static void a_host_of_any_length_is_refused(void **state)
     text_free(&request);
 }
 
+#define KEY     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+#define LOCAL   "Host: localhost\r\n"
+#define ASKS    "Connection: Upgrade\r\nUpgrade: websocket\r\n"
+#define VERSION "Sec-WebSocket-Version: 13\r\n"
+
+/* A list may be in one line or in many; RFC 9110, 5.3. */
+static void a_websocket_may_be_asked_for_in_many_lines(void **state)
+{
+    static const char *const requests[] = {
+        "GET /api/ws HTTP/1.1\r\n" LOCAL ASKS VERSION KEY "\r\n",
+        "GET /api/ws HTTP/1.1\r\n" LOCAL "Connection: keep-alive\r\n" ASKS VERSION KEY "\r\n",
+        "GET /api/ws HTTP/1.1\r\n" LOCAL ASKS "connection: keep-alive\r\n" VERSION KEY "\r\n",
+        "GET /api/ws HTTP/1.1\r\n" LOCAL "Upgrade: other\r\n" ASKS VERSION KEY "\r\n",
+    };
+    struct bench *bench = *state;
+    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+        bench_reconnect(bench);
+        http_peer_say(&bench->peer, requests[i]);
+        http_peer_read(&bench->peer, &bench->answer, true);
+        if (bench->answer.status != 101)
+            fail_msg("%d for %s", bench->answer.status, requests[i]);
+        assert_true(bench_head_says(bench, "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
+    }
+}
+
+static void what_cannot_become_a_websocket_is_told_so(void **state)
+{
+    static const struct {
+        const char *request;
+        int status;
+    } cases[] = {
+        {"HEAD /api/ws HTTP/1.1\r\n" LOCAL ASKS VERSION KEY "\r\n", 405},
+        {"GET /api/ws HTTP/1.0\r\n" LOCAL ASKS VERSION KEY "\r\n", 400},
+        {"GET /api/ws HTTP/1.1\r\n" LOCAL ASKS "Sec-WebSocket-Version: 8\r\n" KEY "\r\n", 426},
+        {"GET /api/ws HTTP/1.1\r\n" LOCAL ASKS KEY "\r\n", 400},
+        {"GET /api/ws HTTP/1.1\r\n" LOCAL ASKS VERSION "\r\n", 400},
+        {"GET /api/ws HTTP/1.1\r\n" LOCAL "Connection: x\r\nUpgrade: websocket\r\n" VERSION KEY
+         "\r\n",
+         400},
+    };
+    struct bench *bench = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bench_reconnect(bench);
+        http_peer_say(&bench->peer, cases[i].request);
+        http_peer_read(&bench->peer, &bench->answer, cases[i].status == 405);
+        if (bench->answer.status != cases[i].status)
+            fail_msg("%d for %s", bench->answer.status, cases[i].request);
+        if (cases[i].status == 405)
+            assert_true(bench_head_says(bench, "\r\nAllow: GET\r\n"));
+        else
+            assert_true(bench_says(bench, "\"code\":\"BAD_REQUEST\""));
+        /* Who speaks another version hears which one is spoken, and may ask again. */
+        bool other = cases[i].status == 426;
+        assert_true(bench_head_says(bench, "\r\nSec-WebSocket-Version: 13\r\n") == other);
+        assert_true(bench_head_says(bench, "\r\nUpgrade: websocket\r\n") == other);
+        if (other)
+            assert_int_equal(bench_get(bench, "/health"), 200);
+    }
+}
+
 int main(void)
 {
 #define SERVER(test) cmocka_unit_test_setup_teardown(test, bench_set_up, bench_tear_down)
     const struct CMUnitTest tests[] = {
         SERVER(a_whole_address_is_taken_and_its_host_counts),
         SERVER(a_host_of_any_length_is_refused),
+        SERVER(a_websocket_may_be_asked_for_in_many_lines),
+        SERVER(what_cannot_become_a_websocket_is_told_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
