@@ -16,10 +16,16 @@ static void put(struct MHD_Response *response, const char *name, const char *val
 
 /* ---- made smaller ---- */
 
+/* A 304 has no body, and says how long the one of a 200 would be: the library would say 0. */
+static bool is_known(const struct request *request)
+{
+    return request->status == 304;
+}
+
 static bool may_be_packed(const struct request *request)
 {
-    return request->status == 200 && request->reply.len >= CODING_BYTES_MIN &&
-           coding_helps(request->content_type);
+    return (request->status == 200 || is_known(request)) &&
+           request->reply.len >= CODING_BYTES_MIN && coding_helps(request->content_type);
 }
 
 static void pack(struct worker_job *job, unsigned thread)
@@ -83,6 +89,16 @@ static void put_retry(struct MHD_Response *response, const struct request *reque
     put(response, "Retry-After", seconds);
 }
 
+/* RFC 6455, 4.4: a websocket of another version can be asked for again, in ours. */
+static void put_upgrade(struct MHD_Response *response, const struct request *request)
+{
+    if (request->status != 426)
+        return;
+    put(response, "Upgrade", "websocket");
+    put(response, "Connection", "Upgrade");
+    put(response, "Sec-WebSocket-Version", "13");
+}
+
 static void put_cors(struct MHD_Response *response, const struct request *request)
 {
     if (request->cors)
@@ -138,10 +154,26 @@ static ssize_t give_more(void *arg, uint64_t at, char *to, size_t size)
     return given;
 }
 
+/* Of what has no end nobody can say the length, and in pieces the library would send the last one
+ * even where there is no body: so the connection ends instead. */
+static struct MHD_Response *make_stream_head(struct request *request)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_PIECE, give_more, request, NULL);
+    if (response != NULL && MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT,
+                                                     MHD_RO_END) == MHD_YES)
+        return response;
+    if (response != NULL)
+        MHD_destroy_response(response);
+    return NULL;
+}
+
 static struct MHD_Response *make_response(struct request *request)
 {
     struct text *reply = &request->reply;
     bool has_end = request->give_bytes > 0;
+    if (request->give != NULL && !has_end && request->head_only)
+        return make_stream_head(request);
     if (request->give != NULL)
         return MHD_create_response_from_callback(
             has_end ? (uint64_t)request->give_bytes : MHD_SIZE_UNKNOWN,
@@ -163,11 +195,12 @@ enum MHD_Result answer_send(struct request *request)
     struct MHD_Response *response = make_response(request);
     if (response == NULL)
         return MHD_NO;
-    put(response, "Content-Type", request->content_type);
+    if (!is_known(request))
+        put(response, "Content-Type", request->content_type);
     put_keeping(response, request);
     if (request->varies)
         put(response, "Vary", "Accept-Encoding");
-    if (request->coding != CODING_NONE)
+    if (request->coding != CODING_NONE && !is_known(request))
         put(response, "Content-Encoding", coding_name(request->coding));
     put(response, "X-Content-Type-Options", "nosniff");
     if (request->same_origin)
@@ -178,6 +211,7 @@ enum MHD_Result answer_send(struct request *request)
     put(response, "WWW-Authenticate", request->challenge);
     put_retry(response, request);
     put_cors(response, request);
+    put_upgrade(response, request);
     if (request->close || request->service->draining)
         put(response, "Connection", "close");
     enum MHD_Result result =

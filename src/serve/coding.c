@@ -72,7 +72,8 @@ enum coding coding_choose(const char *accepted)
 
 bool coding_helps(const char *content_type)
 {
-    static const char *const types[] = {"text/", "application/json", "image/svg+xml"};
+    static const char *const types[] = {"text/", "application/json", "application/feed+json",
+                                        "application/rss+xml", "image/svg+xml"};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (strncmp(content_type, types[i], strlen(types[i])) == 0)
             return true;

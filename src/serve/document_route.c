@@ -150,6 +150,14 @@ static void send_whole(struct request *request, struct document_call *call)
                  document_type_of(head, document->size > (int64_t)document->head_len));
 }
 
+/* As long as it would be; none of it is read. */
+static void send_known(struct request *request, const struct document_call *call)
+{
+    request->give = call->document.size > 0 ? give : NULL;
+    request->give_bytes = call->document.size;
+    request_send(request, 304, NULL);
+}
+
 static void send_kept(struct request *request, struct document_call *call)
 {
     int64_t at, len;
@@ -165,7 +173,7 @@ static void send_kept(struct request *request, struct document_call *call)
     request->etag = call->etag;
     request->caching = KEPT_FOR_EVER;
     if (call->known)
-        request_send(request, 304, NULL);
+        send_known(request, call);
     else
         send_whole(request, call);
 }

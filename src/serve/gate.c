@@ -73,7 +73,7 @@ static const char *listed_origin(const struct gate *gate, const char *origin)
 static void check_visitor(struct gate *gate, struct request *request, const char *method,
                           bool local)
 {
-    const char *host = request_header(request, "Host"), *origin = request_header(request, "Origin");
+    const char *host = request_host(request), *origin = request_header(request, "Origin");
     bool reads = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
     request->cors = gate->options->cors_origins.count > 0;
     request->cors_origin = listed_origin(gate, origin);
@@ -235,7 +235,7 @@ static void identify(struct gate *gate, struct request *request, bool local)
 {
     const char *authorization = request_header(request, "Authorization");
     struct bytes offered = BYTES_ABSENT;
-    if (visitor_names(request_header(request, "Upgrade"), "websocket"))
+    if (request_names(request, "Upgrade", "websocket"))
         offered = visitor_offered_token(request_header(request, "Sec-WebSocket-Protocol"));
     note_address(gate, request);
     limit_address(gate, request);

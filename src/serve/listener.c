@@ -127,17 +127,40 @@ static void follow_connection(void *arg, struct MHD_Connection *connection, void
         visit_free(*visit);
 }
 
-static struct request *begin_request(struct listener *listener, struct MHD_Connection *connection,
-                                     const char *method, const char *path)
+/* The path of an address that may be whole, as a proxy is asked: then its host counts and the Host
+ * header does not (RFC 9112, 3.2.2). */
+static const char *take_path(struct request *request, const char *target)
 {
+    size_t scheme = strncasecmp(target, "http://", 7) == 0    ? 7
+                    : strncasecmp(target, "https://", 8) == 0 ? 8
+                                                              : 0;
+    const char *host = target + scheme;
+    size_t len = strcspn(host, "/");
+    if (scheme == 0)
+        return target;
+    if (len == 0 || len >= sizeof request->asked_host) {
+        request_refuse(request, REFUSAL_BAD_REQUEST, "the address names no host, or a long one");
+        return target;
+    }
+    memcpy(request->asked_host, host, len);
+    return host[len] == '\0' ? "/" : host + len;
+}
+
+static struct request *begin_request(struct listener *listener, struct MHD_Connection *connection,
+                                     const char *method, const char *target)
+{
+    const char *path = target;
     struct request *request = memory_new_zeroed(1, sizeof *request);
     request->service = listener->options.service;
     request->listener = listener;
     request->connection = connection;
     request->from = listener->options.kind;
+    request->head_only = strcmp(method, "HEAD") == 0;
     request->resume = listener_resume;
     check_framing(request);
     request->close = request->answered;
+    if (!request->answered)
+        path = take_path(request, target);
     if (!request->answered)
         gate_enter(request->service->gate, request, method, listener->options.local);
     if (!request->answered)
@@ -205,10 +228,10 @@ static enum MHD_Result handle_request(void *arg, struct MHD_Connection *connecti
 {
     struct listener *listener = arg;
     struct request *request = *state;
-    (void)version;
     if (request == NULL) {
         visit_enter(visit_of(connection), VISIT_BODY);
         *state = request = begin_request(listener, connection, method, path);
+        request->old_http = strcmp(version, "HTTP/1.1") < 0;
         /* A request of doubtful length is answered before its body, which ends the connection.
          * Every other one waits for the second call: answered now it would end it, too. */
         return request->close ? answer_send(request) : MHD_YES;

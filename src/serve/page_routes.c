@@ -141,7 +141,7 @@ static bool is_host(const char *text)
 /* As far as the client and a proxy before us say where this is. It goes into this answer only. */
 static void note_origin(struct request *request, struct view_call *call)
 {
-    const char *host = request_header(request, "Host");
+    const char *host = request_host(request);
     const char *site = request_header(request, "X-Forwarded-Host");
     if (site != NULL && is_host(site))
         host = site;

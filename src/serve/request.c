@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 int request_status_of(enum refusal_code code)
 {
@@ -58,6 +59,32 @@ int request_status_of(enum refusal_code code)
 const char *request_header(const struct request *request, const char *name)
 {
     return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+struct search {
+    const char *header, *word;
+    bool found;
+};
+
+static enum MHD_Result search_line(void *arg, enum MHD_ValueKind kind, const char *name,
+                                   const char *value)
+{
+    struct search *search = arg;
+    (void)kind;
+    search->found |= strcasecmp(name, search->header) == 0 && visitor_names(value, search->word);
+    return search->found ? MHD_NO : MHD_YES;
+}
+
+bool request_names(const struct request *request, const char *header, const char *word)
+{
+    struct search search = {.header = header, .word = word};
+    MHD_get_connection_values(request->connection, MHD_HEADER_KIND, search_line, &search);
+    return search.found;
+}
+
+const char *request_host(const struct request *request)
+{
+    return request->asked_host[0] != '\0' ? request->asked_host : request_header(request, "Host");
 }
 
 void request_begin_json(struct request *request, struct json_writer *writer)
@@ -111,12 +138,8 @@ void request_send_known(struct request *request, const char *content_type, const
                         struct bytes content)
 {
     request->etag = etag;
-    if (request_has_tag(request, etag)) {
-        request_send(request, 304, NULL);
-        return;
-    }
     text_append(&request->reply, content.data, content.len);
-    request_send(request, 200, content_type);
+    request_send(request, request_has_tag(request, etag) ? 304 : 200, content_type);
 }
 
 void request_print_refusal(const struct refusal *refusal, struct text *out)

@@ -18,6 +18,7 @@
 #include "query/handle.h"
 #include "serve/coding.h"
 #include "serve/service.h"
+#include "serve/visitor.h"
 #include "store/reader_pool.h"
 #include "sys/runtime.h"
 #include "sys/worker.h"
@@ -47,13 +48,7 @@ struct route {
     size_t body_max;     /* bytes; 0: LISTENER_BODY_MAX */
 };
 
-/* Who asks, as far as the gate needs it when the same one asks again. */
-struct visitor_id {
-    bool bearer; /* of a token that is known */
-    uint8_t token[DIGEST_SIZE];
-    uint8_t address[8]; /* or the network it is of */
-    size_t address_len; /* 0: not counted */
-};
+#define REQUEST_HOST_MAX 256
 
 struct request {
     struct reader_job job; /* first: its result is `job.rc`, `job.err` */
@@ -76,6 +71,8 @@ struct request {
     void (*free_data)(void *data);
     route_fn *resume; /* of whom it came through: it was answered after a while */
 
+    bool old_http, head_only;          /* HTTP/1.0; a HEAD */
+    char asked_host[REQUEST_HOST_MAX]; /* with its port, where the address was whole; else "" */
     bool answered, begun, dispatched, waiting, parked, reading;
     int status; /* 0: not answered */
     bool close; /* the connection ends after it */
@@ -106,6 +103,10 @@ struct request {
 
 /* The value of a header, or NULL. */
 const char *request_header(const struct request *request, const char *name);
+/* Whether the list in a header, in one line or in many, has this word, in any case. */
+bool request_names(const struct request *request, const char *header, const char *word);
+/* Which host was asked, and perhaps its port; NULL: the client does not say. */
+const char *request_host(const struct request *request);
 /* Begins a reply {"success":true; the caller adds members and calls request_send_json(). */
 void request_begin_json(struct request *request, struct json_writer *writer);
 void request_send_json(struct request *request, struct json_writer *writer);

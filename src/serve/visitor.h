@@ -16,9 +16,18 @@
 #define SERVE_VISITOR_H
 
 #include "base/bytes.h"
+#include "base/digest.h"
 
 #define VISITOR_PROTOCOL "tidemark"
 #define VISITOR_BEARER   VISITOR_PROTOCOL ".bearer."
+
+/* Who asks, as far as the gate needs it when the same one asks again. */
+struct visitor_id {
+    bool bearer; /* of a token that is known */
+    uint8_t token[DIGEST_SIZE];
+    uint8_t address[8]; /* or the network it is of */
+    size_t address_len; /* 0: not counted */
+};
 
 /* Whether `host` (the header's value) is localhost, 127.0.0.0/8 or [::1], with any port or none. */
 bool visitor_means_loopback(const char *host);

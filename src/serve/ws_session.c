@@ -326,17 +326,36 @@ static void open_session(struct request *request, int fd,
     close_if_done(session);
 }
 
+/* Where a GET can be answered with something else than a body, HEAD has no answer. */
+static void refuse_head(struct request *request)
+{
+    request->allow = "GET";
+    request_refuse(request, REFUSAL_METHOD_NOT_ALLOWED, "/api/ws takes GET");
+}
+
+/* Who speaks another version is told which one is spoken here. */
+static void refuse_version(struct request *request, const char *version)
+{
+    request_refuse(request, REFUSAL_BAD_REQUEST, "Sec-WebSocket-Version has to be 13");
+    if (version != NULL)
+        request->status = 426;
+}
+
 void ws_begin(struct request *request)
 {
     const char *key = request_header(request, "Sec-WebSocket-Key");
     const char *version = request_header(request, "Sec-WebSocket-Version");
     const char *protocols = request_header(request, "Sec-WebSocket-Protocol");
     bool spoken = visitor_names(protocols, VISITOR_PROTOCOL);
-    if (!visitor_names(request_header(request, "Upgrade"), "websocket") ||
-        !visitor_names(request_header(request, "Connection"), "upgrade") || key == NULL)
+    if (request->head_only)
+        refuse_head(request);
+    else if (!request_names(request, "Upgrade", "websocket") ||
+             !request_names(request, "Connection", "upgrade") || key == NULL)
         request_refuse(request, REFUSAL_BAD_REQUEST, "this address is for websockets");
+    else if (request->old_http)
+        request_refuse(request, REFUSAL_BAD_REQUEST, "a websocket begins with HTTP/1.1");
     else if (version == NULL || strcmp(version, "13") != 0)
-        request_refuse(request, REFUSAL_BAD_REQUEST, "Sec-WebSocket-Version has to be 13");
+        refuse_version(request, version);
     else if (strlen(key) != 24)
         request_refuse(request, REFUSAL_BAD_REQUEST, "Sec-WebSocket-Key has 24 characters");
     else if (!spoken && visitor_offered_token(protocols).data != NULL)

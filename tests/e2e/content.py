@@ -364,6 +364,7 @@ class Content(unittest.TestCase):
         self.assertEqual((status, headers["Content-Length"], body), (200, str(len(document)), b""))
         status, headers, body = get(daemon, path, If_None_Match=f'"other", {tag}')
         self.assertEqual((status, headers["ETag"], body), (304, tag, b""))
+        self.assertEqual(headers["Content-Length"], str(len(document)))
         middle = len(document) // 2
         parts = {f"bytes=0-{middle}": slice(0, middle + 1), "bytes=-3": slice(-3, None),
                  f"bytes={middle}-": slice(middle, None)}

@@ -38,7 +38,7 @@ static void speak(int fd, const uint8_t *data, size_t size, size_t pieces)
 static void check(size_t len)
 {
     static const char statuses[] =
-        "101 200 204 304 400 401 403 404 405 409 410 411 413 414 429 431 501 505";
+        "101 200 204 304 400 401 403 404 405 409 410 411 413 414 426 429 431 501 505";
     char status[4];
     if (len == 0)
         return;

@@ -118,7 +118,8 @@ void http_peer_read(struct http_peer *peer, struct http_answer *answer, bool hea
         if (!read_more(peer))
             return;
     take(peer, &answer->head, (size_t)(end - peer->in.data) + 4);
-    size_t len = head_only ? 0 : length_in(text_string(&answer->head));
+    bool bodiless = head_only || strncmp(text_string(&answer->head), "HTTP/1.1 304 ", 13) == 0;
+    size_t len = bodiless ? 0 : length_in(text_string(&answer->head));
     while (peer->in.len < len)
         if (!read_more(peer))
             return;

@@ -224,6 +224,33 @@ static void a_page_of_the_last_moments_is_shared(void **state)
     assert_true(bench_says(bench, "once more"));
 }
 
+/* Feeds are asked for again and again, and are text like the rest. */
+static void feeds_are_packed_for_who_asks(void **state)
+{
+    static const char *const paths[] = {"/feed.xml", "/feed.json"};
+    struct bench *bench = *state;
+    struct store *store;
+    char request[256];
+    assert_int_equal(store_open(bench->fixture.url, STORE_WRITE, &store, &bench->err), RC_OK);
+    assert_int_equal(
+        store->ops->script(store,
+                           "UPDATE links SET original_url = original_url || hex(zeroblob(500))",
+                           &bench->err),
+        RC_OK);
+    store_close(store);
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        assert_int_equal(bench_get(bench, paths[i]), 200);
+        size_t plain = bench->answer.body.len;
+        assert_true(plain >= 1024);
+        snprintf(request, sizeof request,
+                 "GET %s HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n", paths[i]);
+        assert_int_equal(bench_say(bench, request), 200);
+        assert_true(bench_head_says(bench, "\r\nContent-Encoding: gzip\r\n"));
+        assert_true(bench_head_says(bench, "\r\nVary: Accept-Encoding\r\n"));
+        assert_true(bench->answer.body.len < plain);
+    }
+}
+
 int main(void)
 {
 #define ON_SERVER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -233,6 +260,7 @@ int main(void)
         ON_SERVER(the_posts_behind_a_link_are_told_latest_first),
         ON_SERVER(the_page_shows_what_the_api_tells),
         ON_SERVER(a_page_of_the_last_moments_is_shared),
+        ON_SERVER(feeds_are_packed_for_who_asks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -257,6 +257,25 @@ static void changes_come_as_events_and_go_on_where_they_ended(void **state)
     http_peer_close(&stream);
 }
 
+/* A byte behind the head would be the beginning of the next answer. */
+static void of_a_stream_head_is_all_there_is(void **state)
+{
+    struct bench *bench = *state;
+    char handle[37], request[256];
+    bench_open_query(bench, "{\"collection\":\"posts\"}", handle);
+    snprintf(request, sizeof request,
+             "HEAD /api/events?queryHandle=%s HTTP/1.1\r\nHost: localhost\r\n\r\n", handle);
+    http_peer_say(&bench->peer, request);
+    http_peer_read(&bench->peer, &bench->answer, true);
+    assert_int_equal(bench->answer.status, 200);
+    assert_true(bench_head_says(bench, "\r\nContent-Type: text/event-stream\r\n"));
+    assert_true(bench_head_says(bench, "\r\nConnection: close\r\n"));
+    assert_true(http_peer_ended(&bench->peer));
+    assert_int_equal(bench->peer.in.len, 0);
+    bench_reconnect(bench);
+    assert_int_equal(bench_get(bench, "/health"), 200);
+}
+
 static void a_stream_that_cannot_begin_is_refused(void **state)
 {
     struct bench *bench = *state;
@@ -350,6 +369,7 @@ int main(void)
         WITH_SERVER(what_is_forgotten_is_a_gap),
         WITH_SERVER(questions_that_make_no_sense_are_refused),
         WITH_SERVER(changes_come_as_events_and_go_on_where_they_ended),
+        WITH_SERVER(of_a_stream_head_is_all_there_is),
         WITH_SERVER(a_stream_that_cannot_begin_is_refused),
         WITH_SERVER(a_reader_waits_for_the_commit_it_must_see),
         WITH_SERVER(a_stopping_server_sends_away_who_waits_for_a_commit),
