@@ -134,10 +134,10 @@ static const char *take_path(struct request *request, const char *target)
     size_t scheme = strncasecmp(target, "http://", 7) == 0    ? 7
                     : strncasecmp(target, "https://", 8) == 0 ? 8
                                                               : 0;
-    const char *host = target + scheme;
-    size_t len = strcspn(host, "/");
     if (scheme == 0)
         return target;
+    const char *host = target + scheme;
+    size_t len = strcspn(host, "/");
     if (len == 0 || len >= sizeof request->asked_host) {
         request_refuse(request, REFUSAL_BAD_REQUEST, "the address names no host, or a long one");
         return target;
