@@ -37,8 +37,11 @@ static void take_block(void *arg, enum rc rc, struct json result, const struct e
     struct evm_chain *chain = arg;
     struct evm_block block;
     char hash[EVM_HASH_TEXT_SIZE];
-    (void)err;
-    if (rc != RC_OK || evm_block_read(result, &block, &chain->trouble) != RC_OK ||
+    if (rc != RC_OK) {
+        rpc_disbelieve(chain->rpc, err->text);
+        return;
+    }
+    if (evm_block_read(result, &block, &chain->trouble) != RC_OK ||
         block.number != chain->links[chain->fork].number) {
         rpc_disbelieve(chain->rpc, "the node lacks a block below its own head");
         return;

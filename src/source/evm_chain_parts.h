@@ -8,6 +8,8 @@
 
 #define EVM_CHAIN_EMPTY_ANSWERS 2 /* of the only node there is, and they are believed */
 #define EVM_CHAIN_LAG_MAX       8 /* blocks that a node's head may lie behind another's */
+#define EVM_CHAIN_MUTE_OPINIONS 64
+#define EVM_CHAIN_PASSED_MAX    16 /* blocks passed over before a range is tried again */
 /* Rounds after which heads are compared though nothing looks wrong. */
 #define EVM_CHAIN_COMPARE_ROUNDS 16
 #define EVM_CHAIN_LACKS_MAX      4 /* answers that lack a block before the head is asked for anew */
@@ -46,6 +48,10 @@ struct evm_chain {
     uint32_t heard;         /* a bit for each node that was asked for its opinion */
     uint64_t doubted;       /* the block whose range `empty_answers` is about */
     unsigned empty_answers, lacks;
+    unsigned refusals;   /* of ranges, in a row */
+    unsigned passed;     /* blocks that were read alone, without a question for logs */
+    uint32_t mute;       /* a bit for each node that refuses logs however few are asked for */
+    unsigned mute_left;  /* opinions of theirs that are done without before it is looked at anew */
     uint64_t round_head; /* where the head is, as this round has it */
     unsigned rounds;
     size_t fork; /* the link that is compared */
