@@ -362,6 +362,8 @@ static void look(struct part *of, int64_t now_us, const struct daemon_view *view
     if (chain.stuck && !part->stuck)
         log_event(LOG_ERROR, CONTENT_SOURCE, "stopped",
                   (struct log_field[]){log_string("reason", chain.trouble), LOG_END});
+    if (!chain.stuck && part->stuck)
+        log_event(LOG_INFO, CONTENT_SOURCE, "goes_on", NULL);
     part->stuck = chain.stuck;
     if (part->stopping)
         return;

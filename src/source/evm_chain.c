@@ -339,7 +339,11 @@ void evm_chain_step(struct evm_chain *chain)
 
 static void on_poll(void *arg)
 {
-    evm_chain_step(arg);
+    struct evm_chain *chain = arg;
+    if (chain->lost && !chain->stopping)
+        evm_chain_find(chain);
+    else
+        evm_chain_step(chain);
 }
 
 /* ---- what the content source tells ---- */
