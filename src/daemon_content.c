@@ -29,6 +29,14 @@
 /* Whose providers they are, for people. */
 #define NODES_NAME    "content.rpc"
 #define GATEWAYS_NAME "content.gateways"
+#define WARN_AGAIN_US INT64_C(600000000)
+
+/* What was said of a node that failed. */
+struct node_warning {
+    uint64_t failures;
+    int64_t failed_us;
+    char reason[PROVIDER_REASON_MAX];
+};
 
 struct content_part {
     struct part part;
@@ -47,6 +55,9 @@ struct content_part {
     uint32_t concurrency;     /* as it was told last */
     struct name_board *board; /* documents that are wanted and have no row yet */
     bool stuck, stopping;
+    int64_t troubled_since_us; /* monotonic; 0: whoever reads blocks has no trouble */
+    int64_t troubled_us;       /* for so long, when it was looked at */
+    struct node_warning warnings[FAILOVER_PROVIDERS_MAX]; /* by number of node */
     struct daemon_providers nodes_known, gateways_known;
     struct errand errand;
     char item[OWED_ITEM_MAX + 1], unit[OWED_UNIT_MAX + 1]; /* the errand's */
@@ -310,24 +321,54 @@ static void look_at_reader(const struct content_part *part, struct evm_chain_vie
     snprintf(out->trouble, sizeof out->trouble, "%s", feed.trouble);
 }
 
+/* A node that fails is said once, in its own words; again if they change, or after a while. */
+static void warn_of_node(const struct provider *node, struct node_warning *said)
+{
+    if (node->failures == said->failures)
+        return;
+    bool news = strcmp(node->last_error, said->reason) != 0 || node->failures < said->failures ||
+                node->failed_us - said->failed_us > WARN_AGAIN_US;
+    said->failures = node->failures;
+    if (!news || node->failures == 0)
+        return;
+    said->failed_us = node->failed_us;
+    snprintf(said->reason, sizeof said->reason, "%s", node->last_error);
+    log_event(LOG_WARN, CONTENT_SOURCE, "node_failed",
+              (struct log_field[]){log_string("provider", node->name),
+                                   log_string("reason", node->last_error), LOG_END});
+}
+
+static void look_at_nodes(struct content_part *part)
+{
+    int current;
+    const struct failover *nodes = rpc_group(part->rpc, &current);
+    for (int i = 0; i < nodes->count; i++)
+        warn_of_node(&nodes->providers[i], &part->warnings[i]);
+    keep_providers(part, &part->nodes_known, NODES_NAME, nodes, current);
+}
+
 /* A chain that cannot be followed any further is said once, and how to go on. */
 static void look(struct part *of, int64_t now_us, const struct daemon_view *view)
 {
     struct content_part *part = (struct content_part *)of;
     struct evm_chain_view chain;
-    (void)now_us;
     (void)view;
     look_at_reader(part, &chain);
+    if (part->chain == NULL || chain.trouble[0] == '\0')
+        part->troubled_since_us = 0;
+    else if (part->troubled_since_us == 0)
+        part->troubled_since_us = now_us;
+    part->troubled_us = part->troubled_since_us == 0 ? 0 : now_us - part->troubled_since_us;
     if (chain.stuck && !part->stuck)
         log_event(LOG_ERROR, CONTENT_SOURCE, "stopped",
                   (struct log_field[]){log_string("reason", chain.trouble), LOG_END});
+    if (!chain.stuck && part->stuck)
+        log_event(LOG_INFO, CONTENT_SOURCE, "goes_on", NULL);
     part->stuck = chain.stuck;
     if (part->stopping)
         return;
-    int current;
-    const struct failover *nodes = part->rpc == NULL ? NULL : rpc_group(part->rpc, &current);
-    if (nodes != NULL)
-        keep_providers(part, &part->nodes_known, NODES_NAME, nodes, current);
+    if (part->rpc != NULL)
+        look_at_nodes(part);
     keep_providers(part, &part->gateways_known, GATEWAYS_NAME, gateways_group(part->gateways),
                    PROVIDER_NONE);
 }
@@ -337,6 +378,7 @@ static void show(struct part *of, struct daemon_view *view)
     struct content_part *part = (struct content_part *)of;
     view->documents.on = true;
     look_at_reader(part, &view->documents.chain);
+    view->documents.troubled_us = part->troubled_us;
     if (part->heads != NULL)
         chain_heads_look(part->heads, &view->documents.heads);
     content_look(part->content, &view->documents.content);

@@ -9,6 +9,7 @@
 #define SILENT_US_MAX       INT64_C(120000000)
 #define URGENT_US_MAX       INT64_C(600000000)
 #define STALE_US_MAX        INT64_C(10000000)
+#define TROUBLED_US_MAX     INT64_C(30000000)   /* a node that is down is replaced sooner */
 #define CURSOR_AHEAD_US_MAX INT64_C(3600000000) /* two clocks may be apart by so much */
 #define SECOND_US           1000000.0
 
@@ -81,6 +82,10 @@ void daemon_view_health(const struct daemon_view *view, int64_t now_us, struct h
     }
     if (view->documents.chain.stuck)
         health_degrade(out, "the chain is not followed any further: %s",
+                       view->documents.chain.trouble);
+    else if (view->documents.troubled_us > TROUBLED_US_MAX)
+        health_degrade(out, "the chain has not been followed for %.0f s: %s",
+                       (double)view->documents.troubled_us / SECOND_US,
                        view->documents.chain.trouble);
     judge_store(view, now_us, out);
     if (now_us - view->at_us > STALE_US_MAX)

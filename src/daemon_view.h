@@ -49,6 +49,7 @@ struct ledger_view {
 struct documents_view {
     bool on;
     struct evm_chain_view chain;
+    int64_t troubled_us; /* for so long whoever reads the blocks has had trouble; 0: none */
     struct chain_heads_view heads;
     struct content_view content;
 };

@@ -104,6 +104,7 @@ void evm_chain_give(struct evm_chain *chain)
 {
     enum rc rc = RC_OK;
     chain->giving = true;
+    chain->trouble.text[0] = '\0'; /* there was an answer */
     while (chain->next <= chain->hi && rc == RC_OK) {
         rc = give_block(chain, chain->next);
         if (rc == RC_OK && chain->next == chain->hi)
@@ -125,29 +126,48 @@ void evm_chain_give(struct evm_chain *chain)
 
 static void read_on(struct evm_chain *chain);
 
-/* Nodes say in many words that a range is too large; whatever they mean, less is asked next. */
+static void note_trouble(struct evm_chain *chain, const char *why)
+{
+    int current, node = rpc_told_by(chain->rpc);
+    err_set(&chain->trouble, RC_RETRY, "%s: %s",
+            rpc_group(chain->rpc, &current)->providers[node].name, why);
+}
+
+/* Nodes say in many words that a range is too large; whatever they mean, less is asked next: at
+ * once, unless that was refused, too, and it may be the asking that is too much. */
 void evm_chain_shrink(struct evm_chain *chain, const struct err *err)
 {
-    chain->trouble = *err;
+    note_trouble(chain, err->text);
     chain->range = chain->range > 1 ? chain->range / 2 : 1;
-    if (chain->hi > chain->lo)
+    if (chain->refusals++ == 0)
         evm_chain_step(chain);
     else
         evm_chain_poll_later(chain);
+}
+
+/* What cannot be answered with less has failed. The question itself is not asked again: the block
+ * may have become another since, whose logs nobody has under the old hash. */
+static void leave_node(struct evm_chain *chain, const char *why)
+{
+    note_trouble(chain, why);
+    rpc_reproach(chain->rpc, why);
+    evm_chain_step(chain);
 }
 
 static void take_logs(void *arg, enum rc rc, struct json result, const struct err *err)
 {
     struct evm_chain *chain = arg;
     struct err why;
-    if (rc != RC_OK) {
+    if (rc != RC_OK && chain->lo < chain->hi) {
         evm_chain_shrink(chain, err);
         return;
     }
-    rc = evm_chain_logs_read(chain, result, &why);
+    if (rc == RC_OK)
+        rc = evm_chain_logs_read(chain, result, &why);
+    else
+        why = *err;
     if (rc != RC_OK) {
-        chain->trouble = why;
-        rpc_disbelieve(chain->rpc, chain->trouble.text);
+        leave_node(chain, why.text);
         return;
     }
     chain->log_count = json_count(result);
@@ -161,9 +181,9 @@ static void take_logs(void *arg, enum rc rc, struct json result, const struct er
 
 void evm_chain_accept(struct evm_chain *chain)
 {
-    if (chain->hi > chain->lo && chain->range < EVM_CHAIN_RANGE_MAX)
+    if (chain->hi - chain->lo + 1 == chain->range && chain->range < EVM_CHAIN_RANGE_MAX)
         chain->range *= 2;
-    chain->trouble.text[0] = '\0';
+    chain->refusals = 0;
     evm_chain_give(chain);
 }
 
@@ -176,29 +196,40 @@ static bool follows_last(const struct evm_chain *chain)
            strcmp(last->hash, parent) == 0;
 }
 
-/* A node that lacks a block below the head lags; if all do, the head was no head. */
-static void take_nothing(struct evm_chain *chain)
+/* A node that lacks a block below the head lags; if all do, the head was no head. One that has
+ * `words` in place of the block refuses it. */
+static void take_nothing(struct evm_chain *chain, const char *words)
 {
     if (++chain->lacks < EVM_CHAIN_LACKS_MAX) {
-        rpc_disbelieve(chain->rpc, "the node lags behind: it lacks a block below the head");
+        rpc_disbelieve(chain->rpc, words != NULL
+                                       ? words
+                                       : "the node lags behind: it lacks a block below the head");
         return;
+    }
+    if (words != NULL) {
+        note_trouble(chain, words);
+        rpc_reproach(chain->rpc, words);
     }
     chain->lacks = 0;
     chain->target = chain->head = 0;
     evm_chain_poll_later(chain);
 }
 
+/* A block whose header says that there is nothing in it needs no logs, so nothing is learned about
+ * ranges; now and then a larger one is tried. */
+static void pass_over(struct evm_chain *chain)
+{
+    if (chain->range == 1 && ++chain->passed % EVM_CHAIN_PASSED_MAX == 0)
+        chain->range = 2;
+    evm_chain_give(chain);
+}
+
 /* The header of the last block that is wanted now. */
 static void take_block(void *arg, enum rc rc, struct json result, const struct err *err)
 {
     struct evm_chain *chain = arg;
-    if (rc != RC_OK) {
-        chain->trouble = *err;
-        evm_chain_poll_later(chain);
-        return;
-    }
-    if (json_type(result) == JSON_NULL) {
-        take_nothing(chain);
+    if (rc != RC_OK || json_type(result) == JSON_NULL) {
+        take_nothing(chain, rc != RC_OK ? err->text : NULL);
         return;
     }
     if (evm_block_read(result, &chain->block, &chain->trouble) != RC_OK ||
@@ -213,7 +244,7 @@ static void take_block(void *arg, enum rc rc, struct json result, const struct e
     if (alone && !follows_last(chain))
         evm_chain_fork(chain);
     else if (alone && chain->block.has_bloom && !evm_chain_promised(chain))
-        evm_chain_give(chain);
+        pass_over(chain);
     else
         rpc_ask(chain->rpc, "eth_getLogs", evm_chain_logs_params(chain, alone), take_logs, chain);
 }
@@ -256,12 +287,14 @@ static void take_head(void *arg, enum rc rc, struct json result, const struct er
 {
     struct evm_chain *chain = arg;
     struct evm_block head;
+    struct err why;
     if (rc == RC_OK)
-        rc = evm_block_read(result, &head, &chain->trouble);
+        rc = evm_block_read(result, &head, &why);
     else
-        chain->trouble = *err;
+        why = *err;
     if (rc != RC_OK) {
-        evm_chain_poll_later(chain);
+        note_trouble(chain, why.text);
+        rpc_disbelieve(chain->rpc, why.text);
         return;
     }
     chain->round_head = head.number;
@@ -278,10 +311,12 @@ void evm_chain_settle_head(struct evm_chain *chain)
     if (compared || head > chain->head)
         chain->head = head;
     chain->target = head > behind ? head - behind : 0;
-    if (head < behind || chain->next > chain->target)
-        evm_chain_poll_later(chain);
-    else
+    if (head >= behind && chain->next <= chain->target) {
         read_on(chain);
+        return;
+    }
+    chain->trouble.text[0] = '\0'; /* all there is was read */
+    evm_chain_poll_later(chain);
 }
 
 static void load_links(struct evm_chain *chain);
@@ -304,7 +339,11 @@ void evm_chain_step(struct evm_chain *chain)
 
 static void on_poll(void *arg)
 {
-    evm_chain_step(arg);
+    struct evm_chain *chain = arg;
+    if (chain->lost && !chain->stopping)
+        evm_chain_find(chain);
+    else
+        evm_chain_step(chain);
 }
 
 /* ---- what the content source tells ---- */

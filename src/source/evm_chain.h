@@ -3,9 +3,10 @@
  * evm_chain.h - the blocks of an EVM chain, in order, each with the documents its logs name.
  *
  * Far below the head, where nothing changes any more, logs are asked for by ranges of numbers; a
- * range that a node finds too large is halved, and grows again. Near the head, within `reorg_depth`
- * of it, every block is asked for by itself: it must name the one before as its parent, and its
- * logs are asked for by its hash.
+ * range that a node refuses is halved, and grows again; a node that refuses a single block has
+ * failed, and the next one is asked. Near the head, within `reorg_depth` of it, every block is
+ * asked for by itself: it must name the one before as its parent, and its logs are asked for by its
+ * hash.
  *
  * One node is not enough to believe that there is nothing. Logs count only from a node that has
  * shown the last block of the range itself; when none come where some may be (an empty range, or
@@ -14,8 +15,9 @@
  *
  * A parent that is not the block before means that the chain has changed its mind: the stored
  * blocks are compared, newest first, until one is still the chain's; what came after it is undone.
- * If none within `reorg_depth` is, reading stops and says so: nothing is guessed; unless the start
- * block itself lies within it, then all is read anew.
+ * If none within `reorg_depth` is, another node is heard: one that still has the oldest of them is
+ * followed. If there is none, reading stops and says so: nothing is guessed; it goes on when a node
+ * shows that block again. If the start block itself lies within the depth, all is read anew.
  *
  *   HEAD -> RANGE or BLOCK -> (LOGS) -> giving -> HEAD ...     BLOCK -> FORK -> undo -> HEAD
  *
@@ -39,7 +41,7 @@ struct evm_chain_settings {
 struct evm_chain_view {
     uint64_t head;  /* 0: not known yet */
     uint64_t given; /* the last block handed on */
-    bool stuck;     /* it will not go on by itself */
+    bool stuck;     /* it does not go on: no node shows what was read, or a block cannot be taken */
     char trouble[ERR_TEXT_MAX];
 };
 

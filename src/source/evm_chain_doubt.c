@@ -31,13 +31,31 @@ bool evm_chain_is_doubtful(const struct evm_chain *chain)
     return chain->lo < chain->hi && !has_last && evm_chain_promised(chain);
 }
 
+/* Whether it is not the range that a node refuses: it refuses two blocks, or did not long ago. Then
+ * it is as one that does not answer; if not, ranges would stay small because of it. */
+static bool is_mute(struct evm_chain *chain, uint32_t bit)
+{
+    if (chain->hi - chain->lo <= 1) {
+        chain->mute |= bit;
+        chain->mute_left = EVM_CHAIN_MUTE_OPINIONS;
+    } else if ((chain->mute & bit) != 0 && chain->mute_left-- == 0) {
+        chain->mute = 0;
+    }
+    return (chain->mute & bit) != 0;
+}
+
 static void take_other_logs(void *arg, enum rc rc, struct json result, const struct err *err)
 {
     struct evm_chain *chain = arg;
     struct err why;
-    if (rc == RC_REJECT && chain->lo < chain->hi) {
+    uint32_t bit = bit_of(rpc_told_by(chain->rpc));
+    if (rc == RC_OK)
+        chain->mute &= ~bit;
+    if (rc == RC_REJECT && !is_mute(chain, bit)) {
         evm_chain_shrink(chain, err); /* too much for it is not nothing */
     } else if (rc != RC_OK) {
+        if (rc == RC_REJECT)
+            rpc_blame(chain->rpc, rpc_told_by(chain->rpc), err->text);
         ask_next_witness(chain);
     } else if (json_count(result) <= chain->log_count) {
         evm_chain_accept(chain);
@@ -55,8 +73,9 @@ static void take_other_header(void *arg, enum rc rc, struct json result, const s
 {
     struct evm_chain *chain = arg;
     struct evm_block block;
-    (void)err;
     note_told(chain);
+    if (rc == RC_REJECT)
+        rpc_blame(chain->rpc, rpc_told_by(chain->rpc), err->text);
     bool knows = rc == RC_OK && json_type(result) != JSON_NULL &&
                  evm_block_read(result, &block, NULL) == RC_OK &&
                  evm_hash_equal(&block.hash, &chain->block.hash);
@@ -99,9 +118,11 @@ static void take_other_head(void *arg, enum rc rc, struct json result, const str
     struct evm_chain *chain = arg;
     struct evm_block head;
     char words[PROVIDER_REASON_MAX];
-    (void)err;
+    struct err why;
     note_told(chain);
-    bool known = rc == RC_OK && evm_block_read(result, &head, NULL) == RC_OK;
+    bool known = rc == RC_OK && evm_block_read(result, &head, &why) == RC_OK;
+    if (rc != RC_RETRY && !known)
+        rpc_blame(chain->rpc, rpc_told_by(chain->rpc), rc == RC_OK ? why.text : err->text);
     if (known && head.number > chain->round_head + EVM_CHAIN_LAG_MAX) {
         snprintf(words, sizeof words, "it lags: its head is %" PRIu64 ", another's %" PRIu64,
                  chain->round_head, head.number);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define STRAYS "it shows another chain than the one that was read"
+
 static void compare(struct evm_chain *chain);
 
 static void undo_to(struct evm_chain *chain, size_t link)
@@ -32,19 +34,112 @@ static void undo_all(struct evm_chain *chain)
     content_undo(chain->content, chain->next - 1, BYTES_ABSENT, BYTES_ABSENT);
 }
 
+/* ---- deeper than is allowed ---- */
+
+/* The oldest block that was compared: whoever has the same is on our chain as far back as anything
+ * is undone. */
+static const struct evm_chain_link *deepest(const struct evm_chain *chain)
+{
+    assert(chain->link_count > 0);
+    return &chain->links[chain->fork < chain->link_count ? chain->fork : chain->link_count - 1];
+}
+
+static bool is_ours(const struct evm_chain *chain, enum rc rc, struct json result)
+{
+    struct evm_block block;
+    char hash[EVM_HASH_TEXT_SIZE];
+    if (rc != RC_OK || evm_block_read(result, &block, NULL) != RC_OK ||
+        block.number != deepest(chain)->number)
+        return false;
+    evm_hash_format(&block.hash, hash);
+    return strcmp(hash, deepest(chain)->hash) == 0;
+}
+
+static void look_later(struct evm_chain *chain)
+{
+    struct runtime *runtime = chain->env.runtime;
+    runtime->ops->timer_arm(runtime, &chain->poll, EVM_CHAIN_LOST_US);
+}
+
+/* All who answer show another chain. */
+static void give_up(struct evm_chain *chain)
+{
+    snprintf(chain->trouble.text, sizeof chain->trouble.text,
+             "the chain has changed more than content.reorg_depth = %" PRIu32
+             " blocks below block %" PRIu64 ": nothing is undone; raise content.reorg_depth, "
+             "or run `tidemark reset content` to read it anew",
+             chain->settings.reorg_depth, chain->next - 1);
+    chain->stuck = chain->lost = true;
+    look_later(chain);
+}
+
+static void take_found(void *arg, enum rc rc, struct json result, const struct err *err)
+{
+    struct evm_chain *chain = arg;
+    if (!is_ours(chain, rc, result)) {
+        rpc_reproach(chain->rpc, rc == RC_OK ? STRAYS : err->text); /* the next look is another's */
+        look_later(chain);
+        return;
+    }
+    chain->stuck = chain->lost = false;
+    chain->trouble.text[0] = '\0';
+    evm_chain_step(chain);
+}
+
+void evm_chain_find(struct evm_chain *chain)
+{
+    char params[EVM_CHAIN_NUMBER_PARAMS];
+    assert(chain->lost);
+    evm_chain_number_params(deepest(chain)->number, params);
+    rpc_ask(chain->rpc, "eth_getBlockByNumber", params, take_found, chain);
+}
+
+static void ask_opinion(struct evm_chain *chain);
+
+/* One that is on our chain is enough to go on with; those who showed the other have strayed. */
+static void take_opinion(void *arg, enum rc rc, struct json result, const struct err *err)
+{
+    struct evm_chain *chain = arg;
+    (void)err;
+    chain->heard |= UINT32_C(1) << rpc_told_by(chain->rpc);
+    if (!is_ours(chain, rc, result)) {
+        ask_opinion(chain);
+        return;
+    }
+    for (int node = 0; node < FAILOVER_PROVIDERS_MAX; node++)
+        if ((chain->strays >> node & 1) != 0)
+            rpc_blame(chain->rpc, node, STRAYS);
+    evm_chain_poll_later(chain);
+}
+
+static void ask_opinion(struct evm_chain *chain)
+{
+    char params[EVM_CHAIN_NUMBER_PARAMS];
+    evm_chain_number_params(deepest(chain)->number, params);
+    if (!rpc_ask_other(chain->rpc, chain->heard, "eth_getBlockByNumber", params, take_opinion,
+                       chain))
+        give_up(chain);
+}
+
+/* ---- as deep as is allowed ---- */
+
 static void take_block(void *arg, enum rc rc, struct json result, const struct err *err)
 {
     struct evm_chain *chain = arg;
     struct evm_block block;
     char hash[EVM_HASH_TEXT_SIZE];
-    (void)err;
-    if (rc != RC_OK || evm_block_read(result, &block, &chain->trouble) != RC_OK ||
+    if (rc != RC_OK) {
+        rpc_disbelieve(chain->rpc, err->text);
+        return;
+    }
+    if (evm_block_read(result, &block, &chain->trouble) != RC_OK ||
         block.number != chain->links[chain->fork].number) {
         rpc_disbelieve(chain->rpc, "the node lacks a block below its own head");
         return;
     }
     evm_hash_format(&block.hash, hash);
     bool same = strcmp(hash, chain->links[chain->fork].hash) == 0;
+    chain->strays |= same ? 0 : UINT32_C(1) << rpc_told_by(chain->rpc);
     if (same && chain->fork + 1 == chain->link_count)
         evm_chain_poll_later(chain); /* it is as it was: nodes differ about it, or change back */
     else if (same)
@@ -63,12 +158,8 @@ static void compare(struct evm_chain *chain)
         return;
     }
     if (chain->fork == 0 || last - chain->links[chain->fork - 1].number > depth) {
-        snprintf(chain->trouble.text, sizeof chain->trouble.text,
-                 "the chain has changed more than content.reorg_depth = %" PRIu64
-                 " blocks below block %" PRIu64 ": nothing is undone; raise content.reorg_depth, "
-                 "or run `tidemark reset content` to read it anew",
-                 depth, last);
-        chain->stuck = true;
+        chain->heard = chain->strays;
+        ask_opinion(chain);
         return;
     }
     chain->fork--;
@@ -80,5 +171,6 @@ void evm_chain_fork(struct evm_chain *chain)
 {
     assert(chain->link_count > 0);
     chain->fork = chain->link_count;
+    chain->strays = UINT32_C(1) << rpc_told_by(chain->rpc);
     compare(chain);
 }

@@ -8,9 +8,12 @@
 
 #define EVM_CHAIN_EMPTY_ANSWERS 2 /* of the only node there is, and they are believed */
 #define EVM_CHAIN_LAG_MAX       8 /* blocks that a node's head may lie behind another's */
+#define EVM_CHAIN_MUTE_OPINIONS 64
+#define EVM_CHAIN_PASSED_MAX    16 /* blocks passed over before a range is tried again */
 /* Rounds after which heads are compared though nothing looks wrong. */
 #define EVM_CHAIN_COMPARE_ROUNDS 16
 #define EVM_CHAIN_LACKS_MAX      4 /* answers that lack a block before the head is asked for anew */
+#define EVM_CHAIN_LOST_US        INT64_C(60000000) /* between looks for the chain that was lost */
 #define EVM_CHAIN_LATEST         "[\"latest\",false]"
 #define EVM_CHAIN_NUMBER_PARAMS  48
 
@@ -46,9 +49,14 @@ struct evm_chain {
     uint32_t heard;         /* a bit for each node that was asked for its opinion */
     uint64_t doubted;       /* the block whose range `empty_answers` is about */
     unsigned empty_answers, lacks;
+    unsigned refusals;   /* of ranges, in a row */
+    unsigned passed;     /* blocks that were read alone, without a question for logs */
+    uint32_t mute;       /* a bit for each node that refuses logs however few are asked for */
+    unsigned mute_left;  /* opinions of theirs that are done without before it is looked at anew */
     uint64_t round_head; /* where the head is, as this round has it */
     unsigned rounds;
-    size_t fork; /* the link that is compared */
+    size_t fork;     /* the link that is compared */
+    uint32_t strays; /* a bit for each node that shows another chain than the links */
     struct evm_chain_ref *refs;
     struct content_ref *given; /* room for as many */
     size_t ref_count, ref_cap;
@@ -57,6 +65,7 @@ struct evm_chain {
     bool polling; /* nothing is done but to wait for the next look */
     bool woken;   /* there was a hint meanwhile */
     bool linked;  /* the blocks that are stored are among the links */
+    bool lost;    /* it is stuck because no node shows the chain that was read */
     bool giving, waiting, loading, stuck, stopping;
     struct err trouble;
 };
@@ -74,6 +83,8 @@ void evm_chain_number_params(uint64_t number, char out[EVM_CHAIN_NUMBER_PARAMS])
 void evm_chain_stick(struct evm_chain *chain, const char *why);
 /* A header contradicts the last block given: looks for one that both have. */
 void evm_chain_fork(struct evm_chain *chain);
+/* Asks a node whether it shows the chain that was read; if so, reading goes on. */
+void evm_chain_find(struct evm_chain *chain);
 const struct evm_chain_link *evm_chain_last_link(const struct evm_chain *chain);
 void evm_chain_remember(struct evm_chain *chain, uint64_t number, const struct evm_hash *hash);
 

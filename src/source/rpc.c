@@ -10,6 +10,7 @@
 #define CONNECT_MS_MAX 5000
 #define TOTAL_MS_MAX   30000
 #define WAIT_US_MAX    INT64_C(60000000)
+#define SECRET_MIN     8 /* bytes; shorter words of an address are in many sentences */
 
 struct rpc {
     struct runtime *runtime;
@@ -28,7 +29,8 @@ struct rpc {
     bool telling;
     bool aside; /* the question is for a second opinion */
     int told_by;
-    const char *disbelieved; /* while telling */
+    bool disbelieved, reproached;  /* while telling */
+    char why[PROVIDER_REASON_MAX]; /* it is disbelieved */
     struct err trouble;
 };
 
@@ -65,6 +67,16 @@ static void tell_silence(struct rpc *rpc, const struct provider_failure *failure
         rpc->runtime->ops->timer_arm(rpc->runtime, &rpc->again, 0);
 }
 
+/* The stream of questions was failed by a node. */
+static void note_failure(struct rpc *rpc, const struct failover_pick *pick,
+                         const struct provider_failure *failure)
+{
+    failover_failed(&rpc->stream, pick, failure, mono(rpc),
+                    rpc->runtime->ops->random(rpc->runtime));
+    err_set(&rpc->trouble, RC_RETRY, "%s: %s", rpc->group.providers[pick->provider].name,
+            failure->reason);
+}
+
 static void fail(struct rpc *rpc, enum retry_class class, int64_t retry_after_us, const char *why)
 {
     struct provider_failure failure = {.class = class == RETRY_AUTH ? RETRY_PERMANENT : class,
@@ -74,39 +86,66 @@ static void fail(struct rpc *rpc, enum retry_class class, int64_t retry_after_us
         tell_silence(rpc, &failure);
         return;
     }
-    failover_failed(&rpc->stream, &rpc->pick, &failure, mono(rpc),
-                    rpc->runtime->ops->random(rpc->runtime));
-    err_set(&rpc->trouble, RC_RETRY, "%s: %s", asked_node(rpc)->name, why);
+    note_failure(rpc, &rpc->pick, &failure);
     rpc->runtime->ops->timer_arm(rpc->runtime, &rpc->again, 0);
 }
 
-/* Tells the answer; the function may disbelieve it. */
+/* Tells the answer; the function may disbelieve it. What is refused for a second opinion is neither
+ * a success nor a failure until the function says so. */
 static void tell(struct rpc *rpc, enum rc rc, struct json result, const struct err *err)
 {
     rpc_fn *fn = rpc->fn;
     struct failover_pick pick = rpc->pick;
     int64_t latency_us = mono(rpc) - rpc->asked_us;
     bool aside = rpc->aside;
-    if (aside)
+    if (aside && rc == RC_OK)
         provider_succeeded(asked_node(rpc), pick.ticket, latency_us, mono(rpc));
     rpc->fn = NULL;
     rpc->telling = true;
     rpc->told_by = pick.provider;
-    rpc->disbelieved = NULL;
+    rpc->disbelieved = rpc->reproached = false;
     fn(rpc->arg, rc, result, err);
     rpc->telling = false;
-    if (rpc->disbelieved != NULL) {
+    if (rpc->disbelieved) {
         assert(rpc->fn == NULL);
         rpc->fn = fn;
-        fail(rpc, RETRY_TRANSIENT, -1, rpc->disbelieved);
+        fail(rpc, RETRY_TRANSIENT, -1, rpc->why);
         return;
     }
-    if (!aside) {
+    if (!aside && !rpc->reproached) {
         failover_succeeded(&rpc->stream, &pick, latency_us, mono(rpc));
         rpc->trouble.text[0] = '\0';
     }
     if (rpc->fn != NULL)
         rpc->runtime->ops->timer_arm(rpc->runtime, &rpc->again, 0);
+}
+
+/* Whether the words hold a part of the node's address that may be a secret: whatever stands before
+ * or behind its host and is long enough to be one. */
+static bool holds_secret(const char *url, struct bytes words)
+{
+    const char *at = strstr(url, "://");
+    at = at == NULL ? url : at + 3;
+    const char *host_end = at + strcspn(at, "/?#");
+    const char *user_end = memchr(at, '@', (size_t)(host_end - at));
+    for (at = user_end == NULL ? host_end : at; *at != '\0';) {
+        size_t len = strcspn(at, ":@/?&=#");
+        bool in_host = user_end != NULL && at > user_end && at < host_end;
+        if (len >= SECRET_MIN && !in_host && words.len > 0 &&
+            memmem(words.data, words.len, at, len) != NULL)
+            return true;
+        at += len + (at[len] != '\0');
+    }
+    return false;
+}
+
+static void note_refusal(const struct rpc *rpc, struct json error, struct err *err)
+{
+    struct bytes message = json_string_or_absent(json_get(error, "message"));
+    if (message.len == 0 || holds_secret(rpc->urls[rpc->pick.provider], message))
+        err_set(err, RC_REJECT, "the node refuses");
+    else
+        err_set(err, RC_REJECT, "the node refuses: %.*s", (int)message.len, message.data);
 }
 
 static void take_answer(void *arg, const struct http_response *response)
@@ -125,9 +164,7 @@ static void take_answer(void *arg, const struct http_response *response)
     bool parsed = json_parse(rpc->doc, response->body, &root, &err) == RC_OK;
     error = parsed ? json_get(root, "error") : (struct json){0};
     if (json_type(error) == JSON_OBJECT && response->status != 429) {
-        struct bytes message = json_string_or_absent(json_get(error, "message"));
-        err_set(&err, RC_REJECT, "the node refuses: %.*s", (int)message.len,
-                message.len > 0 ? message.data : "");
+        note_refusal(rpc, error, &err);
         tell(rpc, RC_REJECT, (struct json){0}, &err);
     } else if (response->status != 200) {
         snprintf(words, sizeof words, "the node answers %d", response->status);
@@ -234,15 +271,22 @@ void rpc_blame(struct rpc *rpc, int node, const char *why)
     if (provider_circuit(provider, mono(rpc)) != CIRCUIT_CLOSED)
         return;
     pick.ticket = provider_ticket(provider);
-    failover_failed(&rpc->stream, &pick, &failure, mono(rpc),
-                    rpc->runtime->ops->random(rpc->runtime));
-    err_set(&rpc->trouble, RC_RETRY, "%s: %s", provider->name, why);
+    note_failure(rpc, &pick, &failure);
 }
 
 void rpc_disbelieve(struct rpc *rpc, const char *why)
 {
     assert(rpc->telling && !rpc->aside);
-    rpc->disbelieved = why;
+    rpc->disbelieved = true;
+    (void)provider_words_copy(rpc->why, sizeof rpc->why, why);
+}
+
+void rpc_reproach(struct rpc *rpc, const char *why)
+{
+    struct provider_failure failure = {RETRY_TRANSIENT, -1, why};
+    assert(rpc->telling && !rpc->aside && rpc->fn == NULL);
+    note_failure(rpc, &rpc->pick, &failure);
+    rpc->reproached = true;
 }
 
 void rpc_stop(struct rpc *rpc)

@@ -4,9 +4,10 @@
  *
  * Nodes are providers: the stream of questions stays with one until it fails, and is answered by
  * another then. A question is asked until a node answers it, however long that takes; what a node
- * refuses in words (too many rows, bad parameters) is an answer. An answer can be disbelieved: its
- * node is taken for lagging and the same question goes to the next one. For a second opinion a
- * certain node is asked, once.
+ * refuses in words (too many rows, bad parameters, no credit left) is an answer, too, and whoever
+ * asked says what it is worth. An answer can be disbelieved: its node has failed and the same
+ * question goes to the next one; or its node can be reproached with it, and what is asked next goes
+ * elsewhere. For a second opinion a certain node is asked, once.
  *
  * Owner: a source.  Thread: the ingest loop. */
 #ifndef SOURCE_RPC_H
@@ -39,6 +40,9 @@ void rpc_blame(struct rpc *rpc, int node, const char *why);
 /* From inside the function of rpc_ask(): the answer is not believed; the question is asked again,
  * elsewhere if there is an elsewhere. */
 void rpc_disbelieve(struct rpc *rpc, const char *why);
+/* From inside the function of rpc_ask(), before anything else is asked: the answer counts as a
+ * failure of its node. The question is not asked again. */
+void rpc_reproach(struct rpc *rpc, const char *why);
 /* Ends what is under way without a word. */
 void rpc_stop(struct rpc *rpc);
 /* What is wrong with who answers; "" when nothing is. */

@@ -51,6 +51,7 @@ class World:
         self.lock = threading.Lock()
         self.blocks = [("a", [])]
         self.documents, self.missing, self.fetched = {}, set(), []
+        self.refusing = {}  # by path of a node, the methods that it answers by an error
         self.feed = None  # what answers for an indexer, if there is one
         self.asking, self.open = 0, threading.Event()  # who waits for the gateways to open
         self.open.set()
@@ -129,6 +130,10 @@ def handler_of(world):
 
         def do_POST(self):
             question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if self.path in world.refusing and question["method"] in world.refusing[self.path]:
+                self.reply(200, json.dumps({"jsonrpc": "2.0", "id": question["id"], "error": {
+                    "code": -32005, "message": "daily request count exceeded"}}).encode())
+                return
             self.reply(200, json.dumps({"jsonrpc": "2.0", "id": question["id"],
                                         "result": world.answer(question)}).encode())
 

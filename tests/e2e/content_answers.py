@@ -158,6 +158,28 @@ class ContentAnswers(BothStores):
                 daemon.stop()
         self.both_stores(run)
 
+    def test_a_node_that_refuses_is_replaced_and_said(self):
+        """R002-12: the first node answers every question, or every one for logs, by an error: the
+        second takes over, the log and `tidemark providers` have the node's words."""
+        def run(home):
+            world = World()
+            name = f"localhost:{world.port}"
+            nodes = f"content.rpc=http://{name}/plan,http://127.0.0.1:{world.port}/rpc"
+            cids = []
+            for methods in (("eth_getBlockByNumber", "eth_getLogs"), ("eth_getLogs",)):
+                world.refusing["/plan"] = methods
+                cids += [world.add(b"document %d" % (len(cids) + n))[0] for n in range(10)]
+                with Daemon(self.program, home, (*world.settings(), nodes)) as daemon:
+                    reach(daemon, home, len(cids))
+                    self.assertEqual(stored(home), sorted("ipfs://" + cid for cid in cids))
+                    wait_until(lambda: "msg=node_failed" in daemon.words(), "a warning")
+                    self.assertIn("daily request count exceeded", daemon.words())
+                    wait_until(lambda: any(name in line and "daily request" in line for line in
+                                           command(self.program, home, "providers").splitlines()),
+                               "the node's words")
+                    daemon.stop()
+        self.both_stores(run)
+
     def test_the_statements_of_the_caches_consumers_run_as_they_are(self):
         """R002-12, R002-14: what hermes' pipeline and its tools ask of ipfs_cache and meta."""
         def run(home):

@@ -3,7 +3,8 @@
  * Any bytes as a node's answer in JSON-RPC, with any status: it is told as a result, told as a
  * refusal with a sentence, or the question is asked again; which of them it is, is what the words
  * of the answer say when they are looked at one by one. The first two bytes choose the status, how
- * the exchange itself went, and whether the question is for a second opinion. */
+ * the exchange itself went, whether the question is for a second opinion, and what is said of the
+ * answer. */
 #include "base/arena.h"
 #include "source/rpc.h"
 
@@ -75,7 +76,7 @@ static struct runtime machine = {&ops};
 static struct json_doc *own; /* the product's own is in use while it tells */
 static enum rc told;
 static unsigned times;
-static bool doubting;
+static bool doubting, reproaching;
 
 static struct rpc *rpc;
 
@@ -96,6 +97,8 @@ static void take_result(void *arg, enum rc rc, struct json result, const struct 
     text_free(&printed);
     if (doubting)
         rpc_disbelieve(rpc, "not believed");
+    if (reproaching)
+        rpc_reproach(rpc, "reproached");
 }
 
 /* What the answer is by its words; RC_RETRY: none. */
@@ -163,6 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                      .retry_after_ms = data[0] / 64 - 1};
     bool aside = data[1] % 16 == 1;
     doubting = data[1] % 16 == 2;
+    reproaching = data[1] % 16 == 3;
     times = 0;
     sent = false;
     now_us += WAIT_US;

@@ -61,6 +61,25 @@ static uint64_t number_after(const char *body, const char *key)
     return strtoull(at + strlen(key), NULL, 16);
 }
 
+static void refuse(struct text *out, const char *words)
+{
+    text_appendf(out,
+                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32005,\"message\":\"%s\"}}",
+                 words);
+}
+
+/* Whether the block that is asked for by its hash is the chain's. */
+static bool knows_hash(const char *body, uint64_t number)
+{
+    char hash[80];
+    if (number == model.changes) {
+        memset(model.fork + number, 'b', sizeof model.fork - number);
+        model.changes = 0;
+    }
+    chain_bench_hash(number, hash, sizeof hash);
+    return strstr(body, hash) != NULL;
+}
+
 static uint64_t block_of_hash(const char *body)
 {
     char digits[63] = {0};
@@ -86,8 +105,11 @@ static void answer_logs(struct content_bench *b, struct chain_node *node, const 
         model.by_number = hi;
     uint64_t most = node->range_max > 0 ? node->range_max : model.range_max;
     if (most > 0 && hi - lo + 1 > most) {
-        text_append_string(out, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32005,"
-                                "\"message\":\"query returned more than 10000 results\"}}");
+        refuse(out, "query returned more than 10000 results");
+        return;
+    }
+    if (by_hash && !knows_hash(body, lo)) {
+        refuse(out, "unknown block");
         return;
     }
     bool hides = hides_now(node);
@@ -117,13 +139,21 @@ static void answer_node(struct content_bench *b, size_t at)
     const char *body = b->desk.sent[at].body;
     struct chain_node *node = &model.nodes[strstr(b->desk.sent[at].url, "node-")[5] - 'a'];
     bool logs = strstr(body, "eth_getLogs") != NULL;
+    node->questions++;
     struct text out = {0};
     if (node->dead || (logs && node->breaks_next > 0)) {
         node->breaks_next -= logs && node->breaks_next > 0;
         http_desk_answer(&b->desk, at, 503, "");
         return;
     }
-    if (logs)
+    if (node->refuses || (logs && (node->refuses_logs || node->refuses_next > 0))) {
+        node->log_questions += logs;
+        node->refuses_next -= logs && node->refuses_next > 0;
+        refuse(&out, node->echoes ? "nothing left for " CHAIN_KEY
+                                  : "daily request count exceeded, request rate limited");
+    } else if (node->has_nothing)
+        text_append_string(&out, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":null}");
+    else if (logs)
         answer_logs(b, node, body, &out);
     else
         answer_block(node, body, &out);
@@ -169,7 +199,8 @@ void chain_bench_run(struct content_bench *b)
 
 static void *open_reader(struct content_bench *b)
 {
-    static const char *const urls[] = {"http://node-a", "http://node-b", "http://node-c"};
+    static const char *const urls[] = {"http://node-a/v3/" CHAIN_KEY, "http://node-b",
+                                       "http://node-c"};
     struct evm_chain_settings settings = {.start_block = model.start,
                                           .confirmations = model.confirmations,
                                           .reorg_depth = CHAIN_DEPTH};

@@ -15,18 +15,24 @@
 #define CHAIN_BLOCKS  4096
 #define CHAIN_DEPTH   8
 #define CHAIN_LETTERS 4
+#define CHAIN_KEY     "a1b2c3d4e5f6" /* is in the address of the first node */
 
 /* What is wrong with a node. */
 struct chain_node {
-    uint64_t head;        /* it has no more blocks; 0: it has all */
-    uint64_t claims;      /* what it says its head is; 0: the truth */
-    bool hides;           /* it answers no logs */
-    uint64_t range_max;   /* it refuses more blocks than this; 0: none */
-    unsigned hides_next;  /* so many answers are without logs */
-    unsigned breaks_next; /* so many questions for logs are answered by 503 */
-    bool dead;            /* every question is */
-    bool strays;          /* it follows another chain, whose blocks name nothing */
-    unsigned log_questions;
+    uint64_t head;         /* it has no more blocks; 0: it has all */
+    uint64_t claims;       /* what it says its head is; 0: the truth */
+    bool hides;            /* it answers no logs */
+    uint64_t range_max;    /* it refuses more blocks than this; 0: none */
+    unsigned hides_next;   /* so many answers are without logs */
+    unsigned breaks_next;  /* so many questions for logs are answered by 503 */
+    bool dead;             /* every question is */
+    bool strays;           /* it follows another chain, whose blocks name nothing */
+    bool refuses;          /* every question is answered by an error, in words */
+    bool echoes;           /* those words have the key in them */
+    bool refuses_logs;     /* every question for logs is */
+    unsigned refuses_next; /* so many questions for logs are */
+    bool has_nothing;      /* every question is answered by null */
+    unsigned log_questions, questions;
 };
 
 struct chain_model {
@@ -35,6 +41,7 @@ struct chain_model {
     uint64_t head, start, confirmations;
     uint64_t by_number; /* the highest block whose logs were asked for by number */
     uint64_t range_max; /* a node refuses more blocks than this; 0: none */
+    uint64_t changes;   /* when its logs are asked for, this block has become another; 0: none */
     size_t node_count;
     struct chain_node nodes[CHAIN_NODES];
     struct rpc *rpc;

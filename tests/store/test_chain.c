@@ -212,6 +212,77 @@ static void a_reorganisation_that_is_too_deep_stops_the_reader(void **state)
     assert_int_equal(content_bench_position(b), 140);
     assert_int_equal(chain_bench_references(b), 1);
     assert_true(content_bench_stored(b, 'A'));
+    for (int i = 0; i < 400; i++) /* however often it is looked at again */
+        chain_bench_run(b);
+    evm_chain_look(b->reader_arg, &view);
+    assert_true(view.stuck);
+    assert_non_null(strstr(view.trouble, "tidemark reset content"));
+    assert_int_equal(content_bench_position(b), 140);
+}
+
+static bool is_stuck(struct content_bench *b)
+{
+    struct evm_chain_view view;
+    evm_chain_look(b->reader_arg, &view);
+    return view.stuck;
+}
+
+/* R002-18: it is one node that shows another chain, and another node still has ours: that one is
+ * followed. */
+static void a_node_that_strays_is_left_for_one_that_does_not(void **state)
+{
+    struct content_bench *b = *state;
+    int current;
+    for (uint64_t more = 0; more < 2; more++) {
+        chain_bench_forget(b);
+        memset(model.nodes, 0, sizeof model.nodes);
+        model.head = 140;
+        chain_bench_read(b);
+        model.nodes[0].strays = true;
+        chain_bench_run(b); /* seen in the head itself, or in the next block */
+        model.head += more;
+        chain_bench_run(b);
+        assert_false(is_stuck(b));
+        model.head = 150;
+        chain_bench_name(145, "A");
+        for (int i = 0; i < 8; i++)
+            chain_bench_run(b);
+        assert_false(is_stuck(b));
+        assert_int_equal(content_bench_position(b), 150);
+        assert_int_equal(chain_bench_references(b), 1);
+        assert_true(rpc_group(model.rpc, &current)->providers[0].failures > 0);
+        assert_int_equal(current, 1);
+    }
+}
+
+/* R002-18: a reader that stopped goes on by itself when a node has its blocks: the one that had
+ * strayed is right again, or another can be asked again. */
+static void a_reader_goes_on_when_its_blocks_are_there_again(void **state)
+{
+    struct content_bench *b = *state;
+    for (size_t count = 1; count <= 2; count++) {
+        chain_bench_forget(b);
+        memset(model.nodes, 0, sizeof model.nodes);
+        model.node_count = count;
+        model.head = 140;
+        chain_bench_read(b);
+        model.nodes[0].strays = true;
+        model.nodes[1].dead = true;
+        model.head = 141;
+        chain_bench_name(141, "A");
+        chain_bench_run(b);
+        assert_true(is_stuck(b));
+        assert_int_equal(content_bench_position(b), 140);
+        model.nodes[0].strays = count == 2;
+        model.nodes[1].dead = false;
+        for (int i = 0; i < 1800 && is_stuck(b); i++)
+            chain_bench_run(b);
+        assert_false(is_stuck(b));
+        for (int i = 0; i < 8; i++)
+            chain_bench_run(b);
+        assert_int_equal(content_bench_position(b), 141);
+        assert_int_equal(chain_bench_references(b), 1);
+    }
 }
 
 /* Whether a node is asked where the head is. */
@@ -264,6 +335,8 @@ int main(void)
         ON_STORE(a_reorganisation_without_a_new_block_is_seen),
         ON_STORE(a_reorganisation_around_the_start_is_undone),
         ON_STORE(a_reorganisation_that_is_too_deep_stops_the_reader),
+        ON_STORE(a_node_that_strays_is_left_for_one_that_does_not),
+        ON_STORE(a_reader_goes_on_when_its_blocks_are_there_again),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

@@ -285,9 +285,26 @@ static void a_days_bytes_are_those_of_24_hours(void **state)
     assert_int_equal(uptime_day_bytes(&uptime), 0);
 }
 
+/* Nodes that fail for a moment are replaced; that none answers is said, and why. */
+static void a_chain_that_is_not_followed_is_said(void **state)
+{
+    struct daemon_view view = well();
+    (void)state;
+    snprintf(view.documents.chain.trouble, sizeof view.documents.chain.trouble,
+             "node.example: the node refuses: no credit left");
+    view.documents.troubled_us = 20 * SECOND;
+    assert_int_equal(judged(&view).reason_count, 0);
+    view.documents.troubled_us = 40 * SECOND;
+    assert_true(complains(&view, "the chain has not been followed for 40 s: node.example: the node "
+                                 "refuses: no credit left"));
+    view.documents.troubled_us = 0;
+    assert_int_equal(judged(&view).reason_count, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_chain_that_is_not_followed_is_said),
         cmocka_unit_test(health_shows_what_is),
         cmocka_unit_test(what_is_not_known_is_null),
         cmocka_unit_test(a_cursor_in_the_future_is_an_alarm_that_names_the_way_out),
