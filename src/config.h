@@ -15,6 +15,9 @@
 #include "base/err.h"
 #include "config_lists.h"
 
+#define CONFIG_HOST_MAX         64 /* of "host:port", where it is a provider's name */
+#define CONFIG_APPVIEW_HOST_MAX 58 /* which may have a word before it */
+
 enum config_mode { CONFIG_MODE_HYBRID, CONFIG_MODE_FIREHOSE, CONFIG_MODE_POLLING, CONFIG_MODE_OFF };
 enum config_sandbox { CONFIG_SANDBOX_AUTO, CONFIG_SANDBOX_ON, CONFIG_SANDBOX_OFF };
 enum config_log_format { CONFIG_LOG_TEXT, CONFIG_LOG_JSON };

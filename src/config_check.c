@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config_table.h"
+#include "sys/listen_socket.h"
 #include "sys/log.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool all_of(struct bytes text, const char *beside_letters_and_digits)
@@ -91,17 +93,37 @@ static bool url_valid(struct bytes url, const char *const *schemes)
     return false;
 }
 
+/* Of an address that begins with one of two schemes. */
+static struct bytes authority_of(struct bytes url, const char *const *schemes)
+{
+    const char *scheme = bytes_starts_with(url, schemes[0]) ? schemes[0] : schemes[1];
+    return until(skip(url, strlen(scheme)), "/?");
+}
+
 const char *config_check_ws_url(struct bytes value)
 {
     static const char *const schemes[] = {"wss://", "ws://", NULL};
     if (!url_valid(value, schemes))
         return "a wss:// or ws:// address with a host";
     /* The connection would not be made, and its host is named in logs and in the database. */
-    size_t scheme = bytes_starts_with(value, schemes[0]) ? strlen(schemes[0]) : strlen(schemes[1]);
-    struct bytes authority = until(skip(value, scheme), "/?");
+    struct bytes authority = authority_of(value, schemes);
     return memchr(authority.data, '@', authority.len) == NULL
                ? NULL
                : "a wss:// or ws:// address with a host and no user";
+}
+
+/* Its host is its name in logs and in the database. */
+const char *config_check_appview(struct bytes value)
+{
+    static const char *const schemes[] = {"https://", "http://", NULL};
+    struct bytes authority = BYTES_ABSENT;
+    bool good = url_valid(value, schemes);
+    if (good)
+        authority = authority_of(value, schemes);
+    return good && authority.len <= CONFIG_APPVIEW_HOST_MAX &&
+                   memchr(authority.data, '@', authority.len) == NULL
+               ? NULL
+               : "an https:// or http:// address with a host of up to 58 letters and no user";
 }
 
 const char *config_check_http_url(struct bytes value)
@@ -145,7 +167,11 @@ const char *config_check_store(struct bytes value)
 
 const char *config_check_listen(struct bytes value)
 {
-    return host_valid(value, true) ? NULL : "an address and a port, like 127.0.0.1:8080";
+    char address[128];
+    snprintf(address, sizeof address, "%.*s", (int)value.len, value.len > 0 ? value.data : "");
+    return host_valid(value, true) && listen_socket_is_address(address)
+               ? NULL
+               : "an address and a port, like 127.0.0.1:8080";
 }
 
 const char *config_check_origin(struct bytes value)

@@ -291,12 +291,6 @@ static void read_secrets(const struct section *section, struct config_problems *
             read_secret(section, i, problems);
 }
 
-static struct config_origin origin_of(const struct config *config, const char *path)
-{
-    struct section section = config_section(config);
-    return section.origins[section_find(&section, bytes_of(path)) - section.settings];
-}
-
 static bool is_declared(const struct config *config, const char *name)
 {
     for (size_t i = 0; i < config->collection_count; i++)
@@ -309,16 +303,17 @@ static void check_content(const struct config *config, struct config_problems *p
 {
     bool contract = config->content.contract[0] != 0, rpc = config->content.rpc.count > 0;
     if (contract != rpc)
-        config_problem(problems, origin_of(config, contract ? "content.contract" : "content.rpc"),
+        config_problem(problems,
+                       config_origin_of(config, contract ? "content.contract" : "content.rpc"),
                        "content.%s is given and content.%s is not; this pipeline needs both",
                        contract ? "contract" : "rpc", contract ? "rpc" : "contract");
     if (config->content.feed[0] != 0 && (contract || rpc))
-        config_problem(problems, origin_of(config, "content.feed"),
+        config_problem(problems, config_origin_of(config, "content.feed"),
                        "content.feed is given and so is content.%s; blocks come from one of them",
                        contract ? "contract" : "rpc");
     const char *collection = config->content.collection;
     if (collection[0] != 0 && !is_declared(config, collection))
-        config_problem(problems, origin_of(config, "content.collection"),
+        config_problem(problems, config_origin_of(config, "content.collection"),
                        "content.collection names %s, which is not declared under collections",
                        collection);
 }
@@ -336,12 +331,13 @@ void config_finish(struct config *config, struct config_problems *problems)
     bool named = config->bluesky.identifier[0] != 0;
     if (named != secret_given(&config->bluesky.app_password))
         config_problem(
-            problems, origin_of(config, named ? "bluesky.identifier" : "bluesky.app_password"),
+            problems,
+            config_origin_of(config, named ? "bluesky.identifier" : "bluesky.app_password"),
             "bluesky.%s is given and bluesky.%s is not; a login needs both",
             named ? "identifier" : "app_password", named ? "app_password" : "identifier");
     if (strcmp(config->serve.listen, config->serve.health_listen) == 0 &&
         strcmp(strrchr(config->serve.listen, ':'), ":0") != 0) /* two free ports are two */
-        config_problem(problems, origin_of(config, "serve.health_listen"),
+        config_problem(problems, config_origin_of(config, "serve.health_listen"),
                        "serve.health_listen is the same address as serve.listen; leave it empty, "
                        "/health is served there too");
     check_content(config, problems);

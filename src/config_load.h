@@ -46,6 +46,8 @@ void config_set(struct config *config, const char *flag, const char *path, const
                 struct config_problems *problems);
 /* Reads secret files and checks what concerns more than one setting; last of all. */
 void config_finish(struct config *config, struct config_problems *problems);
+/* What only the daemon minds, and would not start with; of a config that was loaded. */
+void config_check_daemon(const struct config *config, struct config_problems *problems);
 void config_problems_free(struct config_problems *problems);
 
 /* The effective configuration as YAML; a comment names each value's origin. */

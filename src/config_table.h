@@ -59,6 +59,8 @@ extern const struct setting config_settings[], config_provider_settings[],
 extern const size_t config_setting_count;
 
 struct section config_section(const struct config *config);
+/* Where the value of a setting that is in the table comes from. */
+struct config_origin config_origin_of(const struct config *config, const char *path);
 struct section config_provider_section(const struct config_provider *provider, struct text *prefix);
 struct section config_collection_section(const struct config_collection *collection,
                                          struct text *prefix);
@@ -103,6 +105,7 @@ struct config_provider *config_provider_take(struct config *config, struct bytes
 
 const char *config_check_ws_url(struct bytes value);
 const char *config_check_http_url(struct bytes value);
+const char *config_check_appview(struct bytes value);
 const char *config_check_any_url(struct bytes value);
 const char *config_check_store(struct bytes value);
 const char *config_check_listen(struct bytes value);

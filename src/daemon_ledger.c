@@ -195,6 +195,8 @@ static void begin_entry(struct ledger_part *self, struct entry *entry, int64_t n
     entry->ended_us = now_us;
     entry->due_us = next_due(self, entry);
     self->failures++;
+    if (entry->configured)
+        (void)err_wrap(&err, RC_REJECT, "ledger.accounts");
     /* The reason names the account, unless it is spelt as a private key. */
     log_event(LOG_ERROR, "ledger", "import_refused",
               (struct log_field[]){log_string("reason", err.text), LOG_END});

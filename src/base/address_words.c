@@ -3,7 +3,10 @@
 
 #include "base/utf8.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static struct bytes until(struct bytes text, const char *stops)
 {
@@ -129,4 +132,56 @@ void address_words_append(struct bytes url, struct text *out)
     utf8_append(out, site.len > 0 ? site : url);
     if (site.len > 0)
         append_words(without_ending(telling_part(rest)), out);
+}
+
+/* ---- where a redirect leads ---- */
+
+#define HOST_SHOWN_MAX 40
+#define NOWHERE        ", to a place without a name"
+
+static bool begins_with(struct bytes text, const char *word)
+{
+    size_t len = strlen(word);
+    return text.len >= len && strncasecmp(text.data, word, len) == 0;
+}
+
+/* Nothing of a stranger's but letters that a host and a port have. */
+static bool is_host(struct bytes host)
+{
+    for (size_t i = 0; i < host.len; i++)
+        if (host.data[i] == '\0' ||
+            (!isalnum((unsigned char)host.data[i]) && strchr(".-_:[]", host.data[i]) == NULL))
+            return false;
+    return host.len > 0;
+}
+
+static void tell_host(const char *scheme, struct bytes host, char out[ADDRESS_REDIRECT_MAX])
+{
+    size_t cut = host.len > HOST_SHOWN_MAX ? host.len - HOST_SHOWN_MAX : 0;
+    if (is_host(host))
+        snprintf(out, ADDRESS_REDIRECT_MAX, ", to %s%s%.*s", scheme, cut > 0 ? "..." : "",
+                 (int)(host.len - cut), host.data + cut);
+    else
+        snprintf(out, ADDRESS_REDIRECT_MAX, NOWHERE);
+}
+
+void address_redirect_words(struct bytes location, char out[ADDRESS_REDIRECT_MAX])
+{
+    static const char *const schemes[] = {"https://", "http://", "//"};
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
+        if (begins_with(location, schemes[i])) {
+            struct bytes host = until(after(location, strlen(schemes[i])), "/?#\\");
+            for (size_t at = host.len; at > 0; at--)
+                if (host.data[at - 1] == '@') {
+                    host = after(host, at);
+                    break;
+                }
+            tell_host(i < 2 ? schemes[i] : "", host, out);
+            return;
+        }
+    bool elsewhere = location.len > 0 && memmem(location.data, location.len, "://", 3) != NULL;
+    snprintf(out, ADDRESS_REDIRECT_MAX, "%s",
+             location.len == 0 ? ""
+             : elsewhere       ? NOWHERE
+                               : ", to another path");
 }

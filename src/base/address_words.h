@@ -12,7 +12,12 @@
 
 #include "base/bytes.h"
 
+#define ADDRESS_REDIRECT_MAX 72
+
 /* Appends the words; the address itself where it names no site. */
 void address_words_append(struct bytes url, struct text *out);
+/* Where a redirect leads, to go behind its status: ", to https://host:port", of a long host its
+ * end; never its path and query, which may hold a key. "" without a `location`. */
+void address_redirect_words(struct bytes location, char out[ADDRESS_REDIRECT_MAX]);
 
 #endif

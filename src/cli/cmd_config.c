@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/commands.h"
 
+#include "cli/daemon_check.h"
 #include "cli/settings.h"
 #include "config_tokens.h"
 #include "query/collection.h"
@@ -41,6 +42,7 @@ static int load(struct settings *settings, bool print)
 {
     struct text out = {0};
     int code = EXIT_FAILED;
+    settings->check = print ? NULL : daemon_check;
     if (settings_load(settings) && print) {
         config_print(&settings->config, &out);
         code = put(&out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/commands.h"
 
+#include "cli/daemon_check.h"
 #include "cli/doctor.h"
 #include "cli/socket_client.h"
 #include "config_tokens.h"
@@ -37,6 +38,7 @@ static void check_tokens(const char *path, struct doctor_report *report)
 static void check_configuration(struct settings *settings, struct doctor_report *report)
 {
     struct config_problems problems = {0};
+    settings->check = daemon_check;
     settings->good = settings_read(settings, &settings->config, &problems);
     settings->loaded = true;
     const char *line = text_string(&problems.lines);

@@ -61,6 +61,7 @@ int cmd_run(int argc, char **argv)
         return help ? EXIT_DONE : EXIT_USAGE;
     }
     set_actors(&settings, &actors);
+    settings.check = config_check_daemon;
     int code = EXIT_FAILED;
     if (settings_load(&settings)) {
         if (daemon_open_log(&settings.config, &err) != RC_OK) {

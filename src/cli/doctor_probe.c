@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/doctor_probe.h"
 
+#include "base/address_words.h"
 #include "ingest/provider.h"
 #include "sys/clock.h"
 #include "sys/http_headers.h"
@@ -20,6 +21,10 @@
 #define PDS_PATH     "/xrpc/com.atproto.server.describeServer"
 #define GATEWAY_PATH "/ipfs/bafkqaaa?format=raw"
 #define RPC_BODY     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_chainId\",\"params\":[]}"
+
+#define GATEWAY_REDIRECTS                                                                          \
+    "Put an address into content.gateways that answers by itself: of a Kubo here "                 \
+    "http://127.0.0.1:8080, since its localhost:8080 gives each document a host of its own"
 
 static const struct {
     const char *noun, *path;
@@ -89,6 +94,21 @@ static bool is_rpc_result(struct bytes body)
     return good;
 }
 
+static bool is_redirect(int status)
+{
+    return status >= 300 && status < 400;
+}
+
+static void say_redirect(struct doctor_probe *probe, const struct http_response *response)
+{
+    char to[ADDRESS_REDIRECT_MAX];
+    address_redirect_words(http_header_value(response, "location"), to);
+    err_set(&probe->words, RC_REJECT, "answers with status %d%s: redirects are not followed",
+            response->status, to);
+    if (probe->asks == DOCTOR_GATEWAY)
+        probe->advice = GATEWAY_REDIRECTS;
+}
+
 static void on_answer(void *arg, const struct http_response *response)
 {
     struct doctor_probe *probe = arg;
@@ -96,6 +116,8 @@ static void on_answer(void *arg, const struct http_response *response)
     bool good = false;
     if (response->rc != RC_OK) {
         err_set(&probe->words, RC_RETRY, "cannot be reached: %s", response->err.text);
+    } else if (is_redirect(response->status) && (strict || probe->asks == DOCTOR_GATEWAY)) {
+        say_redirect(probe, response);
     } else if ((strict && response->status != 200) || response->status >= 500) {
         err_set(&probe->words, RC_REJECT, "answers with status %d", response->status);
     } else if (probe->asks == DOCTOR_RPC && !is_rpc_result(response->body)) {

@@ -99,7 +99,10 @@ bool settings_read(const struct settings *settings, struct config *config,
         .changes = settings->changes,
         .change_count = settings->change_count,
     };
-    return config_load(config, &sources, problems) == RC_OK;
+    bool good = config_load(config, &sources, problems) == RC_OK;
+    if (settings->check != NULL)
+        settings->check(config, problems);
+    return good && problems->count == 0;
 }
 
 bool settings_load(struct settings *settings)

@@ -27,6 +27,8 @@ struct settings {
     char *made[SETTINGS_MADE_MAX]; /* changes that flags were turned into */
     size_t made_count;
     struct config config; /* once loaded */
+    /* What else this command minds; NULL: nothing. */
+    void (*check)(const struct config *config, struct config_problems *problems);
     bool loaded, good;
 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/address_words.h"
 #include "decode/connector_condition.h"
 
 #define SCRATCH_BYTES 4096
@@ -51,6 +52,17 @@ static void explain(const struct connector_response *rule, enum connector_verdic
             len, worded ? said.text.data : "", worded ? "\"" : "", names[verdict]);
 }
 
+/* Redirects are not followed: a key would go where the connector's author did not send it. */
+static void explain_status(const struct connector_answer *answer, struct err *why)
+{
+    char to[ADDRESS_REDIRECT_MAX] = "";
+    if (answer->status >= 300 && answer->status < 400)
+        address_redirect_words(connector_header_value(answer->headers, "location"), to);
+    err_set(why, RC_REJECT, "HTTP %d%s%s", answer->status, to,
+            to[0] == '\0' ? ""
+                          : ": redirects are not followed; put that address into the connector");
+}
+
 struct connector_judgement connector_judge(const struct connector *connector,
                                            const struct connector_stream *stream,
                                            const struct connector_vars *vars,
@@ -74,7 +86,7 @@ struct connector_judgement connector_judge(const struct connector *connector,
             judgement = (struct connector_judgement){rule->verdict, rule->wait_ms};
         explain(rule, judgement.verdict, &ground, &arena, why);
     } else if (judgement.verdict != VERDICT_OK) {
-        err_set(why, RC_REJECT, "HTTP %d", answer->status);
+        explain_status(answer, why);
     } else if (json_type(answer->root) == JSON_ABSENT) {
         judgement.verdict = VERDICT_RETRY;
         err_set(why, RC_REJECT, "HTTP %d, but the body is no JSON", answer->status);

@@ -81,7 +81,7 @@ static const struct connector_word file_words[] = {
     {WORD_TEMPLATE, "base_url", false, offsetof(struct connector, base_url),
      .about = "scheme, host and path prefix; needed unless all streams are files"},
     {WORD_READ, "hosts", false, .read = connector_read_hosts, .takes = "a list of names",
-     .about = "further hosts that links and redirects may lead to"},
+     .about = "further hosts that links to a next page may lead to; redirects are not followed"},
     {WORD_BLOCK, "auth", false, .block = &auth_block, .about = "the key"},
     {WORD_CHOICE, "sign", false, offsetof(struct connector, sign), .choices = signers,
      .about = "how requests are signed"},

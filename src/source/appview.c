@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/appview_parts.h"
+
+#include "config.h"
 #include "source/source_view.h"
 #include "source/url_query.h"
 #include "sys/log.h"
@@ -9,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LOGIN_PREFIX  "login:"
 #define WAKE_US_MAX   INT64_C(3600000000)
 #define OUTAGE_US_MAX INT64_C(60000000) /* what waits longer for any AppView to work is given up */
 
@@ -217,6 +220,9 @@ static struct bucket_limits limits_of(const struct appview_pace *pace)
                                   .flights_max = pace->flights_max};
 }
 
+_Static_assert(CONFIG_HOST_MAX + 1 == PROVIDER_NAME_MAX, "what is checked is what is kept");
+_Static_assert(sizeof LOGIN_PREFIX - 1 + CONFIG_APPVIEW_HOST_MAX < PROVIDER_NAME_MAX, "it fits");
+
 static enum rc add_endpoint(struct appview *appview, const char *prefix, const char *endpoint,
                             struct err *err)
 {
@@ -251,7 +257,7 @@ static enum rc add_endpoints(struct appview *appview, const struct appview_optio
 {
     enum rc rc = RC_OK;
     if (options->account != NULL) {
-        rc = add_endpoint(appview, "login:", options->account->pds, err);
+        rc = add_endpoint(appview, LOGIN_PREFIX, options->account->pds, err);
         if (rc == RC_OK)
             appview_login_init(appview, options->account, 0);
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/gateways.h"
 
+#include "base/address_words.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,6 +135,15 @@ static bool is_healthy(const struct http_response *response)
             status == 504 || status == 522 || status == 524);
 }
 
+static void describe_status(const struct http_response *response, struct gateway_failure *failure)
+{
+    char to[ADDRESS_REDIRECT_MAX] = "";
+    if (response->status >= 300 && response->status < 400)
+        address_redirect_words(http_header_value(response, "location"), to);
+    snprintf(failure->reason, sizeof failure->reason, "the gateway answers %d%s%s",
+             response->status, to, to[0] == '\0' ? "" : ": not followed");
+}
+
 static void describe(const struct http_response *response, struct gateway_failure *failure)
 {
     struct retry_failure seen = {.cause = RETRY_BY_STATUS, .status = response->status};
@@ -145,8 +156,7 @@ static void describe(const struct http_response *response, struct gateway_failur
         snprintf(failure->reason, sizeof failure->reason, "the bytes do not fit the address");
     } else {
         failure->class = retry_classify(&seen, rules, sizeof rules / sizeof rules[0]);
-        snprintf(failure->reason, sizeof failure->reason, "the gateway answers %d",
-                 response->status);
+        describe_status(response, failure);
     }
 }
 

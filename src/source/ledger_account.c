@@ -227,16 +227,15 @@ static void on_stored(void *arg, enum rc rc)
 /* ---- life ---- */
 
 static enum rc read_name(struct ledger_account *account, struct ledger_providers *providers,
-                         struct bytes name, struct err *err)
+                         struct bytes name, int64_t now_us, struct err *err)
 {
     const char *colon = memchr(name.data, ':', name.len);
     size_t platform_len = colon == NULL ? name.len : (size_t)(colon - name.data);
     struct bytes platform = bytes_make(name.data, platform_len);
     struct bytes rest =
         colon == NULL ? BYTES_ABSENT : bytes_make(colon + 1, name.len - platform_len - 1);
-    struct runtime *runtime = account->run.env->runtime;
-    enum rc rc = ledger_providers_platform(providers, platform, runtime->ops->mono_us(runtime),
-                                           &account->run.platform, err);
+    enum rc rc =
+        ledger_providers_platform(providers, platform, now_us, &account->run.platform, err);
     if (rc != RC_OK)
         return rc;
     rc = ledger_platform_identifier(account->run.platform, rest, &account->identifier, err);
@@ -278,25 +277,50 @@ static enum rc check_only(const struct ledger_platform *platform, const char *on
     return RC_OK;
 }
 
-/* An extended public key has a family. The key appears in no sentence: it may be a private one. */
-static enum rc make_family(struct ledger_account *account, struct ledger_providers *providers,
-                           uint32_t gap, struct err *err)
+/* The key appears in no sentence: it may be a private one. */
+static enum rc read_key(const struct ledger_account *account, bool *is_key,
+                        struct extended_key *key, struct err *err)
 {
     const struct ledger_platform *platform = account->run.platform;
     struct bytes identifier = bytes_of(text_string(&account->identifier));
-    struct extended_key key;
-    if (platform->members[0]->connector->identifier != IDENTIFIER_BITCOIN_ADDRESS ||
-        !extended_key_is(identifier))
+    *is_key = platform->members[0]->connector->identifier == IDENTIFIER_BITCOIN_ADDRESS &&
+              extended_key_is(identifier);
+    if (!*is_key)
         return RC_OK;
-    enum rc rc = extended_key_read(identifier, &key, err);
+    enum rc rc = extended_key_read(identifier, key, err);
     if (rc != RC_OK)
         return err_wrap(err, rc, "%s", platform->name);
     if (strcmp(platform->name, EXTENDED_KEY_PLATFORM) != 0)
         return err_set(err, RC_REJECT, "%s: extended public keys are read for %s only",
                        platform->name, EXTENDED_KEY_PLATFORM);
-    account->family =
-        ledger_family_new(&account->run, providers, &key, gap, on_family_ended, account);
     return RC_OK;
+}
+
+/* An extended public key has a family. */
+static enum rc make_family(struct ledger_account *account, struct ledger_providers *providers,
+                           uint32_t gap, struct err *err)
+{
+    struct extended_key key;
+    bool is_key;
+    enum rc rc = read_key(account, &is_key, &key, err);
+    if (rc == RC_OK && is_key)
+        account->family =
+            ledger_family_new(&account->run, providers, &key, gap, on_family_ended, account);
+    return rc;
+}
+
+enum rc ledger_account_check(struct ledger_providers *providers, struct bytes name, int64_t now_us,
+                             struct err *err)
+{
+    struct ledger_account account = {0};
+    struct extended_key key;
+    bool is_key;
+    enum rc rc = read_name(&account, providers, name, now_us, err);
+    if (rc == RC_OK)
+        rc = read_key(&account, &is_key, &key, err);
+    text_free(&account.name);
+    text_free(&account.identifier);
+    return rc;
 }
 
 enum rc ledger_account_new(const struct source_env *env, struct ledger_providers *providers,
@@ -306,7 +330,7 @@ enum rc ledger_account_new(const struct source_env *env, struct ledger_providers
 {
     struct ledger_account *account = memory_new_zeroed(1, sizeof *account);
     account->run.env = env;
-    enum rc rc = read_name(account, providers, name, err);
+    enum rc rc = read_name(account, providers, name, env->runtime->ops->mono_us(env->runtime), err);
     if (rc == RC_OK && options->only != NULL)
         rc = check_only(account->run.platform, options->only, err);
     account->only = options->only == NULL ? NULL : memory_copy_string(options->only);

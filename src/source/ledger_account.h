@@ -44,6 +44,9 @@ must_check enum rc ledger_account_new(const struct source_env *env,
                                       const struct ledger_account_options *options,
                                       void (*ended)(void *arg, struct ledger_account *account),
                                       void *arg, struct ledger_account **out, struct err *err);
+/* The same about the name alone. */
+must_check enum rc ledger_account_check(struct ledger_providers *providers, struct bytes name,
+                                        int64_t now_us, struct err *err);
 /* An import of an exported file, which is taken over also when it is refused. */
 must_check enum rc ledger_account_new_file(const struct source_env *env,
                                            struct ledger_providers *providers,

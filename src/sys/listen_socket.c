@@ -48,6 +48,12 @@ static bool parse_address(const char *text, struct address *out)
     return inet_pton(AF_INET, host, &out->v4.sin_addr) == 1;
 }
 
+bool listen_socket_is_address(const char *address)
+{
+    struct address to;
+    return parse_address(address, &to);
+}
+
 bool listen_socket_is_remote(const char *address)
 {
     struct address to;

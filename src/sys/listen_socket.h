@@ -16,6 +16,7 @@
 /* `address` is HOST:PORT with a numeric host: "127.0.0.1:8080", "[::1]:8080". Port 0 takes a free
  * one; `port` tells which. RC_REJECT: not an address, or it is in use. */
 must_check enum rc listen_socket_tcp(const char *address, int *fd, unsigned *port, struct err *err);
+bool listen_socket_is_address(const char *address);
 /* Whether other machines could connect there; false for what is no address. */
 bool listen_socket_is_remote(const char *address);
 /* RC_REJECT: the path is too long, something else lies there, or a living process listens. */

@@ -60,9 +60,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
-    def answer(self, status, body):
+    def answer(self, status, body, **headers):
         self.server.asked.append(self.path + str(self.headers))
         self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -70,6 +72,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         if self.path.startswith("/xrpc/app.bsky.actor.getProfiles?"):
             self.answer(200, b'{"profiles":[]}')
+        elif self.path.startswith("/moved/"):
+            self.answer(301, b"", Location=f"http://cid.ipfs.localhost{self.path}")
         else:
             self.answer(404, b"{}")
 
@@ -239,6 +243,21 @@ class Doctor(BothStores):
                 home, sim, upstream, f"jetstream.endpoint={upstream.root.replace('http', 'ws')}"))
             self.assertRegex(found[f"firehose 127.0.0.1:{at}"][1], "status 404.*endpoint")
             self.assertEqual(found[f"firehose 127.0.0.1:{at}"][0], "FAIL")
+        self.world(run)
+
+    def test_a_gateway_that_redirects_is_none(self):
+        def run(home, sim, upstream):
+            at = upstream.server_port
+            _, found, _ = self.ask(self.sound(home, sim, upstream,
+                                              f"content.gateways={upstream.root}/moved",
+                                              f"bluesky.appview={upstream.root}/moved"))
+            level, finding = found[f"gateway 127.0.0.1:{at}"]
+            self.assertEqual(level, "FAIL")
+            self.assertIn("answers with status 301, to http://cid.ipfs.localhost", finding)
+            self.assertIn("http://127.0.0.1:8080", finding)
+            level, finding = found[f"appview 127.0.0.1:{at}"]
+            self.assertEqual(level, "FAIL")
+            self.assertIn("answers with status 301, to http://cid.ipfs.localhost", finding)
         self.world(run)
 
     def test_keys_and_secrets_are_looked_at(self):

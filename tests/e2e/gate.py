@@ -195,6 +195,39 @@ class Gate(unittest.TestCase):
                 self.assertEqual(daemon.ask("POST", "/api/admin/verify", {})[0], 200)
                 daemon.stop()
 
+    def test_what_would_end_a_daemon_at_once_is_found_before(self):
+        """`config check` names the setting, and `run` says the same words."""
+        chain = ("content.contract=0x" + "0" * 40, "content.gateways=https://ipfs.example")
+        faults = (("serve.listen", "serve.listen=0.0.0.0:0"),
+                  ("serve.listen", "serve.listen=localhost:0"),
+                  ("bluesky.appview", "bluesky.appview=https://me:secret@a.example"),
+                  ("bluesky.appview", "bluesky.appview=https://a.example, http://a.example"),
+                  ("jetstream.fallback_endpoint", "jetstream.endpoint=ws://127.0.0.1:9",
+                   "jetstream.fallback_endpoint=ws://127.0.0.1:9/subscribe"),
+                  ("content.rpc", *chain, "content.rpc=http://n:1/a, http://n:1/b"),
+                  ("content.gateways", "content.feed=-", "content.gateways=http://g, http://g/"))
+        for setting, *changes in faults:
+            with Home("sqlite") as home:
+                flags = [word for change in (*QUIET, *changes) for word in ("--set", change)]
+                said = self.tell("config", "check", "-c", "/dev/null", *flags, code=1)[1]
+                self.assertTrue(said.startswith("--set: ") and said.count("\n") == 2, said)
+                self.assertIn(setting, said)
+                self.assertNotIn("secret", said)
+                with Daemon(self.program, home, (*QUIET, *changes)) as daemon:
+                    self.assertNotEqual(daemon.process.wait(WAIT_S), 0)
+                    self.assertIn(said, daemon.words())
+
+    def test_an_account_that_is_none_is_found_before(self):
+        account = "ledger.accounts=ethereum:0x123"
+        with Home("sqlite") as home:
+            said = self.tell("config", "check", "-c", "/dev/null", "--set", account, code=1)[1]
+            reason = said.splitlines()[0].removeprefix("--set: ")
+            self.assertTrue(reason.startswith("ledger.accounts: ethereum:0x123: "), said)
+            with Daemon(self.program, home, (*QUIET, account)) as daemon:
+                wait_until(lambda: "msg=import_refused" in daemon.words(), "the refusal")
+                self.assertIn(f'reason="{reason}"', daemon.words())
+                daemon.stop()
+
 
 if __name__ == "__main__":
     Gate.program = sys.argv[1]

@@ -48,11 +48,39 @@ static void nothing_in_an_address_makes_it_look_like_another(void **state)
     expect_words("", "");
 }
 
+static void expect_redirect(const char *location, const char *words)
+{
+    char out[ADDRESS_REDIRECT_MAX];
+    address_redirect_words(location == NULL ? BYTES_ABSENT : bytes_of(location), out);
+    assert_string_equal(out, words);
+}
+
+/* Where it leads comes from a stranger, and path and query may hold the key that was sent. */
+static void a_redirect_is_told_by_its_host_alone(void **state)
+{
+    (void)state;
+    expect_redirect("https://e.example/v2/KEY?apikey=KEY", ", to https://e.example");
+    expect_redirect("HTTP://E.example:8080", ", to http://E.example:8080");
+    expect_redirect("http://me:KEY@[::1]:80#x", ", to http://[::1]:80");
+    expect_redirect("http://bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi.ipfs."
+                    "localhost:8080/x",
+                    ", to http://...lqabf3oclgtqy55fbzdi.ipfs.localhost:8080");
+    expect_redirect("/v2/KEY", ", to another path");
+    expect_redirect("v2", ", to another path");
+    expect_redirect("//e.example/v2", ", to e.example");
+    expect_redirect("https://e.exa\x1b[31mmple/", ", to a place without a name");
+    expect_redirect("https:///x", ", to a place without a name");
+    expect_redirect("ftp://e.example/", ", to a place without a name");
+    expect_redirect("", "");
+    expect_redirect(NULL, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_site_and_the_last_part_of_the_path_are_told),
         cmocka_unit_test(an_address_without_a_path_is_its_site),
+        cmocka_unit_test(a_redirect_is_told_by_its_host_alone),
         cmocka_unit_test(nothing_in_an_address_makes_it_look_like_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

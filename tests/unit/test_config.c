@@ -433,13 +433,17 @@ static void the_command_answers_with_documented_codes(void **state)
                       *const missing[] = {"config", "check", "-c", "no/such/file"},
                       *const bad[] = {"config", "check", "--set", "log.level=loud"},
                       *const shape[] = {"config", "check", "--set", "log.level"},
-                      *const good[] = {"config", "--set", "log.level=warn", "check"};
+                      *const good[] = {"config", "--set", "log.level=warn", "check"},
+                      *const reach[] = {"config", "check", "--set", "serve.listen=0.0.0.0:8080"},
+                      *const shown[] = {"config", "print", "--set", "serve.listen=0.0.0.0:8080"};
     assert_int_equal(run(1, usage), 2);
     assert_int_equal(run(3, twice), 2);
     assert_int_equal(run(4, missing), 1);
     assert_int_equal(run(4, bad), 1);
     assert_int_equal(run(4, shape), 1);
     assert_int_equal(run(4, good), 0);
+    assert_int_equal(run(4, reach), 1);
+    assert_int_equal(run(4, shown), 0);
 }
 
 static void the_socket_lies_in_the_data_directory(void **state)

@@ -62,7 +62,15 @@ static void one_appview_needs_no_brackets_and_a_login_both_halves(void **state)
     unload(&a);
     expect("bluesky: {appview: nowhere}\n",
            "t.yaml:1:20: bluesky.appview has the entry \"nowhere\"; it must be an https:// or "
-           "http:// address with a host\n");
+           "http:// address with a host of up to 58 letters and no user\n");
+    expect("serve: {listen: \"localhost:8080\"}\n",
+           "t.yaml:1:17: serve.listen is \"localhost:8080\"; it must be an address "
+           "and a port, like 127.0.0.1:8080\n");
+    expect("bluesky: {appview: \"https://me:p@a.example\", pds: \"http://me@b.example\"}\n",
+           "t.yaml:1:20: bluesky.appview has the entry \"https://me:********@a.example\"; it must "
+           "be an https:// or http:// address with a host of up to 58 letters and no user\n"
+           "t.yaml:1:51: bluesky.pds is \"http://me@b.example\"; it must be an https:// or "
+           "http:// address with a host of up to 58 letters and no user\n");
     expect("bluesky: {identifier: me.example}\n",
            "t.yaml:1:23: bluesky.identifier is given and bluesky.app_password is not; a login "
            "needs both\n");
@@ -240,9 +248,55 @@ static void a_printed_configuration_names_origins_and_loads_again(void **state)
     text_free(&paths);
 }
 
+/* The document is good for every command, and has exactly these problems for a daemon. */
+static void expect_for_daemon(const char *yaml, const char *lines)
+{
+    struct loaded loaded = load(yaml);
+    expect_good(&loaded);
+    config_check_daemon(&loaded.config, &loaded.problems);
+    assert_string_equal(text_string(&loaded.problems.lines), lines);
+    unload(&loaded);
+}
+
+/* What would end a daemon as soon as it starts is found before. */
+static void what_a_daemon_would_not_start_with_is_found(void **state)
+{
+    (void)state;
+#define REACH                                                                                      \
+    ", which others can reach: without serve.tokens_file only a loopback address is served, "      \
+    "127.0.0.1:8080 or [::1]:8080\n"
+    expect_for_daemon("serve:\n  listen: 0.0.0.0:8080\n",
+                      "t.yaml:2:11: serve.listen is 0.0.0.0:8080" REACH);
+    expect_for_daemon("serve: {listen: \"[::]:80\"}\n",
+                      "t.yaml:1:17: serve.listen is [::]:80" REACH);
+    expect_for_daemon("serve: {listen: \"0.0.0.0:8080\", tokens_file: t}\n", "");
+    expect_for_daemon("", "");
+#define TWICE "; the addresses of one setting lie on different hosts or ports\n"
+    expect_for_daemon("bluesky: {appview: [https://a.example, https://b.example, "
+                      "http://a.example/x/]}\n",
+                      "t.yaml:1:20: bluesky.appview names a.example twice" TWICE);
+#define CHAIN "contract: \"0x1234567890123456789012345678901234567890\", "
+    expect_for_daemon("content: {" CHAIN "rpc: [\"http://u:p@n:1/a\", \"http://n:1/b\"], "
+                      "gateways: [\"https://g\", \"https://g/\"]}\n",
+                      "t.yaml:1:72: content.rpc names n:1 twice" TWICE
+                      "t.yaml:1:120: content.gateways names g twice" TWICE);
+    expect_for_daemon("content: {gateways: [\"https://g\", \"https://g/\"]}\n", "");
+    expect_for_daemon("content: {" CHAIN "rpc: [\"http://n:1\", \"http://n:2\"]}\n", "");
+#define HOSTS "jetstream.endpoint and jetstream.fallback_endpoint both name "
+#define OTHER "; leave the second empty, or name another host\n"
+    expect_for_daemon("jetstream: {endpoint: ws://h/a, fallback_endpoint: wss://h}\n",
+                      "t.yaml:1:52: " HOSTS "h" OTHER);
+    expect_for_daemon("jetstream: {endpoint: wss://jetstream.us-east.bsky.network/subscribe}\n",
+                      "t.yaml:1:23: " HOSTS "jetstream.us-east.bsky.network" OTHER);
+    expect_for_daemon("bluesky: {mode: polling}\n"
+                      "jetstream: {endpoint: ws://h/a, fallback_endpoint: wss://h}\n",
+                      "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_daemon_would_not_start_with_is_found),
         cmocka_unit_test(providers_become_typed_entries),
         cmocka_unit_test(one_appview_needs_no_brackets_and_a_login_both_halves),
         cmocka_unit_test(a_secret_comes_from_its_file),

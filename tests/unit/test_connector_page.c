@@ -101,6 +101,21 @@ static void an_answer_without_a_rule_is_judged_by_its_status(void **state)
     assert_string_equal(desk->err.text, "HTTP 200, but the body is no JSON");
 }
 
+/* Redirects are not followed: whoever wrote the connector learns where it leads. */
+static void a_redirect_says_where_it_leads(void **state)
+{
+    struct desk *desk = *state;
+    load(desk, SIMPLE);
+    assert_int_equal(judge(desk, 301, "location: https://new.example/x?key=1\r\n", "{}"),
+                     VERDICT_FATAL);
+    assert_string_equal(desk->err.text, "HTTP 301, to https://new.example: redirects are not "
+                                        "followed; put that address into the connector");
+    assert_int_equal(judge(desk, 308, "", "{}"), VERDICT_FATAL);
+    assert_string_equal(desk->err.text, "HTTP 308");
+    assert_int_equal(judge(desk, 404, "location: https://new.example/\r\n", "{}"), VERDICT_FATAL);
+    assert_string_equal(desk->err.text, "HTTP 404");
+}
+
 static void the_first_rule_that_matches_counts(void **state)
 {
     struct desk *desk = *state;
@@ -391,6 +406,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_answer_without_a_rule_is_judged_by_its_status, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_redirect_says_where_it_leads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_first_rule_that_matches_counts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             a_rule_for_all_other_troubles_gives_way_to_a_status_that_names_one, set_up, tear_down),

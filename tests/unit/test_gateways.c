@@ -110,6 +110,23 @@ static void a_status_says_whether_to_ask_again_and_whom_it_costs(void **state)
     }
 }
 
+/* A gateway that gives each document a host of its own is not followed there, and says so. */
+static void a_gateway_that_redirects_says_where(void **state)
+{
+    struct bench *b = *state;
+    size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of("elsewhere"));
+    fetch_bench_begin(b, block, 1U << 0 | 1U << 1);
+    int at = fetch_bench_find(b, "c.example", block);
+    struct http_response response = {
+        .rc = RC_OK,
+        .status = 301,
+        .retry_after_ms = -1,
+        .headers = bytes_of("location: http://bafk.ipfs.c.example:8080/?format=raw\r\n")};
+    http_desk_answer_with(&b->desk, (size_t)at, response, "");
+    assert_string_equal(b->said, "c.example: transient: the gateway answers 301, to "
+                                 "http://bafk.ipfs.c.example:8080: not followed; ");
+}
+
 /* R002-03: no gateway is waited for without end, neither for a connection nor for an answer; the
  * next one is asked, and the time it took is its fault. */
 static void a_gateway_that_never_answers_has_its_time(void **state)
@@ -139,6 +156,7 @@ int main(void)
         ON_BENCH(a_gateway_that_keeps_sending_too_much_is_left_alone),
         ON_BENCH(a_block_that_is_too_large_costs_nobody_anything),
         ON_BENCH(a_status_says_whether_to_ask_again_and_whom_it_costs),
+        ON_BENCH(a_gateway_that_redirects_says_where),
         ON_BENCH(a_gateway_that_never_answers_has_its_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
