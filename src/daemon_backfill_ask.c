@@ -68,7 +68,7 @@ static void begin(void *arg)
     struct backfill_ask *ask = arg;
     const struct appview_param handle = {"handle", bytes_of(ask->actor)};
     const struct appview_request request = {"com.atproto.identity.resolveHandle", &handle, 1,
-                                            APPVIEW_URGENT};
+                                            APPVIEW_URGENT, NULL};
     if (strncmp(ask->actor, "did:", 4) == 0)
         store_request(ask);
     else if (appview_ask(ask->env->appview, &request, take_did, ask) == NULL)

@@ -93,6 +93,23 @@ static enum rc choose(struct appview *appview, int64_t now_us, struct failover_p
     return RC_OK;
 }
 
+/* What one said is compared with what another one says, where one works that did not fail here. */
+static bool choose_other(struct appview *appview, int than, int64_t now_us,
+                         struct failover_pick *pick)
+{
+    for (int i = 0; than != PROVIDER_NONE && i < appview->group.count; i++) {
+        const struct provider *provider = &appview->group.providers[i];
+        if (i == than || provider->disabled || appview->stream.seats[i].again_us > now_us ||
+            provider_circuit(provider, now_us) != CIRCUIT_CLOSED ||
+            bucket_closed_until(&provider->bucket, now_us) > now_us)
+            continue;
+        *pick = (struct failover_pick){
+            .provider = i, .ticket = provider_ticket(provider), .at_us = now_us};
+        return true;
+    }
+    return false;
+}
+
 /* Sends one question; false when none can go now, `at_us` is when the next one may. */
 static bool send_next(struct appview *appview, int64_t *at_us)
 {
@@ -104,7 +121,8 @@ static bool send_next(struct appview *appview, int64_t *at_us)
     struct appview_call *call = find_ready(appview, now_us, at_us);
     if (call == NULL)
         return false;
-    enum rc rc = choose(appview, now_us, &pick, NULL);
+    bool other = choose_other(appview, call->other_than, now_us, &pick);
+    enum rc rc = other ? RC_OK : choose(appview, now_us, &pick, NULL);
     assert(rc != RC_REJECT); /* there is one that needs no login */
     tell_switch(appview);
     if (rc != RC_OK) {
@@ -180,6 +198,9 @@ struct appview_call *appview_ask(struct appview *appview, const struct appview_r
     struct appview_call *call = memory_new_zeroed(1, sizeof *call);
     call->appview = appview;
     call->priority = request->priority;
+    call->other_than = request->other_than == NULL
+                           ? PROVIDER_NONE
+                           : failover_find(&appview->group, request->other_than);
     call->fn = fn;
     call->arg = arg;
     call->since_us = appview_mono(appview);
@@ -324,6 +345,11 @@ void appview_tune(struct appview *appview, const struct appview_pace *pace)
     for (int i = 0; i < appview->group.count; i++)
         bucket_tune(&appview->group.providers[i].bucket, &limits, appview_mono(appview));
     appview_pump(appview);
+}
+
+int appview_count(const struct appview *appview)
+{
+    return appview->group.count;
 }
 
 void appview_look(const struct appview *appview, struct appview_view *view)

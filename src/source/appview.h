@@ -64,6 +64,7 @@ struct appview_request {
     const struct appview_param *params; /* an array is several of one name */
     size_t param_count;
     int priority;
+    const char *other_than; /* a provider: while another one works, that one is asked; or NULL */
 };
 
 struct appview_answer {
@@ -101,6 +102,8 @@ struct appview_call *appview_ask(struct appview *appview, const struct appview_r
                                  appview_fn *fn, void *arg);
 void appview_cancel(struct appview *appview, struct appview_call *call);
 
+/* How many there are. */
+int appview_count(const struct appview *appview);
 void appview_look(const struct appview *appview, struct appview_view *view);
 /* The AppViews as providers, for people. */
 void appview_show(const struct appview *appview, struct source_view *view);

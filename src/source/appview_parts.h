@@ -21,6 +21,7 @@ struct appview_call {
     size_t method_len;
     struct text path; /* "/xrpc/METHOD?..." */
     int priority;
+    int other_than; /* a provider's number, or PROVIDER_NONE */
     appview_fn *fn;
     void *arg;
     struct retry retry;

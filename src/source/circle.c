@@ -33,6 +33,7 @@ struct ours {
     bool asked;                  /* who it is */
     int64_t due_us;              /* monotonic */
     struct retry retry;
+    struct follow_doubt doubt;
 };
 
 struct circle {
@@ -102,6 +103,8 @@ static void note_failure(struct circle *circle, struct ours *ours, const char *r
     uint64_t random = circle->env->runtime->ops->random(circle->env->runtime);
     struct retry_decision next =
         retry_failed(&ours->retry, RETRY_TRANSIENT, -1, now_us, random, NULL);
+    if (ours->doubt.last && appview_count(circle->appview) == 1)
+        next.at_us = now_us + circle->options.tuning.refresh_us; /* a fault of it may last */
     if (ours->due_us == NEVER)
         ours->due_us = next.at_us;
     log_event(LOG_WARN, NAME, "not_listed",
@@ -153,6 +156,7 @@ static void read_list(struct circle *circle, struct ours *ours)
         .owner = ours->did,
         .id = next_id(circle),
         .actor = ours->name,
+        .doubt = &ours->doubt,
         .priority = APPVIEW_FOLLOWS,
         .actors = (int64_t)circle->count,
         .backfill = circle->options.tuning.backfill,

@@ -193,7 +193,7 @@ static void judge(void *arg, const struct appview_answer *answer)
 static void ask_profile(struct feed_sweep *sweep)
 {
     const struct appview_param who = {"actor", bytes_of(sweep->did)};
-    const struct appview_request request = {WHO_METHOD, &who, 1, sweep->order.priority};
+    const struct appview_request request = {WHO_METHOD, &who, 1, sweep->order.priority, NULL};
     sweep->call = appview_ask(sweep->env->appview, &request, judge, sweep);
     if (sweep->call == NULL)
         sweep_wait(sweep, ask_profile, SWEEP_FULL_US);
@@ -245,8 +245,9 @@ static void ask_page(struct feed_sweep *sweep)
                                                          {"limit", bytes_of(limit)},
                                                          {"filter", bytes_of(FILTER_WIDE)},
                                                          {"cursor", bytes_of(sweep->place.token)}};
-    const struct appview_request request = {
-        FEED_METHOD, params, PARAMS_MAX + (sweep->place.token[0] != '\0'), sweep->order.priority};
+    const struct appview_request request = {FEED_METHOD, params,
+                                            PARAMS_MAX + (sweep->place.token[0] != '\0'),
+                                            sweep->order.priority, NULL};
     sweep->call = appview_ask(sweep->env->appview, &request, take_answer, sweep);
     if (sweep->call == NULL)
         sweep_wait(sweep, ask_page, SWEEP_FULL_US);

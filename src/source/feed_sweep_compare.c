@@ -91,7 +91,7 @@ static void ask_posts(struct feed_sweep *sweep)
     for (size_t i = 0; i < sweep->missing_count; i++)
         params[i] = (struct appview_param){"uris", bytes_of(sweep->missing[i].asked)};
     const struct appview_request request = {POSTS_METHOD, params, sweep->missing_count,
-                                            sweep->order.priority};
+                                            sweep->order.priority, NULL};
     sweep->call = appview_ask(sweep->env->appview, &request, take_posts, sweep);
     if (sweep->call == NULL)
         sweep_wait(sweep, ask_posts, SWEEP_FULL_US);

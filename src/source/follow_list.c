@@ -6,6 +6,10 @@
 #include <assert.h>
 #include <string.h>
 
+#define LOST_ALL_MIN  10 /* so many that are all gone are too many to be believed at once ... */
+#define LOST_HALF_MIN 20 /* ... and so many of whom more than half are */
+#define DOUBTS_MAX    8  /* then nobody else can be asked: more than half an hour */
+
 static const char edges_sql[] =
     "SELECT e.did, f.handle, f.display_name, a.active, a.status FROM follow_edge e "
     "LEFT JOIN follows f ON f.did = e.did LEFT JOIN actors a ON a.did = e.did "
@@ -87,6 +91,7 @@ static void on_page(void *arg, const struct appview_answer *answer)
         end(list, answer->rc, &answer->err);
         return;
     }
+    provider_words_copy(list->provider, sizeof list->provider, answer->provider);
     const char *wrong = take_page(list, answer->root);
     if (wrong != NULL)
         fail(list, wrong);
@@ -102,8 +107,11 @@ static void ask_page(struct follow_list *list)
     struct appview_param params[] = {{"actor", bytes_of(list->owner)},
                                      {"limit", bytes_of("100")},
                                      {"cursor", text_bytes(&list->cursor)}};
+    const struct follow_doubt *doubt = list->order.doubt;
+    bool again = doubt != NULL && doubt->times > 0;
     struct appview_request request = {.method = "app.bsky.graph.getFollows",
                                       .params = params,
+                                      .other_than = again ? doubt->provider : NULL,
                                       .param_count = list->cursor.len > 0 ? 3 : 2,
                                       .priority = list->order.priority};
     list->call = appview_ask(list->appview, &request, on_page, list);
@@ -133,6 +141,40 @@ static void take_edge(struct follow_list *list, const struct field *row)
         follow_absent_add(&list->absent, &actor, ABSENT_RETURNED);
 }
 
+/* Of those who are there and were on the list: how many, and how many are not on it any more. */
+static size_t count_lost(const struct follow_list *list, const struct lookup_answer *answer,
+                         size_t *had)
+{
+    size_t lost = 0;
+    *had = 0;
+    for (size_t i = 0; i < answer->rows; i++) {
+        const struct field *row = &answer->fields[i * EDGE_COLUMNS];
+        bool there = known_fate(row) == ABSENT_UNKNOWN;
+        *had += there;
+        lost += there && !id_set_contains(&list->seen, row[EDGE_DID].b);
+    }
+    return lost;
+}
+
+/* False: it would change too much for what one AppView said once. */
+static bool is_believed(struct follow_list *list, size_t had, size_t lost)
+{
+    struct follow_doubt *doubt = list->order.doubt;
+    bool odd = (had >= LOST_ALL_MIN && lost == had) || (had >= LOST_HALF_MIN && lost > had / 2);
+    if (doubt == NULL)
+        return true;
+    bool other = doubt->times > 0 && (strcmp(doubt->provider, list->provider) != 0 ||
+                                      appview_count(list->appview) == 1);
+    if (!odd || other || doubt->times >= DOUBTS_MAX) {
+        doubt->times = 0;
+        return true;
+    }
+    if (doubt->times++ == 0)
+        memcpy(doubt->provider, list->provider, sizeof doubt->provider);
+    doubt->last = true;
+    return false;
+}
+
 static void on_edges(void *arg, const struct lookup_answer *answer)
 {
     struct follow_list *list = arg;
@@ -142,6 +184,17 @@ static void on_edges(void *arg, const struct lookup_answer *answer)
         return;
     }
     assert(answer->rows == 0 || answer->columns == EDGE_COLUMNS);
+    size_t had, lost = count_lost(list, answer, &had);
+    if (!is_believed(list, had, lost)) {
+        struct err err;
+        end(list,
+            err_set(&err, RC_RETRY,
+                    "%s lists %zu of %zu accounts no more: not believed unless %s says so, too",
+                    list->provider, lost, had,
+                    appview_count(list->appview) > 1 ? "another AppView" : "the next reading"),
+            &err);
+        return;
+    }
     for (size_t i = 0; i < answer->rows; i++)
         take_edge(list, &answer->fields[i * EDGE_COLUMNS]);
     follow_absent_start(&list->absent, list->order.priority);
@@ -306,6 +359,8 @@ void follow_list_start(struct follow_list *list, const struct follow_order *orde
     list->order = *order;
     memcpy(list->owner, order->owner, strlen(order->owner) + 1);
     list->stage = FOLLOW_PAGES;
+    if (order->doubt != NULL)
+        order->doubt->last = false;
     list->began_us = wall(list);
     list->last_page = false;
     list->kept = 0;

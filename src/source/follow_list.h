@@ -6,6 +6,10 @@
  * not any more are looked at; then one record puts the whole list in force. A reading that ends
  * early, for whatever reason, has changed nothing, and the next one begins anew.
  *
+ * A list from which nearly everybody is gone is more likely an AppView's fault than a person's
+ * wish: it is a reading that ended early, until another AppView says so, too; where there is no
+ * other, or none that works for long, until the next readings do.
+ *
  *   idle -> pages -> who is missing -> the end of the list -> idle
  *
  * Owner: whoever wants lists read, one at a time.  Thread: the ingest loop. */
@@ -13,19 +17,28 @@
 #define SOURCE_FOLLOW_LIST_H
 
 #include "base/id_set.h"
+#include "ingest/provider.h"
 #include "source/delivery.h"
 #include "source/follow_absent.h"
 
 #define FOLLOW_LIST_MAX 100000 /* accounts on one list */
 
+/* Of one owner, from reading to reading; all zero at first. */
+struct follow_doubt {
+    unsigned times;                   /* in a row that a list was not believed */
+    bool last;                        /* the last reading was one of these */
+    char provider[PROVIDER_NAME_MAX]; /* who gave the first of these */
+};
+
 struct follow_order {
-    const char *owner;   /* a DID */
-    int64_t id;          /* larger than that of any list before it */
-    const char *actor;   /* as configured; NULL: one whom ours follow */
-    int priority;        /* at the AppViews */
-    int64_t actors;      /* how many are ours */
-    bool backfill;       /* read those that are new ... */
-    int64_t lookback_us; /* ... so far back ... */
+    const char *owner;          /* a DID */
+    int64_t id;                 /* larger than that of any list before it */
+    const char *actor;          /* as configured; NULL: one whom ours follow */
+    struct follow_doubt *doubt; /* outlives the reading; NULL: every list is believed */
+    int priority;               /* at the AppViews */
+    int64_t actors;             /* how many are ours */
+    bool backfill;              /* read those that are new ... */
+    int64_t lookback_us;        /* ... so far back ... */
     int backfill_priority;
     int64_t sources_min; /* of the second degree; -1: as before */
     int64_t second_max;
@@ -47,7 +60,8 @@ struct follow_list {
     char owner[ACTOR_DID_MAX + 1];
     int64_t began_us; /* wall time */
     struct id_set seen;
-    struct text cursor; /* of the next page */
+    struct text cursor;               /* of the next page */
+    char provider[PROVIDER_NAME_MAX]; /* of the last page */
     bool last_page, asking_store, stopping;
     size_t kept; /* absent ones that were written */
     struct follow_absent absent;
