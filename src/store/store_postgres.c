@@ -218,6 +218,8 @@ static enum rc run_script(struct store *base, const char *sql, struct err *err)
 {
     struct store_postgres *store = of(base);
     struct text whole = {0};
+    if (store->mode == STORE_WRITE && !store->locked)
+        return err_set(err, RC_RETRY, POSTGRES_NOT_LOCKED);
     text_appendf(&whole, "BEGIN;\n%s;\nCOMMIT", sql);
     enum rc rc = run_plain(store, text_string(&whole), "cannot run a script", err);
     if (rc != RC_OK && PQtransactionStatus(store->connection) != PQTRANS_IDLE)
