@@ -28,6 +28,7 @@ struct collections_part {
     bool busy;    /* with the writer or a worker */
     bool growing; /* and it is the draft that is to be done; else the index */
     bool unsure;  /* an index has ended, and what is next could not be read */
+    bool waiting; /* for the store, and that was said */
     bool stopping;
     struct timer again;
     struct worker_pool *worker;
@@ -136,9 +137,13 @@ static void on_answer(void *owner, struct batch *batch, enum rc rc)
     batch_give_back(batch);
     self->busy = false;
     if (rc == RC_RETRY) {
+        if (!self->waiting)
+            say(LOG_WARN, grew ? "declaration_waits" : "index_waits", self->index.name, err.text);
+        self->waiting = true;
         try_again(self);
         return;
     }
+    self->waiting = false;
     if (grew && rc == RC_OK) {
         install(self);
     } else if (grew) {

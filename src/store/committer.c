@@ -32,13 +32,31 @@ size_t committer_gathered(const struct committer *committer)
     return committer->commit->gathered;
 }
 
+static enum rc read_position(struct committer *committer, struct store_position *now,
+                             struct err *err)
+{
+    enum rc rc = committer->store->ops->position(committer->store, now, err);
+    return rc == RC_OK || rc == RC_FATAL ? rc : RC_RETRY;
+}
+
+enum rc committer_look(struct committer *committer, struct err *err)
+{
+    struct store_position now;
+    assert(!committer->asking && committer->commit->first == NULL);
+    enum rc rc = read_position(committer, &now, err);
+    if (rc == RC_OK && (now.epoch != committer->position.epoch ||
+                        now.commit_seq != committer->position.commit_seq))
+        rc = err_set(err, RC_FATAL, "another process has taken this store over");
+    return rc;
+}
+
 /* RC_OK: the last write arrived. RC_AGAIN: it did not, send it again. */
 static enum rc ask(struct committer *committer, struct err *err)
 {
     struct store_position now, *mine = &committer->position;
-    enum rc rc = committer->store->ops->position(committer->store, &now, err);
+    enum rc rc = read_position(committer, &now, err);
     if (rc != RC_OK)
-        return rc == RC_FATAL ? RC_FATAL : RC_RETRY;
+        return rc;
     if (now.epoch != mine->epoch || now.commit_seq < mine->commit_seq ||
         now.commit_seq > mine->commit_seq + 1)
         return err_set(err, RC_FATAL, "another process has taken this store over");

@@ -37,6 +37,9 @@ void committer_deinit(struct committer *committer);
 /* False when the batch's records have no room: commit first. */
 must_check bool committer_add(struct committer *committer, struct batch *batch);
 size_t committer_gathered(const struct committer *committer);
+/* Between commits: looks whether the store is there and still ours, on a new connection if the last
+ * one is known to be lost. RC_RETRY: it cannot be told now, look again. RC_FATAL: it is not. */
+must_check enum rc committer_look(struct committer *committer, struct err *err);
 /* RC_OK: durable. RC_RETRY: step again after `wait_us`. Else: hopeless, `err` says why. */
 must_check enum rc committer_step(struct committer *committer, int64_t now_us, int64_t *wait_us,
                                   struct err *err);

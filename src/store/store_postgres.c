@@ -116,17 +116,13 @@ static PGconn *connect_to(const struct store_postgres *store, const char *attrib
     return connection;
 }
 
-/* Of several servers the one that takes writes: a standby is behind it. To read, while there is
- * none, a standby will do. */
-static PGconn *connect_to_best(const struct store_postgres *store)
+/* Of several servers the one that takes writes. A standby is behind it and is not read either: what
+ * was acknowledged would be missed, and written over by who changes what they read; and a
+ * connection stays where it is when the primary is back. A lone primary that takes no writes is
+ * behind nobody. */
+static const char *wanted_server(const struct store_postgres *store)
 {
-    bool reads = store->mode == STORE_READ;
-    PGconn *connection = connect_to(store, reads && !store->several ? "any" : "read-write");
-    if (reads && store->several && PQstatus(connection) != CONNECTION_OK) {
-        PQfinish(connection);
-        connection = connect_to(store, "any");
-    }
-    return connection;
+    return store->mode == STORE_READ && !store->several ? "primary" : "read-write";
 }
 
 static enum rc dial(struct store_postgres *store, struct err *err)
@@ -144,7 +140,7 @@ static enum rc dial(struct store_postgres *store, struct err *err)
     store->limit_us = 0;
     store->one_plan = false;
     store->lost = false;
-    store->connection = connect_to_best(store);
+    store->connection = connect_to(store, wanted_server(store));
     if (PQstatus(store->connection) != CONNECTION_OK)
         return postgres_fail(store, NULL, "cannot connect", err);
     enum rc rc = run_plain(store, set_ups[store->mode], "cannot set up the connection", err);
@@ -218,6 +214,8 @@ static enum rc run_script(struct store *base, const char *sql, struct err *err)
 {
     struct store_postgres *store = of(base);
     struct text whole = {0};
+    if (store->mode == STORE_WRITE && !store->locked)
+        return err_set(err, RC_RETRY, POSTGRES_NOT_LOCKED);
     text_appendf(&whole, "BEGIN;\n%s;\nCOMMIT", sql);
     enum rc rc = run_plain(store, text_string(&whole), "cannot run a script", err);
     if (rc != RC_OK && PQtransactionStatus(store->connection) != PQTRANS_IDLE)

@@ -17,6 +17,8 @@
 
 #define POSTGRES_SLOTS 64
 
+#define POSTGRES_NOT_LOCKED "PostgreSQL: another connection holds the writer's lock"
+
 /* A query that was asked before, on this connection. */
 struct postgres_slot {
     uint64_t hash;

@@ -279,7 +279,7 @@ enum rc postgres_write(struct store *base, const struct commit *commit, struct e
     pipeline.rc = RC_OK;
     assert(base->ops == &store_postgres_ops && store->mode == STORE_WRITE);
     if (!store->locked)
-        return err_set(err, RC_RETRY, "PostgreSQL: another connection holds the writer's lock");
+        return err_set(err, RC_RETRY, POSTGRES_NOT_LOCKED);
     enum rc rc = store->prepared ? RC_OK : prepare_all(store, err);
     if (rc == RC_OK)
         rc = prepare_needed(&pipeline, commit, err);

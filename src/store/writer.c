@@ -210,13 +210,19 @@ static void commit_gathered(struct writer *writer)
         log_mover_wake(writer->mover);
 }
 
-/* It fails for itself: what it needs of the store it says to its owner, not to the writer. */
+/* It fails for itself: what it needs of the store it says to its owner, not to the writer. But no
+ * commit is there to find out that the connection was lost, or the store (I8). */
 static void run_errand(struct writer *writer, struct batch *batch)
 {
     enum rc rc = writer->state.dead ? RC_FATAL : RC_RETRY;
     assert(batch->record_count == 0);
-    if (!writer->state.dead && !writer->gave_up)
-        rc = batch->errand(batch->owner, writer->store, &batch->why);
+    if (!writer->state.dead && !writer->gave_up) {
+        rc = committer_look(&writer->committer, &batch->why);
+        if (rc == RC_FATAL)
+            die(writer, &batch->why);
+        else if (rc == RC_OK)
+            rc = batch->errand(batch->owner, writer->store, &batch->why);
+    }
     batch->committed(batch->courier, batch, rc);
 }
 

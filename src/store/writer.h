@@ -12,7 +12,7 @@
  *   a row the database refuses     quarantines that row, commits the rest
  *   I/O error, corruption, fenced  calls `fatal`: the process ends, a restart recovers
  * A batch may be an errand instead: something else that only the writing connection can do, done
- * between two commits.
+ * between two commits, after a look whether the store is there and still ours.
  * Nothing is acknowledged before it is durable, and nothing is committed after a commit that was
  * given up: its cursors would cover what is not stored (I2).
  *

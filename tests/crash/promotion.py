@@ -164,6 +164,45 @@ class Promotion(unittest.TestCase):
             self.verify(home)
         print("fault=ambiguous-promotion fired=1")
 
+    def test_nothing_is_read_from_a_standby_that_is_behind(self):
+        """The primary is restarted while people read. What was acknowledged is neither missed nor
+        written over, though a standby that answers has not heard of it."""
+        with Pair() as pair, PairHome(pair) as home:
+            pair.primary.do("ALTER SYSTEM RESET synchronous_standby_names")
+            pair.primary.do("SELECT pg_reload_conf()")
+            config = os.path.join(home.folder, "tidemark.yaml")
+            with open(config, "w", encoding="utf-8") as file:
+                file.write("collections: {notes: {fields: {a: text, k: int}}}\n")
+            with Daemon(self.program, home, ("bluesky.mode=polling",), (), config) as daemon:
+                def ask(command, **params):
+                    return daemon.ask("POST", f"/api/data/{command}",
+                                      {"collection": "notes", **params})
+
+                daemon.wait_for(lambda _: True, "an answer")
+                self.assertEqual(ask("create", data={"id": "x", "a": "0", "k": 0})[0], 200)
+                pair.standby.await_value("SELECT count(*) FROM data_notes", "1")
+                pair.primary.stop()
+                for _ in range(8):  # there are several readers
+                    status, _ = daemon.ask_once("POST", "/api/data/read",
+                                                {"collection": "notes", "id": "x"})
+                    self.assertEqual(status, 503)
+                pair.primary.start()
+                pair.standby.do("SELECT pg_wal_replay_pause()")
+                pair.standby.await_value("SELECT pg_get_wal_replay_pause_state()", "paused")
+                wait_until(lambda: ask("update", id="x", data={"k": 1})[0] == 200, "an update")
+                want = {"id": "x", "a": "0", "k": 1}
+                for turn in range(2, 10):
+                    change = {"k": turn} if turn % 2 else {"a": str(turn)}
+                    status, answer = ask("update", id="x", data=change)
+                    want.update(change)
+                    self.assertEqual((status, answer.get("item")), (200, want))
+                    self.assertEqual(ask("read", id="x")[1].get("item"), want)
+                    self.assertEqual(ask("list")[1].get("items"), [want])
+                    self.assertEqual(ask("create", data={"id": "x", "a": "new"})[0], 409)
+                self.assertEqual(pair.standby.ask("SELECT k FROM data_notes"), "0")
+                daemon.stop()
+        print("fault=standby-behind fired=1")
+
 
 def main():
     Promotion.program, Promotion.sim_program = map(os.path.abspath, sys.argv[1:3])

@@ -65,6 +65,31 @@ class StoreAway(BothStores):
                     daemon.stop()
         self.both_stores(run)
 
+    def test_a_declaration_is_taken_once_the_store_is_back(self):
+        """Nobody writes anything else that would find out that the store is back."""
+        def declare(home, names):
+            path = os.path.join(home.folder, "tidemark.yaml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.writelines(["collections:\n"] +
+                                [f"  {name}: {{fields: {{a: text}}}}\n" for name in names])
+            return path
+
+        def run(home):
+            config = declare(home, ["notes"])
+            with Daemon(self.program, home, ("bluesky.mode=polling",), (), config) as daemon:
+                daemon.wait_for(lambda _: True, "an answer")
+                with away(home):
+                    declare(home, ["notes", "others"])
+                    daemon.reload()
+                    wait_until(lambda: "msg=declaration_waits" in daemon.words(),
+                               "the news that it waits", PATIENCE_S)
+                wait_until(lambda: daemon.ask("POST", "/api/data/query-open",
+                                              {"collection": "others"})[0] == 200,
+                           "the new collection", PATIENCE_S)
+                self.assertEqual(daemon.words().count("msg=declaration_waits"), 1)
+                daemon.stop()
+        self.both_stores(run)
+
     def test_a_full_ring_closes_the_connection_and_loses_nothing(self):
         """The writer stands still while more comes than the ring of frames holds: memory stays
         within its bound, the connection is closed, and made anew once there is room."""

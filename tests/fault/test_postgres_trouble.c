@@ -137,6 +137,33 @@ static void a_terminated_connection_is_made_again(void **state)
     printf("fault=terminated fired=5\n");
 }
 
+static enum rc make_table(void *arg, struct store *store, struct err *err)
+{
+    (void)arg;
+    return store->ops->script(store, "CREATE TABLE IF NOT EXISTS errand (id INT)", err);
+}
+
+/* No commit comes that would find out that the line is dead. */
+static void a_terminated_connection_is_made_again_for_an_errand(void **state)
+{
+    struct bench *bench = *state;
+    struct answers *answers = bench->writer.answers;
+    int64_t until = clock_mono_us() + WAIT_US_MAX;
+    unsigned tries = 0;
+    run_sql(bench->side, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                         "WHERE datname = current_database() AND pid <> pg_backend_pid()");
+    do { /* the server may need a moment to end it */
+        struct batch *batch = answers_batch(answers, tries % ANSWERS_MAX);
+        batch->errand = make_table;
+        assert_int_equal(writer_submit(bench->writer.writer, batch), RC_OK);
+        assert_true(answers_wait(answers, ++tries));
+    } while (answers->codes[(tries - 1) % ANSWERS_MAX] == RC_RETRY && clock_mono_us() < until);
+    assert_int_equal(answers->codes[(tries - 1) % ANSWERS_MAX], RC_OK);
+    run_sql(bench->side, "SELECT id FROM errand");
+    assert_int_equal(answers->fatals, 0);
+    printf("fault=terminated-idle fired=1\n");
+}
+
 /* The first commit prepares its statements; that may fail half way on a line that stays up. */
 static void preparing_can_be_taken_up_again(void **state)
 {
@@ -284,6 +311,7 @@ int main(void)
         ON_SERVER(states_that_pass_are_waited_out),
         ON_SERVER(a_corrupt_server_is_fatal_once),
         ON_SERVER(a_terminated_connection_is_made_again),
+        ON_SERVER(a_terminated_connection_is_made_again_for_an_errand),
         ON_SERVER(preparing_can_be_taken_up_again),
         ON_SERVER(a_key_too_long_for_its_index_is_quarantined),
         ON_SERVER(a_writer_cut_off_is_fenced_by_the_next),

@@ -417,6 +417,32 @@ static void nothing_is_committed_after_what_was_given_up(void **state)
     assert_int_equal(bench->fake->kept, 0);
 }
 
+static enum rc count_errand(void *arg, struct store *store, struct err *err)
+{
+    (void)store, (void)err, ++*(unsigned *)arg;
+    return RC_OK;
+}
+
+/* What it does is in no commit, which would be refused there (I8). */
+static void an_errand_is_not_done_in_a_store_that_was_taken_over(void **state)
+{
+    struct bench *bench = *state;
+    unsigned runs = 0;
+    start(bench);
+    for (unsigned i = 0; i < 3; i++) {
+        struct batch *batch = fill(bench, i, 0);
+        batch->errand = count_errand;
+        batch->owner = &runs;
+        assert_int_equal(writer_submit(bench->writer, batch), RC_OK);
+        assert_true(answers_wait(bench->answers, i + 1));
+        assert_int_equal(bench->answers->codes[i], i == 0 ? RC_OK : RC_FATAL);
+        fake_store_take_over(bench->fake);
+    }
+    stop_with(bench, RC_FATAL);
+    assert_int_equal(runs, 1);
+    assert_int_equal(bench->answers->fatals, 1);
+}
+
 struct eager_owner {
     struct outbox *outbox;
     enum rc answer, again;
@@ -467,6 +493,7 @@ int main(void)
         WITH_WRITER(a_full_queue_leaves_the_batch_with_its_owner),
         WITH_WRITER(stopping_before_a_dead_store_gives_up_once_for_all),
         WITH_WRITER(nothing_is_committed_after_what_was_given_up),
+        WITH_WRITER(an_errand_is_not_done_in_a_store_that_was_taken_over),
         WITH_WRITER(an_answer_that_comes_after_the_stop_hands_nothing_over),
     };
     return cmocka_run_group_tests_name("writer", tests, NULL, NULL);

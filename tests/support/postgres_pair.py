@@ -71,6 +71,12 @@ class Server:
         self.process.wait(WAIT_S)
         self.process = None
 
+    def stop(self):
+        """As an operator does, to start it again."""
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(WAIT_S)
+        self.process = None
+
     def remove(self):
         if self.process:
             self.process.send_signal(signal.SIGQUIT)
