@@ -44,6 +44,7 @@ function take(old, fresh, selector) {
 export class Live {
   #page; // the newest, as fetched
   #stream;
+  #turn = 0; // of following; whoever waited while it changed has nothing to do any more
   #asked = false;
   #again = false; // something changed while a look was under way
   #pill = makeButton('', () => this.showNew(), { className: 'pill', hidden: true });
@@ -62,6 +63,7 @@ export class Live {
   /** Follows the daemon while the page is seen: a browser has few connections to give. */
   start() {
     const follow = () => {
+      this.#turn++;
       this.#stream?.close();
       this.#stream = undefined;
       if (!document.hidden) this.#follow();
@@ -74,8 +76,11 @@ export class Live {
   }
 
   async #follow() {
+    const turn = ++this.#turn;
     try {
-      const stream = new EventSource(`/api/events?queryHandle=${await openLinks()}`);
+      const handle = await openLinks();
+      if (turn !== this.#turn) return;
+      const stream = new EventSource(`/api/events?queryHandle=${handle}`);
       this.#stream = stream;
       stream.onmessage = ({ data }) => JSON.parse(data).changes.length > 0 && this.look();
       stream.onopen = () => this.#tell('');
@@ -85,14 +90,16 @@ export class Live {
         if (stream.readyState === EventSource.CLOSED) this.#followLater();
       };
     } catch {
+      if (turn !== this.#turn) return;
       this.#tellTrouble();
       this.#followLater();
     }
   }
 
   async #followLater() {
+    const turn = this.#turn;
     await wait(AGAIN_MS);
-    if (document.hidden) return;
+    if (turn !== this.#turn || document.hidden) return;
     this.#stream?.close();
     await this.#follow();
     this.look();

@@ -15,24 +15,38 @@ export function recall(name, otherwise) {
   }
 }
 
+/** Whether it is kept. Full or refused: the page goes on without. */
 export function keep(name, text) {
   try {
     localStorage.setItem(PREFIX + name, text);
+    return true;
   } catch {
-    // Full or refused: the page goes on without.
+    return false;
   }
 }
 
-/** A list of texts, newest last, of which at most `max` are kept. */
+/** `changed` is called when another tab keeps something, or somebody clears all of it. */
+export function listenToTabs(changed) {
+  addEventListener('storage', ({ key }) => (key === null || key.startsWith(PREFIX)) && changed());
+}
+
+/** A list of texts, newest last, of which at most `max` are kept. All tabs have the same one: each
+ * changes what is kept by now, not what it read when it was opened. */
 export class KeptList {
   #name;
   #max;
   #items;
+  #kept = true; // else only this tab has them
 
   constructor(name, max) {
     this.#name = name;
     this.#max = max;
-    this.#items = new Set(KeptList.#parse(recall(name, '[]')));
+    this.refresh();
+  }
+
+  /** Takes over what other tabs did. */
+  refresh() {
+    if (this.#kept) this.#items = new Set(KeptList.#parse(recall(this.#name, '[]')));
   }
 
   static #parse(text) {
@@ -53,18 +67,20 @@ export class KeptList {
   }
 
   add(item) {
+    this.refresh();
     this.#items.delete(item);
     this.#items.add(item);
     this.#store();
   }
 
   remove(item) {
+    this.refresh();
     this.#items.delete(item);
     this.#store();
   }
 
   #store() {
     this.#items = new Set([...this.#items].slice(-this.#max));
-    keep(this.#name, JSON.stringify([...this.#items]));
+    this.#kept = keep(this.#name, JSON.stringify([...this.#items]));
   }
 }

@@ -5,7 +5,7 @@
 // All of it stays in the browser. The daemon's own mutes (news.mute_*) are another matter: they
 // hold for everybody and before anything is ranked; these only hide.
 
-import { KeptList, keep, recall } from './memory.js';
+import { KeptList, keep, listenToTabs, recall } from './memory.js';
 import { isShownOnly, noteShown } from './view.js';
 
 const READ_MAX = 5000;
@@ -51,6 +51,14 @@ export class Reader extends EventTarget {
   hideRead = recall('hide-read', '') === 'yes' || isShownOnly('unread');
   onlyNew = isShownOnly('new');
   lastVisitMs = lastVisit(Date.now());
+
+  constructor() {
+    super();
+    listenToTabs(() => {
+      for (const list of [this.read, this.saved, ...Object.values(this.mutes)]) list.refresh();
+      this.#changed();
+    });
+  }
 
   setHideRead(hide) {
     this.hideRead = hide;

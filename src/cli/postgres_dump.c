@@ -27,8 +27,14 @@ static enum rc judge(int status, struct err *err)
 
 enum rc postgres_dump(const char *url, const char *file, struct err *err)
 {
-    char *const args[] = {(char *)"pg_dump", (char *)"--format=custom", (char *)"--no-password",
-                          (char *)"--file",  (char *)(uintptr_t)file,   NULL};
+    /* Of what is unlogged, the handles, nothing is right any more once the copy is put in place. */
+    char *const args[] = {(char *)"pg_dump",
+                          (char *)"--format=custom",
+                          (char *)"--no-password",
+                          (char *)"--no-unlogged-table-data",
+                          (char *)"--file",
+                          (char *)(uintptr_t)file,
+                          NULL};
     pid_t pid;
     int status;
     enum rc rc = store_environment(url, set_variable, NULL, err);

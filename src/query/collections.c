@@ -31,6 +31,7 @@ struct collections {
     struct latest *newest; /* of struct generation * */
     struct generation *generations;
     struct collections_draft *installed; /* the newest first */
+    struct text ready;                   /* what the newest generation was made with */
     unsigned shape_count;
 };
 
@@ -63,6 +64,7 @@ void collections_free(struct collections *collections)
         collections->installed = at->older;
         free_draft(at);
     }
+    text_free(&collections->ready);
     latest_free(collections->newest);
     free(collections);
 }
@@ -141,6 +143,19 @@ static bool same_fields(const struct config_collection *a, const struct config_c
     return same;
 }
 
+static bool same_declaration(const struct config_collection *a, const struct config_collection *b)
+{
+    bool same = same_fields(a, b) && strcmp(a->sort_field, b->sort_field) == 0 &&
+                a->sort_direction == b->sort_direction && a->page_size == b->page_size &&
+                a->index_count == b->index_count;
+    for (size_t i = 0; same && i < a->index_count; i++) {
+        same = a->indexes[i].count == b->indexes[i].count;
+        for (size_t k = 0; same && k < a->indexes[i].count; k++)
+            same = strcmp(a->indexes[i].items[k], b->indexes[i].items[k]) == 0;
+    }
+    return same;
+}
+
 static struct row_table *find_table(const struct collections *collections,
                                     const struct config_collection *of)
 {
@@ -205,12 +220,11 @@ void collections_draft_free(struct collections_draft *draft)
 
 /* ---- what is found ---- */
 
-void collections_set_ready(struct collections *collections, struct bytes ready)
+/* Makes what is found of the newest declaration. */
+static void show(struct collections *collections)
 {
     const struct collections_draft *draft = collections->installed;
     size_t size = 0;
-    if (draft == NULL)
-        return;
     struct generation *next =
         memory_new_zeroed(1, sizeof *next + draft->count * sizeof(struct collection));
     for (size_t i = 0; i < draft->count; i++)
@@ -218,17 +232,48 @@ void collections_set_ready(struct collections *collections, struct bytes ready)
     arena_init(&next->arena, size + 64);
     next->count = draft->count;
     for (size_t i = 0; i < draft->count; i++)
-        collection_declare(&draft->list[i], draft->tables[i]->shape, ready, &next->arena,
-                           &next->declared[i]);
+        collection_declare(&draft->list[i], draft->tables[i]->shape,
+                           text_bytes(&collections->ready), &next->arena, &next->declared[i]);
     next->older = collections->generations;
     collections->generations = next;
     latest_put(collections->newest, &next);
 }
 
+static bool take_ready(struct collections *collections, struct bytes ready)
+{
+    if (bytes_equal(text_bytes(&collections->ready), ready))
+        return false;
+    text_clear(&collections->ready);
+    text_append(&collections->ready, ready.data, ready.len);
+    return true;
+}
+
+void collections_set_ready(struct collections *collections, struct bytes ready)
+{
+    if (collections->installed != NULL && take_ready(collections, ready))
+        show(collections);
+}
+
+/* What is in force is declared again: nothing is to be learned from the draft. */
+static bool says_the_same(const struct collections_draft *draft,
+                          const struct collections_draft *installed)
+{
+    bool same = installed != NULL && draft->count == installed->count;
+    for (size_t i = 0; same && i < draft->count; i++)
+        same = !draft->fresh[i] && same_declaration(&draft->list[i], &installed->list[i]);
+    return same;
+}
+
 void collections_install(struct collections *collections, struct collections_draft *draft,
                          struct bytes ready)
 {
+    if (says_the_same(draft, collections->installed)) {
+        free_draft(draft);
+        collections_set_ready(collections, ready);
+        return;
+    }
     draft->older = collections->installed;
     collections->installed = draft;
-    collections_set_ready(collections, ready);
+    (void)take_ready(collections, ready);
+    show(collections);
 }

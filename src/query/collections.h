@@ -40,7 +40,8 @@ void collections_draft_teach(const struct collections_draft *draft, struct row_t
 /* It is not to be. */
 void collections_draft_free(struct collections_draft *draft);
 /* From now on it is what is found, in place of what was installed before. `ready` are the names of
- * the indexes that can be used. */
+ * the indexes that can be used. A draft that says the same as the one before leaves everything in
+ * place: declaring it any number of times takes no memory. */
 void collections_install(struct collections *collections, struct collections_draft *draft,
                          struct bytes ready);
 /* The same declaration with more indexes. */

@@ -53,7 +53,9 @@ void upkeep_prepare(struct handles *handles, const char *store_url)
     enum rc rc = store_mend_beside(store_url, &anew, &err);
     if (rc == RC_OK && anew)
         log_event(LOG_WARN, "serve", "handles_lost",
-                  (struct log_field[]){log_string("reason", "their file was damaged"), LOG_END});
+                  (struct log_field[]){log_string("reason", "their file was damaged, or the store "
+                                                            "was put back to an earlier state"),
+                                       LOG_END});
     if (rc == RC_OK)
         rc = count_shelf(handles, store_url, &err);
     if (rc != RC_OK)

@@ -245,8 +245,8 @@ static bool take_name(void *arg, const struct field *columns, size_t count)
 
 enum rc row_schema_ready(struct store *store, struct text *names, struct err *err)
 {
-    return store_query(store, "SELECT name FROM declared_indexes WHERE ready = 1", NULL, 0,
-                       take_name, names, err);
+    return store_query(store, "SELECT name FROM declared_indexes WHERE ready = 1 ORDER BY name",
+                       NULL, 0, take_name, names, err);
 }
 
 bool row_schema_is_ready(struct bytes names, const char *index)

@@ -93,8 +93,8 @@ struct store_ops {
      * already, or when this kind of store is copied by other means. Until it is whole the file's
      * name ends with STORE_PARTIAL; so does what a process that was killed leaves. */
     enum rc (*backup)(struct store *store, const char *path, struct err *err);
-    /* Makes what stands beside the store fit for use; `anew`: it was damaged and is empty now.
-     * NULL: the database sees to it. */
+    /* Makes what stands beside the store fit for use; `anew`: it was damaged, or of
+     * another state of the store, and is empty now. NULL: the database sees to it. */
     enum rc (*mend_beside)(const char *url, bool *anew, struct err *err);
     /* Whether somebody has the store open for writing; appends who it says it is. */
     enum rc (*writer)(struct store *store, bool *alive, struct text *holder, struct err *err);
@@ -114,7 +114,7 @@ void store_close(struct store *store); /* NULL is allowed */
  * is closed with it, or by an earlier store_close_beside(). */
 must_check enum rc store_beside(struct store *store, struct store **beside, struct err *err);
 void store_close_beside(struct store *store);
-/* To be called once, before anybody opens what stands beside the store at this address. */
+/* To be called once by whoever claimed the store, before anybody opens what stands beside it. */
 must_check enum rc store_mend_beside(const char *url, bool *anew, struct err *err);
 
 /* Brings the schema to this program's version; RC_REJECT when it is newer than the program or was

@@ -5,6 +5,7 @@
 #include "sys/thread.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -132,14 +133,69 @@ static void remove_file(const char *path)
     }
 }
 
+/* ---- after a backup was put in place ---- */
+
+/* The state of the store that the file was last used beside. Numbers of commits and rows are given
+ * again after a backup was put in the store's place, so what is kept of queries is wrong then. Such
+ * a copy has another number than the store before it, or, if it was in place before, an epoch that
+ * was already seen: each process that claims the store begins the next one. */
+struct origin {
+    int64_t copy, epoch;
+};
+static const char origin_table[] = "CREATE TABLE IF NOT EXISTS origin ("
+                                   " copy INTEGER NOT NULL,"
+                                   " epoch INTEGER NOT NULL);";
+
+static enum rc read_origin(const char *url, struct origin *origin, struct err *err)
+{
+    struct store *store;
+    enum rc rc = store_open(url, STORE_READ, &store, err);
+    if (rc == RC_OK)
+        rc = store_query_int(store, "SELECT application_id FROM pragma_application_id", 0,
+                             &origin->copy, err);
+    if (rc == RC_OK)
+        rc =
+            store_query_int(store, "SELECT epoch FROM engine WHERE id = 1", 0, &origin->epoch, err);
+    store_close(store);
+    return rc;
+}
+
+static bool is_of(struct store *store, const struct origin *origin, struct err *err)
+{
+    struct text sql = {0};
+    int64_t others = 0;
+    text_appendf(&sql, "SELECT count(*) FROM origin WHERE copy <> %" PRId64 " OR epoch >= %" PRId64,
+                 origin->copy, origin->epoch);
+    enum rc rc = store->ops->script(store, origin_table, err);
+    if (rc == RC_OK)
+        rc = store_query_int(store, text_string(&sql), 0, &others, err);
+    text_free(&sql);
+    return rc != RC_FATAL && others == 0;
+}
+
+static enum rc note_origin(struct store *store, const struct origin *origin, struct err *err)
+{
+    struct text sql = {0};
+    text_appendf(&sql, "%sDELETE FROM origin; INSERT INTO origin VALUES (%" PRId64 ", %" PRId64 ")",
+                 origin_table, origin->copy, origin->epoch);
+    enum rc rc = store->ops->script(store, text_string(&sql), err);
+    text_free(&sql);
+    return rc;
+}
+
 enum rc sqlite_mend_beside(const char *url, bool *anew, struct err *err)
 {
     struct store *store;
-    enum rc rc = store_open(url, STORE_BESIDE, &store, err);
+    struct origin origin;
     *anew = false;
+    enum rc rc = read_origin(url, &origin, err);
+    if (rc != RC_OK)
+        return rc;
+    rc = store_open(url, STORE_BESIDE, &store, err);
     if (rc != RC_OK && rc != RC_FATAL)
         return rc;
-    *anew = rc == RC_FATAL || !is_sound(((struct store_sqlite *)store)->db);
+    *anew = rc == RC_FATAL || !is_sound(((struct store_sqlite *)store)->db) ||
+            !is_of(store, &origin, err);
     if (*anew) {
         struct text path = {0};
         store_close(store);
@@ -148,6 +204,8 @@ enum rc sqlite_mend_beside(const char *url, bool *anew, struct err *err)
         text_free(&path);
         rc = store_open(url, STORE_BESIDE, &store, err);
     }
+    if (rc == RC_OK)
+        rc = note_origin(store, &origin, err);
     store_close(store);
     return rc;
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define COPY_PAGES 1024
+#define NUMBER_AT  68 /* the "application ID" of a database's header */
 
 /* In slices, so that a program that stops need not wait for the end. The transaction around them
  * holds the moment that is copied: without it every commit of the writer would make the copy begin
@@ -78,6 +79,16 @@ static int take_partial(const char *path)
     return fd;
 }
 
+/* A number of its own, where SQLite's format has one for the program that a file belongs to: what
+ * stands beside a store (STORE_BESIDE) is not taken for that of another copy of it. */
+static bool give_number(int fd)
+{
+    uint8_t number[4];
+    sqlite3_randomness(sizeof number, number);
+    number[3] |= 1; /* 0 is that of a store that is no copy */
+    return pwrite(fd, number, sizeof number, NUMBER_AT) == (ssize_t)sizeof number && fsync(fd) == 0;
+}
+
 /* By a link, which takes no name that is in use. */
 static bool give_name(const char *partial, const char *path)
 {
@@ -109,7 +120,7 @@ enum rc sqlite_copy(struct store *base, const char *path, struct err *err)
         rc = err_set(err, RC_REJECT, "cannot make the backup %s: %s", path, strerror(errno));
     if (fd >= 0) {
         rc = copy_to(store, text_string(&partial), err);
-        if (rc == RC_OK && !give_name(text_string(&partial), path))
+        if (rc == RC_OK && !(give_number(fd) && give_name(text_string(&partial), path)))
             rc = err_set(err, RC_REJECT, "cannot make the backup %s: %s", path, strerror(errno));
         unlink(text_string(&partial));
         close(fd);

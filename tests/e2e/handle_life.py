@@ -6,6 +6,8 @@ closed; forgotten when nobody uses it, or when its session ends; there again aft
 
 import json
 import os
+import shutil
+import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -122,6 +124,49 @@ class HandleLife(BothStores):
                 daemon.stop()
             with Chat(home, LONG) as daemon:
                 self.is_gone(daemon, handle)  # what was closed stays closed
+                daemon.stop()
+        self.both_stores(run)
+
+    def command(self, home, *words):
+        subprocess.run([self.program, *words, "-c", "/dev/null", "--set", f"store.url={home.url}",
+                        "--set", f"store.data_dir={home.folder}"], check=True, capture_output=True)
+
+    def put_back(self, home, copy):
+        """As docs/OPERATING.md says."""
+        if home.kind == "postgres":
+            subprocess.run(["psql", "-qX", "-v", "ON_ERROR_STOP=1", "-c", "SET client_min_messages "
+                            "= warning; DROP SCHEMA public CASCADE; CREATE SCHEMA public",
+                            home.url], check=True)
+            subprocess.run(["pg_restore", f"--dbname={home.url}", copy], check=True)
+            return
+        store = home.url[len("sqlite:"):]
+        for ending in ("", "-wal", "-shm"):
+            if os.path.exists(store + ending):
+                os.remove(store + ending)
+        shutil.copy(copy, store)
+
+    def test_it_ends_when_the_store_is_put_back_to_an_earlier_state(self):
+        """Numbers of commits are given again: a tail would be silent of what came with them."""
+        def run(home):
+            copy = os.path.join(home.folder, "copy")
+            with Chat(home, LONG) as daemon:
+                self.fill(daemon)
+                handles = [self.open(daemon)]
+                self.command(home, "backup", copy)
+                daemon.data("update", collection=MESSAGES, id="m000", data={"text": "lost"})
+                handles.append(self.open(daemon))
+                daemon.stop()
+            for times in range(2):  # the same copy once more
+                self.put_back(home, copy)
+                with Chat(home, LONG) as daemon:
+                    for handle in handles:
+                        self.is_gone(daemon, handle)
+                    self.assertEqual(self.listed(daemon), set(), times)
+                    daemon.data("update", collection=MESSAGES, id="m000", data={"text": "lost"})
+                    handles = [self.open(daemon)]
+                    daemon.stop()
+            with Chat(home, LONG) as daemon:
+                self.assertEqual(self.listed(daemon), set(handles))
                 daemon.stop()
         self.both_stores(run)
 

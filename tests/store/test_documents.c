@@ -295,6 +295,32 @@ static void what_is_wrong_with_documents_is_found(void **state)
     collections_free(declared.collections);
 }
 
+/* Any number of reloads takes no memory: what was found stays in place and is found again. */
+static void the_same_declaration_again_leaves_everything_in_place(void **state)
+{
+    struct bench *bench = *state;
+    struct declared declared = {0};
+    static const char *const others[] = {
+        "collections: {things: {fields: {a: text}}}",
+        "collections: {things: {fields: {a: text}, page_size: 7}}",
+        "collections: {things: {fields: {a: text}, sort: {field: a, direction: asc}}}",
+        "collections: {things: {fields: {a: text}, sort: {field: a, direction: desc}}}",
+        "collections: {things: {fields: {a: text, b: text}, indexes: [[a, b]]}}",
+        "collections: {things: {fields: {a: text, b: text}, indexes: [[b, a]]}}",
+        "collections: {things: {fields: {a: text, b: text}, indexes: [[b, a], [b]]}}",
+        "collections: {things: {fields: {a: text}}, more: {fields: {a: text}}}",
+    };
+    const struct collection *before = NULL;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        const struct collection *found = declare(bench, &declared, others[i]);
+        assert_ptr_not_equal(found, before);
+        assert_ptr_equal(declare(bench, &declared, others[i]), found);
+        before = found;
+    }
+    bench->store->declared = NULL;
+    collections_free(declared.collections);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +328,7 @@ int main(void)
         ON_STORE(every_order_with_an_index_walks_every_row_once),
         ON_STORE(a_change_keeps_what_it_does_not_name),
         ON_STORE(what_is_wrong_with_documents_is_found),
+        ON_STORE(the_same_declaration_again_leaves_everything_in_place),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

@@ -105,6 +105,24 @@ describe('a reader of the page', () => {
     assert.equal(await page.eval('document.querySelector(".save").textContent'), 'Save');
   });
 
+  test('has one memory, however many tabs are open', async () => {
+    const other = await browser.newPage();
+    const saveButton = (item) => `document.querySelectorAll('.save')[${item}]`;
+    await other.open(daemon.url);
+    await other.until(equipped);
+    await page.eval(`${saveButton(0)}.click()`);
+    await other.until(`${saveButton(0)}.textContent === 'Saved'`);
+    await other.eval(`${saveButton(1)}.click()`);
+    await page.until(`${saveButton(1)}.textContent === 'Saved'`);
+    await page.eval(`${saveButton(0)}.click()`);
+    await other.until(`${saveButton(0)}.textContent === 'Save'`);
+    await open();
+    assert.equal(await page.eval(`${saveButton(0)}.textContent`), 'Save');
+    assert.equal(await page.eval(`${saveButton(1)}.textContent`), 'Saved');
+    assert.deepEqual([...page.complaints, ...other.complaints], []);
+    await other.close();
+  });
+
   test('sees what came since the last visit', async () => {
     // The visit before this one ended two hours ago.
     await page.eval(`localStorage.setItem('tidemark.visit.last', String(Date.now() - 7200000))`);
@@ -140,6 +158,33 @@ describe('a reader of the page', () => {
     assert.match(await page.eval('document.querySelector("dialog[open]").textContent'), /next link/);
   });
 
+  test('is told of changes once, however often the page was hidden and shown', async () => {
+    const questions = [];
+    await page.hands.addInitScript(`window.streams = [];
+      window.EventSource = class extends EventSource {
+        constructor(url) { super(url); window.streams.push(this); }
+      };`);
+    await page.hands.route('**/api/data/query-open', (route) => questions.push(route));
+    await open();
+    const show = (shown) => page.eval(`(() => {
+      Object.defineProperty(document, 'hidden', { value: ${!shown}, configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));
+    })()`);
+    for (const shown of [false, true, false, true]) await show(shown);
+    await until(() => questions.length === 3, 'three questions');
+    for (const question of questions) {
+      const answered = page.hands.waitForResponse('**/api/data/query-open');
+      await question.continue();
+      await (await answered).finished();
+    }
+    await page.until('window.streams.some((stream) => stream.readyState === EventSource.OPEN)');
+    const openOnes = '.filter((stream) => stream.readyState !== EventSource.CLOSED).length';
+    assert.equal(await page.eval(`window.streams${openOnes}`), 1);
+    await show(false);
+    assert.equal(await page.eval(`window.streams${openOnes}`), 0);
+    assert.deepEqual(page.complaints, []);
+  });
+
   test('is told when there is no network, and when there is', async () => {
     await page.offline(true);
     await page.until('document.querySelector(".offline:not([hidden])")?.textContent === "You are offline."');
@@ -154,6 +199,47 @@ describe('a reader of the page', () => {
     assert.equal((await shown()).length, all);
     await daemon.begin();
     await page.until('document.querySelector(".offline[hidden]") !== null');
+  });
+});
+
+describe('what is remembered', () => {
+  const listOf = async () => (await import('../../web/memory.js')).KeptList;
+
+  before(() => {
+    const kept = new Map();
+    globalThis.localStorage = {
+      full: false,
+      getItem: (name) => kept.get(name) ?? null,
+      setItem(name, text) {
+        if (this.full) throw new Error('full');
+        kept.set(name, text);
+      },
+    };
+  });
+  after(() => delete globalThis.localStorage);
+
+  test('is not lost by a tab that has not heard of it', async () => {
+    const KeptList = await listOf();
+    const [one, other] = [new KeptList('saved', 9), new KeptList('saved', 9)];
+    one.add('a');
+    other.add('b');
+    one.add('c');
+    other.remove('a');
+    assert.deepEqual(new KeptList('saved', 9).items, ['b', 'c']);
+  });
+
+  test('stays with the tab when there is no room for it', async () => {
+    const KeptList = await listOf();
+    const list = new KeptList('read', 9);
+    list.add('a');
+    localStorage.full = true;
+    list.add('b');
+    list.add('c');
+    list.refresh();
+    assert.deepEqual(list.items, ['a', 'b', 'c']);
+    localStorage.full = false;
+    list.remove('b');
+    assert.deepEqual(new KeptList('read', 9).items, ['a', 'c']);
   });
 });
 
