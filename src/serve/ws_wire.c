@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/ws_wire.h"
 
+#include "base/utf8.h"
 #include "serve/listener.h"
 #include "sys/fd_watch.h"
 #include "sys/ws_codec.h"
@@ -19,6 +20,7 @@
 #define OUT_KEEP      65536
 #define CODE_BAD      1002 /* RFC 6455, 7.4.1 */
 #define CODE_BINARY   1003
+#define CODE_NO_TEXT  1007
 #define CODE_TOO_LONG 1009
 
 static int64_t now_us(const struct ws_wire *wire)
@@ -119,8 +121,7 @@ static void answer_close(struct ws_wire *wire, struct bytes payload)
 {
     uint16_t code;
     struct bytes reason;
-    if (!ws_codec_read_close(payload, &code, &reason))
-        code = CODE_BAD;
+    (void)ws_codec_read_close(payload, &code, &reason);
     ws_wire_close(wire, code == 1005 ? 1000 : code, "");
     end(wire);
 }
@@ -136,6 +137,8 @@ static void take_event(struct ws_wire *wire, enum ws_event event, struct bytes p
         ws_wire_close(wire, CODE_TOO_LONG, err->text);
     else if (event == WS_EVENT_BINARY)
         ws_wire_close(wire, CODE_BINARY, "commands are text");
+    else if (event == WS_EVENT_TEXT && !utf8_is_text(payload))
+        ws_wire_close(wire, CODE_NO_TEXT, "a message is not UTF-8");
     else if (event == WS_EVENT_TEXT && !wire->closing)
         wire->ops->message(wire, payload);
     else if (event == WS_EVENT_PING && !wire->closing) {
