@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "serve/listener.h"
 #include "sys/fd_watch.h"
+#include "sys/socket_backlog.h"
 #include "sys/ws_codec.h"
 
 #include <microhttpd.h>
@@ -76,6 +77,7 @@ static void flush(struct ws_wire *wire)
             return;
         }
         wire->out_at += (size_t)sent;
+        wire->sent += sent;
     }
     compact(wire);
     wire->full |= wire->out.len - wire->out_at > WS_WIRE_WAITING_MAX;
@@ -87,6 +89,7 @@ static void note_room(struct ws_wire *wire)
     if (wire->over || !wire->full || wire->out.len - wire->out_at > WS_WIRE_WAITING_MAX / 4)
         return;
     wire->full = false;
+    wire->heard_us = now_us(wire); /* nothing was listened to meanwhile */
     watch(wire);
     if (!wire->closing)
         wire->ops->drained(wire);
@@ -202,9 +205,22 @@ void ws_wire_abort(struct ws_wire *wire)
     wire->ops->closed(wire);
 }
 
+/* Who had taken all takes the next frame, too, if only its kernel lives: that says nothing. */
+static void note_taken(struct ws_wire *wire)
+{
+    int64_t backlog = socket_backlog(wire->fd), taken = wire->sent - backlog;
+    if (backlog < 0)
+        return;
+    if (wire->behind && taken > wire->taken)
+        wire->heard_us = now_us(wire);
+    wire->behind = backlog > 0 || wire->out_at < wire->out.len;
+    wire->taken = taken;
+}
+
 static void on_timer(void *arg)
 {
     struct ws_wire *wire = arg;
+    note_taken(wire);
     if (wire->over || wire->closing || now_us(wire) - wire->heard_us >= DEAD_US) {
         ws_wire_abort(wire);
         return;
