@@ -4,6 +4,18 @@
 #include <assert.h>
 #include <string.h>
 
+bool utf8_is_text(struct bytes text)
+{
+    const unsigned char *at = (const unsigned char *)text.data;
+    size_t bad, len;
+    for (size_t i = 0; i < text.len; i += len) {
+        len = at[i] < 0x80 ? 1 : utf8_sequence(at + i, text.len - i, &bad);
+        if (len == 0)
+            return false;
+    }
+    return true;
+}
+
 struct bytes utf8_cut(struct bytes text, size_t max)
 {
     if (text.len <= max)

@@ -33,6 +33,8 @@ static inline size_t utf8_sequence(const unsigned char *at, size_t left, size_t 
     return len;
 }
 
+/* Whether all of it is characters. */
+bool utf8_is_text(struct bytes text);
 /* As much of the text as has at most `max` bytes, whole characters only. */
 struct bytes utf8_cut(struct bytes text, size_t max);
 /* Copies as much of it as has room, and a NUL; absent: "". */

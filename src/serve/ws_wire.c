@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/ws_wire.h"
 
+#include "base/utf8.h"
 #include "serve/listener.h"
 #include "sys/fd_watch.h"
+#include "sys/socket_backlog.h"
 #include "sys/ws_codec.h"
 
 #include <microhttpd.h>
@@ -19,6 +21,7 @@
 #define OUT_KEEP      65536
 #define CODE_BAD      1002 /* RFC 6455, 7.4.1 */
 #define CODE_BINARY   1003
+#define CODE_NO_TEXT  1007
 #define CODE_TOO_LONG 1009
 
 static int64_t now_us(const struct ws_wire *wire)
@@ -74,6 +77,7 @@ static void flush(struct ws_wire *wire)
             return;
         }
         wire->out_at += (size_t)sent;
+        wire->sent += sent;
     }
     compact(wire);
     wire->full |= wire->out.len - wire->out_at > WS_WIRE_WAITING_MAX;
@@ -85,6 +89,7 @@ static void note_room(struct ws_wire *wire)
     if (wire->over || !wire->full || wire->out.len - wire->out_at > WS_WIRE_WAITING_MAX / 4)
         return;
     wire->full = false;
+    wire->heard_us = now_us(wire); /* nothing was listened to meanwhile */
     watch(wire);
     if (!wire->closing)
         wire->ops->drained(wire);
@@ -119,8 +124,7 @@ static void answer_close(struct ws_wire *wire, struct bytes payload)
 {
     uint16_t code;
     struct bytes reason;
-    if (!ws_codec_read_close(payload, &code, &reason))
-        code = CODE_BAD;
+    (void)ws_codec_read_close(payload, &code, &reason);
     ws_wire_close(wire, code == 1005 ? 1000 : code, "");
     end(wire);
 }
@@ -136,6 +140,8 @@ static void take_event(struct ws_wire *wire, enum ws_event event, struct bytes p
         ws_wire_close(wire, CODE_TOO_LONG, err->text);
     else if (event == WS_EVENT_BINARY)
         ws_wire_close(wire, CODE_BINARY, "commands are text");
+    else if (event == WS_EVENT_TEXT && !utf8_is_text(payload))
+        ws_wire_close(wire, CODE_NO_TEXT, "a message is not UTF-8");
     else if (event == WS_EVENT_TEXT && !wire->closing)
         wire->ops->message(wire, payload);
     else if (event == WS_EVENT_PING && !wire->closing) {
@@ -199,9 +205,22 @@ void ws_wire_abort(struct ws_wire *wire)
     wire->ops->closed(wire);
 }
 
+/* Who had taken all takes the next frame, too, if only its kernel lives: that says nothing. */
+static void note_taken(struct ws_wire *wire)
+{
+    int64_t backlog = socket_backlog(wire->fd), taken = wire->sent - backlog;
+    if (backlog < 0)
+        return;
+    if (wire->behind && taken > wire->taken)
+        wire->heard_us = now_us(wire);
+    wire->behind = backlog > 0 || wire->out_at < wire->out.len;
+    wire->taken = taken;
+}
+
 static void on_timer(void *arg)
 {
     struct ws_wire *wire = arg;
+    note_taken(wire);
     if (wire->over || wire->closing || now_us(wire) - wire->heard_us >= DEAD_US) {
         ws_wire_abort(wire);
         return;

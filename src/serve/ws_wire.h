@@ -4,9 +4,10 @@
  *
  * A connection that was upgraded is ours until it is closed; its socket is watched by the serving
  * loop. It is alive as long as something comes: after a time of silence it is pinged, and closed
- * when that is not answered. What the client has not taken yet waits here; as long as it is more
- * than WS_WIRE_WAITING_MAX nothing more is read, so who asks without listening stops itself, and
- * whoever sends unasked looks at ws_wire_is_full() first.
+ * when that is not answered. As long as the client lags behind, a ping waits behind all that it has
+ * not taken: then it is enough that it takes something. What it has not taken yet waits here; as
+ * long as that is more than WS_WIRE_WAITING_MAX nothing more is read, so who asks without listening
+ * stops itself, and whoever sends unasked looks at ws_wire_is_full() first.
  *
  * Always holds: `closed` is called once, from the loop and never from inside a call; nothing is
  * called after it. A close that we begin is given a moment to be answered.
@@ -44,7 +45,10 @@ struct ws_wire {
     struct text out; /* from `out_at` on not sent yet */
     size_t out_at;
     struct timer timer;
-    int64_t heard_us; /* when something came last */
+    int64_t heard_us; /* when it gave a sign of life last */
+    int64_t sent;     /* bytes that the kernel has */
+    int64_t taken;    /* and of these the client, when it was looked at last, */
+    bool behind;      /* which was when it had not all */
     bool full;        /* nothing is read until it has drained */
     bool closing;     /* a close was sent, or is about to be */
     bool over;        /* it is closed at the next turn of the loop */

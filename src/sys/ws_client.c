@@ -203,7 +203,6 @@ static void on_close_frame(struct ws *ws, struct bytes payload)
               text[0] == '\0' ? "" : ": ", text);
     else
         blame(ws, "the server sent a malformed close frame");
-    code = valid ? code : CODE_PROTOCOL;
     if (code == CODE_NONE)
         ws_codec_write(ws->codec, WS_OPCODE_CLOSE, BYTES_ABSENT, &ws->out.tail);
     else

@@ -2,6 +2,7 @@
 #include "sys/ws_codec.h"
 
 #include "base/arena.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -12,6 +13,8 @@
 #define SKIP_FACTOR  64    /* so many times the largest message is no message any more */
 #define MESSAGE_KEEP 65536 /* a server has many connections, and few large messages */
 #define CODE_NONE    1005  /* RFC 6455, 7.1.5: a close frame without a code */
+#define CODE_BAD     1002
+#define CODE_NO_TEXT 1007
 
 struct ws_codec {
     wslay_frame_context_ptr frames;
@@ -237,14 +240,30 @@ void ws_codec_write_close(struct ws_codec *codec, uint16_t code, const char *rea
     ws_codec_write(codec, WS_OPCODE_CLOSE, bytes_make(payload, len + 2), out);
 }
 
+/* RFC 6455, 7.4: the others are for what is to come, or say how a connection ended on which no such
+ * frame was sent. */
+static bool may_be_sent(unsigned code)
+{
+    return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) ||
+           (code >= 3000 && code < 5000);
+}
+
 bool ws_codec_read_close(struct bytes payload, uint16_t *code, struct bytes *reason)
 {
-    *code = CODE_NONE;
+    *code = payload.len == 0 ? CODE_NONE : CODE_BAD;
     *reason = BYTES_ABSENT;
     if (payload.len < 2)
         return payload.len == 0;
     const unsigned char *byte = (const unsigned char *)payload.data;
-    *code = (uint16_t)(byte[0] << 8 | byte[1]);
-    *reason = bytes_make(payload.data + 2, payload.len - 2);
-    return *code >= 1000 && *code < 5000;
+    unsigned said = (unsigned)byte[0] << 8 | byte[1];
+    struct bytes why = bytes_make(payload.data + 2, payload.len - 2);
+    if (!may_be_sent(said))
+        return false;
+    if (!utf8_is_text(why)) {
+        *code = CODE_NO_TEXT;
+        return false;
+    }
+    *code = (uint16_t)said;
+    *reason = why;
+    return true;
 }

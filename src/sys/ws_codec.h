@@ -50,7 +50,8 @@ void ws_codec_write(struct ws_codec *codec, enum ws_opcode opcode, struct bytes 
 /* Appends a close frame; a reason over 123 bytes is cut. */
 void ws_codec_write_close(struct ws_codec *codec, uint16_t code, const char *reason,
                           struct text *out);
-/* Reads a close frame's payload. An empty one is code 1005; false when it is malformed. */
+/* Reads a close frame's payload. An empty one is code 1005; false when it is malformed: `code` is
+ * then the one to answer with. */
 bool ws_codec_read_close(struct bytes payload, uint16_t *code, struct bytes *reason);
 
 #endif

@@ -131,6 +131,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_written(rest, server);
     check_answer(rest);
     if (ws_codec_read_close(rest, &code, &reason))
-        assert(reason.len + 2 == rest.len || rest.len == 0);
+        assert(rest.len == 0 ? code == 1005 : reason.len + 2 == rest.len && code >= 1000);
+    else
+        assert((code == 1002 || code == 1007) && reason.len == 0);
     return 0;
 }

@@ -263,6 +263,37 @@ static void who_breaks_the_protocol_is_told_by_the_code(void **state)
     ws_peer_close(&other);
 }
 
+static void a_close_or_a_text_that_is_none_is_told_by_the_code(void **state)
+{
+    static const struct {
+        enum ws_opcode opcode;
+        const char *payload;
+        uint16_t code;
+    } cases[] = {
+        {WS_OPCODE_CLOSE, "\x03\xee", 1002}, /* 1006 */
+        {WS_OPCODE_CLOSE, "\x03\xf7", 1002}, /* 1015 */
+        {WS_OPCODE_CLOSE, "\x03\xf8", 1002}, /* 1016 */
+        {WS_OPCODE_CLOSE, "\x03", 1002},
+        {WS_OPCODE_CLOSE, "\x03\xe8\xff", 1007},
+        {WS_OPCODE_CLOSE, "\x0f\xa0", 4000},
+        {WS_OPCODE_CLOSE, "", 1000},
+        {WS_OPCODE_TEXT, "{\"id\":1,\"command\":\"hello\",\"x\":\"\xff\"}", 1007},
+        {WS_OPCODE_TEXT, "\xe2\x82", 1007},
+    };
+    struct bench *bench = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct ws_peer other;
+        ws_peer_open(&other, server_port(bench->server, LISTENER_MAIN), "/api/ws", "");
+        ws_peer_send(&other, cases[i].opcode, bytes_of(cases[i].payload));
+        assert_int_equal(ws_peer_read(&other), WS_EVENT_CLOSE);
+        const unsigned char *said = (const unsigned char *)other.message.data;
+        assert_true(other.message.len >= 2);
+        assert_int_equal(said[0] << 8 | said[1], cases[i].code);
+        ws_peer_close(&other);
+    }
+    assert_says(ask("{\"id\":1,\"command\":\"gr\xc3\xbc\xc3\x9f\"}"), "\"code\":\"NOT_FOUND\"");
+}
+
 static void only_what_asks_rightly_becomes_a_websocket(void **state)
 {
     struct bench *bench = *state;
@@ -304,6 +335,7 @@ int main(void)
         WITH_SERVER(a_tail_that_has_a_gap_says_so_and_ends),
         WITH_SERVER(commands_under_way_are_bounded),
         WITH_SERVER(who_breaks_the_protocol_is_told_by_the_code),
+        WITH_SERVER(a_close_or_a_text_that_is_none_is_told_by_the_code),
         WITH_SERVER(only_what_asks_rightly_becomes_a_websocket),
         WITH_SERVER(a_stopping_server_says_goodbye),
     };

@@ -99,6 +99,42 @@ static void what_we_send_is_masked_and_reads_back(void **state)
     free(data);
 }
 
+/* RFC 6455, 7.4: what may stand in a frame, and what is only said of how a connection ended. */
+static void only_codes_that_may_be_sent_are_read(void **state)
+{
+    static const struct {
+        uint16_t first, last;
+        bool sent;
+    } ranges[] = {{0, 999, false},     {1000, 1003, true}, {1004, 1006, false}, {1007, 1014, true},
+                  {1015, 2999, false}, {3000, 4999, true}, {5000, 65535, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+        for (uint32_t code = ranges[i].first; code <= ranges[i].last; code++) {
+            const char frame[] = {(char)(code >> 8), (char)(code & 0xff), 'w'};
+            uint16_t read;
+            struct bytes reason;
+            bool good = ws_codec_read_close(bytes_make(frame, sizeof frame), &read, &reason);
+            if (good != ranges[i].sent || (good ? read != code : read != 1002))
+                fail_msg("%u is read as %u", (unsigned)code, (unsigned)read);
+        }
+    }
+}
+
+static void a_reason_that_is_no_text_is_malformed(void **state)
+{
+    static const char *const bad[] = {"\x03\xe8\xff\xfe", "\x03\xe8so\xc3", "\x03\xe8\xed\xa0\x80"};
+    uint16_t code;
+    struct bytes reason;
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_false(ws_codec_read_close(bytes_of(bad[i]), &code, &reason));
+        assert_int_equal(code, 1007);
+        assert_null(reason.data);
+    }
+    assert_true(ws_codec_read_close(bytes_of("\x03\xe8gr\xc3\xbc\xc3\x9f"), &code, &reason));
+    assert_int_equal(reason.len, 6);
+}
+
 static void a_close_frame_is_read_strictly(void **state)
 {
     (void)state;
@@ -149,6 +185,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_way_bytes_are_cut_changes_nothing),
         cmocka_unit_test(what_we_send_is_masked_and_reads_back),
+        cmocka_unit_test(only_codes_that_may_be_sent_are_read),
+        cmocka_unit_test(a_reason_that_is_no_text_is_malformed),
         cmocka_unit_test(a_close_frame_is_read_strictly),
         cmocka_unit_test(a_client_that_does_not_mask_is_refused),
         cmocka_unit_test(a_message_over_the_bound_is_passed_over),
