@@ -168,16 +168,17 @@ static void the_key_in_an_address_is_not_told(void **state)
 static void a_range_grows_again_after_refusals(void **state)
 {
     struct content_bench *b = *state;
-    for (uint64_t step = 1; step <= 500; step += 499) {
+    static const uint64_t firsts[] = {100, 3400}; /* that name something, up to the head */
+    for (int i = 0; i < 2; i++) {
         chain_bench_forget(b);
         model.node_count = 1;
         model.nodes[0] = (struct chain_node){.refuses_next = 7}; /* down to one block, and on */
         model.head = 3500;
-        for (uint64_t number = 100; number <= 3500; number += step)
+        for (uint64_t number = firsts[i]; number <= 3500; number++)
             chain_bench_name(number, "A");
         content_bench_read_by(b, &chain_reader);
         run_for(b, 120);
-        expect(b, 3500, step == 1 ? 3401 : 7);
+        expect(b, 3500, (int64_t)(3501 - firsts[i]));
         assert_int_equal(model.nodes[0].refuses_next, 0);
         assert_true(model.nodes[0].questions < 600);
     }
