@@ -116,7 +116,7 @@ static void note_failure(struct jetstream *js, int status, bool opened)
                                                                            : RETRY_NO_ANSWER,
                                     .status = status};
     struct provider_failure said = {.class = retry_classify(&failure, NULL, 0),
-                                    .retry_after_us = -1,
+                                    .retry_after_us = js->wait_us,
                                     .reason = js->trouble.text};
     if (said.class == RETRY_PERMANENT)
         said.class = RETRY_TRANSIENT; /* there is nothing to go past: the stream is one request */
@@ -160,6 +160,12 @@ static bool learn(struct jetstream *js, int status, struct bytes body)
     return jetstream_host_refused(jetstream_host_now(js), status, named);
 }
 
+static void on_refused(void *arg, int64_t retry_after_ms)
+{
+    struct jetstream *js = arg;
+    js->wait_us = retry_after_ms * 1000;
+}
+
 static void on_closed(void *arg, int status, struct bytes body, const struct err *why)
 {
     struct jetstream *js = arg;
@@ -182,7 +188,12 @@ static void on_closed(void *arg, int status, struct bytes body, const struct err
 }
 
 static const struct ws_events ws_events = {
-    .opened = on_opened, .message = on_message, .closed = on_closed, .too_large = on_too_large};
+    .opened = on_opened,
+    .message = on_message,
+    .closed = on_closed,
+    .refused = on_refused,
+    .too_large = on_too_large,
+};
 
 static void say_astray(struct jetstream *js)
 {
@@ -219,6 +230,7 @@ static void connect_to_host(void *arg)
     js->caught_up = ask.cursor == 0;
     js->intake.replaying = !js->caught_up;
     js->dialled_us = jetstream_mono(js);
+    js->wait_us = -1;
     js->intake.provider = jetstream_host_name(js);
     struct ws_request request = {.url = text_string(&url),
                                  .headers = &protocol,

@@ -51,6 +51,7 @@ struct jetstream {
     struct timer again, tell, cutover;
     struct jetstream_cutover second; /* look at where a replay ended */
     int64_t dialled_us;              /* monotonic */
+    int64_t wait_us;                 /* that the host asks for; -1: it does not say */
     bool asking_again;               /* what this connection still brings is asked for again */
     bool heard;                      /* an event came on this connection */
     bool caught_up;                  /* its events come as they happen: its replay is over */

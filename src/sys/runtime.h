@@ -77,6 +77,9 @@ struct ws_events {
     /* `status` is the HTTP status of a refused upgrade or the websocket close code, 0 if neither;
      * `body` the first bytes of a refusal's body. */
     void (*closed)(void *arg, int status, struct bytes body, const struct err *why);
+    /* A refused upgrade said for how long it wants to be left alone; `closed` follows. NULL: nobody
+     * wants to know. */
+    void (*refused)(void *arg, int64_t retry_after_ms);
     /* A message over the limit came in its place, and its bytes are gone. NULL: it closes the
      * connection. */
     void (*too_large)(void *arg, uint64_t bytes);

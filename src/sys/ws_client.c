@@ -62,8 +62,7 @@ struct ws {
 
 static void arm(struct ws *ws, struct timer *timer, uint32_t ms)
 {
-    struct runtime *runtime = ws->client->runtime;
-    runtime->ops->timer_arm(runtime, timer, (int64_t)ms * 1000);
+    ws->client->runtime->ops->timer_arm(ws->client->runtime, timer, (int64_t)ms * 1000);
 }
 
 static void disarm(struct ws *ws, struct timer *timer)
@@ -251,9 +250,9 @@ static void on_event(struct ws *ws, enum ws_event event, struct bytes payload)
 static void decode(struct ws *ws, struct bytes input)
 {
     enum ws_event event = WS_EVENT_PONG;
-    struct err err = {0};
     while (ws->state != WS_OVER && event != WS_EVENT_NONE) {
         struct bytes payload;
+        struct err err = {0}; /* one that was gone past is no reason for what comes later */
         event = ws_codec_next(ws->codec, &input, &payload, &err);
         if (err.text[0] != '\0' && (event != WS_EVENT_TOO_LARGE || ws->events.too_large == NULL))
             blame(ws, "%s", err.text);
@@ -272,6 +271,7 @@ static void read_answer(struct ws *ws, struct bytes input, bool ended)
     if (rc == RC_AGAIN)
         return;
     if (rc != RC_OK) {
+        ws_upgrade_tell_wait(text_bytes(&ws->answer), ws->client->runtime, &ws->events, ws->arg);
         end(ws, status == 101 ? 0 : status);
         return;
     }

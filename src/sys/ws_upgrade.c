@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sys/ws_upgrade.h"
 
+#include "sys/http_headers.h"
+
 #include <assert.h>
 #include <ctype.h>
 #include <curl/curl.h>
@@ -260,4 +262,24 @@ enum rc ws_upgrade_read(const struct ws_upgrade *upgrade, struct bytes answer, b
     if (!enough && !ended)
         return RC_AGAIN;
     return err_set(err, RC_RETRY, "the server refused the upgrade with HTTP status %d", *status);
+}
+
+void ws_upgrade_tell_wait(struct bytes answer, struct runtime *runtime,
+                          const struct ws_events *events, void *arg)
+{
+    const char *end = answer.len == 0 ? NULL : memmem(answer.data, answer.len, "\r\n\r\n", 4);
+    if (end == NULL || events->refused == NULL)
+        return;
+    struct bytes head = bytes_make(answer.data, (size_t)(end - answer.data) + 2);
+    struct bytes after = find_header(head, "retry-after"), date = find_header(head, "date");
+    struct text headers = {0};
+    text_append_string(&headers, "retry-after: ");
+    text_append(&headers, after.data, after.len);
+    text_append_string(&headers, "\r\ndate: ");
+    text_append(&headers, date.data, date.len);
+    int64_t wait_ms =
+        http_headers_retry_after(text_bytes(&headers), runtime->ops->wall_us(runtime));
+    text_free(&headers);
+    if (wait_ms >= 0)
+        events->refused(arg, wait_ms);
 }

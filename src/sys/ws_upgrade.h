@@ -39,5 +39,8 @@ must_check enum rc ws_upgrade_write(struct ws_upgrade *upgrade, const char *http
 must_check enum rc ws_upgrade_read(const struct ws_upgrade *upgrade, struct bytes answer,
                                    bool ended, size_t *head_len, int *status, struct text *body,
                                    struct err *err);
+/* Of an answer that is a refusal: tells `events` how long to wait, if it says so. */
+void ws_upgrade_tell_wait(struct bytes answer, struct runtime *runtime,
+                          const struct ws_events *events, void *arg);
 
 #endif

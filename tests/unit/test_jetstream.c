@@ -328,6 +328,24 @@ static unsigned refuse(struct stream_desk *desk)
     return waited;
 }
 
+/* Whoever asks to be left alone for a time is, for an hour at most; also with its dictionary. */
+static void a_host_that_says_when_to_come_back_is_left_alone_until_then(void **state)
+{
+    (void)state;
+    struct stream_desk desk;
+    stream_desk_begin(&desk, &(struct jetstream_options){.endpoints = {"ws://h/subscribe"},
+                                                         .reconnect_delay_seconds = 5});
+    stream_desk_start(&desk);
+    desk.events->refused(desk.events_arg, 600000);
+    assert_int_equal(refuse(&desk), 600);
+    assert_int_equal(refuse(&desk), 10); /* it was said of that time only */
+    desk.events->refused(desk.events_arg, INT64_C(86400000));
+    unsigned dials = desk.dials;
+    assert_int_equal(refuse(&desk), 3600);
+    assert_int_equal(desk.dials, dials + 1);
+    stream_desk_finish(&desk);
+}
+
 /* R001-35: however long it lasts, a host that is back is dialled within a minute. */
 static void a_host_that_refuses_is_dialled_every_minute(void **state)
 {
@@ -480,6 +498,7 @@ int main(void)
         cmocka_unit_test(one_who_is_new_is_heard_once_the_server_knows),
         cmocka_unit_test(a_message_that_cannot_go_yet_is_not_taken_for_told),
         cmocka_unit_test(without_a_connection_the_next_one_asks_from_where_histories_end),
+        cmocka_unit_test(a_host_that_says_when_to_come_back_is_left_alone_until_then),
         cmocka_unit_test(a_host_that_refuses_is_dialled_every_minute),
         cmocka_unit_test(of_two_hosts_that_refuse_one_is_dialled_every_minute),
         cmocka_unit_test(after_so_many_attempts_it_ends_and_says_so),

@@ -23,6 +23,7 @@ struct bench {
     struct ws *ws;
     bool inside;
     int opened, closed, status;
+    int64_t wait_ms; /* that the refusal asked for; -1: it did not */
     struct text log, body;
     struct err why;
 };
@@ -50,6 +51,14 @@ static void on_closed(void *arg, int status, struct bytes body, const struct err
     if (body.len > 0)
         text_append(&bench->body, body.data, body.len);
     loop_stop(bench->loop);
+}
+
+static void on_refused(void *arg, int64_t retry_after_ms)
+{
+    struct bench *bench = arg;
+    assert_int_equal(bench->wait_ms, -1); /* once, and before it is closed */
+    assert_int_equal(bench->closed, 0);
+    bench->wait_ms = retry_after_ms;
 }
 
 static void serve(struct script_conn *conn, bool ended)
@@ -102,8 +111,9 @@ static int finish(void **state)
 static void open_url(struct bench *bench, const char *url, struct ws_request request)
 {
     static const struct ws_events events = {
-        .opened = on_opened, .message = on_message, .closed = on_closed};
+        .opened = on_opened, .message = on_message, .closed = on_closed, .refused = on_refused};
     request.url = url;
+    bench->wait_ms = -1;
     bench->inside = true;
     bench->ws = bench->runtime->ops->ws_open(bench->runtime, &request, &events, bench);
     bench->inside = false;
@@ -168,6 +178,31 @@ static void a_refusal_that_never_ends_is_cut_at_the_deadline(void **state)
              (struct ws_request){.connect_ms_max = 1000});
     assert_int_equal(bench->status, 429);
     assert_string_equal(text_string(&bench->body), "part");
+}
+
+/* Named in seconds or as a date, in the head only. */
+static void a_refusal_says_how_long_to_wait(void **state)
+{
+    static const struct {
+        const char *head, *body;
+        int64_t wait_ms;
+    } answers[] = {
+        {"HTTP/1.1 429 Slow Down\r\nretry-AFTER: 3600\r\n", "", 3600000},
+        {"HTTP/1.1 503 Later\r\nDate: Mon, 16 Nov 2026 10:00:00 GMT\r\n"
+         "Retry-After: Mon, 16 Nov 2026 10:01:30 GMT\r\n",
+         "", 90000},
+        {"HTTP/1.1 429 Slow Down\r\n", "\r\nRetry-After: 3600\r\n", -1},
+        {"HTTP/1.1 429 Slow Down\r\nRetry-After: soon\r\n", "", -1},
+    };
+    struct bench *bench = *state;
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        char answer[256];
+        snprintf(answer, sizeof answer, "%sContent-Length: %zu\r\n\r\n%s", answers[i].head,
+                 strlen(answers[i].body), answers[i].body);
+        bench->closed = 0;
+        try_open(bench, answer, (struct ws_request){0});
+        assert_int_equal(bench->wait_ms, answers[i].wait_ms);
+    }
 }
 
 static void only_the_first_bytes_of_a_long_refusal_are_kept(void **state)
@@ -381,6 +416,7 @@ int main(void)
         TEST(an_answer_that_does_not_switch_properly_is_refused),
         TEST(a_head_without_end_is_refused),
         TEST(a_server_that_hangs_up_during_the_upgrade_is_told),
+        TEST(a_refusal_says_how_long_to_wait),
         TEST(a_server_that_never_answers_is_left_at_the_deadline),
         TEST(a_refused_connection_is_told),
         TEST(an_unusable_request_is_told_from_a_later_turn),

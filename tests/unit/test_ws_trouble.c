@@ -34,6 +34,7 @@ static void a_message_over_the_limit_can_be_gone_past(void **state)
     converse(bench, (struct ws_request){.message_bytes_max = 16});
     assert_string_equal(text_string(&bench->log), "t:before;large:27;t:after;");
     assert_int_equal(bench->status, 1000);
+    assert_says(bench, "the server closed the connection with code 1000"); /* not for that one */
 }
 
 static void a_message_without_end_closes_the_connection(void **state)
