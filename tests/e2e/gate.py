@@ -45,6 +45,14 @@ class Gate(unittest.TestCase):
         return path
 
     @staticmethod
+    def status_of(port, path):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=WAIT_S)
+        connection.request("GET", path)
+        status = connection.getresponse().status
+        connection.close()
+        return status
+
+    @staticmethod
     def ask(port, method, path, token=None, body=None):
         """(the status, the answer) over TCP."""
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=WAIT_S)
@@ -84,6 +92,11 @@ class Gate(unittest.TestCase):
             with Daemon(self.program, home, (*QUIET, f"serve.tokens_file={path}",
                                              "serve.open_reads=false")) as daemon:
                 port = self.port_of(daemon)
+                # As docs/OPERATING.md says: neither a page nor the API, but what is nobody's.
+                for page, status in (("/", 401), ("/status", 401), ("/api/trending", 401),
+                                     ("/metrics", 401), ("/health", 200),
+                                     ("/api/openapi.json", 200)):
+                    self.assertEqual(self.status_of(port, page), status, page)
                 self.assertEqual(self.ask(port, "GET", "/api/status")[0], 401)
                 self.assertEqual(self.ask(port, "GET", "/api/status", token)[0], 200)
                 self.assertEqual(self.ask(port, "POST", "/api/admin/verify", token, {})[0], 200)
