@@ -24,7 +24,7 @@
 
 #define SEEDS_DEFAULT    300
 #define SEEDS_OF_A_PROOF 200 /* from so many on, a fault that never struck is a failure */
-#define PLANTED_EVENTS   100 /* so few show the planted bug */
+#define PLANTED_EVENTS   200 /* of thousands; so few show the planted bug */
 
 static char abort_words[128];
 static uint64_t *running; /* the seed; shared with the process that runs it */
