@@ -276,6 +276,7 @@ enum rc postgres_write(struct store *base, const struct commit *commit, struct e
     struct pipeline pipeline;
     pipeline.store = store;
     pipeline.sent = 0;
+    pipeline.bump = SIZE_MAX; /* none yet */
     pipeline.rc = RC_OK;
     assert(base->ops == &store_postgres_ops && store->mode == STORE_WRITE);
     if (!store->locked)
