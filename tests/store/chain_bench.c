@@ -199,7 +199,7 @@ void chain_bench_run(struct content_bench *b)
 
 static void *open_reader(struct content_bench *b)
 {
-    static const char *const urls[] = {"http://node-a/v3/" CHAIN_KEY, "http://node-b",
+    static const char *const urls[] = {("http://node-a/v3/" CHAIN_KEY), "http://node-b",
                                        "http://node-c"};
     struct evm_chain_settings settings = {.start_block = model.start,
                                           .confirmations = model.confirmations,
