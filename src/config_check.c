@@ -216,7 +216,10 @@ const char *config_check_account(struct bytes value)
 {
     struct bytes kind = until(value, ":");
     bool ok = all_of(kind, "-_") && (kind.len == value.len || value.len > kind.len + 1);
-    return ok ? NULL : "CHAIN:ADDRESS, csv:PATH or the name of an exchange";
+    if (bytes_equal_string(kind, "csv"))
+        return "CHAIN:ADDRESS or the name of an exchange; a file is read by `tidemark import "
+               "csv:PATH`";
+    return ok ? NULL : "CHAIN:ADDRESS or the name of an exchange";
 }
 
 const char *config_check_contract(struct bytes value)

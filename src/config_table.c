@@ -258,7 +258,7 @@ const struct setting config_settings[] = {
      .offset = offsetof(struct config, ledger.accounts), .min = 0, .max = 10000,
      .check = config_check_account,
      .sentence = "Accounts to keep complete: ethereum:0x..., bitcoin:bc1..., bitcoin:zpub..., "
-                 "kraken, csv:PATH."},
+                 "kraken. Files are read by `tidemark import csv:PATH`."},
     {.path = "ledger.connectors", .type = SETTING_TEXT,
      .offset = offsetof(struct config, ledger.connectors), .empty_allowed = true,
      .sentence = "The folder with the descriptions of providers; empty: the one that came with "

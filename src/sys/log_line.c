@@ -37,24 +37,30 @@ static bool is_control(struct bytes text, size_t i)
     return c == 0x7f || (c == 0xc2 && next >= 0x80 && next <= 0x9f);
 }
 
+/* Where the next one is from `at` on, or the end. */
+static size_t next_control(struct bytes text, size_t at)
+{
+    for (; at < text.len; at++) {
+        at += strcspn(text.data + at, "\x7f\xc2");
+        if (at < text.len && is_control(text, at))
+            break;
+    }
+    return at < text.len ? at : text.len;
+}
+
 /* Delete and the C1 controls pass through JSON; a terminal would obey them. */
 static void escape_controls(struct text *line, size_t start)
 {
     struct bytes text = text_bytes(line);
-    size_t first = start;
-    while (first < text.len && !is_control(text, first))
-        first++;
+    size_t first = next_control(text, start);
     if (first == text.len)
         return;
     struct text clean = {0};
-    for (size_t i = first; i < text.len; i++) {
-        if (is_control(text, i)) {
-            bool c1 = text.data[i] != 0x7f;
-            i += c1;
-            text_appendf(&clean, "\\u00%02x", (unsigned char)text.data[i]);
-        } else {
-            text_append_char(&clean, text.data[i]);
-        }
+    for (size_t at = first; at < text.len;) {
+        size_t last = at + (text.data[at] != 0x7f), next = next_control(text, last + 1);
+        text_appendf(&clean, "\\u00%02x", (unsigned char)text.data[last]);
+        text_append(&clean, text.data + last + 1, next - last - 1);
+        at = next;
     }
     line->len = first;
     text_append(line, clean.data, clean.len);

@@ -313,14 +313,17 @@ static void entries_of_lists_are_checked_one_by_one(void **state)
            "t.yaml:1:24: bluesky.collections has 0 entries; it must have 1 to 2\n");
     expect("bluesky: {collections: [like]}\n", "t.yaml:1:25: bluesky.collections has the entry "
                                                "\"like\"; it must be post or repost\n");
-    struct loaded a = load("ledger: {accounts: [\"ethereum:0xabc\", kraken, \"csv:a b.csv\"]}\n"
+    struct loaded a = load("ledger: {accounts: [\"ethereum:0xabc\", kraken]}\n"
                            "content: {rpc: [http://127.0.0.1:8545], contract: "
                            "\"0x1234567890123456789012345678901234567890\", event: "
                            "\"EditPublished(address,string)\", gateways: [https://ipfs.io]}\n");
     expect_good(&a);
-    assert_int_equal(a.config.ledger.accounts.count, 3);
+    assert_int_equal(a.config.ledger.accounts.count, 2);
     assert_string_equal(a.config.content.rpc.items[0], "http://127.0.0.1:8545");
     unload(&a);
+    expect("ledger: {accounts: [\"csv:a.csv\"]}\n",
+           "t.yaml:1:21: ledger.accounts has the entry \"csv:a.csv\"; it must be CHAIN:ADDRESS or "
+           "the name of an exchange; a file is read by `tidemark import csv:PATH`\n");
     expect("content: {contract: \"0x1234567890123456789012345678901234567890\"}\n",
            "t.yaml:1:21: content.contract is given and content.rpc is not; this pipeline needs "
            "both\n");
