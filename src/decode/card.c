@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLICE_MAX   4096  /* handed to the parser at once, so that it stops soon */
+#define SLICE_MAX   1024  /* handed to the parser at once, whatever the pieces of the page */
 #define DEPTH_MAX   256   /* elements inside each other */
 #define PARTS_MAX   2048  /* of one tag: the parser compares each attribute with all others */
 #define VALUE_MAX   8192  /* of one attribute, or of the title, before it is cleaned */
@@ -39,7 +39,7 @@ struct card_reader {
     char *content_type;
     struct text head; /* the first bytes, until the character set is chosen */
     struct card_charset *charset;
-    struct text utf8;
+    struct text utf8; /* what is not parsed yet */
     htmlParserCtxtPtr parser;
     size_t taken;   /* bytes of the page */
     size_t parsed;  /* the same as UTF-8 */
@@ -249,10 +249,18 @@ static bool drowns(struct card_reader *reader)
     return reader->tag_parts > PARTS_MAX;
 }
 
-/* Hands UTF-8 to the parser, in slices that end with a character. */
-static void parse(struct card_reader *reader, struct bytes utf8)
+/* Hands UTF-8 to the parser, in slices that end with a character. How it reads a tag with quotes in
+ * odd places depends on where a slice ends: the same page has the same slices. */
+static void parse(struct card_reader *reader, bool last)
 {
-    for (size_t at = 0; at < utf8.len && !reader->done;) {
+    struct bytes utf8 = text_bytes(&reader->utf8);
+    size_t at = 0;
+    if (utf8.len <= (last ? 0 : SLICE_MAX))
+        return;
+    /* A byte order mark is no text; text would begin the body. */
+    if (reader->parsed == 0 && bytes_starts_with(utf8, "\xef\xbb\xbf"))
+        at = 3;
+    while (!reader->done && utf8.len - at > (last ? 0 : SLICE_MAX)) {
         size_t end = utf8.len - at > SLICE_MAX ? at + SLICE_MAX : utf8.len;
         while (end < utf8.len && ((unsigned char)utf8.data[end] & 0xc0) == 0x80)
             end--;
@@ -263,17 +271,14 @@ static void parse(struct card_reader *reader, struct bytes utf8)
             drowns(reader))
             reader->done = true;
     }
+    reader->utf8.len -= at;
+    memmove(reader->utf8.data, reader->utf8.data + at, reader->utf8.len);
 }
 
 static void take(struct card_reader *reader, struct bytes piece)
 {
-    text_clear(&reader->utf8);
     card_charset_convert(reader->charset, piece, &reader->utf8);
-    struct bytes utf8 = text_bytes(&reader->utf8);
-    /* A byte order mark is no text; text would begin the body. */
-    if (reader->parsed == 0 && bytes_starts_with(utf8, "\xef\xbb\xbf"))
-        utf8 = url_cut(utf8, 3, utf8.len);
-    parse(reader, utf8);
+    parse(reader, false);
 }
 
 static void choose_charset(struct card_reader *reader)
@@ -339,6 +344,7 @@ void card_reader_finish(struct card_reader *reader, struct card *card)
     const struct url *base = &reader->page;
     if (reader->charset == NULL)
         choose_charset(reader);
+    parse(reader, true);
     if (!reader->done)
         htmlParseChunk(reader->parser, "", 0, 1);
     *card = (struct card){0};

@@ -90,6 +90,20 @@ static struct ledger_aside read_aside(struct ledger_stream *stream)
     return ledger_aside_read(stream->cursor_doc, stream->stored.cursor.custom);
 }
 
+/* The end of a complete import was checked: its provider was good up to there. */
+static void note_proof(struct ledger_stream *stream)
+{
+    const struct cursor_state *state = &stream->stored.cursor;
+    const struct cursor *complete = &state->high_water;
+    int owner = failover_find(stream->failover.group, state->provider_name);
+    struct provider_proof proof = PROVIDER_UNPROVED;
+    if (!stream->was_complete || owner == PROVIDER_NONE || complete->kind == CURSOR_NONE)
+        return;
+    *(complete->kind == CURSOR_TIMESTAMP ? &proof.time_us : &proof.block) = complete->number;
+    proof.at_us = ledger_stream_mono(stream);
+    failover_proved(&stream->failover, owner, &proof);
+}
+
 static void on_cursor(void *arg, const struct lookup_answer *answer)
 {
     struct ledger_stream *stream = arg;
@@ -101,6 +115,7 @@ static void on_cursor(void *arg, const struct lookup_answer *answer)
         rc = stream_resume(&stream->stored, stream->cursor_doc, answer->fields[0].b, &err);
     stream->was_complete = rc == RC_OK && stream_is_complete(&stream->stored);
     stream->total_before = read_aside(stream).total;
+    note_proof(stream);
     if (rc == RC_OK && !stream->stopping)
         rc = ledger_stream_ask_debts(stream, on_debts);
     if (rc == RC_REJECT)

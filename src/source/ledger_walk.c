@@ -48,7 +48,7 @@ static void key_leg(const struct ledger_walk *walk, struct ledger_leg *leg, int6
     leg->page = walk->shape->page.first;
     leg->offset = walk->shape->page.by == PAGE_OFFSET ? walk->shape->page.first : 0;
     leg->token[0] = '\0';
-    leg->traces_before = 0;
+    leg->traces_before = leg->empty = 0;
     leg->started = leg->over = leg->below = leg->shortened = false;
     ledger_equals_clear(&leg->equals); /* its first block is read from the beginning */
 }
@@ -368,6 +368,10 @@ enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last, st
     if (!leg->over && leg->rows > 0 && leg->traces == leg->traces_before)
         return err_set(err, RC_REJECT, "the provider gave the same page twice");
     leg->traces_before = leg->traces;
+    leg->empty = records == 0 ? leg->empty + 1 : 0;
+    if (!leg->over && leg->empty >= LEDGER_EMPTY_MAX)
+        return err_set(err, RC_REJECT, "%d pages in a row had no rows and led to another",
+                       LEDGER_EMPTY_MAX);
     if (!leg->over)
         rc = by == PAGE_TOKEN || by == PAGE_LINK ? take_token(walk, leg, token, err)
                                                  : turn_page(walk, leg, records, err);

@@ -20,11 +20,11 @@
  * the partitions of then; one that is new since is read whole.
  *
  * Always holds: everything strictly below `complete` was handed to the caller, in this walk or in
- * one before it. A page that is the same as the last one is refused rather than asked for ever. In
- * the midst of a sweep an empty page is asked for once more before it is the end; where only its
- * length tells the last page, what follows it is asked for, and pages that are numbered are refused
- * if something does: the rest of the short one is on none. A partition that has shown rows and now
- * shows none is refused, too.
+ * one before it. A page that is the same as the last one is refused rather than asked for ever, and
+ * so is a row of LEDGER_EMPTY_MAX empty ones that lead to another. In the midst of a sweep an empty
+ * page is asked for once more before it is the end; where only its length tells the last page, what
+ * follows it is asked for, and pages that are numbered are refused if something does: the rest of
+ * the short one is on none. A partition that has shown rows and now shows none is refused, too.
  *
  * Owner: a stream.  Thread: the ingest loop.  Pure but for the memory of the counters. */
 #ifndef SOURCE_LEDGER_WALK_H
@@ -37,6 +37,7 @@
 
 #define LEDGER_TOKEN_MAX 1024
 #define LEDGER_LEGS_MAX  1024
+#define LEDGER_EMPTY_MAX 1000
 
 /* Where a walk begins. */
 struct ledger_place {
@@ -65,6 +66,7 @@ struct ledger_leg {
     bool shown;       /* it had shown rows when the walk was begun anew */
     uint64_t traces;  /* of this page's rows, and of the page before */
     uint64_t traces_before;
+    unsigned empty; /* pages in a row */
     size_t rows;
     struct ledger_equals equals;
 };

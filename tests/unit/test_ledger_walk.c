@@ -314,6 +314,34 @@ static void a_provider_that_cannot_count_far_enough_is_refused(void **state)
     free(walk);
 }
 
+/* Empty pages that lead on are followed, also many of them, but not for ever. */
+static void a_provider_that_leads_from_nothing_to_nothing_is_refused(void **state)
+{
+    (void)state;
+    static const enum connector_paging ways[] = {PAGE_TOKEN, PAGE_LINK, PAGE_OFFSET};
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        struct connector_stream shape = {.order = ORDER_DESC, .page = {.size = 2, .by = ways[i]}};
+        struct ledger_walk *walk = calloc(1, sizeof *walk);
+        struct connector_vars vars = {0};
+        struct ledger_row row = {.block = 7};
+        uint32_t ordinal;
+        struct err err;
+        ledger_walk_init(walk, &shape, -1);
+        ledger_walk_begin(walk, &(struct ledger_place){.complete = -1, .top = -1});
+        for (unsigned page = 0; page < 2 * LEDGER_EMPTY_MAX; page++) {
+            bool shows = page == LEDGER_EMPTY_MAX - 1;
+            assert_true(ledger_walk_next(walk, &vars));
+            if (shows)
+                assert_int_equal(ledger_walk_row(walk, &row, &ordinal, &err), RC_OK);
+            assert_int_equal(ledger_walk_page(walk, shows, false, bytes_of("on"), &err),
+                             page < 2 * LEDGER_EMPTY_MAX - 1 ? RC_OK : RC_REJECT);
+        }
+        assert_non_null(strstr(err.text, "no rows"));
+        ledger_walk_deinit(walk);
+        free(walk);
+    }
+}
+
 /* By ranges: random sizes, interruptions at any row, a chain that grows between and during walks.
  * Blocks without a row are passed, and a walk without a new block asks for nothing. */
 static void ranges_pass_empty_blocks_and_lose_nothing(void **state)
@@ -386,6 +414,7 @@ int main(void)
         cmocka_unit_test(a_partition_that_ends_with_nothing_again_may_have_more),
         cmocka_unit_test(a_block_that_a_page_cuts_is_read_whole),
         cmocka_unit_test(a_provider_that_cannot_count_far_enough_is_refused),
+        cmocka_unit_test(a_provider_that_leads_from_nothing_to_nothing_is_refused),
         cmocka_unit_test(ranges_pass_empty_blocks_and_lose_nothing),
         cmocka_unit_test(an_interrupted_sweep_is_finished_and_new_rows_are_found),
     };
