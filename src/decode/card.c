@@ -283,9 +283,11 @@ static void take(struct card_reader *reader, struct bytes piece)
 
 static void choose_charset(struct card_reader *reader)
 {
-    struct bytes head = bytes_make(text_string(&reader->head), reader->head.len);
+    struct bytes all = bytes_make(text_string(&reader->head), reader->head.len), head = all;
+    if (head.len > CARD_CHARSET_HEAD) /* by so much it is chosen, whatever came in one piece */
+        head.len = CARD_CHARSET_HEAD;
     reader->charset = card_charset_new(bytes_of(reader->content_type), head);
-    take(reader, head);
+    take(reader, all);
     text_free(&reader->head);
 }
 

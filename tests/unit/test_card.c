@@ -282,6 +282,24 @@ static void elements_too_deep_end_the_reading(void **state)
     text_free(&html);
 }
 
+/* What declares it further on is not looked at, however much came at once. */
+static void the_first_bytes_choose_the_character_set(void **state)
+{
+    struct text html = {0};
+    struct card card;
+    (void)state;
+    text_append_string(&html, "<title>caf\xe9</title>");
+    while (html.len < CARD_CHARSET_HEAD)
+        text_append_char(&html, ' ');
+    text_append_string(&html, "<meta charset=iso-8859-5>");
+    for (size_t step = 1; step <= 2 * html.len; step *= 2) {
+        struct card_reader *reader = read_page(text_bytes(&html), NULL, step, &card);
+        expect(card.title, "caf\xc3\xa9");
+        card_reader_free(reader);
+    }
+    text_free(&html);
+}
+
 static void the_body_ends_the_reading(void **state)
 {
     struct card_reader *reader = card_reader_new(bytes_of(PAGE), BYTES_ABSENT);
@@ -407,6 +425,7 @@ int main(void)
         cmocka_unit_test(words_are_cut_between_characters),
         cmocka_unit_test(cleaned_words_stay_within_their_room),
         cmocka_unit_test(elements_too_deep_end_the_reading),
+        cmocka_unit_test(the_first_bytes_choose_the_character_set),
         cmocka_unit_test(the_body_ends_the_reading),
         cmocka_unit_test(a_tag_of_very_many_attributes_ends_the_reading),
         cmocka_unit_test(a_script_may_look_like_a_tag),
