@@ -90,8 +90,9 @@ struct sim_ledger_life {
     struct ledger_account *account; /* NULL: between two */
     struct timer turn;
     bool over;
-    struct sim_place sent[SIM_LEDGER_STREAMS]; /* of the last cursor that went to the writer */
-    int asked[SIM_LEDGER_STREAMS];             /* the provider asked last; -1: none yet */
+    struct sim_place begun[SIM_LEDGER_STREAMS]; /* where the import began */
+    struct sim_place sent[SIM_LEDGER_STREAMS];  /* of the last cursor that went to the writer */
+    int asked[SIM_LEDGER_STREAMS];              /* the provider asked last; -1: none yet */
     int64_t requests_us[SIM_LEDGER_PROVIDERS][SIM_LEDGER_RATE];
     size_t requests[SIM_LEDGER_PROVIDERS];
 };

@@ -125,7 +125,7 @@ static void begin(struct sim_ledger_life *ledger)
     ledger->over = false;
     for (unsigned i = 0; i < SIM_LEDGER_STREAMS; i++) {
         ledger->asked[i] = -1;
-        ledger->sent[i] = ledger->life->world->ledger->streams[i].place;
+        ledger->begun[i] = ledger->sent[i] = ledger->life->world->ledger->streams[i].place;
     }
     if (ledger_account_new(&ledger->env, ledger->providers, bytes_of(SIM_LEDGER_ACCOUNT), &options,
                            on_ended, ledger, &ledger->account, &err) != RC_OK)
