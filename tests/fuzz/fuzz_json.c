@@ -108,11 +108,16 @@ static bool is_utf8(const unsigned char *at, size_t len)
     return true;
 }
 
-/* Whether all may take it: no number is large, nothing lies deep, and it is text. */
+/* Whether all may take it: no number is large, nothing lies deep, and it is text. What has an object
+ * for a key (which SQLite 3.40 takes, if a string ends it) is for nobody. */
 static bool is_harmless(const unsigned char *at, size_t len)
 {
     size_t digits = 0, opened = 0;
+    unsigned char before = 0; /* the last that is no blank */
     for (size_t i = 0; i < len; i++) {
+        if (at[i] == ':' && (before == '}' || before == ']'))
+            return false;
+        before = at[i] > ' ' ? at[i] : before;
         digits = at[i] >= '0' && at[i] <= '9' ? digits + 1 : 0;
         opened += at[i] == '[' || at[i] == '{';
         if (digits > 18 || ((at[i] == 'e' || at[i] == 'E') && i > 0 && at[i - 1] <= '9'))

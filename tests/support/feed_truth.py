@@ -6,7 +6,7 @@ import time
 
 from truth_compare import (difference, folded_trending, shown_trending, stored_post_links,
                            stored_posts, to_us, trending_difference, true_post_links, true_posts,
-                           truth)
+                           true_trending, truth)
 
 DAY_US = 86400 * 1000000
 REPOST = "app.bsky.feed.repost"
@@ -33,14 +33,6 @@ def told_by_either(posts, by_feed):
     return {uri: row[1:3] if uri in by_feed else (*row[:3], row[4]) for uri, row in posts.items()}
 
 
-def told_difference(daemon, sim):
-    """{} when what those share whom one follows is stored, whichever way it came."""
-    stored = stored_posts(daemon)
-    by_feed = {uri for uri, row in stored.items() if row[0] is None}
-    return difference(told_by_either(stored, by_feed),
-                      told_by_either(true_posts(sim, FOLLOWED), by_feed))
-
-
 def created_records(sim):
     """(at:// address, record) of everything that was ever written, in all versions."""
     for event in map(json.loads, sim.events()):
@@ -57,14 +49,22 @@ def dated_back(sim):
             if "createdAt" in record and to_us(record["createdAt"]) < day}
 
 
-def feeds_show(sim):
-    """Whether a feed shows a record of this address, as a function. Not shown are reposts of what
-    is gone, nor what was dated back; accounts that were away are looked at once a day."""
+def were_away(sim):
+    return {event["did"] for event in map(json.loads, sim.events()) if event["kind"] == "account"}
+
+
+def hidden_from_feeds(sim):
+    """Reposts of what is gone, and what was dated back."""
     there = {row["uri"] for row in truth(sim, "posts")}
-    away = {event["did"] for event in map(json.loads, sim.events()) if event["kind"] == "account"}
-    hidden = dated_back(sim) | {uri for uri, record in created_records(sim)
-                                if record.get("$type") == REPOST
-                                and record["subject"]["uri"] not in there}
+    return dated_back(sim) | {uri for uri, record in created_records(sim)
+                              if record.get("$type") == REPOST
+                              and record["subject"]["uri"] not in there}
+
+
+def feeds_show(sim):
+    """Whether a feed shows a record of this address, as a function; accounts that were away are
+    looked at once a day."""
+    hidden, away = hidden_from_feeds(sim), were_away(sim)
     return lambda uri: uri not in hidden and uri.split("/")[2] not in away
 
 
@@ -85,4 +85,27 @@ def news_difference(daemon, sim, is_clear, told):
                                  fluid),
         "trending": trending_difference(shown, {url: count for url, count in people.items()
                                                 if url not in unsure})}
+    return {name: wrong for name, wrong in found.items() if wrong}
+
+
+def told_difference(daemon, sim):
+    """{} when what those share whom one follows is stored, whichever way it came, and ranked. Who
+    comes back in the moment between the list and the question about those who are not on it is off
+    the list until the next one, and of that time only feeds tell: what they do not show may be
+    missing, of accounts that ever were away."""
+    stored, away = stored_posts(daemon), were_away(sim)
+    by_feed = {uri for uri, row in stored.items() if row[0] is None}
+    untold = {uri for uri in hidden_from_feeds(sim) if uri.split("/")[2] in away} - set(stored)
+    firm, fluid = true_post_links(sim, FOLLOWED)
+    unsure = {url for uri, url in firm if uri in untold}
+    found = {
+        "posts": difference(told_by_either(stored, by_feed), told_by_either(
+            {uri: row for uri, row in true_posts(sim, FOLLOWED).items() if uri not in untold},
+            by_feed)),
+        "post_links": difference(stored_post_links(daemon.home),
+                                 {key: via for key, via in firm.items() if key[0] not in untold},
+                                 fluid),
+        "trending": trending_difference(shown_trending(daemon, 24), {
+            url: (0 if url in unsure else people[0], people[1])
+            for url, people in true_trending(sim, 24, FOLLOWED).items()})}
     return {name: wrong for name, wrong in found.items() if wrong}
