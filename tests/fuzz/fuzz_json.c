@@ -108,8 +108,8 @@ static bool is_utf8(const unsigned char *at, size_t len)
     return true;
 }
 
-/* Whether all may take it: no number is large, nothing lies deep, and it is text. What has an object
- * for a key (which SQLite 3.40 takes, if a string ends it) is for nobody. */
+/* Whether all may take it: no number is large, nothing lies deep, and it is text. What has an
+ * object for a key (which SQLite 3.40 takes, if a string ends it) is for nobody. */
 static bool is_harmless(const unsigned char *at, size_t len)
 {
     size_t digits = 0, opened = 0;

@@ -298,9 +298,11 @@ static void check_switch(struct sim_life *life, const struct question *ask)
     if (!rises || sent->high_water < 0)
         return;
     int64_t wanted = sent->high_water - SIM_LEDGER_REPLAY;
-    /* What it has given since an import was complete is read again. */
+    /* What it has given since an import was complete is read again; without rows none has ended
+     * anywhere. */
     const struct sim_place *begun = &life->ledger->begun[ask->stream];
-    if (begun->complete && begun->provider == sent->provider && begun->high_water < wanted)
+    bool proved = begun->complete && begun->provider == sent->provider && begun->high_water >= 0;
+    if (proved && begun->high_water < wanted)
         wanted = begun->high_water;
     wanted = wanted > 0 ? wanted : 0;
     /* Where an end was doubted, more than that is read again. */
