@@ -20,7 +20,8 @@ setup_asan    := --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_l
 setup_tsan    := --buildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false
 setup_clang   := --buildtype=debugoptimized
 setup_fuzz    := --buildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true
-setup_light   := --buildtype=debugoptimized -Db_sanitize=undefined -Db_lundef=false -Dfuzz=true
+setup_light   := --buildtype=debugoptimized -Db_sanitize=undefined -Db_lundef=false -Dfuzz=true \
+    -Dc_args=-fno-sanitize-coverage=trace-cmp -Dcpp_args=-fno-sanitize-coverage=trace-cmp
 setup_coverage := --buildtype=debug -Db_coverage=true -Dwerror=false
 setup_offline := --buildtype=plain -Doptimization=0
 compiler_clang := CC=clang CXX=clang++
