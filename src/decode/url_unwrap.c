@@ -24,14 +24,23 @@ static size_t segment_end(struct bytes text, size_t at)
     return slash == NULL ? text.len : (size_t)(slash - text.data);
 }
 
+/* What ends an address is none of it: it would be left out where no query follows. */
+static void trim(struct url_text *inner)
+{
+    while (inner->len > 0 && (unsigned char)inner->data[inner->len - 1] <= ' ')
+        inner->len--;
+}
+
 /* The rest of the path is the address, and so are query and fragment. */
 static void put_rest(const struct url_fold *fold, struct bytes rest, struct url_text *inner)
 {
     const char *escaped = memchr(rest.data, '%', segment_end(rest, 0));
-    if (names_scheme(rest) && escaped != NULL && escaped - rest.data <= 5)
+    if (names_scheme(rest) && escaped != NULL && escaped - rest.data <= 5) {
         url_text_put_unescaped(inner, rest, false);
-    else
+        trim(inner);
+    } else {
         url_text_put_bytes(inner, rest);
+    }
     if (fold->query.data != NULL) {
         url_text_put(inner, '?');
         url_text_put_bytes(inner, fold->query);
