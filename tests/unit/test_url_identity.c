@@ -75,7 +75,7 @@ static const struct folding foldings[] = {
     {"https://www.google.com/amp/s/www.example.com/a-1/amp/", "https://example.com/a-1"},
     /* Found by fuzzing: what is a name only without its ending is taken out of its shell, too. */
     {"https://www.google.com/amp/s/ww.goog.amp", "https://ww.goog/"},
-    /* The same: a control at the end of an address in a shell is none of it, also before a query. */
+    /* The same: a control that ends an address in a shell is none of it, also before a query. */
     {"https://archive.ph/https%3A//example.com/a%16%00?hsa_x=1", "https://example.com/a"},
     {"https://archive.ph/https%3A//example.com/a%16%00", "https://example.com/a"},
     {"https://www-example-com.cdn.ampproject.org/c/s/www.example.com/a?amp=1&id=2",
