@@ -107,7 +107,9 @@ proof: ## take what was measured last into docs/PROOF.md, its pictures and the R
 $(PROOFS):
 	@tools/setup build test
 	@$(MAKE) --no-print-directory variant
-	@tools/suite --variant $(VARIANT) --long $@
+	@mkdir -p build/proofs; rm -f build/proofs/$@.log; \
+	  { echo 'make $(strip $@ $(MAKEOVERRIDES))'; tools/suite --variant $(VARIANT) --long $@; } \
+	  2>&1 | tee build/proofs/$@.part && mv build/proofs/$@.part build/proofs/$@.log
 
 fuzz: ## every parser under libFuzzer; SECONDS_EACH=60 or RUNS_EACH; LIGHT=1: no ASan, faster
 	@$(MAKE) --no-print-directory variant VARIANT=$(if $(LIGHT),light,fuzz)
@@ -117,7 +119,9 @@ fuzz: ## every parser under libFuzzer; SECONDS_EACH=60 or RUNS_EACH; LIGHT=1: no
 
 coverage: ## lines that the tests run, by room; REPORT=1 counts what earlier runs left
 	@$(MAKE) --no-print-directory variant VARIANT=coverage
-	@tools/coverage build/coverage $(if $(REPORT),--report)
+	@mkdir -p build/proofs; rm -f build/proofs/$@.log; \
+	  { echo 'make $@'; tools/coverage build/coverage $(if $(REPORT),--report); } \
+	  2>&1 | tee build/proofs/$@.part && mv build/proofs/$@.part build/proofs/$@.log
 
 tidy: ## layers, lengths, names, banned calls
 	@tools/setup build test

@@ -47,7 +47,7 @@ gaps owed quarantine"
         ;;
     status) choices="--watch --json $settings" ;;
     query)
-        choices="--where --order --page-size --limit --tail --json --csv --table $settings"
+        choices="--where --order --page-size --limit --allow-scan --tail --json --csv --table $settings"
         if [ "$before" = query ]; then choices="$collections $choices"; fi
         ;;
     follows) choices="refresh --json $settings" ;;

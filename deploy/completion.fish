@@ -41,6 +41,7 @@ complete -c tidemark -n "$in status" -l json
 complete -c tidemark -n "$in query" -l where -x
 complete -c tidemark -n "$in query" -l order -x
 complete -c tidemark -n "$in query" -l page-size -x
+complete -c tidemark -n "$in query" -l allow-scan
 complete -c tidemark -n "$in query" -l limit -x
 complete -c tidemark -n "$in query" -l tail
 complete -c tidemark -n "$in query" -l json

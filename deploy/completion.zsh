@@ -49,7 +49,7 @@ _tidemark() {
     case $words[2] in
     run) options=(--actor) ;;
     status) options=(--watch --json) ;;
-    query) options=(--where --order --page-size --limit --tail --json --csv --table) ;;
+    query) options=(--where --order --page-size --limit --allow-scan --tail --json --csv --table) ;;
     digest) options=(--hours --limit --min-shares --format --json) ;;
     reconcile) options=(--dry-run --json) ;;
     gaps | owed | quarantine | providers | handles | follows | doctor | verify) options=(--json) ;;

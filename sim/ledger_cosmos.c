@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A REST node of Cosmos: transactions by event, sender and receiver apart, by key or by page. */
+ * A REST node of Cosmos: transactions by event, sender and receiver apart, by numbered page. It has
+ * no keys for pages, whatever its answers have room for, and no page after the last. */
 #include "sim/ledger_history.h"
 #include "sim/query_string.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define LIMIT_DEFAULT 100u
@@ -57,54 +59,55 @@ static bool takes(const struct tx_query *query, const struct chain_tx *tx)
     return (query->spent ? tx->from : tx->to == CHAIN_NONE ? tx->from : tx->to) == query->account;
 }
 
-/* Returns the place of the first one left over. */
-static size_t put_responses(struct ledger_call *call, const struct ledger_history *history,
-                            const struct tx_query *query, size_t place)
+/* Those that the query takes, from `skipped` of them on. */
+static void put_responses(struct ledger_call *call, const struct ledger_history *history,
+                          const struct tx_query *query, uint64_t skipped)
 {
-    uint64_t written = 0, limit = ledger_page(call, query->limit);
-    for (; place < history->count; place++) {
+    uint64_t taken = 0, written = 0, limit = ledger_page(call, query->limit);
+    for (size_t place = 0; place < history->count && written < limit; place++) {
         const struct chain_tx *tx =
             ledger_history_tx(history, query->ascending ? history->count - 1 - place : place);
-        if (!takes(query, tx))
+        if (!takes(query, tx) || taken++ < skipped)
             continue;
-        if (written == limit)
-            break;
         if (written++ > 0)
             text_append_char(&call->out, ',');
         put_response(call, tx);
     }
-    return place;
+}
+
+static uint64_t count_taken(const struct ledger_history *history, const struct tx_query *query)
+{
+    uint64_t count = 0;
+    for (size_t place = 0; place < history->count; place++)
+        count += takes(query, ledger_history_tx(history, place));
+    return count;
 }
 
 static void answer_txs(struct ledger_call *call, struct tx_query *query)
 {
-    char order[24] = "", key[64] = "", next[40];
-    uint32_t bound = query->spent;
-    size_t place = 0, left = 0; /* a key is a place, or how many are left newest first */
+    char order[24] = "", refusal[96];
     query_get(call->query, "order_by", order, sizeof order);
-    query_get(call->query, "pagination.key", key, sizeof key);
     query->ascending = strcmp(order, "ORDER_BY_DESC") != 0 && strcmp(order, "2") != 0;
-    query->limit = query_get_u64(call->query, "pagination.limit", LIMIT_DEFAULT);
-    if (query->limit > LIMIT_DEFAULT)
+    query->limit = query_get_u64(call->query, "limit", LIMIT_DEFAULT);
+    if (query->limit == 0 || query->limit > LIMIT_DEFAULT)
         query->limit = LIMIT_DEFAULT;
-    if (key[0] != '\0' && !ledger_token_read(call, bytes_of(key), bound, &left)) {
-        ledger_refuse(call, 400, "{\"code\":3,\"message\":\"invalid pagination key\"}");
-        return;
-    }
+    uint64_t page = query_get_u64(call->query, "page", 1);
     struct ledger_history history = ledger_history(call, query->account, false);
-    if (key[0] != '\0')
-        place = query->ascending ? left : left < history.count ? history.count - left : 0;
-    text_append_string(&call->out, "{\"txs\":[],\"tx_responses\":[");
-    place = put_responses(call, &history, query, place);
-    text_append_string(&call->out, "],\"pagination\":{\"total\":\"0\",\"next_key\":");
-    if (place < history.count) {
-        ledger_token_write(call, query->ascending ? place : history.count - place, bound, next);
-        text_appendf(&call->out, "\"%s\"}}", next);
+    uint64_t total = count_taken(&history, query);
+    uint64_t pages = total == 0 ? 1 : (total - 1) / query->limit + 1;
+    if (page == 0 || page > pages) {
+        snprintf(refusal, sizeof refusal,
+                 "{\"code\":2,\"message\":\"page should be within [1, %llu] range, given %llu\"}",
+                 (unsigned long long)pages, (unsigned long long)page);
+        ledger_refuse(call, 500, refusal);
     } else {
-        text_append_string(&call->out, "null}}");
+        text_append_string(&call->out, "{\"txs\":[],\"tx_responses\":[");
+        put_responses(call, &history, query, (page - 1) * query->limit);
+        text_appendf(&call->out, "],\"pagination\":null,\"total\":\"%llu\"}",
+                     (unsigned long long)total);
+        ledger_finish(call);
     }
     ledger_history_deinit(&history);
-    ledger_finish(call);
 }
 
 void ledger_cosmos(struct ledger_call *call)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define PER_PAGE 25u
+#define DAY_S    86400
 
 static void put_txn(struct ledger_call *call, const struct chain_tx *tx)
 {
@@ -25,7 +26,7 @@ static void put_txn(struct ledger_call *call, const struct chain_tx *tx)
                  (unsigned long long)ledger_fee(tx));
 }
 
-/* First place, oldest first, that is not before the day asked for. */
+/* First place, oldest first, after the day asked for: nothing of that day itself is shown. */
 static size_t find_day(const struct ledger_call *call, const struct ledger_history *history)
 {
     char day[32] = "";
@@ -37,7 +38,7 @@ static size_t find_day(const struct ledger_call *call, const struct ledger_histo
         return 0;
     while (place < history->count &&
            ledger_seconds(call, ledger_history_tx(history, history->count - 1 - place)->block) <
-               us / 1000000)
+               us / 1000000 + DAY_S)
         place++;
     return place;
 }

@@ -236,16 +236,75 @@ const char *config_check_collection(struct bytes value)
     return dotted && star_last ? NULL : "a collection like app.bsky.feed.post, or app.bsky.feed.*";
 }
 
+/* [], [7], and any number of them. */
+static bool is_dimensions(struct bytes text)
+{
+    while (text.len > 0 && text.data[0] == '[') {
+        struct bytes size = until(skip(text, 1), "]");
+        uint64_t count;
+        if (size.len + 2 > text.len || (size.len > 0 && !bytes_to_u64(size, &count)))
+            return false;
+        text = skip(text, size.len + 2);
+    }
+    return text.len == 0;
+}
+
+/* A type as it stands in a signature: the hash of one that is written otherwise is another's. */
+static bool is_abi_type(struct bytes text)
+{
+    static const struct {
+        const char *name;
+        uint64_t step, max; /* of the number behind it; 0: there is none */
+    } types[] = {
+        {"address", 0, 0}, {"bool", 0, 0},  {"string", 0, 0}, {"bytes", 0, 0},
+        {"uint", 8, 256},  {"int", 8, 256}, {"bytes", 1, 32}, {"function", 0, 0},
+    };
+    struct bytes name = until(text, "0123456789[");
+    struct bytes size = until(skip(text, name.len), "[");
+    uint64_t bits = 0;
+    if (!is_dimensions(skip(text, name.len + size.len)) ||
+        (size.len > 0 && (size.data[0] == '0' || !bytes_to_u64(size, &bits))))
+        return false;
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (bytes_equal_string(name, types[i].name) &&
+            (types[i].max == 0 ? size.len == 0
+                               : bits > 0 && bits <= types[i].max && bits % types[i].step == 0))
+            return true;
+    return false;
+}
+
+/* Types and tuples of them, with commas between. */
+static bool are_abi_types(struct bytes rest)
+{
+    unsigned depth = 0;
+    for (bool closed = false;;) {
+        struct bytes word = until(rest, ",()");
+        char mark = word.len < rest.len ? rest.data[word.len] : '\0';
+        if (mark == '(' ? word.len > 0 || closed
+                        : !(closed ? is_dimensions(word) : is_abi_type(word)))
+            return false;
+        if (mark == ')' && depth-- == 0)
+            return false;
+        if (mark == '\0')
+            return depth == 0 && word.len == rest.len;
+        depth += mark == '(';
+        closed = mark == ')';
+        rest = skip(rest, word.len + 1);
+    }
+}
+
 const char *config_check_event(struct bytes value)
 {
     if (bytes_equal_string(value, "any") || bytes_equal_string(value, "action"))
         return NULL;
     struct bytes name = until(value, "(");
-    bool ok = all_of(name, "_") && !isdigit((unsigned char)name.data[0]) &&
+    bool ok = all_of(name, "_$") && !isdigit((unsigned char)name.data[0]) &&
               value.len >= name.len + 2 && value.data[value.len - 1] == ')';
     if (ok && value.len > name.len + 2)
-        ok = all_of(bytes_make(value.data + name.len + 1, value.len - name.len - 2), ",[]()");
-    return ok ? NULL : "any, action, or a signature like EditPublished(address,string)";
+        ok = are_abi_types(bytes_make(value.data + name.len + 1, value.len - name.len - 2));
+    return ok ? NULL
+              : "any, action, or a signature like EditPublished(address,string), its types as the "
+                "ABI has them: uint256, not uint";
 }
 
 /* ---- masking ---- */

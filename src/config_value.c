@@ -93,8 +93,10 @@ bool setting_check(const struct setting *setting, struct bytes value, bool plain
     text_clear(must);
     switch (setting->type) {
     case SETTING_INT:
-        if (!plain || !bytes_to_i64(value, &number))
+        if (!bytes_to_i64(value, &number))
             text_append_string(must, "a whole number, ");
+        else if (!plain)
+            text_append_string(must, "a whole number without quotes, ");
         else if (number >= setting->min && number <= setting->max)
             return true;
         text_appendf(must, "%lld to %lld", (long long)setting->min, (long long)setting->max);

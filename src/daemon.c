@@ -302,7 +302,7 @@ static enum rc open_parts(struct daemon *daemon, struct err *err)
 static enum rc start(struct daemon *daemon, struct err *err)
 {
     typedef enum rc step_fn(struct daemon * daemon, struct err * err);
-    static step_fn *const steps[] = {enter_sandbox, open_store, make_parts,
+    static step_fn *const steps[] = {enter_sandbox, make_parts, open_store,
                                      load_parts,    open_parts, start_server};
     enum rc rc = RC_OK;
     for (size_t i = 0; rc == RC_OK && i < sizeof steps / sizeof steps[0]; i++) {

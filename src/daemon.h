@@ -20,6 +20,8 @@ struct daemon_options {
     void *reload_arg;
 };
 
+/* Whether the log is a file, not a stream that somebody handed over. */
+bool daemon_logs_to_file(const struct config *config);
 /* Logs as the configuration says; on RC_REJECT the log stays as it was. */
 must_check enum rc daemon_open_log(const struct config *config, struct err *err);
 /* Runs until told to stop; the exit code. The caller holds signals back from its first line on. */

@@ -11,6 +11,7 @@
 
 #define CONTENT_MAX 64
 #define SECOND_US   INT64_C(1000000)
+#define CENTURY_US  INT64_C(1000000000000000) /* in 2001 */
 
 static struct cursor_file *of(struct worker_job *job)
 {
@@ -52,6 +53,13 @@ enum rc cursor_file_init(struct cursor_file *file, const char *path, int64_t eve
     return rc == RC_OK ? rc : err_wrap(err, rc, "jetstream.cursor_file");
 }
 
+static void ignore(const struct cursor_file *file, const char *reason)
+{
+    log_event(LOG_WARN, "jetstream", "cursor_file_ignored",
+              (struct log_field[]){log_string("file", file->path), log_string("reason", reason),
+                                   LOG_END});
+}
+
 int64_t cursor_file_read(const struct cursor_file *file)
 {
     struct text content = {0};
@@ -62,12 +70,20 @@ int64_t cursor_file_read(const struct cursor_file *file)
             bytes_make(text_string(&content), strcspn(text_string(&content), "\r\n "));
         if (!bytes_to_u64(digits, &position) || position > INT64_MAX) {
             position = 0;
-            log_event(LOG_WARN, "jetstream", "cursor_file_ignored",
-                      (struct log_field[]){log_string("file", file->path), LOG_END});
+            ignore(file, "it is no number");
         }
     }
     text_free(&content);
     return (int64_t)position;
+}
+
+int64_t cursor_file_begin(const struct cursor_file *file)
+{
+    int64_t position = cursor_file_read(file);
+    if (position == 0 || position >= CENTURY_US)
+        return position;
+    ignore(file, "it is no time in microseconds");
+    return 0;
 }
 
 static bool is_worth_it(const struct cursor_file *file, int64_t committed)

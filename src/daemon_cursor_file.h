@@ -31,6 +31,9 @@ must_check enum rc cursor_file_init(struct cursor_file *file, const char *path,
                                     struct err *err);
 /* The position an operator, or an earlier run, left there; 0: none. */
 int64_t cursor_file_read(const struct cursor_file *file);
+/* The same, to begin with: what is no time in microseconds of this century is said and not taken.
+ * Seconds or milliseconds would have every history read from its beginning. */
+int64_t cursor_file_begin(const struct cursor_file *file);
 /* Writes the committed position when its time has come; called now and then. */
 void cursor_file_look(struct cursor_file *file, int64_t committed, int64_t now_us);
 /* The position was reset, and nothing is being written: what this run wrote is no longer wanted.

@@ -127,7 +127,7 @@ static enum rc make_source(struct firehose *firehose, struct err *err)
         .collection_count = list_collections(config, collections),
         .cursor_state = firehose->cursor.len > 0 ? text_bytes(&firehose->cursor) : BYTES_ABSENT,
         .gaps = &firehose->gaps,
-        .start_us = cursor_file_read(&firehose->cursor_file),
+        .start_us = cursor_file_begin(&firehose->cursor_file),
         .only_followed = config->bluesky.actors.count > 0,
         .no_posts = !counts(config, "post"),
         .no_reposts = !counts(config, "repost"),
@@ -183,6 +183,7 @@ static void view_source(const struct firehose *firehose, struct source_view *vie
     view->reconnects += before->reconnects;
     view->bytes += before->bytes;
     view->filtered += before->filtered;
+    view->left_out += before->left_out;
     view->ahead += before->ahead;
 }
 

@@ -128,6 +128,7 @@ static void prune(struct janitor *janitor)
     if (env->submit(env->submit_arg, batch) == RC_OK) {
         janitor->stage = PRUNING;
         crashpoint(CRASH_SLICE_SENT);
+        log_event(LOG_DEBUG, "janitor", "slice_sent", (struct log_field[]){LOG_END});
     } else {
         batch_give_back(batch);
     }

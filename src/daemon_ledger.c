@@ -9,6 +9,7 @@
 #include "source/source_view.h"
 #include "sys/clock.h"
 #include "sys/log.h"
+#include "sys/thread.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -37,6 +38,8 @@ struct entry {
 struct ledger_part {
     struct part part;
     const struct part_env *env;
+    struct thread *reader;              /* of the connectors; NULL: it has ended */
+    int64_t made_us;                    /* monotonic */
     struct ledger_providers *providers; /* NULL: there are no connectors */
     struct err why;                     /* ... because of this */
     struct entry *entries;
@@ -321,23 +324,38 @@ void ledger_part_abandon(struct part *part)
         errand_abandon(&self->errand);
 }
 
+/* ---- the connectors ---- */
+
+/* There are many, and the store is opened meanwhile: until the reader has ended, what it fills in
+ * is its own. */
+static void read_connectors(void *arg)
+{
+    struct ledger_part *self = arg;
+    self->providers = ledger_providers_new();
+    if (connector_folder_read(self->env->config, self->providers, self->made_us, &self->why) ==
+        RC_OK)
+        return;
+    ledger_providers_free(self->providers);
+    self->providers = NULL;
+}
+
+static void end_reader(struct ledger_part *self)
+{
+    if (self->reader != NULL)
+        thread_join(self->reader);
+    self->reader = NULL;
+}
+
 /* ---- life ---- */
 
 static enum rc open_part(struct part *part, struct err *err)
 {
     struct ledger_part *self = (struct ledger_part *)part;
     const struct config *config = self->env->config;
-    struct ledger_providers *providers = ledger_providers_new();
-    int64_t now_us = self->env->runtime->ops->mono_us(self->env->runtime);
-    enum rc rc = connector_folder_read(config, providers, now_us, &self->why);
-    if (rc == RC_OK) {
-        self->providers = providers;
-    } else {
-        ledger_providers_free(providers);
-        if (config->ledger.accounts.count > 0) {
-            *err = self->why;
-            return rc;
-        }
+    end_reader(self);
+    if (self->providers == NULL && config->ledger.accounts.count > 0) {
+        *err = self->why;
+        return RC_REJECT;
     }
     errand_init(&self->errand, self->env->loop, "import", begin_wanted, self);
     self->opened = true;
@@ -428,6 +446,7 @@ static bool stopped(const struct part *part)
 static void free_part(struct part *part)
 {
     struct ledger_part *self = (struct ledger_part *)part;
+    end_reader(self);
     while (self->count > 0) {
         if (self->entries[self->count - 1].running != NULL)
             ledger_account_free(self->entries[self->count - 1].running);
@@ -457,6 +476,8 @@ struct part *ledger_part_new(const struct part_env *env)
     self->part.ops = &ops;
     self->env = env;
     self->board = import_board_new();
+    self->made_us = env->runtime->ops->mono_us(env->runtime);
+    self->reader = thread_start("connectors", read_connectors, self);
     return &self->part;
 }
 

@@ -3,7 +3,7 @@
  * daemon_part.h - what the daemon is made of: parts that know the store and the loop, not each
  * other.
  *
- * A part is made when the configuration asks for it, then, in this order:
+ * A part is made when the configuration asks for it, before the store is open; then, in this order:
  *   load    reads the store before the writer has it
  *   open    gets its files and sources ready; the writer runs, the loop does not
  *   start   begins; from now on everything happens on the loop

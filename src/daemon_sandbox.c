@@ -101,11 +101,6 @@ static void allow_store_file(void *arg, const char *path, bool is_written)
         sandbox_allow(written->sandbox, path, SANDBOX_READ);
 }
 
-static bool is_log_on_disk(const char *file)
-{
-    return file[0] != '\0' && strcmp(file, "stdout") != 0 && strcmp(file, "stderr") != 0;
-}
-
 static enum rc allow_data(struct sandbox *sandbox, const struct config *config, struct err *err)
 {
     struct written written = {.sandbox = sandbox, .rc = RC_OK, .err = err};
@@ -116,7 +111,7 @@ static enum rc allow_data(struct sandbox *sandbox, const struct config *config, 
     if (config_has_firehose(config) && config->jetstream.cursor_file[0] != '\0')
         allow_writing(&written, "jetstream.cursor_file", config->jetstream.cursor_file,
                       SMALL_FILE_OPEN_FOLDER);
-    if (is_log_on_disk(config->log.file))
+    if (daemon_logs_to_file(config))
         allow_writing(&written, "log.file", config->log.file, SMALL_FILE_OPEN_FOLDER);
     text_free(&socket);
     return written.rc;

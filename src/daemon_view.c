@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon_view.h"
 
+#include "sys/log.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,6 +55,14 @@ static void judge_store(const struct daemon_view *view, int64_t now_us, struct h
                        (double)(now_us - stored->urgent_since_us) / SECOND_US / 60);
 }
 
+/* A misspelt account follows nobody, and nothing would be stored without a word. */
+static void judge_circle(const struct circle_view *circle, struct health_view *out)
+{
+    if (circle->in_trouble > 0 && circle->listed == 0)
+        health_degrade(out, "nobody is followed: whom the accounts of bluesky.actors follow could "
+                            "not be read yet; the log says why (not_listed)");
+}
+
 void daemon_view_health(const struct daemon_view *view, int64_t now_us, struct health_view *out)
 {
     const struct source_view *source = &view->source;
@@ -87,6 +97,7 @@ void daemon_view_health(const struct daemon_view *view, int64_t now_us, struct h
         health_degrade(out, "the chain has not been followed for %.0f s: %s",
                        (double)view->documents.troubled_us / SECOND_US,
                        view->documents.chain.trouble);
+    judge_circle(&view->circle, out);
     judge_store(view, now_us, out);
     if (now_us - view->at_us > STALE_US_MAX)
         health_degrade(out, "the ingest loop has not turned for %.0f s",
@@ -391,6 +402,8 @@ void daemon_view_metrics(const struct daemon_view *view, int64_t now_us, struct 
     const struct writer_state *writer = &view->writer;
     set(metrics, "tidemark_uptime_seconds", "Time since the start.",
         (double)(now_us - view->started_us) / SECOND_US);
+    count(metrics, "tidemark_log_lines_lost_total", "Lines of the log that could not be written.",
+          log_lost());
     show_connection(view, metrics);
     show_stored(view, now_us, metrics);
     show_feeds(view, metrics);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/suggestion.h"
 #include "cli/commands.h"
+#include "sys/log.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -106,6 +107,7 @@ static int help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    log_claim_streams();
     signal(SIGABRT, tell_abort);
     forbid_cores();
     if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {

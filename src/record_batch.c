@@ -6,7 +6,7 @@
 static struct record *add(struct batch *batch, enum record_id id, unsigned field_count)
 {
     assert(id < RECORD_ID_COUNT && field_count <= record_kinds[id].field_count);
-    if (batch->record_count == BATCH_RECORDS_MAX)
+    if (batch->record_count + batch->kept_free >= BATCH_RECORDS_MAX)
         return NULL;
     struct record *record =
         arena_take(&batch->arena, sizeof *record + field_count * sizeof(struct field));

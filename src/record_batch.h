@@ -25,6 +25,7 @@ struct batch {
     struct arena arena;
     struct record *first[RECORD_ID_COUNT], *last[RECORD_ID_COUNT];
     uint32_t record_count;
+    uint32_t kept_free;  /* places that no record takes for now */
     int64_t received_us; /* wall time its first record came off the wire; 0: it is not timed */
     /* RC_OK: durable. Else it is not, and its cursors stand where they stood. */
     batch_fn *answered; /* the owner's, called on the owner's thread */

@@ -44,6 +44,7 @@ enum {
     TRANSACTION_PROVIDER_DATA,
     TRANSACTION_NORMALIZED_DATA,
     TRANSACTION_REPLACES, /* not null: what was stored of it is less */
+    TRANSACTION_UNTOLD,   /* not null: who shows it does not say what failed */
     TRANSACTION_FIELDS
 };
 

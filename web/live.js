@@ -68,10 +68,7 @@ export class Live {
       this.#stream = undefined;
       if (!document.hidden) this.#follow();
     };
-    document.addEventListener('visibilitychange', () => {
-      follow();
-      if (!document.hidden) this.look();
-    });
+    document.addEventListener('visibilitychange', follow);
     follow();
   }
 
@@ -80,6 +77,7 @@ export class Live {
     try {
       const handle = await openLinks();
       if (turn !== this.#turn) return;
+      this.look(); // what changed before the query was opened is told by nobody
       const stream = new EventSource(`/api/events?queryHandle=${handle}`);
       this.#stream = stream;
       stream.onmessage = ({ data }) => JSON.parse(data).changes.length > 0 && this.look();
@@ -101,8 +99,7 @@ export class Live {
     await wait(AGAIN_MS);
     if (turn !== this.#turn || document.hidden) return;
     this.#stream?.close();
-    await this.#follow();
-    this.look();
+    this.#follow();
   }
 
   /** Looks at the page again soon; once for however many changes. */

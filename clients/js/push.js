@@ -86,6 +86,7 @@ export class Push {
     try {
       signal.throwIfAborted();
       await this.#ask(socket, 'query-tail', { queryHandle, since, push: true });
+      yield { changes: [], seq: since }; // it is let through, however long nothing changes
       for (;;) {
         const message = await inbox.take();
         if (message.success === false) throw new TidemarkError(message.code, message.error);

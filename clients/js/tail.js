@@ -17,7 +17,7 @@ import { Push } from './push.js';
 
 const WAIT_MS = 25000; // what stands between us may cut a silent connection after 30 s
 const MISTRUST_MAX = 2;
-const PASSING = new Set(['BUSY', 'CONFLICT', 'SHUTTING_DOWN', 'UNAVAILABLE']);
+const PASSING = new Set(['BUSY', 'CONFLICT', 'DEADLINE', 'SHUTTING_DOWN', 'UNAVAILABLE']);
 
 async function openAnew(place, signal) {
   const { around, ...spec } = place.spec;
@@ -77,7 +77,7 @@ export async function* batchesOf(place, { signal, push }) {
     try {
       if (place.name === undefined) await openAnew(place, signal);
       for await (const batch of ways.batches(place, signal)) {
-        failures = 0;
+        if (batch.seq > place.since) failures = 0; // one that is cut at once comes ever later
         ways.delivered();
         place.since = batch.seq;
         if (batch.changes.length > 0) yield batch;

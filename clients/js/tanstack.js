@@ -21,6 +21,15 @@ function sideOf(page, id, direction) {
   return direction > 0 ? page.items.slice(at + 1) : page.items.slice(0, at);
 }
 
+/** The next page in this direction that has rows: one that was scanned in vain is not the end. */
+async function turn(handle, direction, signal) {
+  for (;;) {
+    const page = await (direction > 0 ? handle.next({ signal }) : handle.prev({ signal }));
+    const goesOn = direction > 0 ? page.hasMore : page.hasPrevious;
+    if (page.items.length > 0 || !goesOn) return page;
+  }
+}
+
 class Walks {
   #db;
   #collection;
@@ -43,14 +52,14 @@ class Walks {
   }
 
   async #step(walk, { direction }, signal) {
-    walk.page = await (direction > 0 ? walk.handle.next({ signal }) : walk.handle.prev({ signal }));
+    walk.page = await turn(walk.handle, direction, signal);
     return this.#result(walk);
   }
 
   async #begin(extra, signal) {
     const former = this.#current;
     const handle = await this.#db.open(this.#collection, { ...this.#spec, ...extra, signal });
-    const walk = { number: ++walks, handle, page: await handle.next({ signal }) };
+    const walk = { number: ++walks, handle, page: await turn(handle, 1, signal) };
     this.#current = walk;
     await former?.handle.close();
     return this.#result(walk);

@@ -16,12 +16,12 @@
 // is text, and there is no inline script or style: a strict content security policy holds.
 
 import { connect } from './tidemark.js';
+import { RowPlaces } from './row-places.js';
 import { fillRow, newRow } from './row-template.js';
 import { make, sheet } from './scroller-frame.js';
 
 const EDGE_PX = 32; // nearer than this is at the edge
 const FLUSH_MS = 16;
-const UNPLACED_MAX = 100;
 const ROWS_MAX = 2000;
 const ROWS_KNOWN = 20; // that the query can go on from
 
@@ -35,11 +35,13 @@ export class TideScroller extends HTMLElement {
   #rows = new Map(); // id → element
   #values = new Map(); // id → row
   #pending = []; // changes that are not shown yet
-  #unplaced = new Map(); // rows whose place is being asked for
-  #placing = false;
+  #told; // of rows while a page is on its way: id → row, undefined for one that left
+  #deaf = false; // what changes is not heard any more
+  #places; // of rows that belong elsewhere than at the edge
   #loading; // the page that is on its way
   #hasMore = false;
   #following = true; // the reader is at the edge
+  #topNoted = 0; // where the viewport stood when that was last found out
   #newCount = 0;
   #restarting = false;
   #internals = this.attachInternals();
@@ -52,7 +54,7 @@ export class TideScroller extends HTMLElement {
     root: this.#viewport,
     rootMargin: '100% 0px',
   });
-  #resized = new ResizeObserver(() => this.#following && this.#scrollToEdge());
+  #resized = new ResizeObserver(() => this.#isFollowing() && this.#scrollToEdge());
 
   /** Called with (element, row) after the template was filled in. */
   renderRow;
@@ -171,9 +173,8 @@ export class TideScroller extends HTMLElement {
     this.#near.disconnect();
     this.#handle?.close();
     this.#handle = undefined;
-    this.#hasMore = false;
+    this.#hasMore = this.#deaf = false;
     this.#pending = [];
-    this.#unplaced.clear();
     for (const element of this.#rows.values()) element.remove();
     this.#rows.clear();
     this.#values.clear();
@@ -196,6 +197,7 @@ export class TideScroller extends HTMLElement {
   async #start() {
     this.#life = new AbortController();
     const { signal } = this.#life;
+    this.#places = this.#newPlaces(signal);
     this.#following = true;
     this.#countNew(0);
     try {
@@ -233,6 +235,8 @@ export class TideScroller extends HTMLElement {
   }
 
   async #goOn() {
+    this.#trouble.hidden = true;
+    if (this.#deaf) this.#follow(this.#life.signal);
     await this.loadMore();
     if (!this.#trouble.hidden || !this.#handle) return;
     // Asked anew: a short page may have left the end as near as it was.
@@ -241,18 +245,23 @@ export class TideScroller extends HTMLElement {
   }
 
   async #loadPage(signal) {
+    const told = (this.#told = new Map());
     this.#internals.ariaBusy = 'true';
     this.#trouble.hidden = true;
     try {
       const page = await this.#handle.next({ signal });
       if (signal.aborted) return;
       this.#hasMore = page.hasMore;
-      this.#addPage(page.items);
+      // The page may have been read before the change and arrive after it.
+      const items = page.items.map((row) => (told.has(row.id) ? told.get(row.id) : row));
+      this.#addPage(items.filter(Boolean));
       this.#announce(page.totalCount);
       this.#internals.ariaBusy = 'false';
       this.#tell('tide-page', { page });
     } catch (error) {
       if (!signal.aborted) this.#fail(error);
+    } finally {
+      if (this.#told === told) this.#told = undefined;
     }
   }
 
@@ -261,8 +270,9 @@ export class TideScroller extends HTMLElement {
     for (const row of items) if (this.#rows.has(row.id)) this.#fill(row);
     const elements = fresh.map((row) => this.#newElement(row));
     if (this.#upwards) elements.reverse();
+    const following = this.#isFollowing();
     this.#keepPlace(() => this.#insert(elements, !this.#upwards));
-    if (this.#following && this.#upwards) this.#scrollToEdge();
+    if (following && this.#upwards) this.#scrollToEdge();
     this.#number();
   }
 
@@ -326,8 +336,9 @@ export class TideScroller extends HTMLElement {
   #keepPlace(change) {
     const row = this.#firstVisible();
     const before = row?.getBoundingClientRect().top;
-    change();
+    const outcome = change();
     if (row?.isConnected) this.#viewport.scrollTop += row.getBoundingClientRect().top - before;
+    return outcome;
   }
 
   #edgeDistance() {
@@ -337,10 +348,18 @@ export class TideScroller extends HTMLElement {
 
   #scrollToEdge() {
     this.#viewport.scrollTop = this.#upwards ? this.#viewport.scrollHeight : 0;
+    this.#topNoted = this.#viewport.scrollTop;
     this.#following = true;
   }
 
+  /** The browser tells of scrolling with its next picture; who has scrolled has left already. */
+  #isFollowing() {
+    if (this.#viewport.scrollTop !== this.#topNoted) this.#noteScroll();
+    return this.#following;
+  }
+
   #noteScroll() {
+    this.#topNoted = this.#viewport.scrollTop;
     this.#following = this.#edgeDistance() <= EDGE_PX;
     if (this.#following) this.#countNew(0);
   }
@@ -367,21 +386,23 @@ export class TideScroller extends HTMLElement {
   // ---- what changes ----
 
   async #follow(signal) {
+    this.#deaf = false;
     try {
       for await (const change of this.#handle.tail({ signal })) {
         if (this.#pending.push(change) === 1) setTimeout(() => this.#flush(signal), FLUSH_MS);
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (error.code === 'GAP') this.#restart();
-      else this.#fail(error);
+      if (error.code === 'GAP') return this.#restart();
+      this.#deaf = true;
+      this.#fail(error);
     }
   }
 
   #flush(signal) {
     if (signal.aborted) return;
     const changes = this.#pending.splice(0);
-    const following = this.#following;
+    const following = this.#isFollowing();
     const entered = [];
     this.#keepPlace(() => {
       for (const change of changes) this.#apply(change, entered);
@@ -408,51 +429,30 @@ export class TideScroller extends HTMLElement {
 
   #apply({ op, item }, entered) {
     const element = this.#rows.get(item.id);
+    this.#told?.set(item.id, op === 'leave' ? undefined : item);
     if (op === 'leave') {
-      this.#unplaced.delete(item.id);
+      this.#places.forget(item.id);
       this.#remove(item.id, element, entered);
       return;
     }
-    const sorted = this.getAttribute('live') === 'sorted' && this.#handle.neighbours;
+    const sorted = this.getAttribute('live') === 'sorted';
+    const elsewhere = sorted || (!element && op === 'update');
     if (element) this.#fill(item);
-    if (sorted || (!element && op === 'update')) this.#placeLater(item);
-    else if (!element) entered.push(this.#newElement(item));
+    if (elsewhere && this.#handle.neighbours) this.#places.add(item);
+    else if (!element && op !== 'update') entered.push(this.#newElement(item));
   }
 
   // ---- rows that belong elsewhere than at the edge ----
 
-  /** Where a row stands is the daemon's to say; it is asked for one row after the other. */
-  #placeLater(item) {
-    if (!this.#handle.neighbours) return;
-    this.#unplaced.delete(item.id); // behind the others again, as it is now
-    this.#unplaced.set(item.id, item);
-    if (this.#unplaced.size > UNPLACED_MAX) this.#restart();
-    else if (!this.#placing) this.#placeAll(this.#life.signal);
-  }
-
-  async #placeAll(signal) {
-    let waiting = 0; // rows in turn that can only be placed after others
-    this.#placing = true;
-    try {
-      for (const [id, item] of this.#unplaced) {
-        const place = await this.#handle.neighbours(id, { signal });
-        if (signal.aborted) return;
-        if (this.#unplaced.get(id) !== item) continue; // it changed again
-        this.#unplaced.delete(id);
-        let placed = false;
-        this.#keepPlace(() => {
-          placed = this.#place(item, place);
-        });
-        waiting = placed ? 0 : waiting + 1;
-        const later = this.#unplaced.has(place?.before) || this.#unplaced.has(place?.after);
-        if (!placed && later && waiting <= this.#unplaced.size) this.#unplaced.set(id, item);
-      }
-      this.#number();
-    } catch (error) {
-      if (!signal.aborted) this.#fail(error);
-    } finally {
-      this.#placing = false;
-    }
+  #newPlaces(signal) {
+    return new RowPlaces({
+      signal,
+      neighbours: (id) => this.#handle.neighbours(id, { signal }),
+      place: (item, place) => this.#keepPlace(() => this.#place(item, place)),
+      placed: () => this.#number(),
+      overflow: () => this.#restart(),
+      failed: (error) => this.#fail(error),
+    });
   }
 
   /** False: it left meanwhile, or stands where nothing is loaded. */

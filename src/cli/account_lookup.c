@@ -5,6 +5,7 @@
 #include "decode/actor_view.h"
 #include "sys/network.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -32,14 +33,25 @@ static char *copy(struct bytes words)
     return text;
 }
 
+/* By its handle, or by its DID where it had none that could be verified. */
+static bool is_called(const struct actor_view *actor, const char *name)
+{
+    return bytes_equal_string(actor->did, name) ||
+           (strlen(name) == actor->handle.len &&
+            strncasecmp(name, actor->handle.data, actor->handle.len) == 0);
+}
+
 static void take(struct asking *asking, const struct actor_view *actor)
 {
     for (size_t i = 0; i < asking->asked_count; i++) {
         struct account_name *name = &asking->names[asking->asked[i]];
-        if (name->did != NULL || strlen(name->handle) != actor->handle.len ||
-            strncasecmp(name->handle, actor->handle.data, actor->handle.len) != 0)
+        if (name->did != NULL || !is_called(actor, name->handle))
             continue;
         name->did = copy(actor->did);
+        if (bytes_equal_string(actor->did, name->handle)) {
+            free(name->handle);
+            name->handle = copy(actor->handle);
+        }
         if (actor->display_name.data != NULL)
             name->display_name = copy(actor->display_name);
     }

@@ -12,7 +12,7 @@
 #include "config.h"
 
 struct account_name {
-    char *handle;
+    char *handle;       /* or a DID, until it is known */
     char *did;          /* NULL: not known */
     char *display_name; /* NULL: none */
 };

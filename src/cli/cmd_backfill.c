@@ -83,6 +83,12 @@ static enum rc write_request(struct target *target, struct wanted *wanted, struc
     return rc == RC_OK ? target_write(target, fill, wanted, err) : rc;
 }
 
+static void tell_hours(const struct wanted *wanted, const char *when)
+{
+    fprintf(stderr, "%s %s read %" PRId64 " %s back\n", text_string(&wanted->did), when,
+            wanted->hours, wanted->hours == 1 ? "hour" : "hours");
+}
+
 static enum rc wait_for_it(struct target *target, struct wanted *wanted, int *code, struct err *err)
 {
     struct text standing = {0};
@@ -100,7 +106,7 @@ static enum rc wait_for_it(struct target *target, struct wanted *wanted, int *co
               "read\n",
               stderr);
     } else if (!wanted->quiet) {
-        fprintf(stderr, "%s was read %" PRId64 " hours back\n", did, wanted->hours);
+        tell_hours(wanted, "was");
     }
     text_free(&standing);
     return rc;
@@ -119,8 +125,7 @@ static enum rc run(struct target *target, struct wanted *wanted, int *code, stru
     if (rc != RC_OK)
         return rc;
     if (!wanted->quiet)
-        fprintf(stderr, "%s will be read %" PRId64 " hours back\n", text_string(&wanted->did),
-                wanted->hours);
+        tell_hours(wanted, "will be");
     if (wanted->wait && !asked)
         return err_set(err, RC_REJECT,
                        "no daemon runs that could be waited for: the next one "

@@ -5,6 +5,7 @@
 #include "cli/row_list.h"
 #include "cli/target.h"
 #include "decode/csv.h"
+#include "source/ledger_file.h"
 #include "sys/small_file.h"
 
 #include <stddef.h>
@@ -267,6 +268,7 @@ static enum rc map_csv(const struct connector *connector, struct csv *csv, struc
         rc = err_set(err, RC_REJECT, "%s knows no rows in a file with these columns: %s",
                      connector->provider, text_string(&csv->columns));
     if (rc == RC_OK) {
+        ledger_file_name_columns(csv, stream);
         read_csv(csv, &json);
         rc = json_parse_copy(doc, text_bytes(&json), &root, err);
     }

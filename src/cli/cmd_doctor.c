@@ -3,6 +3,7 @@
 
 #include "cli/daemon_check.h"
 #include "cli/doctor.h"
+#include "cli/screen.h"
 #include "cli/socket_client.h"
 #include "config_tokens.h"
 
@@ -55,7 +56,7 @@ static void check_configuration(struct settings *settings, struct doctor_report 
 static int put(const struct doctor_report *report, bool json)
 {
     struct text out = {0};
-    bool color = isatty(STDOUT_FILENO) == 1 && getenv("NO_COLOR") == NULL;
+    bool color = screen_obeys(STDOUT_FILENO) && getenv("NO_COLOR") == NULL;
     size_t failed = doctor_count(report, DOCTOR_FAIL);
     if (json)
         doctor_print_json(report, &out);

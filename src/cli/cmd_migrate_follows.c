@@ -240,8 +240,9 @@ static enum rc migrate(struct target *target, struct names *names, bool quiet, s
 {
     struct writing writing;
     enum rc rc = store_query(target->store,
-                             "SELECT p.user_handle, f.did, f.display_name FROM poll_state p "
-                             "LEFT JOIN follows f ON f.handle = p.user_handle ORDER BY 1",
+                             "SELECT coalesce(f.handle, p.user_handle), f.did, f.display_name "
+                             "FROM poll_state p "
+                             "LEFT JOIN follows f ON " FEED_NAME_SQL " = p.user_handle ORDER BY 1",
                              NULL, 0, take_name, names, err);
     if (rc == RC_OK)
         rc = look_up(target, names, quiet, err);
@@ -293,7 +294,7 @@ static enum rc roll_back(struct target *target, struct rollback *rollback, struc
                         &rollback->gap_us, err);
     if (rc == RC_OK)
         rc = store_query(target->store,
-                         "SELECT f.handle, f.did, (SELECT CAST(max(p.shared_us) AS TEXT) "
+                         "SELECT " FEED_NAME_SQL ", f.did, (SELECT CAST(max(p.shared_us) AS TEXT) "
                          "FROM post p JOIN actors a ON a.id = p.actor "
                          "WHERE a.did = f.did AND p.kind < 2) FROM follows f ORDER BY 1",
                          NULL, 0, take_name, &rollback->names, err);
@@ -352,11 +353,12 @@ int cmd_migrate_follows(int argc, char **argv)
     if (!target_begin(&target, &words, argc, argv, &first, &code))
         return code;
     code = EXIT_DONE;
-    enum rc rc = choice.rollback && choice.truncate
-                     ? err_set(&err, RC_REJECT, "--rollback and --truncate are opposites")
-                     : run(&target, &choice, &code, &err);
-    if (rc != RC_OK)
+    if (choice.rollback && choice.truncate) {
+        fputs("tidemark: --rollback and --truncate are opposites\n", stderr);
+        code = EXIT_USAGE;
+    } else if (run(&target, &choice, &code, &err) != RC_OK) {
         code = target_fail(&err);
+    }
     target_free(&target);
     return code;
 }

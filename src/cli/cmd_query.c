@@ -4,6 +4,7 @@
 #include "base/json_write.h"
 #include "cli/pages.h"
 #include "cli/row_printer.h"
+#include "cli/screen.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -17,13 +18,14 @@
 
 static const char usage[] =
     "usage: tidemark query COLLECTION [--where JSON] [--order FIELD[:desc],...] [--page-size N]\n"
-    "                      [--limit N] [--tail] [--json|--csv|--table] [-c FILE]\n"
+    "                      [--limit N] [--allow-scan] [--tail] [--json|--csv|--table] [-c FILE]\n"
     "                      [--set PATH=VALUE]...\n"
     "Prints the rows of a collection, in its own order or in the one that is given.\n"
     "  --where JSON      only rows that match the filter: '{\"kind\": \"post\"}'\n"
     "  --order LIST      fields, each with :asc or :desc\n"
     "  --page-size N     rows that are read at a time; no other effect\n"
     "  --limit N         at most so many rows\n"
+    "  --allow-scan      sets allowScan: an order that no index has is read all the same, slowly\n"
     "  --tail            goes on with what changes, until Ctrl-C; needs a running daemon, and\n"
     "                    waits for it to come back when it restarts.\n"
     "                    With --json every line is then {\"op\", \"seq\", \"item\"}\n"
@@ -34,7 +36,7 @@ static const char usage[] =
 
 struct wanted {
     const char *where, *order, *page_size, *limit;
-    bool tail, json, csv, table;
+    bool scan, tail, json, csv, table;
 };
 
 static void see_where(void *arg, const char *value)
@@ -135,6 +137,7 @@ static bool take_flags(struct query *query, const struct wanted *wanted)
         !take_where(query, wanted->where) || !take_order(query, wanted->order))
         return false;
     query->question.page_size = (unsigned)page_size;
+    query->question.allow_scan = wanted->scan;
     query->question.filter = text_bytes(&query->filter);
     query->question.order_by = text_bytes(&query->order_by);
     return true;
@@ -294,6 +297,7 @@ int cmd_query(int argc, char **argv)
         {.name = "order", .seen = see_order},
         {.name = "page-size", .seen = see_page_size},
         {.name = "limit", .seen = see_limit},
+        {.name = "allow-scan", .at = offsetof(struct wanted, scan)},
         {.name = "tail", .at = offsetof(struct wanted, tail)},
         {.name = "json", .at = offsetof(struct wanted, json)},
         {.name = "csv", .at = offsetof(struct wanted, csv)},
@@ -314,7 +318,7 @@ int cmd_query(int argc, char **argv)
                      wanted.json  ? ROWS_JSON
                      : wanted.csv ? ROWS_CSV
                                   : ROWS_TABLE,
-                     isatty(STDOUT_FILENO) == 1);
+                     screen_obeys(STDOUT_FILENO));
     code = take_flags(query, &wanted) ? run(query) : EXIT_USAGE;
     row_printer_deinit(&query->printer);
     text_free(&query->filter);

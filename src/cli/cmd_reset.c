@@ -2,8 +2,10 @@
 #include "cli/commands.h"
 
 #include "base/json_write.h"
+#include "cli/connector_folder.h"
 #include "cli/target.h"
 #include "store/reset_record.h"
+#include "sys/clock.h"
 #include "sys/small_file.h"
 
 #include <inttypes.h>
@@ -23,6 +25,26 @@ static const char usage[] =
 struct wanted {
     const char *source, *stream; /* stream NULL: all */
 };
+
+/* An account is stored under one name, in whichever of its ways it is written here. */
+static void name_source(const struct config *config, const char *source, struct text *out)
+{
+    size_t len = strcspn(source, ":");
+    struct ledger_providers *providers = ledger_providers_new();
+    struct ledger_platform *platform;
+    struct text identifier = {0};
+    int64_t now_us = clock_mono_us();
+    if (source[len] == ':' && connector_folder_read(config, providers, now_us, NULL) == RC_OK &&
+        ledger_providers_platform(providers, bytes_make(source, len), now_us, &platform, NULL) ==
+            RC_OK &&
+        ledger_platform_identifier(platform, bytes_of(source + len + 1), &identifier, NULL) ==
+            RC_OK)
+        text_appendf(out, "%.*s:%s", (int)len, source, text_string(&identifier));
+    else
+        text_append_string(out, source);
+    text_free(&identifier);
+    ledger_providers_free(providers);
+}
 
 static enum rc ask_daemon(struct target *target, const struct wanted *wanted, int64_t *cursors,
                           struct err *err)
@@ -94,7 +116,9 @@ int cmd_reset(int argc, char **argv)
     int first, code;
     if (!target_begin(&target, &words, argc, argv, &first, &code))
         return code;
-    struct wanted wanted = {argv[first], first + 1 < argc ? argv[first + 1] : NULL};
+    struct text source = {0};
+    name_source(&target.settings.config, argv[first], &source);
+    struct wanted wanted = {text_string(&source), first + 1 < argc ? argv[first + 1] : NULL};
     size_t longest = strlen(wanted.stream == NULL ? "" : wanted.stream);
     longest = strlen(wanted.source) > longest ? strlen(wanted.source) : longest;
     enum rc rc = RC_OK;
@@ -112,6 +136,7 @@ int cmd_reset(int argc, char **argv)
         fprintf(stderr, "%" PRId64 " position%s of %s forgotten\n", cursors,
                 cursors == 1 ? "" : "s", wanted.source);
     code = rc == RC_OK ? EXIT_DONE : target_fail(&err);
+    text_free(&source);
     target_free(&target);
     return code;
 }

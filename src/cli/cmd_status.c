@@ -163,7 +163,7 @@ int cmd_status(int argc, char **argv)
     struct text out = {0};
     struct err err;
     int first, code;
-    bool terminal = isatty(STDOUT_FILENO) == 1;
+    bool terminal = screen_obeys(STDOUT_FILENO);
     bool color = terminal && getenv("NO_COLOR") == NULL;
     if (!target_begin(&target, &words, argc, argv, &first, &code))
         return code;

@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 
 #include "base/json_write.h"
+#include "cli/screen.h"
 #include "cli/table.h"
 #include "cli/target.h"
 #include "ingest/cursor.h"
@@ -87,7 +88,7 @@ int cmd_verify(int argc, char **argv)
                                   : target_post(&target, "/api/admin/verify", "{}",
                                                 TARGET_SECONDS_LONG, &reply, &root, &err);
     if (rc == RC_OK && !json)
-        print_checks(root, isatty(STDOUT_FILENO) == 1, &out);
+        print_checks(root, screen_obeys(STDOUT_FILENO), &out);
     code = rc == RC_OK ? target_put(json ? &reply : &out) : target_fail(&err);
     if (rc == RC_OK && (!json_bool(json_get(root, "ok"), &good) || !good))
         code = EXIT_FAILED;

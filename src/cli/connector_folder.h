@@ -5,7 +5,7 @@
  * The folder is the configured one, else the one that TIDEMARK_CONNECTORS names, else the one that
  * came with the program. Connectors lie in it and one folder below, as NAME.yaml.
  *
- * Owner: whoever asks for providers.  Thread: the main one, before a loop runs. */
+ * Owner: whoever asks for providers.  Thread: one at a time, before a loop runs. */
 #ifndef CLI_CONNECTOR_FOLDER_H
 #define CLI_CONNECTOR_FOLDER_H
 

@@ -31,17 +31,26 @@ static const char *file_of(const struct config *config)
 
 /* ---- what status tells ---- */
 
+static void note_time(struct json place, struct doctor_clues *clues)
+{
+    int64_t at_us;
+    if (bytes_equal_string(json_string_or_absent(json_get(place, "type")), "timeUs") &&
+        json_i64(json_get(place, "value"), &at_us) && at_us > clues->newest_event_us)
+        clues->newest_event_us = at_us;
+}
+
+/* The newer wire goes by numbers, and has the time beside them. */
 static void note_newest(struct json root, struct doctor_clues *clues)
 {
     struct json sources = json_get(root, "sources");
     for (size_t i = 0; i < json_count(sources); i++) {
         struct json streams = json_get(json_at(sources, i), "streams");
         for (size_t k = 0; k < json_count(streams); k++) {
-            struct json primary = json_pointer(json_at(streams, k), "/cursor/primary");
-            int64_t at_us;
-            if (bytes_equal_string(json_string_or_absent(json_get(primary, "type")), "timeUs") &&
-                json_i64(json_get(primary, "value"), &at_us) && at_us > clues->newest_event_us)
-                clues->newest_event_us = at_us;
+            struct json cursor = json_get(json_at(streams, k), "cursor");
+            struct json others = json_get(cursor, "alternatives");
+            note_time(json_get(cursor, "primary"), clues);
+            for (size_t n = 0; n < json_count(others); n++)
+                note_time(json_at(others, n), clues);
         }
     }
 }

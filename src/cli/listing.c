@@ -2,6 +2,7 @@
 #include "cli/listing.h"
 
 #include "cli/pages.h"
+#include "cli/screen.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -60,7 +61,7 @@ static void print_items(struct listing *listing, struct json items, struct text 
         listing->begun = true;
     }
     if (!listing->json && listing->table.cell_count > 0) {
-        table_print(&listing->table, !listing->begun, isatty(STDOUT_FILENO) == 1, out);
+        table_print(&listing->table, !listing->begun, screen_obeys(STDOUT_FILENO), out);
         listing->begun = true;
     }
 }

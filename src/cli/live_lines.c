@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/live_lines.h"
 
+#include "cli/screen.h"
 #include "cli/table.h"
 
 #include <stdio.h>
@@ -13,8 +14,7 @@
 
 bool live_lines_possible(void)
 {
-    const char *kind = getenv("TERM");
-    return isatty(STDERR_FILENO) == 1 && (kind == NULL || strcmp(kind, "dumb") != 0);
+    return screen_obeys(STDERR_FILENO);
 }
 
 void live_lines_init(struct live_lines *lines, bool terminal)

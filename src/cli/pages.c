@@ -20,7 +20,8 @@ static void put_member(struct json_writer *writer, const char *key, struct bytes
     json_put_raw(writer, json);
 }
 
-static void write_question(const struct pages_question *question, struct text *body)
+static void write_question(const struct pages_question *question, struct bytes around,
+                           struct text *body)
 {
     struct json_writer writer;
     json_writer_init(&writer, body);
@@ -33,25 +34,27 @@ static void write_question(const struct pages_question *question, struct text *b
         json_key(&writer, "pageSize");
         json_put_i64(&writer, question->page_size);
     }
+    if (question->allow_scan) {
+        json_key(&writer, "allowScan");
+        json_put_bool(&writer, true);
+    }
+    if (around.len > 0) {
+        json_key(&writer, "around");
+        json_put_string(&writer, around);
+    }
     json_key(&writer, "count");
     json_put_cstring(&writer, "none");
     json_end_object(&writer);
 }
 
-static enum rc ask(struct pages *pages, const char *path, const struct text *body,
-                   struct text *reply, struct json *root, struct err *err)
-{
-    return target_post(pages->target, path, text_string(body), TARGET_SECONDS, reply, root, err);
-}
-
-static enum rc open_at_daemon(struct pages *pages, const struct pages_question *question,
-                              struct err *err)
+static enum rc open_at_daemon(struct pages *pages, struct bytes around, struct err *err)
 {
     struct text body = {0}, reply = {0};
     struct json root;
     struct bytes name;
-    write_question(question, &body);
-    enum rc rc = ask(pages, "/api/data/query-open", &body, &reply, &root, err);
+    write_question(&pages->question, around, &body);
+    enum rc rc = target_post(pages->target, "/api/data/query-open", text_string(&body),
+                             TARGET_SECONDS, &reply, &root, err);
     if (rc == RC_OK && json_string(json_get(root, "queryHandle"), &name) &&
         json_i64(json_get(root, "seq"), &pages->seq))
         text_append(&pages->handle, name.data, name.len);
@@ -60,36 +63,6 @@ static enum rc open_at_daemon(struct pages *pages, const struct pages_question *
     text_free(&body);
     text_free(&reply);
     return rc;
-}
-
-static enum rc read_from_daemon(struct pages *pages, struct text *page, struct json *items,
-                                bool *more, struct err *err)
-{
-    struct text body = {0};
-    struct json root;
-    text_appendf(&body, "{\"queryHandle\":\"%s\",\"page\":%" PRId64 "}",
-                 text_string(&pages->handle), pages->number++);
-    enum rc rc = ask(pages, "/api/data/query-next", &body, page, &root, err);
-    if (rc == RC_OK) {
-        *items = json_get(root, "items");
-        if (!json_bool(json_get(root, "hasMore"), more))
-            rc = err_set(err, RC_RETRY, "the daemon's page does not say whether more follow");
-    }
-    text_free(&body);
-    return rc;
-}
-
-/* ---- what changes ---- */
-
-/* The daemon has forgotten the handle; the place among the commits means the same to any other. */
-static enum rc open_again(struct pages *pages, struct err *err)
-{
-    int64_t seq = pages->seq;
-    text_clear(&pages->handle);
-    enum rc rc = open_at_daemon(pages, pages->question, err);
-    pages->seq = seq;
-    /* Declared collections come a moment after their daemon. */
-    return rc == RC_OK ? RC_OK : RC_AGAIN;
 }
 
 /* Only what will not pass is RC_REJECT. */
@@ -103,6 +76,129 @@ static enum rc judge_refusal(struct pages *pages, int status, struct json root, 
     else if (status != 503)
         return RC_REJECT;
     return RC_AGAIN;
+}
+
+/* RC_AGAIN: the daemon has forgotten the query. */
+static enum rc ask_page(struct pages *pages, struct text *page, struct json *root, struct err *err)
+{
+    struct text body = {0};
+    int status = 0;
+    text_appendf(&body, "{\"queryHandle\":\"%s\",\"page\":%" PRId64 "}",
+                 text_string(&pages->handle), pages->number);
+    text_clear(page);
+    enum rc rc = target_ask(pages->target, "POST", "/api/data/query-next", text_string(&body),
+                            TARGET_SECONDS, &status, page, err);
+    text_free(&body);
+    if (rc == RC_OK)
+        rc = target_parse(pages->target, page, root, err);
+    if (rc == RC_OK && status != 200)
+        rc = judge_refusal(pages, status, *root, err);
+    if (rc == RC_AGAIN && pages->handle.len > 0)
+        rc = RC_RETRY;
+    pages->number += rc == RC_OK;
+    return rc;
+}
+
+/* Leaves of the page what stands behind the row told last; RC_REJECT: it is not what it was. */
+static enum rc cut_page(struct pages *pages, struct json *items, struct text *page, struct err *err)
+{
+    struct json_walk walk = json_walk(*items);
+    struct text rest = {0}, row = {0};
+    struct bytes key;
+    struct json item;
+    bool met = false;
+    text_append_char(&rest, '[');
+    while (json_walk_next(&walk, &key, &item)) {
+        text_clear(&row);
+        json_print(item, &row);
+        if (met && rest.len > 1)
+            text_append_char(&rest, ',');
+        if (met)
+            text_append(&rest, row.data, row.len);
+        met |= bytes_equal(text_bytes(&row), text_bytes(&pages->last_row));
+    }
+    text_append_char(&rest, ']');
+    text_clear(page);
+    text_append(page, rest.data, rest.len);
+    text_free(&rest);
+    text_free(&row);
+    return met ? target_parse(pages->target, page, items, err)
+               : err_set(err, RC_REJECT, "the row has changed");
+}
+
+static enum rc take_page(struct json root, struct json *items, bool *more, struct err *err)
+{
+    *items = json_get(root, "items");
+    return json_bool(json_get(root, "hasMore"), more)
+               ? RC_OK
+               : err_set(err, RC_RETRY, "the daemon's page does not say whether more follow");
+}
+
+/* The place among the commits stays that of the first opening: what changed since is told there. */
+static enum rc go_on_anew(struct pages *pages, struct text *page, struct json *items, bool *more,
+                          struct err *err)
+{
+    int64_t seq = pages->seq;
+    struct json root;
+    bool begun = pages->last_row.len > 0;
+    enum rc rc = open_at_daemon(pages, text_bytes(&pages->last_id), err);
+    pages->seq = seq;
+    pages->number = 0;
+    if (rc == RC_OK)
+        rc = ask_page(pages, page, &root, err);
+    if (rc == RC_OK)
+        rc = take_page(root, items, more, err);
+    if (rc == RC_OK && begun)
+        rc = cut_page(pages, items, page, err);
+    if (rc == RC_OK || !begun)
+        return rc;
+    struct err why = *err;
+    return err_set(err, RC_REJECT,
+                   "the daemon has closed this query, which nobody read for a while, and it cannot "
+                   "go on behind the row told last: %s",
+                   why.text);
+}
+
+static void remember_last(struct pages *pages, struct json items)
+{
+    struct json_walk walk = json_walk(items);
+    struct json item, last = {0};
+    struct bytes key, id;
+    while (json_walk_next(&walk, &key, &item))
+        last = item;
+    if (!json_string(json_get(last, "id"), &id))
+        return;
+    text_clear(&pages->last_id);
+    text_clear(&pages->last_row);
+    text_append(&pages->last_id, id.data, id.len);
+    json_print(last, &pages->last_row);
+}
+
+static enum rc read_from_daemon(struct pages *pages, struct text *page, struct json *items,
+                                bool *more, struct err *err)
+{
+    struct json root;
+    enum rc rc = ask_page(pages, page, &root, err);
+    if (rc == RC_OK)
+        rc = take_page(root, items, more, err);
+    else if (rc == RC_AGAIN)
+        rc = go_on_anew(pages, page, items, more, err);
+    if (rc == RC_OK)
+        remember_last(pages, *items);
+    return rc;
+}
+
+/* ---- what changes ---- */
+
+/* The daemon has forgotten the handle; the place among the commits means the same to any other. */
+static enum rc open_again(struct pages *pages, struct err *err)
+{
+    int64_t seq = pages->seq;
+    text_clear(&pages->handle);
+    enum rc rc = open_at_daemon(pages, BYTES_ABSENT, err);
+    pages->seq = seq;
+    /* Declared collections come a moment after their daemon. */
+    return rc == RC_OK ? RC_OK : RC_AGAIN;
 }
 
 static enum rc ask_tail(struct pages *pages, struct text *page, struct json *root, struct err *err)
@@ -176,9 +272,11 @@ static enum rc understand(struct pages *pages, const struct pages_question *ques
         rc = parse_part(pages->target, question->order_by, &value, err);
     if (rc == RC_OK)
         rc = order_parse(collection, value, &pages->order, &refusal);
-    if (rc == RC_OK && order_index(collection, &pages->order, filter_fixed(pages->filter)) == NULL)
+    if (rc == RC_OK && !question->allow_scan &&
+        order_index(collection, &pages->order, filter_fixed(pages->filter)) == NULL)
         rc = refusal_set(&refusal, REFUSAL_NO_INDEX,
-                         "no index of %s has this order: choose another", collection->name);
+                         "no index of %s has this order: choose another, or set allowScan to true",
+                         collection->name);
     if (refusal.code != REFUSAL_NONE)
         *err = refusal.err;
     return rc;
@@ -252,8 +350,8 @@ static enum rc read_from_store(struct pages *pages, struct text *page, struct js
 enum rc pages_open(struct pages *pages, struct target *target,
                    const struct pages_question *question, struct err *err)
 {
-    *pages = (struct pages){.target = target, .question = question};
-    return target->store == NULL ? open_at_daemon(pages, question, err)
+    *pages = (struct pages){.target = target, .question = *question};
+    return target->store == NULL ? open_at_daemon(pages, BYTES_ABSENT, err)
                                  : open_in_store(pages, question, err);
 }
 
@@ -261,8 +359,8 @@ enum rc pages_next(struct pages *pages, struct text *page, struct json *items, b
                    struct err *err)
 {
     text_clear(page);
-    return pages->handle.len > 0 ? read_from_daemon(pages, page, items, more, err)
-                                 : read_from_store(pages, page, items, more, err);
+    return pages->target->store == NULL ? read_from_daemon(pages, page, items, more, err)
+                                        : read_from_store(pages, page, items, more, err);
 }
 
 void pages_close(struct pages *pages)
@@ -270,6 +368,8 @@ void pages_close(struct pages *pages)
     if (pages->handle.len > 0)
         close_at_daemon(pages);
     text_free(&pages->handle);
+    text_free(&pages->last_id);
+    text_free(&pages->last_row);
     filter_free(pages->filter);
     row_key_clear(&pages->last);
     collections_free(pages->collections);

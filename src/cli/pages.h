@@ -3,7 +3,9 @@
  * pages.h - the rows of one query, page by page, from the daemon or from the store.
  *
  * What is read is what was there when it was opened. From a daemon it comes by a handle, without
- * one straight from the store, in the same order. Only one page is ever in memory.
+ * one straight from the store, in the same order. Only one page is ever in memory. A handle that
+ * the daemon has forgotten, since whoever reads the output took his time, is opened anew around the
+ * row told last, while that is what it was.
  *
  * Owner: the command. */
 #ifndef CLI_PAGES_H
@@ -19,14 +21,16 @@ struct pages_question {
     const char *collection;
     struct bytes filter, order_by; /* JSON; without bytes: none, the collection's own */
     unsigned page_size;            /* 0: the collection's own */
+    bool allow_scan;               /* an order without an index is taken, too */
 };
 
 struct pages {
     struct target *target;
-    const struct pages_question *question; /* borrowed until the end */
-    struct text handle;                    /* the daemon's name for it; empty: the store is read */
-    int64_t number;                        /* of the next page */
-    int64_t seq;                           /* of the opening, then of the last change */
+    struct pages_question question; /* what it points at is borrowed until the end */
+    struct text handle;             /* the daemon's name for it; empty: the store is read */
+    int64_t number;                 /* of the next page */
+    int64_t seq;                    /* of the opening, then of the last change */
+    struct text last_id, last_row;  /* of the row that the daemon told last; the row is JSON */
     struct collections *collections;
     struct page_request request;
     struct filter *filter;

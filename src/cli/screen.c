@@ -19,6 +19,12 @@ struct screen {
     int fd;
 };
 
+bool screen_obeys(int fd)
+{
+    const char *kind = getenv("TERM");
+    return isatty(fd) == 1 && (kind == NULL || strcmp(kind, "dumb") != 0);
+}
+
 static void put(const struct screen *screen, const char *words)
 {
     size_t len = strlen(words);

@@ -14,6 +14,8 @@
 
 struct screen;
 
+/* Whether a terminal is there that does what escape sequences say. */
+bool screen_obeys(int fd);
 /* Takes the terminal that stdout is. */
 struct screen *screen_open(void);
 void screen_close(struct screen *screen); /* NULL is allowed */

@@ -129,26 +129,36 @@ static void print_row(const struct table *table, const char *const *cells, const
     text_append_char(out, '\n');
 }
 
+/* They may be keys of a stranger's document. */
+static void print_titles(const struct table *table, const struct text *titles, const size_t *widths,
+                         bool bold, struct text *out)
+{
+    const char *words[TABLE_COLUMNS_MAX];
+    for (size_t i = 0; i < table->column_count; i++)
+        words[i] = text_string(&titles[i]);
+    text_append_string(out, bold ? "\033[1m" : "");
+    print_row(table, words, widths, out);
+    text_append_string(out, bold ? "\033[0m" : "");
+}
+
 void table_print(struct table *table, bool titled, bool bold, struct text *out)
 {
     size_t widths[TABLE_COLUMNS_MAX];
-    const char *titles[TABLE_COLUMNS_MAX];
+    struct text titles[TABLE_COLUMNS_MAX] = {0};
     assert(table->cell_count % table->column_count == 0);
     for (size_t i = 0; i < table->column_count; i++) {
-        titles[i] = table->columns[i].title;
-        widths[i] = width_of(titles[i]);
+        table_tame(&titles[i], bytes_of(table->columns[i].title), table->columns[i].width_max);
+        widths[i] = width_of(text_string(&titles[i]));
     }
     for (size_t i = 0; i < table->cell_count; i++) {
         size_t width = width_of(table->cells[i]), column = i % table->column_count;
         widths[column] = width > widths[column] ? width : widths[column];
     }
-    if (titled && bold)
-        text_append_string(out, "\033[1m");
     if (titled)
-        print_row(table, titles, widths, out);
-    if (titled && bold)
-        text_append_string(out, "\033[0m");
+        print_titles(table, titles, widths, bold, out);
     for (size_t i = 0; i < table->cell_count; i += table->column_count)
         print_row(table, (const char *const *)&table->cells[i], widths, out);
+    for (size_t i = 0; i < table->column_count; i++)
+        text_free(&titles[i]);
     clear(table);
 }

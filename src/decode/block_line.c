@@ -16,11 +16,16 @@ static bool is_plain(struct bytes word)
     return true;
 }
 
+static bool is_there(struct json value)
+{
+    return json_type(value) != JSON_ABSENT && json_type(value) != JSON_NULL;
+}
+
 static enum rc read_hash(struct json root, const char *key, struct bytes *out, struct err *err)
 {
     struct json value = json_get(root, key);
     *out = BYTES_ABSENT;
-    if (json_type(value) == JSON_ABSENT || json_type(value) == JSON_NULL)
+    if (!is_there(value))
         return RC_OK;
     if (!json_string(value, out) || out->len == 0 || out->len > BLOCK_LINE_HASH_MAX ||
         !is_plain(*out))
@@ -53,8 +58,7 @@ static bool read_uri(struct json value, struct bytes *name, struct bytes *space)
     if (json_type(value) != JSON_OBJECT)
         return read_name(value, name);
     struct json said = json_get(value, "space");
-    if (json_type(said) != JSON_ABSENT && json_type(said) != JSON_NULL &&
-        (!json_string(said, space) || space->len > BLOCK_LINE_SPACE_MAX))
+    if (is_there(said) && (!json_string(said, space) || space->len > BLOCK_LINE_SPACE_MAX))
         return false;
     return read_name(json_get(value, "uri"), name);
 }
@@ -71,7 +75,7 @@ static enum rc check_uris(struct json uris, struct err *err)
     struct json_walk walk = json_walk(uris);
     struct bytes key, name, space;
     struct json value;
-    if (json_type(uris) != JSON_ABSENT && json_type(uris) != JSON_ARRAY)
+    if (is_there(uris) && json_type(uris) != JSON_ARRAY)
         return err_set(err, RC_REJECT, "`uris` is no list");
     for (size_t i = 0; json_walk_next(&walk, &key, &value); i++)
         if (!read_uri(value, &name, &space))
@@ -90,7 +94,7 @@ enum rc block_line_read(struct json root, struct block_line *line, struct err *e
         return err_set(err, RC_REJECT, "no JSON object");
     if (!json_u64(json_get(root, "number"), &line->number) || line->number > INT64_MAX)
         return err_set(err, RC_REJECT, "`number` is missing: the number of a block");
-    if (json_type(undo) != JSON_ABSENT && !json_bool(undo, &line->undo))
+    if (is_there(undo) && !json_bool(undo, &line->undo))
         return err_set(err, RC_REJECT, "`undo` is neither true nor false");
     enum rc rc = read_cursor(root, &line->cursor, err);
     if (rc == RC_OK)

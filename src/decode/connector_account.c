@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/base58.h"
+#include "decode/bech32.h"
 #include "decode/connector.h"
 
 #include <string.h>
+
+#define ADDRESS_MAX 64 /* letters of a base58 address; keys have more, and are checked as such */
+#define CASH_PREFIX "bitcoincash:"
 
 static const char base58[] = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 static const char bech32[] = "023456789acdefghjklmnpqrstuvwxyz";
@@ -62,6 +67,9 @@ static bool read_bitcoin(struct bytes text, struct text *out)
         size_t tail = text.len - (size_t)(colon - text.data) - 1;
         return made_of(bytes_make(out->data + out->len - tail, tail), bech32);
     }
+    /* Its letters may all be base58's, too. */
+    if (read_bech32(text, out) && bech32_is_right(text_bytes(out)))
+        return true;
     return read_base58(text, 26, 112, out) || read_bech32(text, out);
 }
 
@@ -108,6 +116,26 @@ static bool read_kind(enum connector_identifier kind, struct bytes text, struct 
     return false;
 }
 
+/* One byte says of which chain and form it is, or two (Zcash), before the 20 of a hash. */
+static bool is_right_base58(struct bytes text)
+{
+    uint8_t payload[22];
+    return base58_check_decode(text, payload, 21) || base58_check_decode(text, payload, 22);
+}
+
+/* The checksum of a form that has one. */
+static bool is_right(enum connector_identifier kind, struct bytes text)
+{
+    if (kind == IDENTIFIER_BECH32)
+        return bech32_is_right(text);
+    if (kind != IDENTIFIER_BITCOIN_ADDRESS)
+        return true;
+    if (memchr(text.data, ':', text.len) != NULL)
+        return !bytes_starts_with(text, CASH_PREFIX) || bech32_cash_is_right(text);
+    bool key = text.len > ADDRESS_MAX && made_of(text, base58);
+    return key || is_right_base58(text) || bech32_is_right(text);
+}
+
 enum rc connector_identifier_read(enum connector_identifier kind, struct bytes text,
                                   struct text *out, struct err *err)
 {
@@ -125,6 +153,8 @@ enum rc connector_identifier_read(enum connector_identifier kind, struct bytes t
     for (size_t i = 0; clean && i < text.len; i++)
         clean = (unsigned char)text.data[i] > ' ' && text.data[i] != 0x7f;
     if (clean && read_kind(kind, text, out))
-        return RC_OK;
+        return is_right(kind, text_bytes(out))
+                   ? RC_OK
+                   : err_set(err, RC_REJECT, "the address is mistyped: its checksum differs");
     return err_set(err, RC_REJECT, "after the platform comes %s", expected[kind]);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define DATE_LEN 10
+#define DAY_US   (INT64_C(86400) * 1000000)
 
 void connector_percent_encode(struct bytes text, struct text *out)
 {
@@ -47,6 +48,7 @@ static bool append_time(int64_t us, enum connector_cast cast, int64_t less, stru
         break;
     case CAST_RFC3339:
     case CAST_DATE:
+        less *= cast == CAST_DATE ? DAY_US : 1;
         if (!timestamp_format(us < less ? 0 : us - less, text))
             return false;
         text_append(out, text, cast == CAST_DATE ? DATE_LEN : strlen(text));

@@ -179,13 +179,17 @@ static enum rc read_block(struct reading *reading)
     return RC_OK;
 }
 
+/* A node may have forgotten when a block was made, and says null; its place is known all the same.
+ * What says nothing at all is of another make. */
 static enum rc read_time(struct reading *reading)
 {
-    const struct connector_field *field = &reading->page->stream->map[FIELD_TIME];
+    const struct connector_stream *stream = reading->page->stream;
+    const struct connector_field *field = &stream->map[FIELD_TIME];
     struct connector_scalar found = find_field(reading, field);
+    bool forgotten = json_type(found.json) == JSON_NULL && stream->resume.kind != RESUME_TIMESTAMP;
     reading->row->time_us = -1;
     if (found.kind == SCALAR_ABSENT)
-        return field->mapped && reading->row->block >= 0
+        return field->mapped && reading->row->block >= 0 && !forgotten
                    ? refuse_field(reading, FIELD_TIME, "is missing")
                    : RC_OK;
     if (connector_cast_time(&found, field->cast, &reading->row->time_us))

@@ -149,7 +149,9 @@ static const struct connector_word resume_words[] = {
      .about = "how it is written: `dec`, `hex`; of a time `unix_s`, `unix_ms`, `unix_us`, "
               "`unix_ns`, `rfc3339`, `date`"},
     {WORD_FLAG, "exclusive", false, offsetof(struct connector_stream, resume.exclusive),
-     .about = "the source leaves the position itself out, so one less is asked for"},
+     .about =
+         "the source leaves the position itself out, so one less is asked for; of a `date`, the "
+         "day before"},
     {0}};
 static const struct connector_block resume_block = {
     "resume", "Where a walk can begin; `{kind: none}`: only at the source's own beginning.",

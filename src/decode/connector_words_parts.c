@@ -120,7 +120,8 @@ const struct connector_block connector_field_block = {
     "a field",
     "A pointer by itself, or these. `hash`, `asset`, `amount` and `id` must be found when the "
     "identity is made of them, and `time` when there is a block; a record that lacks one, or has "
-    "something else there, goes to quarantine with the reason. No block: the row is pending.",
+    "something else there, goes to quarantine with the reason. A `time` that is null is unknown, "
+    "where positions are blocks. No block: the row is pending.",
     field_words};
 
 static const struct connector_word response_words[] = {

@@ -105,17 +105,18 @@ static bool read_word(struct bytes data, size_t at, size_t *value)
     return true;
 }
 
-static bool read_string(struct bytes data, size_t head, struct bytes *out)
+/* The bytes of a string or of `bytes`, by its word in the head. */
+static bool read_string(struct bytes data, size_t at, size_t *offset, struct bytes *out)
 {
-    size_t offset, len;
-    if (!read_word(data, head, &offset) || !read_word(data, offset, &len) ||
-        len > data.len - offset - WORD)
+    size_t len;
+    if (!read_word(data, at, offset) || !read_word(data, *offset, &len) ||
+        len > data.len - *offset - WORD)
         return false;
-    *out = bytes_make(data.data + offset + WORD, len);
+    *out = bytes_make(data.data + *offset + WORD, len);
     return true;
 }
 
-/* What a string parameter names: the addresses in it, or itself. Other strings name nothing. */
+/* What a string or `bytes` names: the addresses in it, or itself. Others name nothing. */
 static void name_string(struct bytes string, evm_name_fn *fn, void *arg)
 {
     struct bytes rest = string, name;
@@ -127,40 +128,86 @@ static void name_string(struct bytes string, evm_name_fn *fn, void *arg)
         fn(arg, name);
 }
 
+/* Which parameters travel as topics, a bit for each. Nothing in a log says so: every choice of as
+ * many as there are is tried. */
+struct layout {
+    uint32_t topics;
+    unsigned topic_count;
+    bool exact; /* as compilers lay it out: part behind part, nothing between and behind them */
+};
+
 /* Walks the parameters that are in the data, first to check (`fn` NULL), then to tell. False: the
  * data is laid out in another way. */
-static bool walk_params(const struct evm_event *event, unsigned as_topics, struct bytes data,
-                        evm_name_fn *fn, void *arg)
+static bool walk_params(const struct evm_event *event, const struct layout *layout,
+                        struct bytes data, evm_name_fn *fn, void *arg)
 {
-    size_t head = 0;
+    size_t head = WORD * (size_t)(event->param_count - layout->topic_count), end = head;
+    size_t at = 0, offset;
     for (unsigned i = 0; i < event->param_count; i++) {
         struct bytes string;
-        if (event->params[i] == EVM_PARAM_WORD && as_topics > 0) {
-            as_topics--;
+        if ((layout->topics >> i & 1) != 0)
             continue;
-        }
-        if (event->params[i] == EVM_PARAM_STRING) {
-            if (!read_string(data, head, &string))
-                return false;
-            if (fn != NULL)
-                name_string(string, fn, arg);
-        }
-        head += WORD;
+        at += WORD;
+        if (event->params[i] == EVM_PARAM_WORD)
+            continue;
+        if (!read_string(data, at - WORD, &offset, &string) || offset < head ||
+            (layout->exact && offset != end))
+            return false;
+        end = offset + WORD + (string.len + WORD - 1) / WORD * WORD;
+        if (fn != NULL)
+            name_string(string, fn, arg);
     }
-    return true;
+    return layout->exact ? end == data.len : head <= data.len;
+}
+
+static unsigned count_bits(uint32_t bits)
+{
+    unsigned count = 0;
+    for (; bits != 0; bits &= bits - 1)
+        count++;
+    return count;
+}
+
+/* Adds parameters from `from` on to the topics until there are enough. */
+static bool choose_topics(const struct evm_event *event, struct layout *layout, unsigned from,
+                          struct bytes data)
+{
+    uint32_t chosen = layout->topics;
+    if (count_bits(chosen) == layout->topic_count)
+        return walk_params(event, layout, data, NULL, NULL);
+    for (unsigned i = from; i < event->param_count; i++) {
+        layout->topics = chosen | UINT32_C(1) << i;
+        if (choose_topics(event, layout, i + 1, data))
+            return true;
+    }
+    layout->topics = chosen;
+    return false;
+}
+
+static bool find_layout(const struct evm_event *event, unsigned topic_count, bool exact,
+                        struct bytes data, struct layout *layout)
+{
+    *layout = (struct layout){.topic_count = topic_count, .exact = exact};
+    return !event->searched && topic_count <= event->param_count &&
+           choose_topics(event, layout, 0, data);
 }
 
 void evm_event_names(const struct evm_event *event, const struct evm_log *log, struct text *scratch,
                      evm_name_fn *fn, void *arg)
 {
+    struct layout layout;
+    struct bytes name;
+    unsigned topic_count = log->topic_count - 1; /* of `any` it is not used */
     assert(evm_event_matches(event, log));
     text_clear(scratch);
     evm_log_data(log, scratch);
-    struct bytes data = bytes_make(text_string(scratch), scratch->len);
-    if (event->searched || !walk_params(event, log->topic_count - 1, data, NULL, NULL))
-        search(data, fn, arg);
-    else
-        walk_params(event, log->topic_count - 1, data, fn, arg);
+    struct bytes data = bytes_make(text_string(scratch), scratch->len), rest = data;
+    if (find_layout(event, topic_count, true, data, &layout))
+        walk_params(event, &layout, data, fn, arg);
+    else if (ipfs_uri_next(&rest, &name))
+        search(data, fn, arg); /* whatever the data is, these are addresses */
+    else if (find_layout(event, topic_count, false, data, &layout))
+        walk_params(event, &layout, data, fn, arg);
 }
 
 bool evm_event_space(const struct evm_event *event, const struct evm_log *log,

@@ -2,11 +2,11 @@
  *
  * evm_event.h - which logs of a contract name documents, and which documents.
  *
- *   NAME(types)  logs whose first topic is the hash of this signature. Its strings are read as the
- *                ABI lays them out and hold an ipfs:// address or a bare content address, with its
- *                path if it has one. What travels as topics is taken to be the first parameters
- *                that fit into one. With arrays or tuples among the types, or when the data is laid
- *                out in another way, it is searched as for `any`.
+ *   NAME(types)  logs whose first topic is the hash of this signature. Its strings and `bytes` are
+ *                read as the ABI lays them out and hold an ipfs:// address or a bare content
+ *                address, with its path if it has one. Which parameters travel as topics is found
+ *                out: with them, the rest fits the data. With arrays or tuples among the types, or
+ *                when the data is laid out in another way, it is searched as for `any`.
  *   action       logs with four topics and no signature; the first topic begins with the id of the
  *                space that spoke; the data is searched.
  *   any          every log; the data is searched.

@@ -7,7 +7,8 @@
 
 #define WATERMARK_UNITS 1024
 #define CURSOR_EVERY_US 1000000
-#define CURSOR_ROOM     16384 /* kept free in a batch for its cursor row */
+#define CURSOR_ROOM     16384 /* kept free in a batch for its cursor row and for gaps, ... */
+#define CURSOR_RECORDS  32    /* ... and as many places: one event may bring a lot of records */
 
 static int64_t now_mono(const struct intake *intake)
 {
@@ -54,6 +55,13 @@ void intake_resume(struct intake *intake, int64_t position)
 {
     assert(intake->events == 0 && position >= 0);
     intake->received = intake->staged = intake->committed = position;
+    check(intake);
+}
+
+void intake_begin_at(struct intake *intake, int64_t position)
+{
+    assert(position >= intake->received);
+    intake->received = position;
     check(intake);
 }
 
@@ -130,7 +138,7 @@ static bool send_unit(struct intake *intake)
         return false;
     if (batch->answered == NULL) {
         enum rc rc = intake->ops->cursor(intake->arg, intake->received, batch);
-        assert(rc == RC_OK); /* CURSOR_ROOM was kept free */
+        assert(rc == RC_OK); /* room for it was kept free */
         batch->answered = answered;
         batch->owner = intake;
     }
@@ -161,6 +169,7 @@ static enum rc fill_batch(struct intake *intake, const struct frame *frame, int6
     uint32_t before = batch->record_count;
     assert(arena_left(&batch->arena) >= CURSOR_ROOM);
     batch->arena.size -= CURSOR_ROOM;
+    batch->kept_free = CURSOR_RECORDS;
     enum rc rc = intake->ops->decode(intake->arg, frame, batch, position, &err);
     if (rc == RC_AGAIN && before == 0)
         rc = err_set(&err, RC_REJECT, "event does not fit into an empty batch");
@@ -172,6 +181,7 @@ static enum rc fill_batch(struct intake *intake, const struct frame *frame, int6
                                           err.text, frame->received_us) != RC_OK)
         rc = RC_AGAIN;
     batch->arena.size += CURSOR_ROOM;
+    batch->kept_free = 0;
     return rc;
 }
 
@@ -202,7 +212,7 @@ static bool unit_is_full(const struct intake *intake)
 {
     return intake->filling_events == INTAKE_UNIT_EVENTS_MAX || intake->filling->answered != NULL ||
            arena_left(&intake->filling->arena) < 2 * CURSOR_ROOM ||
-           intake->filling->record_count + 2 >= BATCH_RECORDS_MAX;
+           intake->filling->record_count + CURSOR_RECORDS >= BATCH_RECORDS_MAX;
 }
 
 /* Decodes frames until there are none, or no batch is to be had. */

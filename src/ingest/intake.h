@@ -35,7 +35,8 @@ struct intake_ops {
      * it comes again. */
     enum rc (*decode)(void *arg, const struct frame *frame, struct batch *batch, int64_t *position,
                       struct err *err);
-    /* Adds the cursor row that stands at `position`; RC_AGAIN when it does not fit. */
+    /* Adds the cursor row that stands at `position`, or none while it may not pass what is still to
+     * be written; RC_AGAIN when it does not fit. */
     enum rc (*cursor)(void *arg, int64_t position, struct batch *batch);
     enum rc (*submit)(void *arg, struct batch *batch);
     /* Whether the wire is to be left alone: enough waits for now. */
@@ -75,6 +76,8 @@ void intake_init(struct intake *intake, const struct intake_ops *ops, void *arg,
 void intake_deinit(struct intake *intake);
 /* Where the store says the stream stands; before the first frame. */
 void intake_resume(struct intake *intake, int64_t position);
+/* The stream begins here, though nothing that came says so: the next unit's cursor does. */
+void intake_begin_at(struct intake *intake, int64_t position);
 /* Takes a frame; RC_AGAIN when the ring is full. */
 must_check enum rc intake_take(struct intake *intake, struct bytes payload, bool binary);
 /* In the place of a frame that was too large to be taken. */

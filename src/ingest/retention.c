@@ -5,25 +5,23 @@
 
 #define HOUR_US INT64_C(3600000000)
 
-/* In the order of the question's parameters. */
-enum { POSTS_US, BELOW_US, THRESHOLD, LINKS_US, TOMBSTONES_US, GAPS_US, PAGES_US, POLLS, BOUNDS };
-_Static_assert(BOUNDS == RETENTION_PARAMS, "every one is a parameter");
+/* In the order of the question's parameters, which has no use for the last. */
+enum { POSTS_US, BELOW_US, LINKS_US, TOMBSTONES_US, GAPS_US, PAGES_US, POLLS, THRESHOLD, BOUNDS };
+_Static_assert(THRESHOLD == RETENTION_PARAMS, "every other one is a parameter");
 
 const char retention_left_sql[] =
     "SELECT CASE WHEN EXISTS (SELECT 1 FROM post WHERE shared_us < ?1) "
-    "OR EXISTS (SELECT 1 FROM links l WHERE l.below_us IS NULL AND l.share_count_total < ?3) "
-    "OR EXISTS (SELECT 1 FROM links l WHERE l.share_count_total >= ?3 AND l.below_us IS NOT NULL) "
-    "OR EXISTS (SELECT 1 FROM links l WHERE l.below_us < ?2 AND l.share_count_total < ?3 "
+    "OR EXISTS (SELECT 1 FROM links WHERE below_us IS NULL) "
+    "OR EXISTS (SELECT 1 FROM links WHERE below_us < ?2) "
+    "OR EXISTS (SELECT 1 FROM links l WHERE l.last_shared_us < ?3 "
     "AND NOT EXISTS (SELECT 1 FROM post_links x WHERE x.link_id = l.id)) "
-    "OR EXISTS (SELECT 1 FROM links l WHERE l.last_shared_us < ?4 "
-    "AND NOT EXISTS (SELECT 1 FROM post_links x WHERE x.link_id = l.id)) "
-    "OR EXISTS (SELECT 1 FROM tombstones WHERE at_us < ?5) "
-    "OR EXISTS (SELECT 1 FROM past_rows WHERE at_us < ?5) "
-    "OR EXISTS (SELECT 1 FROM request_keys WHERE at_us < ?5) "
-    "OR EXISTS (SELECT 1 FROM gaps WHERE closed_us < ?6) "
-    "OR EXISTS (SELECT 1 FROM follow_page WHERE listing < ?7) "
+    "OR EXISTS (SELECT 1 FROM tombstones WHERE at_us < ?4) "
+    "OR EXISTS (SELECT 1 FROM past_rows WHERE at_us < ?4) "
+    "OR EXISTS (SELECT 1 FROM request_keys WHERE at_us < ?4) "
+    "OR EXISTS (SELECT 1 FROM gaps WHERE closed_us < ?5) "
+    "OR EXISTS (SELECT 1 FROM follow_page WHERE listing < ?6) "
     "OR EXISTS (SELECT 1 FROM standing) "
-    "OR (?8 = 1 AND EXISTS (SELECT 1 FROM poll_state)) THEN 1 ELSE 0 END";
+    "OR (?7 = 1 AND EXISTS (SELECT 1 FROM poll_state)) THEN 1 ELSE 0 END";
 
 struct retention retention_of(const struct config *config)
 {
@@ -40,6 +38,8 @@ static void find_bounds(const struct retention *retention, int64_t now_us, int64
     bounds[BELOW_US] = now_us - RETENTION_BELOW_US;
     bounds[THRESHOLD] = retention->threshold;
     bounds[LINKS_US] = now_us - retention->max_days * 24 * HOUR_US;
+    if (bounds[LINKS_US] > bounds[POSTS_US])
+        bounds[LINKS_US] = bounds[POSTS_US]; /* what was shared since then has posts */
     bounds[TOMBSTONES_US] = now_us - RETENTION_TOMBSTONE_US;
     bounds[GAPS_US] = now_us - RETENTION_GAP_US;
     bounds[PAGES_US] = now_us - RETENTION_PAGES_US;
@@ -70,6 +70,6 @@ void retention_left_params(const struct retention *retention, int64_t now_us,
 {
     int64_t bounds[BOUNDS];
     find_bounds(retention, now_us, bounds);
-    for (unsigned i = 0; i < BOUNDS; i++)
+    for (unsigned i = 0; i < RETENTION_PARAMS; i++)
         params[i] = field_int(bounds[i]);
 }

@@ -22,7 +22,7 @@
 #define RETENTION_GAP_US       (INT64_C(30) * 24 * 3600 * 1000000)
 #define RETENTION_BELOW_US     (INT64_C(24) * 3600 * 1000000)
 #define RETENTION_PAGES_US     (INT64_C(24) * 3600 * 1000000)
-#define RETENTION_PARAMS       8
+#define RETENTION_PARAMS       7
 
 struct retention {
     int64_t window_hours, threshold, max_days;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/collection.h"
 
+#include "base/suggestion.h"
+
 #include <assert.h>
 
 /* One bit of `fixed`. */
@@ -140,7 +142,7 @@ static const struct column import_sessions[] = {
     {"completedAt", COLUMN_TIME, "t.completed_us", "t.completed_us", true},
     {"durationMs",  COLUMN_INT,  "(t.completed_us - t.started_us) / 1000", NULL, true},
     {"error",       COLUMN_TEXT, "t.error",        NULL,             true},
-    {"streams",     COLUMN_JSON, "v.streams",      NULL,             true},
+    {"streams",     COLUMN_JSON, "coalesce(v.streams, '[]')", NULL,   false},
     {"seq",         COLUMN_INT,  "t.seq",          "t.seq",          false},
 };
 
@@ -305,6 +307,24 @@ int collection_column(const struct collection *collection, struct bytes name)
         if (bytes_equal_string(name, collection->columns[i].name))
             return (int)i;
     return -1;
+}
+
+enum rc collection_refuse_field(const struct collection *collection, const char *where,
+                                struct bytes name, struct refusal *refusal)
+{
+    struct suggestion nearest = suggestion_begin(name);
+    struct text words = {0};
+    for (size_t i = 0; i < collection->column_count; i++)
+        suggestion_try(&nearest, bytes_of(collection->columns[i].name));
+    text_appendf(&words, "%s: %s has no field ", where, collection->name);
+    suggestion_quote(name, &words);
+    suggestion_end(&nearest, "", &words);
+    for (size_t i = 0; i < collection->column_count; i++)
+        text_appendf(&words, "%s%s", i == 0 ? "; its fields are " : ", ",
+                     collection->columns[i].name);
+    enum rc rc = refusal_set(refusal, REFUSAL_UNKNOWN_FIELD, "%s", text_string(&words));
+    text_free(&words);
+    return rc;
 }
 
 void collection_docs(struct text *out)

@@ -14,6 +14,7 @@
 #define QUERY_COLLECTION_H
 
 #include "base/bytes.h"
+#include "query/refusal.h"
 
 #define COLLECTION_ORDER_MAX     8
 #define COLLECTION_COLUMNS_MAX   48
@@ -82,5 +83,8 @@ const struct collection *collection_find(struct bytes name);
 void collection_docs(struct text *out);
 /* -1 when there is none of that name. */
 int collection_column(const struct collection *collection, struct bytes name);
+/* It has no field of that name, which `where` asks for: says so, and which it has. */
+enum rc collection_refuse_field(const struct collection *collection, const char *where,
+                                struct bytes name, struct refusal *refusal);
 
 #endif

@@ -11,11 +11,26 @@
 
 #define FOUND_BYTES_MAX 48
 #define EXTRA_BYTES_MAX ((size_t)64 << 20)
+#define EXPONENT_GROWTH 16 /* 1e16 is stored as 10000000000000000.0 */
 
 size_t document_row_size(const struct collection *collection)
 {
     size_t fields = ROW_COLUMNS + collection->column_count;
     return sizeof(struct record) + fields * (sizeof(struct field) + ARENA_PAD + 32);
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* In a text this takes a few for exponents that are none, which only makes room. */
+size_t document_growth(struct bytes json)
+{
+    size_t exponents = 0;
+    for (size_t i = 1; i < json.len; i++)
+        exponents += (json.data[i] == 'e' || json.data[i] == 'E') && is_digit(json.data[i - 1]);
+    return exponents * EXPONENT_GROWTH;
 }
 
 struct record *document_add(const struct collection *collection, struct batch *batch, int op,

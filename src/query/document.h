@@ -23,6 +23,9 @@
 /* Room for one row of this collection in a batch, without its texts; and what each text takes
  * besides its bytes. */
 size_t document_row_size(const struct collection *collection);
+/* By how many bytes this JSON may be longer as it is stored: a number that came with an exponent is
+ * written out. */
+size_t document_growth(struct bytes json);
 
 /* An empty row that puts or deletes; NULL: the batch is full. */
 struct record *document_add(const struct collection *collection, struct batch *batch, int op,

@@ -330,9 +330,7 @@ static enum rc parse_field(struct parsing *parsing, struct bytes name, struct js
 {
     int at = collection_column(parsing->collection, name);
     if (at < 0)
-        return refusal_set(parsing->refusal, REFUSAL_UNKNOWN_FIELD,
-                           "filter: %s has no field \"%.*s\"", parsing->collection->name,
-                           shown(name), name.data);
+        return collection_refuse_field(parsing->collection, "filter", name, parsing->refusal);
     const struct column *column = &parsing->collection->columns[at];
     if (json_type(json) == JSON_OBJECT && json_count(json) > 0)
         return parse_operators(parsing, column, json, negated);

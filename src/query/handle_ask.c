@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "query/handle_ask.h"
 
-#include "base/json_write.h"
 #include "query/handle_shelf.h"
+#include "query/row_fetch.h"
 
 #include <assert.h>
 #include <string.h>
 
-#define NARROW_BYTES_MAX (2 << 20)
-#define TOUCH_US         INT64_C(15000000) /* uses that are closer than this are one */
+#define TOUCH_US INT64_C(15000000) /* uses that are closer than this are one */
 
 /* ---- backwards ---- */
 
@@ -42,51 +41,45 @@ static enum rc find_place_before(struct store *store, const struct handle_state 
 
 /* ---- opening ---- */
 
-/* The query narrowed to one row, as a filter of its own. */
-static enum rc narrow(const struct handle_state *state, struct bytes id, struct filter **filter)
+struct sought {
+    const struct handle_state *state;
+    struct row_key *key; /* without parts: the row is not in the result */
+    bool too_long;
+};
+
+/* The order's terms, which end with the ingest number, and the columns. */
+static bool take_sought(void *arg, const struct field *columns, size_t count)
 {
-    struct bytes whole = filter_json(state->filter);
-    struct json_doc *doc = json_doc_new(NARROW_BYTES_MAX, JSON_DEPTH_MAX);
-    struct text words = {0};
-    struct json_writer writer;
-    struct json root;
-    struct refusal refusal;
-    struct err err;
-    json_writer_init(&writer, &words);
-    json_begin_object(&writer);
-    json_key(&writer, state->collection->columns[0].name);
-    json_put_string(&writer, id);
-    if (whole.data != NULL) {
-        json_key(&writer, "$and");
-        json_begin_array(&writer);
-        json_put_raw(&writer, whole);
-        json_end_array(&writer);
-    }
-    json_end_object(&writer);
-    enum rc rc = json_parse_copy(doc, text_bytes(&words), &root, &err);
-    if (rc == RC_OK)
-        rc = filter_parse(state->collection, root, filter, &refusal);
-    text_free(&words);
-    json_doc_free(doc);
-    return rc;
+    struct sought *sought = arg;
+    const struct handle_state *state = sought->state;
+    size_t terms = state->order.count;
+    assert(count == terms + state->collection->column_count);
+    if (columns[terms - 1].i < state->opening.fence_n &&
+        filter_matches(state->filter, columns + terms))
+        sought->too_long = !row_key_set(sought->key, columns, terms);
+    return false;
 }
 
 static enum rc find_row(struct store *store, const struct handle_state *state, struct bytes id,
                         struct row_key *key, struct refusal *refusal, struct err *err)
 {
-    struct page_request request = handle_state_request(state);
-    struct filter *filter = NULL;
-    struct page page = {0};
+    const struct collection *collection = state->collection;
+    struct sought sought = {.state = state, .key = key};
+    struct text sql = {0};
+    struct field wanted;
     enum rc rc = RC_OK;
-    request.page_size = 1;
-    if (narrow(state, id, &filter) == RC_OK) {
-        request.filter = filter;
-        rc = page_fetch(store, &request, &page, refusal, err);
-    }
-    if (page.rows > 0) /* a scan that was cut short ends at a place, too, but not at the row */
-        row_key_move(key, &page.last);
-    page_free(&page);
-    filter_free(filter);
+    text_append_string(&sql, "SELECT ");
+    for (size_t i = 0; i < state->order.count; i++)
+        text_appendf(&sql, "%s, ", state->order.terms[i].sql);
+    for (size_t i = 0; i < collection->column_count; i++)
+        text_appendf(&sql, "%s%s", i > 0 ? ", " : "", collection->columns[i].sql);
+    row_append_scope(collection, &sql);
+    if (row_id(collection, id, &wanted))
+        rc = store_query(store, text_string(&sql), &wanted, 1, take_sought, &sought, err);
+    text_free(&sql);
+    if (rc == RC_OK && sought.too_long)
+        return refusal_set(refusal, REFUSAL_BAD_ORDER,
+                           "around: a value of this row is too long to page by");
     if (rc == RC_OK && key->count == 0)
         return refusal_set(refusal, REFUSAL_NOT_FOUND,
                            "around: no row of this result has the id \"%.*s\"",

@@ -13,7 +13,7 @@
 static const char find_sql[] =
     "SELECT c.n, CASE WHEN c.is_errored THEN NULL ELSE coalesce(length(c.data), 0) END, "
     "substr(c.data, 1, 512), o.state, o.reason, o.next_us FROM ipfs_cache c "
-    "LEFT JOIN owed o ON o.source = 'content' AND o.item = c.uri "
+    "LEFT JOIN owed o ON o.source = 'content' AND o.stream = 'content' AND o.item = c.uri "
     "WHERE c.uri = ?1 OR c.canonical = ?1 "
     "ORDER BY c.is_errored, CASE o.state WHEN 'owed' THEN 0 WHEN 'dead' THEN 1 ELSE 2 END LIMIT 1";
 static const char piece_sql[] = "SELECT substr(data, %lld, %lld) FROM ipfs_cache WHERE n = ?1";

@@ -26,6 +26,10 @@ static enum rc take_value(const struct collection *collection, const struct orde
     if (strcmp(column->sql, column->key) != 0)
         return refusal_set(refusal, REFUSAL_BAD_REQUEST, "%s cannot be the field of a cursor",
                            column->name);
+    if (json_type(value) == JSON_NULL && column->nullable) {
+        field = field_null(column_stored_as(column->type));
+        return row_key_set(&cursor->value, &field, 1) ? RC_OK : refuse(refusal);
+    }
     enum rc rc = filter_read_value(&place, value, &field, &fit, refusal);
     if (rc != RC_OK)
         return rc;
@@ -35,10 +39,17 @@ static enum rc take_value(const struct collection *collection, const struct orde
     return RC_OK;
 }
 
-static void write_condition(const char *field, bool before, struct json value, struct text *out)
+/* On one side of those without a value lie all others, on the other side nothing. */
+static void write_condition(const struct order_term *term, bool before, struct json value,
+                            struct text *out)
 {
-    text_appendf(out, "{\"%s\":{\"%s\":", field, before ? "$lt" : "$gt");
-    json_print(value, out);
+    text_appendf(out, "{\"%s\":{", term->name);
+    if (json_type(value) == JSON_NULL) {
+        text_append_string(out, before == term->nulls_high ? "\"$isNull\":false" : "\"$in\":[]");
+    } else {
+        text_append_string(out, before ? "\"$lt\":" : "\"$gt\":");
+        json_print(value, out);
+    }
     text_append_string(out, "}}");
 }
 
@@ -64,29 +75,27 @@ enum rc list_cursor_parse(const struct collection *collection, const struct orde
     if (rc != RC_OK)
         return rc;
     cursor->given = true;
-    cursor->exact =
-        before == first->desc && !first->nulls_high && (order->count <= 2 || id.len > 0);
-    if (id.len > 0 && before != first->desc)
+    cursor->onward = before == first->desc;
+    if (id.len > 0 && !cursor->onward)
         return refusal_set(refusal, REFUSAL_BAD_REQUEST,
                            "cursor.id goes with \"before\" and a descending order, or with "
                            "\"after\" and an ascending one");
     text_append(&cursor->id, id.len > 0 ? id.data : "", id.len);
-    if (!cursor->exact)
-        write_condition(first->name, before, json_get(json, "value"), &cursor->condition);
+    if (!cursor->onward)
+        write_condition(first, before, json_get(json, "value"), &cursor->condition);
     return RC_OK;
 }
 
 enum rc list_cursor_filter(const struct list_cursor *cursor, const struct collection *collection,
                            struct json filter, struct filter **out, struct refusal *refusal)
 {
-    enum json_type type = json_type(filter);
     struct text both = {0};
     struct json root;
     struct err err;
     if (cursor->condition.len == 0)
         return filter_parse(collection, filter, out, refusal);
     text_append_string(&both, "{\"$and\":[");
-    if (type != JSON_ABSENT && type != JSON_NULL) {
+    if (json_type(filter) == JSON_OBJECT && json_count(filter) > 0) {
         json_print(filter, &both);
         text_append_char(&both, ',');
     }
@@ -152,7 +161,7 @@ static enum rc find_row(const struct list_cursor *cursor, struct store *store,
 static enum rc find_deleted(const struct list_cursor *cursor, struct store *store,
                             const struct collection *collection, int64_t *n, struct err *err)
 {
-    if (!collection->declared || cursor->id.len == 0)
+    if (!collection->declared)
         return RC_OK;
     const struct field key[] = {field_text(bytes_of(collection->tombstones)),
                                 field_text(text_bytes(&cursor->id))};
@@ -160,34 +169,45 @@ static enum rc find_deleted(const struct list_cursor *cursor, struct store *stor
                        take_number, n, err);
 }
 
+/* Of a place that is no row's only the value is known: it lies behind all rows of that value. */
+static bool set_place(const struct list_cursor *cursor, const struct order *order, int64_t n,
+                      struct row_key *place)
+{
+    struct field parts[ORDER_TERMS_MAX];
+    struct row_key found = {0};
+    size_t count = 1;
+    row_key_move(&found, place);
+    parts[0] = cursor->value.parts[0];
+    if (found.count > 0) {
+        memcpy(parts + 1, found.parts + 1, (found.count - 1) * sizeof parts[0]);
+        count = found.count;
+    } else if (n >= 0 && order->count == 2) {
+        parts[1] = field_int(n);
+        count = 2;
+    }
+    bool fits = row_key_set(place, parts, count);
+    row_key_clear(&found);
+    return fits;
+}
+
 enum rc list_cursor_place(const struct list_cursor *cursor, struct store *store,
                           const struct collection *collection, const struct order *order,
                           struct row_key *place, struct refusal *refusal, struct err *err)
 {
-    struct field parts[ORDER_TERMS_MAX];
-    int64_t n = order->terms[0].desc ? INT64_MIN : INT64_MAX; /* behind all rows of the value */
+    int64_t n = -1;
     row_key_clear(place);
-    if (!cursor->given || !cursor->exact)
+    if (!cursor->given || !cursor->onward)
         return RC_OK;
     enum rc rc = find_row(cursor, store, collection, order, place, refusal, err);
-    if (rc == RC_OK && place->count == 0 && order->count > 2)
+    bool gone = rc == RC_OK && place->count == 0 && cursor->id.len > 0;
+    if (gone && order->count > 2)
         return refusal_set(refusal, REFUSAL_CONFLICT,
                            "the row of cursor.id is gone: start the list again");
-    if (rc == RC_OK && place->count == 0)
+    if (gone)
         rc = find_deleted(cursor, store, collection, &n, err);
-    if (rc != RC_OK)
-        return rc;
-    parts[0] = cursor->value.parts[0];
-    parts[order->count - 1] = order->count > 1 ? field_int(n) : parts[0];
-    struct row_key found = {0};
-    row_key_move(&found, place);
-    for (size_t i = 1; i < found.count; i++)
-        parts[i] = found.parts[i];
-    bool fits = row_key_set(place, parts, order->count);
-    row_key_clear(&found);
-    if (!fits)
+    if (rc == RC_OK && !set_place(cursor, order, n, place))
         return refusal_set(refusal, REFUSAL_BAD_REQUEST, "cursor.value is too long");
-    return RC_OK;
+    return rc;
 }
 
 void list_cursor_free(struct list_cursor *cursor)

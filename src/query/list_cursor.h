@@ -7,8 +7,9 @@
  * The field is the first one of the order. A list goes on after the place when the direction is the
  * order's: before and descending, after and ascending. With the id of the last row that was seen
  * the place is exact: rows of an equal value come once each. Without it all rows of that value
- * count as seen. When the direction is the other one, the list is of the rows on that side of the
- * value, and an id has no meaning and is refused.
+ * count as seen. Where the last row has no value, neither has the cursor: null. When the direction
+ * is the other one, the list is of the rows on that side of the value, and an id has no meaning and
+ * is refused.
  *
  * Owner: the caller.  Thread: any. */
 #ifndef QUERY_LIST_CURSOR_H
@@ -19,7 +20,7 @@
 
 struct list_cursor {
     bool given;
-    bool exact;            /* a place in the order; else it is a condition */
+    bool onward;           /* a place in the order; else it is a condition */
     struct row_key value;  /* one part */
     struct text id;        /* empty: none */
     struct text condition; /* a filter, as JSON */

@@ -97,8 +97,7 @@ static enum rc parse_item(const struct collection *collection, struct json item,
         field.len = 128;
     int column = collection_column(collection, field);
     if (column < 0)
-        return refusal_set(refusal, REFUSAL_UNKNOWN_FIELD, "orderBy: %s has no field \"%.*s\"",
-                           collection->name, (int)field.len, field.data);
+        return collection_refuse_field(collection, "orderBy", field, refusal);
     if (collection->columns[column].key == NULL)
         return refusal_set(refusal, REFUSAL_BAD_ORDER, "orderBy: %s cannot be ordered by %.*s",
                            collection->name, (int)field.len, field.data);

@@ -86,7 +86,7 @@ bool seek_reads_joins(const char *sql)
     return strncmp(sql, "t.", 2) != 0;
 }
 
-enum rung_kind { RUNG_ALL, RUNG_BEYOND, RUNG_NULL, RUNG_NOT_NULL };
+enum rung_kind { RUNG_ALL, RUNG_BEYOND, RUNG_NULL, RUNG_NOT_NULL, RUNG_NONE };
 
 /* Where a rung stands: the terms before `begin` equal the place's; those from there to `end`, which
  * have one direction, are as its kind says. */
@@ -154,7 +154,7 @@ static void list_rungs(struct ladder *ladder, bool apart)
         add_rung(ladder, RUNG_ALL, 0, 0);
         return;
     }
-    assert(after->count == ladder->seek->order->count);
+    assert(after->count <= ladder->seek->order->count);
     if (ladder->seek->nulls) {
         add_rung(ladder, RUNG_NULL, 0, 1);
         return;
@@ -163,6 +163,8 @@ static void list_rungs(struct ladder *ladder, bool apart)
         begin = apart ? end - 1 : begin_of_run(ladder, end);
         add_run(ladder, begin, end);
     }
+    if (ladder->count == 0) /* behind all that have no value, where those come last */
+        add_rung(ladder, RUNG_NONE, 0, 0);
 }
 
 /* ---- what one says ---- */
@@ -208,6 +210,8 @@ static void append_place(struct ladder *ladder, const struct rung *rung, struct 
         text_appendf(sql, "%s IS NULL AND ", terms[rung->begin].sql);
     else if (rung->kind == RUNG_NOT_NULL)
         text_appendf(sql, "%s IS NOT NULL AND ", terms[rung->begin].sql);
+    else if (rung->kind == RUNG_NONE)
+        text_append_string(sql, "1 = 0 AND ");
 }
 
 static void append_column(const char *column, struct text *sql)

@@ -39,7 +39,8 @@ struct seek {
     const struct order *order;
     struct where where;
     int64_t fence_n;             /* rows inserted from this number on are not there */
-    const struct row_key *after; /* NULL or without a place: from the beginning */
+    const struct row_key *after; /* NULL or without a place: from the beginning; a place of the
+                                    order's first terms only: behind all rows that have those */
     bool nulls;                  /* the rest of them: see seek_leaves_nulls() */
     size_t rows_max;
 };

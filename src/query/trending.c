@@ -5,6 +5,7 @@
 #include "query/trending_words.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,11 +15,10 @@
 #define CHUNK_MIN 64
 #define CHUNK_MAX 256
 #define AGE_SQL   "(?2 - s.last_us) / ?3"
-#define WALK_SQL(key_)                                                                             \
-    "SELECT l.id, l.share_count_total, l." key_ ", l.normalized_url, l.title, l.description "      \
-    "FROM %s (l." key_ ", l.id) < (?1, ?2) AND l.last_shared_us >= ?3 "                            \
-    "AND l.share_count_total >= ?4 AND l.flags & 56 = 0%s "                                        \
-    "ORDER BY l." key_ " DESC, l.id DESC LIMIT %zu"
+#define WALK_SQL                                                                                   \
+    "SELECT l.id, l.share_count_total, l.%s, l.normalized_url, l.title, l.description "            \
+    "FROM %s l.%s %s AND l.last_shared_us >= ?3 AND l.share_count_total >= ?4 "                    \
+    "AND l.flags & 56 = 0%s ORDER BY l.%s DESC, l.id DESC LIMIT %zu"
 _Static_assert(LINK_IS_NO_NEWS == 56, "the question above says this number");
 
 /* One answer in the making. */
@@ -30,6 +30,7 @@ struct walk {
     char from[128]; /* SQL: the links that are looked at, up to a condition */
     int64_t since_us, step_us;
     int64_t key, id; /* the last link that was looked at, and what it is walked by */
+    size_t size;     /* rows of a chunk */
     size_t seen;     /* rows of the last chunk, muted ones too */
     struct trending_link chunk[CHUNK_MAX];
     size_t chunk_count;
@@ -42,6 +43,7 @@ struct trending_request trending_request_default(int64_t now_us)
                                      .limit = 50,
                                      .min_shares = 1,
                                      .degree = 1,
+                                     .walk_max = TRENDING_WALK_MAX,
                                      .sharers = TRENDING_SHARERS_MAX};
 }
 
@@ -60,28 +62,41 @@ static bool take_link(void *arg, const struct field *columns, size_t count)
     walk->key = columns[2].i;
     struct link_words words = {text_or_absent(&columns[3]), text_or_absent(&columns[4]),
                                text_or_absent(&columns[5])};
-    if (!words_match(&words, bytes_of(request->q)) || words_are_muted(&words, walk->config))
-        return true;
-    walk->chunk[walk->chunk_count++] =
-        (struct trending_link){.id = columns[0].i, .total = columns[1].i};
-    return true;
+    if (words_match(&words, bytes_of(request->q)) && !words_are_muted(&words, walk->config))
+        walk->chunk[walk->chunk_count++] =
+            (struct trending_link){.id = columns[0].i, .total = columns[1].i};
+    return walk->seen < walk->size;
 }
 
-static enum rc read_chunk(struct walk *walk, size_t size, struct err *err)
+static const char *key_of(const struct walk *walk)
+{
+    return walk->out->request.sort == TRENDING_RECENT ? "last_shared_us" : "share_count_total";
+}
+
+/* Goes on with links of which `rest` holds, until the chunk is full. */
+static enum rc read_more(struct walk *walk, const char *rest, struct err *err)
 {
     const struct trending_request *request = &walk->out->request;
+    const char *key = key_of(walk);
     const struct field params[] = {field_int(walk->key), field_int(walk->id),
                                    field_int(walk->since_us), field_int(request->min_shares),
                                    field_text(bytes_of(request->domain))};
     bool one_site = request->domain[0] != '\0';
     const char *site = one_site ? " AND l.domain = ?5" : "";
     char sql[640];
-    if (request->sort == TRENDING_RECENT)
-        snprintf(sql, sizeof sql, WALK_SQL("last_shared_us"), walk->from, site, size);
-    else
-        snprintf(sql, sizeof sql, WALK_SQL("share_count_total"), walk->from, site, size);
-    walk->chunk_count = walk->seen = 0;
+    snprintf(sql, sizeof sql, WALK_SQL, key, walk->from, key, rest, site, key, walk->size);
     return store_query(walk->store, sql, params, one_site ? 5 : 4, take_link, walk, err);
+}
+
+/* First the equals of the last link, then what comes after them: asked for both at once, a database
+ * goes through all equals each time. */
+static enum rc read_chunk(struct walk *walk, struct err *err)
+{
+    walk->chunk_count = walk->seen = 0;
+    enum rc rc = read_more(walk, "= ?1 AND l.id < ?2", err);
+    if (rc == RC_OK && walk->seen < walk->size)
+        rc = read_more(walk, "< ?1", err);
+    return rc;
 }
 
 /* Of one account the links are looked at that it shared: few, however many there are. */
@@ -230,29 +245,32 @@ enum rc trending_rank(struct store *store, const struct config *config,
     assert(request->limit >= 1 && request->limit <= TRENDING_LIMIT_MAX);
     assert(request->min_shares >= 1 && request->hours >= 1);
     *out = (struct trending){.request = *request};
+    for (char *c = out->request.domain; *c != '\0'; c++)
+        *c = (char)tolower((unsigned char)*c);
     struct walk walk = {.store = store,
                         .config = config,
                         .out = out,
                         .since_us = request->now_us - request->hours * HOUR_US,
                         .step_us = config->news.half_life_hours * HOUR_US / TRENDING_STEPS,
                         .key = INT64_MAX,
-                        .id = INT64_MAX};
+                        .id = INT64_MAX,
+                        .size = CHUNK_MIN};
     if (request->sort != TRENDING_VELOCITY)
         walk.step_us = INT64_MAX;
-    size_t size = CHUNK_MIN;
     enum rc rc = people_init(&walk.people, store, config, request->degree, err);
     if (rc == RC_OK)
         rc = choose_links(&walk, err);
+    bool settled;
     do {
         if (rc == RC_OK)
-            rc = read_chunk(&walk, size, err);
+            rc = read_chunk(&walk, err);
         if (rc == RC_OK)
             rc = take_chunk(&walk, err);
         out->walked += walk.seen;
-        if (walk.seen < size)
-            break;
-        size = CHUNK_MAX;
-    } while (rc == RC_OK && !is_settled(&walk) && out->walked < TRENDING_WALK_MAX);
+        settled = walk.seen < walk.size || is_settled(&walk);
+        walk.size = CHUNK_MAX;
+    } while (rc == RC_OK && !settled && out->walked < request->walk_max);
+    out->truncated = !settled;
     people_deinit(&walk.people);
     return rc;
 }

@@ -27,8 +27,8 @@
 #define TRENDING_NAME_MAX    256
 #define TRENDING_POSTS_MAX   5 /* that are told with a link */
 #define TRENDING_WHY_MAX     320
-#define TRENDING_SHARERS_MAX 20     /* that are named with a link */
-#define TRENDING_WALK_MAX    100000 /* links looked at for one answer */
+#define TRENDING_SHARERS_MAX 20      /* that are named with a link */
+#define TRENDING_WALK_MAX    1000000 /* links looked at for one answer */
 /* A share's age is taken in so many steps a half-life, and counts as the middle of its step. */
 #define TRENDING_STEPS 16
 
@@ -41,6 +41,7 @@ struct trending_request {
     int64_t posts;                  /* of each link that are told, latest first */
     int64_t sharers;                /* of each link that are named, latest first */
     int64_t stories;                /* 1: articles of one story are told with its first */
+    size_t walk_max;                /* links that are looked at */
     char q[TRENDING_Q_MAX];         /* "": all */
     char domain[TRENDING_NAME_MAX]; /* of this site only; "": of all */
     char author[TRENDING_NAME_MAX]; /* that this account, by DID or handle, shared; "": anybody */
@@ -58,7 +59,8 @@ struct trending {
     struct trending_request request;
     struct trending_link links[TRENDING_LIMIT_MAX];
     size_t count;
-    size_t walked; /* links that were looked at */
+    size_t walked;  /* links that were looked at */
+    bool truncated; /* there are more, and one of those might have come in */
 };
 
 /* The documented defaults, at `now_us`. */

@@ -2,9 +2,12 @@
 #include "query/trending_people.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define HANDLE_MAX 253
 
 struct finding {
     int64_t actor;
@@ -21,8 +24,14 @@ static bool take_actor(void *arg, const struct field *columns, size_t count)
 enum rc people_find(struct store *store, struct bytes name, int64_t *actor, struct err *err)
 {
     struct finding finding = {0};
-    struct field param = field_text(name);
+    char handle[HANDLE_MAX];
     bool did = name.len > 4 && memcmp(name.data, "did:", 4) == 0;
+    if (!did && name.len <= sizeof handle) { /* people write them as they like */
+        for (size_t i = 0; i < name.len; i++)
+            handle[i] = (char)tolower((unsigned char)name.data[i]);
+        name.data = handle;
+    }
+    struct field param = field_text(name);
     enum rc rc = store_query(store,
                              did ? "SELECT id FROM actors WHERE did = ?1"
                                  : "SELECT id FROM actors WHERE handle = ?1",

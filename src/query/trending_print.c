@@ -254,6 +254,10 @@ static enum rc print_missing(struct printing *printing, struct store *store, str
              "SELECT source, stream, from_us, to_us, reason FROM " OPEN_GAPS
              " ORDER BY from_us, id LIMIT %d",
              GAPS_MAX);
+    if (printing->trending->truncated) {
+        json_key(&printing->json, "truncated");
+        json_put_bool(&printing->json, true);
+    }
     json_key(&printing->json, "gaps");
     json_begin_array(&printing->json);
     if (rc == RC_OK)

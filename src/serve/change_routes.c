@@ -96,7 +96,8 @@ static bool change_row(void *arg, const struct field *columns, size_t count)
     call->found = true;
     document_print_past(collection, columns, &past);
     struct record *row =
-        begin_row(change, 3 * (request->body.len + stored_bytes(columns, count)) + past.len);
+        begin_row(change, 3 * (request->body.len + stored_bytes(columns, count)) +
+                              document_growth(text_bytes(&request->body)) + past.len);
     if (change->op == RECORD_OP_PUT)
         change->rc = document_change(collection, columns, &columns[count - 1], change->data,
                                      &call->write.batch, row, &request->refusal);

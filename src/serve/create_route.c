@@ -75,7 +75,8 @@ static bool add_documents(struct request *request, struct write_call *call, stru
         return false;
     }
     arena_init(&call->write.batch.arena,
-               2 * request->body.len + count * document_row_size(call->collection) + WRITE_ROOM);
+               2 * request->body.len + document_growth(text_bytes(&request->body)) +
+                   count * document_row_size(call->collection) + WRITE_ROOM);
     for (size_t i = 0; i < count; i++) {
         if (many && !json_walk_next(&walk, &key, &document))
             break;

@@ -34,7 +34,7 @@ struct listener {
 
 struct framing {
     unsigned headers, lengths, codings, hosts;
-    bool unknown_coding, bad_name;
+    bool unknown_coding, bad_name, folded;
     uint64_t length;
 };
 
@@ -46,6 +46,14 @@ static bool is_token(const char *name)
     return name[0] != '\0' && name[strspn(name, letters)] == '\0';
 }
 
+/* A line that goes on in the next one. The library adds that one to the name, for which it moves
+ * the name behind all that was read: `Content-Length` is lost, `Content-: 2` and ` Length` become
+ * one. A name that was not moved stands before its value. */
+static bool is_folded(const char *name, const char *value)
+{
+    return value != NULL && (uintptr_t)name > (uintptr_t)value;
+}
+
 static enum MHD_Result look_at_header(void *arg, enum MHD_ValueKind kind, const char *name,
                                       const char *value)
 {
@@ -53,6 +61,7 @@ static enum MHD_Result look_at_header(void *arg, enum MHD_ValueKind kind, const 
     (void)kind;
     framing->headers++;
     framing->bad_name |= !is_token(name);
+    framing->folded |= is_folded(name, value);
     framing->hosts += strcasecmp(name, "host") == 0;
     if (strcasecmp(name, "content-length") == 0) {
         framing->lengths++;
@@ -75,6 +84,8 @@ static void check_framing(struct request *request)
                        LISTENER_HEADERS_MAX);
     else if (framing.bad_name)
         request_refuse(request, REFUSAL_BAD_REQUEST, "a header's name has letters it may not have");
+    else if (framing.folded)
+        request_refuse(request, REFUSAL_BAD_REQUEST, "a header goes on in the next line");
     else if (framing.hosts > 1)
         request_refuse(request, REFUSAL_BAD_REQUEST, "more than one Host");
     else if (framing.lengths > 1)

@@ -275,6 +275,11 @@ static void put_completeness(struct markup *page, const struct news_page *news)
         markup_textf(page, "; the histories of %" PRId64 " %s are being read", left,
                      page_plural(left, "account", "accounts"));
     markup_string(page, ".");
+    if (json_type(json_get(news->answer, "truncated")) != JSON_ABSENT)
+        markup_textf(page,
+                     " Of all links the %zu most shared were looked at; a shorter time or a site "
+                     "leaves fewer.",
+                     links->walk_max);
     markup_end(page, "p");
 }
 
@@ -331,17 +336,27 @@ static void put_ways_out(struct markup *page, const struct news_question *questi
     markup_end(page, "ul");
 }
 
+static void put_advice(struct markup *page, const char *before, const char *setting,
+                       const char *after)
+{
+    markup_begin(page, "p");
+    markup_string(page, before);
+    markup_leaf(page, "code", setting);
+    markup_string(page, after);
+    markup_end(page, "p");
+}
+
 static void put_empty(struct markup *page, const struct news_page *news)
 {
+    bool narrow = is_narrow(news->question);
     markup_begin_class(page, "div", "empty");
-    if (!news->follows_anybody && !is_narrow(news->question)) {
+    if (news->turned_off && !narrow) {
+        markup_leaf(page, "p", "News are turned off, so none are read.");
+        put_advice(page, "Change ", "bluesky.mode", " and start the daemon again.");
+    } else if (!news->follows_anybody && !narrow) {
         markup_leaf(page, "p",
                     "No account is configured yet, so nobody\xe2\x80\x99s follows are read.");
-        markup_begin(page, "p");
-        markup_string(page, "Name one in ");
-        markup_leaf(page, "code", "bluesky.actors");
-        markup_string(page, " and start the daemon again.");
-        markup_end(page, "p");
+        put_advice(page, "Name one in ", "bluesky.actors", " and start the daemon again.");
     } else if (news->health != NULL && news->health->backfill_queue_depth > 0) {
         markup_leaf(page, "p", "Nothing yet: the histories of the accounts are still being read.");
     } else {

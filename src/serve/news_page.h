@@ -22,6 +22,7 @@ struct news_page {
     struct json answer; /* as /api/trending gives it */
     const struct health_view *health;
     bool follows_anybody; /* accounts are configured */
+    bool turned_off;      /* whoever is configured, nothing is read */
 };
 
 /* What has to be asked to print the page of a view. */

@@ -79,11 +79,12 @@ void home_begin(struct request *request)
 
 static void print_page(struct request *request, struct view_call *call, struct json answer)
 {
+    const struct config *config = request->service->options->config;
     struct news_page page = {.question = &call->question,
                              .answer = answer,
                              .health = &call->health,
-                             .follows_anybody =
-                                 request->service->options->config->bluesky.actors.count > 0};
+                             .follows_anybody = config->bluesky.actors.count > 0,
+                             .turned_off = config->bluesky.mode == CONFIG_MODE_OFF};
     news_page_print(&page, &request->reply);
 }
 

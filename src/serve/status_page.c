@@ -341,13 +341,13 @@ static struct bytes state_of(struct json provider)
     return bytes_equal_string(state, "closed") ? bytes_of("works") : state;
 }
 
-/* Of its last answers. */
-static void put_wait(struct markup *page, struct json provider)
+/* What nobody counts is not none. */
+static void put_count(struct markup *page, struct json provider, const char *key, const char *unit)
 {
-    int64_t ms;
+    int64_t number;
     markup_begin_class(page, "td", "number");
-    if (json_i64(json_get(provider, "latency_ms"), &ms))
-        markup_textf(page, "%" PRId64 " ms", ms);
+    if (json_i64(json_get(provider, key), &number))
+        markup_textf(page, "%" PRId64 "%s", number, unit);
     else
         markup_string(page, "\xe2\x80\x93");
     markup_end(page, "td");
@@ -374,9 +374,9 @@ static void put_providers(struct markup *page, const struct status_page *status)
         piece_words(page, piece_words_in(provider, "name"));
         piece_words(page, state_of(provider));
         piece_words(page, bytes_of(current ? "yes" : ""));
-        piece_number(page, piece_number_in(provider, "successes"), false);
-        piece_number(page, piece_number_in(provider, "failures"), false);
-        put_wait(page, provider);
+        put_count(page, provider, "successes", "");
+        put_count(page, provider, "failures", "");
+        put_count(page, provider, "latency_ms", " ms"); /* of its last answers */
         piece_words(page, reason.len > 0 ? reason : piece_words_in(provider, "chosen"));
         markup_end(page, "tr");
     }

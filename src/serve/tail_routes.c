@@ -7,12 +7,16 @@
 #include <assert.h>
 #include <stdlib.h>
 
+/* How long who does not wait is read for once the way proves to be long. */
+#define WAY_US INT64_C(2000000)
+
 /* A request that waits until something changes, or until its time is up. */
 struct poll {
     struct follower follower; /* first */
     struct request *request;
     struct tail_question question;
     struct timer timer;
+    bool on_the_way; /* the timer is for the way */
 };
 
 static void free_poll(void *data)
@@ -48,12 +52,24 @@ static void answer(struct poll *poll, const struct changes *changes)
     request_send_json(poll->request, &writer);
 }
 
+/* Nothing so far, and there is more: to answer now would look as if that were all. */
+static void go_further(struct poll *poll)
+{
+    struct runtime *runtime = poll->request->service->runtime;
+    if (poll->question.wait_ms > 0 || poll->on_the_way)
+        return;
+    poll->on_the_way = true;
+    runtime->ops->timer_arm(runtime, &poll->timer, WAY_US);
+}
+
 static void hear(struct follower *follower, const struct changes *changes)
 {
     struct poll *poll = (struct poll *)follower;
-    /* `more`: it has a way to go, and had better go it by itself. */
-    if (poll->question.wait_ms > 0 && !changes->more && !tail_sees(&follower->tail, changes))
+    bool goes_on = changes->more || poll->question.wait_ms > 0;
+    if (goes_on && !tail_sees(&follower->tail, changes)) {
+        go_further(poll);
         return;
+    }
     end_waiting(poll);
     answer(poll, changes);
     request_resume(poll->request);

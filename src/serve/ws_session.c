@@ -236,13 +236,13 @@ static void untail(struct ws_session *session, struct bytes id, struct json para
 static bool take_id(struct json value, struct text *id)
 {
     enum json_type type = json_type(value);
-    if (type == JSON_STRING || type == JSON_INT || type == JSON_UINT)
+    bool good = type == JSON_INT || type == JSON_UINT ||
+                (type == JSON_STRING && json_string_or_absent(value).len <= ID_MAX);
+    if (good)
         json_print(value, id);
-    if (id->len > 0 && id->len <= ID_MAX)
-        return true;
-    text_clear(id);
-    text_append_string(id, "null");
-    return false;
+    else
+        text_append_string(id, "null");
+    return good;
 }
 
 static void take_command(struct ws_session *session, struct bytes id, struct json root)

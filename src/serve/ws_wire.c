@@ -29,10 +29,12 @@ static int64_t now_us(const struct ws_wire *wire)
     return wire->runtime->ops->mono_us(wire->runtime);
 }
 
+/* Who is full is watched also when nothing waits any more, which an answer may have taken along:
+ * it is the loop that finds out that there is room. */
 static void watch(struct ws_wire *wire)
 {
     if (!wire->over)
-        fd_watch_set(wire->watch, !wire->full, wire->out_at < wire->out.len);
+        fd_watch_set(wire->watch, !wire->full, wire->full || wire->out_at < wire->out.len);
 }
 
 /* Whoever is at work with it may go on; the end comes from the loop. */

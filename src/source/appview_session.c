@@ -79,6 +79,15 @@ static void forget(struct appview_session *session)
     secret_clear(&session->refresh);
 }
 
+/* One that is at its end when it comes tells of a clock that is wrong, or of a server that gives
+ * them for a moment. The next would be no better: it is good until it is refused. */
+static int64_t good_until(struct appview_session *session)
+{
+    int64_t until_us = appview_session_expiry(session->doc, secret_reveal(&session->access));
+    int64_t now_us = session->runtime->ops->wall_us(session->runtime);
+    return until_us - EARLY_US > now_us ? until_us : INT64_MAX;
+}
+
 static enum rc take_tokens(struct appview_session *session, struct json root, struct err *err)
 {
     struct bytes access = json_string_or_absent(json_get(root, "accessJwt"));
@@ -87,8 +96,7 @@ static enum rc take_tokens(struct appview_session *session, struct json root, st
         return err_set(err, RC_RETRY, "the login was answered without a token");
     secret_set(&session->access, access);
     secret_set(&session->refresh, refresh);
-    session->access_until_us =
-        appview_session_expiry(session->doc, secret_reveal(&session->access));
+    session->access_until_us = good_until(session);
     session->number++;
     return RC_OK;
 }

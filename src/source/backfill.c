@@ -150,12 +150,12 @@ enum {
 static const char pick_sql[] =
     "SELECT q.actor_did, q.priority, q.since_us, q.sweep, q.attempts, c.state, "
     "(SELECT commit_seq FROM engine), CASE WHEN EXISTS (SELECT 1 FROM gap_sweep s "
-    "WHERE s.actor_did = q.actor_did) THEN 1 ELSE 0 END, coalesce(a.active, 1), f.handle, "
+    "WHERE s.actor_did = q.actor_did) THEN 1 ELSE 0 END, coalesce(a.active, 1), " FEED_NAME_SQL ", "
     "p.user_handle, CASE WHEN f.did IS NOT NULL OR EXISTS (SELECT 1 FROM circle m "
     "WHERE m.did = q.actor_did) THEN 1 ELSE 0 END FROM backfill_queue q "
     "LEFT JOIN cursors c ON c.source = 'feed' AND c.stream = q.actor_did "
     "LEFT JOIN actors a ON a.did = q.actor_did LEFT JOIN follows f ON f.did = q.actor_did "
-    "LEFT JOIN poll_state p ON p.user_handle = f.handle WHERE (q.next_us <= ?1 "
+    "LEFT JOIN poll_state p ON p.user_handle = " FEED_NAME_SQL " WHERE (q.next_us <= ?1 "
     "OR q.next_us > CASE WHEN q.attempts > 0 THEN ?4 ELSE ?5 END) "
     "AND (?3 = 0 OR q.priority = 3 OR (q.sweep IS NULL AND c.stream IS NOT NULL)) "
     "ORDER BY q.priority, q.queued_us, q.actor_did LIMIT ?2";

@@ -13,6 +13,9 @@ _Static_assert(BLOCK_LINE_HASH_MAX <= CONTENT_HASH_MAX, "a hash that was read ca
 _Static_assert(BLOCK_LINE_CURSOR_MAX <= CONTENT_CURSOR_MAX, "and a cursor");
 _Static_assert(BLOCK_LINE_SPACE_MAX < CONTENT_SPACE_SIZE, "and a space");
 
+/* A line has no room for more: the shortest address with its quotes, and a comma. */
+#define NAMES_MAX (BLOCK_FEED_LINE_MAX / sizeof "\"ipfs://\"" + 1)
+
 static void copy_words(struct bytes words, char *out, size_t size)
 {
     snprintf(out, size, "%.*s", (int)words.len, words.len > 0 ? words.data : "");
@@ -137,7 +140,7 @@ static enum rc give_empty(struct block_feed *feed)
     while (rc == RC_OK && feed->last.known && feed->last.number + 1 < feed->line.number) {
         struct content_block block = {.number = feed->last.number + 1,
                                       .cursor = bytes_of(feed->last.cursor)};
-        rc = content_take(feed->content, &block, NULL);
+        rc = content_take(feed->content, &block);
         if (rc == RC_OK) {
             feed->last.number++;
             feed->last.hash[0] = '\0';
@@ -146,7 +149,7 @@ static enum rc give_empty(struct block_feed *feed)
     return rc;
 }
 
-static enum rc give_block(struct block_feed *feed, struct err *err)
+static enum rc give_block(struct block_feed *feed)
 {
     const struct block_line *line = &feed->line;
     struct json_walk walk = json_walk(line->uris);
@@ -157,18 +160,17 @@ static enum rc give_block(struct block_feed *feed, struct err *err)
                                   .refs = feed->refs,
                                   .ref_count = json_count(line->uris)};
     struct content_ref ref;
-    for (size_t i = 0; i < CONTENT_BLOCK_NAMES_MAX && block_line_next(&walk, &ref.name, &ref.space);
-         i++)
+    assert(block.ref_count <= NAMES_MAX);
+    for (size_t i = 0; block_line_next(&walk, &ref.name, &ref.space); i++)
         feed->refs[i] = ref;
     enum rc rc = give_empty(feed);
-    return rc == RC_OK ? content_take(feed->content, &block, err) : rc;
+    return rc == RC_OK ? content_take(feed->content, &block) : rc;
 }
 
 /* True: the line is dealt with. */
 static bool give_line(struct block_feed *feed)
 {
     const struct block_line *line = &feed->line;
-    struct err err;
     if (line->undo) {
         undo(feed);
         return true;
@@ -179,12 +181,10 @@ static bool give_line(struct block_feed *feed)
         return true;
     if (!follows(feed))
         return false;
-    enum rc rc = give_block(feed, &err);
+    enum rc rc = give_block(feed);
     feed->waiting = rc == RC_AGAIN;
     if (rc == RC_OK)
         remember(feed, line);
-    else if (rc != RC_AGAIN)
-        call_bad(feed, err.text);
     return rc == RC_OK;
 }
 
@@ -275,7 +275,7 @@ struct block_feed *block_feed_new(const struct source_env *env,
     feed->settings = *settings;
     feed->again = (struct timer){.fn = on_again, .arg = feed};
     feed->doc = json_doc_new(BLOCK_FEED_LINE_MAX, JSON_DEPTH_MAX);
-    feed->refs = memory_new(CONTENT_BLOCK_NAMES_MAX * sizeof *feed->refs);
+    feed->refs = memory_new(NAMES_MAX * sizeof *feed->refs);
     return feed;
 }
 

@@ -8,14 +8,18 @@
 
 #define START_AGAIN_US INT64_C(1000000)
 #define STATE_MAX      ((size_t)1 << 16)
+#define NAMED_MAX      ((size_t)32 << 20) /* bytes of references; one block may be beyond it */
 
 static const char place_sql[] =
     "SELECT state FROM cursors WHERE source = 'content' AND stream = ?1 AND position IS NOT NULL";
+
+static void name_on(struct content *content);
 
 void content_pump(struct content *content)
 {
     if (content->stopping || !content->started)
         return;
+    name_on(content);
     content_needs_check(content);
     content_jobs_pump(content);
     content_write(content);
@@ -93,7 +97,7 @@ static bool names_before(const struct content_block *block, size_t at)
     return false;
 }
 
-static void fill_unit(struct unit *unit, const struct content_block *block)
+static void fill_unit(struct content *content, struct unit *unit, const struct content_block *block)
 {
     text_free(&unit->cursor);
     *unit = (struct unit){.number = block->number, .ref_count = (uint32_t)block->ref_count};
@@ -110,6 +114,14 @@ static void fill_unit(struct unit *unit, const struct content_block *block)
             text_append(&unit->refs, ref->space.data, ref->space.len);
         text_append_char(&unit->refs, '\0');
     }
+    content->named_bytes += unit->refs.len;
+}
+
+void content_forget_refs(struct content *content, struct unit *unit)
+{
+    assert(content->named_bytes >= unit->refs.len);
+    content->named_bytes -= unit->refs.len;
+    text_free(&unit->refs);
 }
 
 /* How many documents the block names, each counted once. */
@@ -128,27 +140,52 @@ static enum rc refuse(struct content *content)
     return RC_AGAIN;
 }
 
-enum rc content_take(struct content *content, const struct content_block *block, struct err *err)
+/* Whoever may write to the chain decides how much one block names: nothing of it is refused, it
+ * takes its time. A document that is named again is one more wish for the same. */
+static void name_on(struct content *content)
+{
+    struct naming *naming = &content->naming;
+    if (naming->left == 0)
+        return;
+    const struct unit *unit = content_unit(content, naming->ticket.ord);
+    for (; naming->left > 0 && content_needs_room(content, 1); naming->left--) {
+        const char *uri = unit->refs.data + naming->at, *space = uri + strlen(uri) + 1;
+        struct content_ref ref = {.name = bytes_of(uri + sizeof IPFS_URI_SCHEME - 1),
+                                  .space = bytes_of(space)};
+        content_need(content, &ref, unit->number, &naming->ticket);
+        naming->at += (size_t)(space - uri) + strlen(space) + 1;
+    }
+}
+
+/* Whether the units under way hold as much as they may; one alone may be of any size. */
+static bool is_full(const struct content *content)
+{
+    const struct watermark *wm = &content->watermark;
+    return content->naming.left > 0 || (content->named_bytes >= NAMED_MAX && wm->next > wm->base);
+}
+
+enum rc content_take(struct content *content, const struct content_block *block)
 {
     struct watermark *wm = &content->watermark;
     struct watermark_ticket ticket;
     assert(content->started && !content->stopping);
-    if (block->ref_count > CONTENT_BLOCK_NAMES_MAX)
-        return err_set(err, RC_REJECT, "block %llu names %zu documents, %d at most are taken",
-                       (unsigned long long)block->number, block->ref_count,
-                       CONTENT_BLOCK_NAMES_MAX);
+    assert(block->ref_count < UINT32_MAX);
     if (content->undoing)
         return RC_AGAIN;
     if (!content->begun)
         content->first = block->number;
     content->begun = true;
     assert(block->number == content->first + wm->next);
-    uint32_t names = count_names(block);
+    bool many = block->ref_count > CONTENT_NAMES_AT_ONCE;
+    uint32_t names = many ? (uint32_t)block->ref_count : count_names(block);
     uint64_t ord = wm->next;
-    if (!content_needs_room(content, names) || watermark_admit(wm, names, 0, &ticket) != RC_OK)
+    if (is_full(content) || !content_needs_room(content, many ? 1 : names) ||
+        watermark_admit(wm, names, 0, &ticket) != RC_OK)
         return refuse(content);
-    fill_unit(content_unit(content, ord), block);
-    for (size_t i = 0; i < block->ref_count; i++)
+    fill_unit(content, content_unit(content, ord), block);
+    if (many)
+        content->naming = (struct naming){.ticket = ticket, .left = names};
+    for (size_t i = 0; !many && i < block->ref_count; i++)
         if (!names_before(block, i))
             content_need(content, &block->refs[i], block->number, &ticket);
     content_pump(content);
@@ -166,7 +203,9 @@ void content_rewind(struct content *content)
         return;
     }
     for (uint64_t at = ord > wm->base ? ord : wm->base; at < wm->next; at++)
-        text_free(&content_unit(content, at)->refs);
+        content_forget_refs(content, content_unit(content, at));
+    if (content->naming.ticket.ord >= ord)
+        content->naming.left = 0;
     content_needs_forget(content, ord);
     watermark_undo(wm, ord);
     if (content->written > ord)

@@ -28,7 +28,7 @@
 #define CONTENT_NEEDS_MAX       8192 /* documents of blocks under way */
 #define CONTENT_DOCUMENT_MAX    ((size_t)25 << 20)
 #define CONTENT_BATCH_BYTES     ((size_t)32 << 20) /* of each batch of its pool */
-#define CONTENT_BLOCK_NAMES_MAX 4096
+#define CONTENT_NAMES_AT_ONCE   4096 /* a block that names more has them looked for bit by bit */
 #define CONTENT_SPACE_SIZE      37
 #define CONTENT_HASH_MAX        80
 #define CONTENT_CURSOR_MAX      1024
@@ -63,7 +63,7 @@ struct content_block {
     struct bytes hash, parent; /* absent: not known, so deep that nobody asks */
     struct bytes cursor;       /* what its reader goes on from; absent: the number says it */
     const struct content_ref *refs;
-    size_t ref_count; /* at most CONTENT_BLOCK_NAMES_MAX */
+    size_t ref_count;
 };
 
 struct content_place {
@@ -102,9 +102,8 @@ void content_start(struct content *content);
 void content_tune(struct content *content, uint32_t concurrency);
 
 /* Takes the block that follows the last one. RC_AGAIN: no room, or an undo is under way; `room` or
- * `undone` is called. RC_REJECT: it names more than one block may. */
-must_check enum rc content_take(struct content *content, const struct content_block *block,
-                                struct err *err);
+ * `undone` is called. */
+must_check enum rc content_take(struct content *content, const struct content_block *block);
 /* The chain has left what it said after block `after`, whose hash and cursor are given. */
 void content_undo(struct content *content, uint64_t after, struct bytes hash, struct bytes cursor);
 /* Keeps input that is no block, with the reason, before the position passes it (I7). RC_AGAIN: one

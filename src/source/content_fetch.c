@@ -30,6 +30,22 @@ static void finish(struct content_fetch *fetch, const struct content_outcome *ou
     unixfs_end(&reading);
 }
 
+static bool is_whole_document(const struct content_fetch *fetch, const struct cid *cid)
+{
+    return cid->codec == CID_RAW && fetch->reading.place_count == 1;
+}
+
+/* Whether this is the moment to ask for more room: the file says that it is large, or its only
+ * block is. */
+static bool must_grow(const struct content_fetch *fetch, const struct content_outcome *outcome)
+{
+    if (fetch->large || outcome->rc == RC_REJECT)
+        return false;
+    if (outcome->rc == RC_OK)
+        return fetch->reading.content.len > CONTENT_LARGE;
+    return outcome->blocked->too_large && is_whole_document(fetch, &fetch->wish.cid);
+}
+
 static void take_block(void *arg, const struct gateway_outcome *answer)
 {
     struct content_slot *slot = arg;
@@ -39,17 +55,21 @@ static void take_block(void *arg, const struct gateway_outcome *answer)
     slot->busy = false;
     if (answer->rc == RC_OK)
         outcome.rc = unixfs_give(&fetch->reading, &call->cid, answer->block, &outcome.err);
-    if (outcome.rc != RC_OK || unixfs_is_whole(&fetch->reading))
+    if (must_grow(fetch, &outcome)) {
+        fetch->waits = true;
+        fetch->wish.grows(fetch->arg);
+    } else if (outcome.rc != RC_OK || unixfs_is_whole(&fetch->reading)) {
         finish(fetch, &outcome);
-    else
+    } else {
         pump(fetch);
+    }
 }
 
 /* A bare block may be a whole document; a block with links is never that large. */
 static size_t bytes_max_of(const struct content_fetch *fetch, const struct cid *cid)
 {
-    bool whole = cid->codec == CID_RAW && fetch->reading.place_count == 1;
-    return whole ? fetch->reading.size_max : UNIXFS_BLOCK_MAX;
+    return fetch->large && is_whole_document(fetch, cid) ? fetch->reading.size_max
+                                                         : UNIXFS_BLOCK_MAX;
 }
 
 static void pump(struct content_fetch *fetch)
@@ -114,6 +134,21 @@ void content_fetch_begin(struct content_fetch *fetch, struct gateways *gateways,
 {
     *fetch = (struct content_fetch){
         .gateways = gateways, .wish = *wish, .way = {.path = wish->path}, .fn = fn, .arg = arg};
+    fetch->large = wish->grows == NULL;
+    go_on(fetch);
+}
+
+/* A file whose blocks follow goes on; a bare block, which was refused unread, is asked for anew. */
+void content_fetch_grow(struct content_fetch *fetch)
+{
+    assert(fetch->waits && !fetch->large);
+    fetch->waits = false;
+    fetch->large = true;
+    if (fetch->reading.content.len > CONTENT_LARGE) {
+        pump(fetch);
+        return;
+    }
+    unixfs_end(&fetch->reading);
     go_on(fetch);
 }
 

@@ -48,6 +48,7 @@ void content_job_free(struct job *job)
     assert(job->place != JOB_FREE);
     runtime->ops->timer_disarm(runtime, &job->late);
     text_free(&job->document);
+    content->large -= job->large;
     *(job->place == JOB_RUNNING ? &content->running : &content->held) -= 1;
     job->place = JOB_FREE;
     job->failure_count = 0;
@@ -133,10 +134,33 @@ static struct job *begin_job(struct content *content, const char *uri, uint64_t 
     return job;
 }
 
-static void begin_fetch(struct job *job, const struct content_wish *wish)
+/* Lets those that wait for it be large, as many as may be. */
+static void let_grow(struct content *content)
+{
+    uint32_t left = content->running;
+    for (struct job *job = content->jobs; left > 0 && content->large < CONTENT_LARGE_MAX; job++) {
+        if (job->place != JOB_RUNNING)
+            continue;
+        left--;
+        if (!job->fetch.waits)
+            continue;
+        job->large = true;
+        content->large++;
+        content_fetch_grow(&job->fetch);
+    }
+}
+
+static void on_large(void *arg)
+{
+    const struct job *job = arg;
+    let_grow(job->content);
+}
+
+static void begin_fetch(struct job *job, struct content_wish *wish)
 {
     struct content *content = job->content;
     struct runtime *runtime = content->env.runtime;
+    wish->grows = on_large;
     job->began_us = content_mono(content);
     job->late = (struct timer){.fn = end_late, .arg = job};
     runtime->ops->timer_arm(runtime, &job->late, ALONE_US_MAX);
@@ -157,7 +181,8 @@ static void begin_need(struct content *content, uint32_t index)
     need->place = NEED_FETCHING;
     job->need = index;
     memcpy(job->canonical, need->canonical, sizeof job->canonical);
-    begin_fetch(job, &(struct content_wish){need->cid, path_of(job), CONTENT_DOCUMENT_MAX, 0});
+    begin_fetch(job,
+                &(struct content_wish){need->cid, path_of(job), CONTENT_DOCUMENT_MAX, 0, NULL});
 }
 
 /* Gateways that called it hopeless need not be asked again. */
@@ -187,7 +212,8 @@ static void begin_retry(struct content *content, const struct owed_item *item,
         hold(job);
         return;
     }
-    begin_fetch(job, &(struct content_wish){cid, path_of(job), CONTENT_DOCUMENT_MAX, without});
+    begin_fetch(job,
+                &(struct content_wish){cid, path_of(job), CONTENT_DOCUMENT_MAX, without, NULL});
 }
 
 /* Sleeps until the next retry is due, or is to be looked at again. One that is due has no place
@@ -248,6 +274,7 @@ static void begin_jobs(struct content *content)
 void content_jobs_pump(struct content *content)
 {
     load_owed(content);
+    let_grow(content);
     do
         begin_jobs(content);
     while (owe_late(content));

@@ -80,15 +80,25 @@ bool content_needs_room(const struct content *content, size_t count)
 
 /* ---- the table ---- */
 
+/* All of a uri but what says nothing about the document: the scheme, a second one as people write
+ * it, and a query or fragment for whoever shows it. */
+static struct bytes name_in(const char *uri)
+{
+    static const char *const prefixes[] = {IPFS_URI_SCHEME, "ipfs/"};
+    struct bytes name = bytes_of(uri);
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        size_t len = strlen(prefixes[i]);
+        if (bytes_starts_with(name, prefixes[i]))
+            name = bytes_make(name.data + len, name.len - len);
+    }
+    return bytes_make(name.data, strcspn(name.data, "?#"));
+}
+
 bool content_spell(const char *uri, struct cid *cid, char canonical[CONTENT_URI_SIZE],
                    struct err *err)
 {
-    struct bytes name = bytes_of(uri);
     char text[IPFS_URI_SPELLED_SIZE];
-    size_t scheme = sizeof IPFS_URI_SCHEME - 1;
-    if (bytes_starts_with(name, IPFS_URI_SCHEME))
-        name = bytes_make(name.data + scheme, name.len - scheme);
-    bool is_address = ipfs_uri_spell(name, true, cid, text, err) == RC_OK;
+    bool is_address = ipfs_uri_spell(name_in(uri), true, cid, text, err) == RC_OK;
     snprintf(canonical, CONTENT_URI_SIZE, "%s%s", is_address ? IPFS_URI_SCHEME : "",
              is_address ? text : uri);
     return is_address;

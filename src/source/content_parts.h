@@ -46,6 +46,7 @@ struct content {
 
     struct job *jobs;
     uint32_t running, held; /* fetches, and results that no batch has yet */
+    uint32_t large;         /* of both */
     struct owed owed;
     bool loading;
     struct again again;
@@ -54,10 +55,13 @@ struct content {
 
     struct quarantine quarantine;
     struct unusable unusable;
+    struct naming naming;
+    size_t named_bytes; /* of the references of all units */
 
     struct cursor_state cursor;
     struct content_place committed, staged;
     bool staging, undoing, undo_sent, starting, started, stopping;
+    bool swept; /* nothing that a crash left above the position is in the store */
     struct content_place undo_to;
     uint64_t settled; /* empty blocks before it have left the store */
     int64_t cursor_due_us;
@@ -82,6 +86,9 @@ static inline uint64_t content_random(const struct content *content)
 /* As many results may wait for a batch as fetches run: gateways need not wait for the store. */
 #define CONTENT_JOBS_PER_FETCH 2
 #define CONTENT_JOBS_MAX       (CONTENT_JOBS_PER_FETCH * CONTENT_CONCURRENCY_MAX)
+/* So many documents of more than CONTENT_LARGE bytes are in memory: strangers choose how large what
+ * they name is, and how much of it. */
+#define CONTENT_LARGE_MAX 4
 
 static inline struct unit *content_unit(struct content *content, uint64_t ord)
 {
@@ -90,6 +97,8 @@ static inline struct unit *content_unit(struct content *content, uint64_t ord)
 
 /* Does whatever can be done now, in all parts. */
 void content_pump(struct content *content);
+/* The references of the unit are in a batch, or not wanted any more. */
+void content_forget_refs(struct content *content, struct unit *unit);
 /* Drops the units above the place that is undone to. */
 void content_rewind(struct content *content);
 

@@ -65,6 +65,7 @@ struct job {
     char canonical[CONTENT_URI_SIZE];
     uint64_t block;
     struct content_fetch fetch;
+    bool large;        /* it has one of the places for large documents */
     int64_t began_us;  /* the fetch; monotonic */
     struct timer late; /* whoever waits for it, the fetch has had its time */
     /* The result, while held. */
@@ -99,6 +100,13 @@ struct unit {
     struct text refs; /* "uri\0space\0" of each reference, until they are in a batch */
     uint32_t ref_count, refs_written;
     size_t refs_at;
+};
+
+/* The last unit, while it names more than there is room for: its wishes are made one by one. */
+struct naming {
+    struct watermark_ticket ticket;
+    uint32_t left; /* references; 0: there is no such unit */
+    size_t at;     /* in its references */
 };
 
 #endif

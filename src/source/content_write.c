@@ -203,7 +203,7 @@ static bool add_block(struct batch *batch, const struct unit *unit)
 }
 
 /* False: the batch is full; the unit goes on with the next one. */
-static bool write_unit(struct batch *batch, struct unit *unit)
+static bool write_unit(struct content *content, struct batch *batch, struct unit *unit)
 {
     while (unit->refs_written < unit->ref_count) {
         if (!add_reference(batch, unit))
@@ -215,7 +215,7 @@ static bool write_unit(struct batch *batch, struct unit *unit)
     }
     if (!add_block(batch, unit))
         return false;
-    text_free(&unit->refs);
+    content_forget_refs(content, unit);
     return true;
 }
 
@@ -277,7 +277,7 @@ static void write_position(struct content *content, struct batch *batch)
     if (!watermark_oldest_unfinished(wm, &end))
         end = wm->next;
     for (; content->written < end; content->written++)
-        if (!write_unit(batch, content_unit(content, content->written)))
+        if (!write_unit(content, batch, content_unit(content, content->written)))
             return;
     if (end == wm->staged)
         return;
@@ -306,12 +306,37 @@ static void send(struct content *content, struct batch *batch)
 
 /* ---- undo: alone in its batch, so that nothing of the old chain comes after it ---- */
 
+/* A process that was killed may have left references of blocks that the position had not passed
+ * yet, and those may be other blocks by now. Until the first batch is sent, all that the store has
+ * above this block is of that kind. False: no block was taken yet. */
+static bool left_above(const struct content *content, int64_t *after)
+{
+    *after =
+        content->committed.known ? (int64_t)content->committed.number : (int64_t)content->first - 1;
+    return content->committed.known || content->begun;
+}
+
+/* Such references go with the first batch, before what it holds. */
+static void sweep(struct content *content, struct batch *batch)
+{
+    int64_t after;
+    if (content->swept || !left_above(content, &after))
+        return;
+    struct record *row = batch_add(batch, RECORD_UNDO);
+    assert(row != NULL); /* the batch was empty */
+    batch_set_int(row, UNDO_AFTER, after);
+}
+
 static void write_undo(struct content *content, struct batch *batch)
 {
+    int64_t left, after = (int64_t)content->undo_to.number;
+    if (!content->swept && left_above(content, &left) && left < after)
+        after = left;
+    content->swept = true;
     content_rewind(content);
     struct record *row = batch_add(batch, RECORD_UNDO);
     assert(row != NULL);
-    batch_set_int(row, UNDO_AFTER, (int64_t)content->undo_to.number);
+    batch_set_int(row, UNDO_AFTER, after);
     bool back = content->committed.known && content->committed.number > content->undo_to.number;
     enum rc rc = back ? add_cursor(content, batch, &content->undo_to) : RC_OK;
     assert(rc == RC_OK); /* the batch was empty */
@@ -322,12 +347,19 @@ static void write_undo(struct content *content, struct batch *batch)
 
 /* ---- batches ---- */
 
+/* Whether some of what the next unit names is in the store, and the rest had no room beside it. */
+static bool is_begun(struct content *content)
+{
+    return content->written < content->watermark.next &&
+           content_unit(content, content->written)->refs_written > 0;
+}
+
 /* Without documents a batch only moves the position: that can wait, unless it makes room. */
-static bool position_is_due(struct content *content, const struct batch *batch)
+static bool position_is_due(struct content *content, bool with_documents)
 {
     struct runtime *runtime = content->env.runtime;
     int64_t now_us = content_mono(content);
-    if (batch->record_count > 0 || content->refused || now_us >= content->cursor_due_us)
+    if (with_documents || content->refused || is_begun(content) || now_us >= content->cursor_due_us)
         return true;
     runtime->ops->timer_arm(runtime, &content->move, content->cursor_due_us - now_us);
     return false;
@@ -353,17 +385,22 @@ void content_write(struct content *content)
         write_undo(content, batch);
         return;
     }
+    struct batch_mark empty = batch_mark(batch);
+    sweep(content, batch);
+    uint32_t before = batch->record_count;
     content_again_write(content, batch);
     content_reconcile_write(content, batch);
     write_unusable(content, batch);
     write_documents(content, batch);
     /* What could not be used is durable before the position passes it. */
-    if (!content->unusable.waits && position_is_due(content, batch))
+    if (!content->unusable.waits && position_is_due(content, batch->record_count > before))
         write_position(content, batch);
-    if (batch->record_count == 0) {
+    if (batch->record_count == before) {
+        batch_undo(batch, empty);
         content_reconcile_answered(content, RC_OK);
         return;
     }
+    content->swept = content->swept || before > 0;
     content->cursor_due_us = content_mono(content) + CURSOR_ONLY_US;
     send(content, batch);
     content_jobs_pump(content); /* what the batch holds has left its places */

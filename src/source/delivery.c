@@ -15,10 +15,13 @@ static void on_stored(void *owner, struct batch *batch, enum rc rc)
     delivery->stored(delivery->arg, rc);
 }
 
+/* Who asks for a batch again meanwhile waits here already: an armed timer must not be made anew. */
 static void wait(struct delivery *delivery, timer_fn *fn)
 {
+    struct runtime *runtime = delivery->env->runtime;
+    runtime->ops->timer_disarm(runtime, &delivery->again);
     delivery->again = (struct timer){.fn = fn, .arg = delivery};
-    delivery->env->runtime->ops->timer_arm(delivery->env->runtime, &delivery->again, AGAIN_US);
+    runtime->ops->timer_arm(runtime, &delivery->again, AGAIN_US);
 }
 
 static void submit(void *arg)

@@ -37,12 +37,6 @@ void evm_chain_wake(struct evm_chain *chain, uint64_t head)
         chain->woken = true;
 }
 
-void evm_chain_stick(struct evm_chain *chain, const char *why)
-{
-    chain->stuck = true;
-    err_set(&chain->trouble, RC_REJECT, "%s", why);
-}
-
 /* ---- what is remembered ---- */
 
 const struct evm_chain_link *evm_chain_last_link(const struct evm_chain *chain)
@@ -97,7 +91,7 @@ static enum rc give_block(struct evm_chain *chain, uint64_t number)
         block.hash = bytes_of(hash);
         block.parent = bytes_of(parent);
     }
-    return content_take(chain->content, &block, &chain->trouble);
+    return content_take(chain->content, &block);
 }
 
 void evm_chain_give(struct evm_chain *chain)
@@ -113,13 +107,11 @@ void evm_chain_give(struct evm_chain *chain)
             chain->next++;
     }
     chain->waiting = rc == RC_AGAIN;
-    if (rc == RC_AGAIN)
+    if (chain->waiting)
         return; /* there will be room */
+    assert(rc == RC_OK);
     chain->giving = false;
-    if (rc != RC_OK)
-        evm_chain_stick(chain, chain->trouble.text);
-    else
-        evm_chain_step(chain);
+    evm_chain_step(chain);
 }
 
 /* ---- reading ---- */
@@ -224,6 +216,17 @@ static void pass_over(struct evm_chain *chain)
     evm_chain_give(chain);
 }
 
+/* Whether the header says that there is no such log in the block. Some chains leave the bloom
+ * blank, others leave out what transactions of their own log: beside transactions, a blank one says
+ * nothing. */
+static bool is_ruled_out(const struct evm_chain *chain, struct json header)
+{
+    static const uint8_t blank[EVM_BLOOM_SIZE];
+    bool is_blank = memcmp(chain->block.bloom, blank, sizeof blank) == 0;
+    return chain->block.has_bloom && !evm_chain_promised(chain) &&
+           !(is_blank && json_count(json_get(header, "transactions")) > 0);
+}
+
 /* The header of the last block that is wanted now. */
 static void take_block(void *arg, enum rc rc, struct json result, const struct err *err)
 {
@@ -243,7 +246,7 @@ static void take_block(void *arg, enum rc rc, struct json result, const struct e
     evm_chain_logs_clear(chain);
     if (alone && !follows_last(chain))
         evm_chain_fork(chain);
-    else if (alone && chain->block.has_bloom && !evm_chain_promised(chain))
+    else if (alone && is_ruled_out(chain, result))
         pass_over(chain);
     else
         rpc_ask(chain->rpc, "eth_getLogs", evm_chain_logs_params(chain, alone), take_logs, chain);

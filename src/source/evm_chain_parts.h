@@ -80,7 +80,6 @@ void evm_chain_accept(struct evm_chain *chain);
 void evm_chain_shrink(struct evm_chain *chain, const struct err *err);
 void evm_chain_poll_later(struct evm_chain *chain);
 void evm_chain_number_params(uint64_t number, char out[EVM_CHAIN_NUMBER_PARAMS]);
-void evm_chain_stick(struct evm_chain *chain, const char *why);
 /* A header contradicts the last block given: looks for one that both have. */
 void evm_chain_fork(struct evm_chain *chain);
 /* Asks a node whether it shows the chain that was read; if so, reading goes on. */

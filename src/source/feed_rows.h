@@ -9,6 +9,12 @@
 
 #include "source/feed_place.h"
 
+/* The name under which an account `f` of `follows` has its place in `poll_state`: its handle, or
+ * its DID where that is the one handle of all whose own cannot be verified. */
+#define FEED_NAME_SQL                                                                              \
+    "CASE WHEN f.handle = 'handle.invalid' AND length(f.did) <= 253 THEN f.did ELSE f.handle END"
+_Static_assert(FEED_HANDLE_MAX == 253, "the name above is no longer than a handle");
+
 /* Asks for a reading back to `since_us`, to be begun at `next_us`. */
 must_check enum rc feed_rows_ask(struct batch *batch, struct bytes did, int priority,
                                  int64_t since_us, int64_t next_us, const char *reason,

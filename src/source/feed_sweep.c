@@ -303,6 +303,8 @@ void feed_sweep_start(struct feed_sweep *sweep, const struct sweep_order *order)
     sweep->report = (struct sweep_report){.provider = sweep->provider};
     sweep->standing[0] = sweep->provider[0] = sweep->why.text[0] = '\0';
     sweep->place = order->place;
+    sweep->lowest_us = INT64_MAX;
+    sweep->idle_pages = 0;
     sweep->resumed = sweep->place.token[0] != '\0';
     if (sweep->place.began_us == 0)
         sweep->place.began_us = now_of(sweep);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define IDLE_PAGES_MAX 1000
+
 /* ---- looking a page over ---- */
 
 static void remember_key(struct id_set *keys, const struct at_uri *name)
@@ -42,6 +44,16 @@ static void look_over(struct feed_sweep *sweep, const struct feed_page *page)
         feed_mark_raise(&sweep->next.newest, item.seen_us, item.uri);
         remember_key(&sweep->keys[0], &item.name);
     }
+}
+
+/* Whether pages only lead to each other: they come no lower for longer than any feed does. */
+static bool goes_in_circles(struct feed_sweep *sweep, const struct feed_page *page)
+{
+    bool lower = sweep->tally.items > 0 && sweep->tally.last_sort_us < sweep->lowest_us;
+    sweep->idle_pages = lower ? 0 : sweep->idle_pages + 1;
+    if (lower)
+        sweep->lowest_us = sweep->tally.last_sort_us;
+    return page->token.data != NULL && sweep->idle_pages >= IDLE_PAGES_MAX;
 }
 
 static void plan_next(struct feed_sweep *sweep, const struct feed_page *page)
@@ -83,6 +95,11 @@ void sweep_take_page(struct feed_sweep *sweep)
     sweep->report.pages++;
     ++*sweep->env->pages;
     look_over(sweep, &page);
+    if (goes_in_circles(sweep, &page)) {
+        sweep->place = (struct feed_place){.began_us = sweep->place.began_us};
+        sweep_fail(sweep, "the feed does not come to its end");
+        return;
+    }
     plan_next(sweep, &page);
     sweep->report.fresh += sweep->tally.fresh;
     sweep->item = 0;

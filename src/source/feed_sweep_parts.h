@@ -39,6 +39,8 @@ struct feed_sweep {
     size_t item;                              /* the next of it */
     struct feed_place place, next;            /* before and after this page */
     struct feed_tally tally;
+    int64_t lowest_us;     /* that a page came down to, and ... */
+    unsigned idle_pages;   /* ... how many in a row came no lower */
     struct id_set keys[2]; /* "collection/key" of what this page and the one before it show */
     char after_key[AT_COLLECTION_MAX + AT_RKEY_MAX + 2]; /* compared up to here */
     bool compared;                                       /* to the end */

@@ -63,6 +63,7 @@ static const char *take_page(struct follow_list *list, struct json root)
     struct bytes key, cursor = json_string_or_absent(json_get(root, "cursor"));
     struct json item;
     struct actor_view actor;
+    size_t before = id_set_count(&list->seen);
     if (json_type(follows) != JSON_ARRAY)
         return "a page of the list has no follows";
     while (json_walk_next(&walk, &key, &item)) {
@@ -76,7 +77,9 @@ static const char *take_page(struct follow_list *list, struct json root)
             return "a page of the list is larger than it may be";
     }
     list->last_page = cursor.len == 0;
-    if (!list->last_page && bytes_equal(cursor, text_bytes(&list->cursor)))
+    list->idle_pages = id_set_count(&list->seen) > before ? 0 : list->idle_pages + 1;
+    if (!list->last_page &&
+        (bytes_equal(cursor, text_bytes(&list->cursor)) || list->idle_pages >= FOLLOW_IDLE_MAX))
         return "the list does not come to its end";
     text_clear(&list->cursor);
     text_append(&list->cursor, cursor.data, cursor.len);
@@ -364,6 +367,7 @@ void follow_list_start(struct follow_list *list, const struct follow_order *orde
     list->began_us = wall(list);
     list->last_page = false;
     list->kept = 0;
+    list->idle_pages = 0;
     text_clear(&list->cursor);
     go_on(list);
 }

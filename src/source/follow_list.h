@@ -22,6 +22,7 @@
 #include "source/follow_absent.h"
 
 #define FOLLOW_LIST_MAX 100000 /* accounts on one list */
+#define FOLLOW_IDLE_MAX 1000   /* pages in a row that have nobody new */
 
 /* Of one owner, from reading to reading; all zero at first. */
 struct follow_doubt {
@@ -63,7 +64,8 @@ struct follow_list {
     struct text cursor;               /* of the next page */
     char provider[PROVIDER_NAME_MAX]; /* of the last page */
     bool last_page, asking_store, stopping;
-    size_t kept; /* absent ones that were written */
+    size_t kept;         /* absent ones that were written */
+    unsigned idle_pages; /* in a row */
     struct follow_absent absent;
     struct appview_call *call;
     struct delivery delivery;

@@ -107,7 +107,8 @@ static void settle_doubts(struct gateway_call *call, bool disproved)
 static void finish(struct gateway_call *call, enum rc rc, struct bytes block)
 {
     struct gateways *gateways = call->gateways;
-    struct gateway_outcome outcome = {rc, block, call->failures, call->failure_count};
+    struct gateway_outcome outcome = {rc, block, call->failures, call->failure_count,
+                                      call->doubted != 0};
     settle_doubts(call, rc == RC_OK);
     cancel_tries(call);
     unlink_call(call);

@@ -45,6 +45,7 @@ struct gateway_outcome {
     struct bytes block;                     /* borrowed for the call */
     const struct gateway_failure *failures; /* in the order they came */
     size_t failure_count;                   /* 0: no gateway could be asked in time */
+    bool too_large;                         /* one of them had more bytes than were asked for */
 };
 
 typedef void gateway_fn(void *arg, const struct gateway_outcome *outcome);

@@ -27,10 +27,11 @@ static enum rc add_cursor(void *arg, int64_t position, struct batch *batch)
     struct jetstream *js = arg;
     assert(position == js->place.stand.time_us);
     gap_forget_past(&js->gaps); /* backfill closes them */
-    enum rc rc = gap_open_noted(&js->gaps, batch, jetstream_wall(js));
-    if (rc == RC_OK)
-        rc = jetstream_place_write(&js->place, js->doc, jetstream_wall(js), batch);
-    return rc;
+    /* One may become one with many others. What does not fit is opened by the next unit, and until
+     * then the stored cursor does not pass it. */
+    if (gap_open_noted(&js->gaps, batch, jetstream_wall(js)) != RC_OK)
+        return RC_OK;
+    return jetstream_place_write(&js->place, js->doc, jetstream_wall(js), batch);
 }
 
 static enum rc submit(void *arg, struct batch *batch)

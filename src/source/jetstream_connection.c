@@ -206,6 +206,14 @@ static void say_astray(struct jetstream *js)
                   LOG_END});
 }
 
+/* The host's own event at the stand comes again as long as its author is asked for. */
+static bool may_lack_stand(const struct jetstream *js, const struct jetstream_host *host)
+{
+    const struct jetstream_stand *stand = &js->place.stand;
+    return strcmp(stand->host, host->name) != 0 || stand->author[0] == '\0' ||
+           !jetstream_filter_wants(&js->filter, bytes_of(stand->author));
+}
+
 static void connect_to_host(void *arg)
 {
     static const struct http_header protocol = {"Sec-WebSocket-Protocol", "xrpc.v1.json"};
@@ -217,10 +225,12 @@ static void connect_to_host(void *arg)
                                 .collection_count = js->collection_count,
                                 .hello = jetstream_filter_needs_hello(&js->filter)};
     assert(js->ws == NULL && js->state == SOURCE_DIALLING);
-    if (js->place.stand.time_us == 0 && js->blind_us > 0)
+    if (js->place.stand.time_us == 0 && js->blind_us > 0) {
         jetstream_place_begin(&js->place, js->blind_us); /* no history shows what came after it */
+        intake_begin_at(&js->intake, js->blind_us);
+    }
     jetstream_place_ask(&js->place, host, &js->pick.proof, js->behind_us[js->pick.provider],
-                        !v2 && ask.hello, jetstream_wall(js));
+                        !v2 && ask.hello && may_lack_stand(js, host), jetstream_wall(js));
     if (js->place.asked.astray)
         say_astray(js);
     jetstream_packing_choose(&js->packing, host, &ask);

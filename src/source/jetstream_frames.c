@@ -47,12 +47,14 @@ static void note_fresh(struct jetstream *js, int64_t late_us)
 
 /* An event was understood: the place moves on, unless it shows that something else must be asked
  * for. The event itself is kept either way, which does no harm. */
-static void move_on(struct jetstream *js, int64_t time_us, int64_t seq, int64_t received_us,
-                    int64_t *position)
+static void move_on(struct jetstream *js, struct bytes did, int64_t time_us, int64_t seq,
+                    int64_t received_us, int64_t *position)
 {
-    int64_t behind_us = 0;
+    int64_t behind_us = 0, stand_us = js->place.stand.time_us;
     enum jetstream_verdict verdict = jetstream_place_event(&js->place, jetstream_host_name(js),
                                                            time_us, seq, received_us, &behind_us);
+    if (js->place.stand.time_us != stand_us)
+        jetstream_place_author(&js->place, js->place.stand.time_us == time_us ? did : BYTES_ABSENT);
     if (verdict == JETSTREAM_PLACE_BEHIND) {
         js->behind_us[js->pick.provider] = behind_us;
         jetstream_connection_ask_again(js, "its clock is behind");
@@ -112,7 +114,7 @@ static enum rc decode_json(struct jetstream *js, struct bytes json, int64_t rece
     if (!js->filter.everybody && jetstream_peek(json, &peek) &&
         !jetstream_filter_wants(&js->filter, peek.did)) {
         js->filtered++;
-        move_on(js, peek.time_us, peek.seq, received_us, position);
+        move_on(js, peek.did, peek.time_us, peek.seq, received_us, position);
         return RC_OK;
     }
     struct jetstream_terms terms = terms_of(js, received_us);
@@ -125,7 +127,7 @@ static enum rc decode_json(struct jetstream *js, struct bytes json, int64_t rece
     }
     js->filtered += event.unwanted;
     js->left_out += event.left_out;
-    move_on(js, event.time_us, event.seq, received_us, position);
+    move_on(js, event.did, event.time_us, event.seq, received_us, position);
     return RC_OK;
 }
 

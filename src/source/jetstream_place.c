@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/jetstream_place.h"
 
+#include "base/json_member.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +32,40 @@ void jetstream_place_begin(struct jetstream_place *place, int64_t time_us)
     place->stand = (struct jetstream_stand){.time_us = time_us};
 }
 
+void jetstream_place_author(struct jetstream_place *place, struct bytes did)
+{
+    char *author = place->stand.author;
+    bool fits = did.len <= JETSTREAM_AUTHOR_MAX && did.len > 0;
+    if (fits)
+        memcpy(author, did.data, did.len);
+    author[fits ? did.len : 0] = '\0';
+}
+
+static void resume_author(struct jetstream_place *place, struct json_doc *doc)
+{
+    struct json custom;
+    struct err ignored;
+    if (place->state.custom[0] != '\0' &&
+        json_parse_copy(doc, bytes_of(place->state.custom), &custom, &ignored) == RC_OK)
+        jetstream_place_author(place, json_string_or_absent(json_get(custom, "author")));
+}
+
+static void write_author(struct jetstream_place *place)
+{
+    struct text json = {0};
+    struct json_writer writer;
+    place->state.custom[0] = '\0';
+    if (place->stand.author[0] == '\0')
+        return;
+    json_writer_init(&writer, &json);
+    json_begin_object(&writer);
+    json_member_cstring(&writer, "author", place->stand.author);
+    json_end_object(&writer);
+    if (json.len < sizeof place->state.custom)
+        memcpy(place->state.custom, json.data, json.len + 1);
+    text_free(&json);
+}
+
 enum rc jetstream_place_resume(struct jetstream_place *place, struct json_doc *doc,
                                struct bytes state, struct err *err)
 {
@@ -52,6 +88,7 @@ enum rc jetstream_place_resume(struct jetstream_place *place, struct json_doc *d
     }
     if (stand->time_us == 0 && stand->seq > 0)
         return err_set(err, RC_REJECT, "it has a number of %s, but no time", stand->host);
+    resume_author(place, doc);
     return RC_OK;
 }
 
@@ -351,6 +388,7 @@ enum rc jetstream_place_write(struct jetstream_place *place, struct json_doc *do
     if (place->stand.time_us == 0)
         return RC_OK; /* no event was understood yet: there is no place to write down */
     put_stand(&place->stand, &place->state);
+    write_author(place);
     place->state.total_fetched += batch->record_count;
     place->state.updated_ms = now_us > 0 ? now_us / 1000 : 0;
     enum rc rc = cursor_state_to_json(&place->state, doc, &json, &err);

@@ -15,8 +15,8 @@
  *
  * A gap is what was asked for and not delivered. A v2 host says so. A v1 host clamps without a
  * word: then its own event at the stand does not come again. Where that event need not come,
- * because the server filters or because another host gave the position, our clock and the host's
- * replay window must tell. Silence of a filter is no gap.
+ * because its author has left the filter or because another host gave the position, our clock and
+ * the host's replay window must tell. Silence of a filter is no gap.
  *
  * An event may claim a time that has not come yet. One that stands alone with it moves nothing: the
  * stand would skip all that happens until then. Only when one event after the other is ahead it is
@@ -45,18 +45,21 @@
 #define JETSTREAM_V1_REPLAY_US INT64_C(15000000)
 /* So many events in a row that are ahead of our clock are no mistake of one of them. */
 #define JETSTREAM_AHEAD_RUN 16
+/* Longer names of the stand's author are not kept. */
+#define JETSTREAM_AUTHOR_MAX 127
 
 struct jetstream_stand {
-    char host[CURSOR_PROVIDER_MAX + 1]; /* empty: an operator said so */
-    int64_t time_us, seq;               /* 0: none */
-    int64_t ahead_us;                   /* of our clock */
+    char host[CURSOR_PROVIDER_MAX + 1];    /* empty: an operator said so */
+    int64_t time_us, seq;                  /* 0: none */
+    int64_t ahead_us;                      /* of our clock */
+    char author[JETSTREAM_AUTHOR_MAX + 1]; /* whose event it is; empty: not known */
 };
 
 /* What a connection began with. */
 struct jetstream_asked {
     enum jetstream_wire wire;
     bool by_seq;
-    bool filtered;    /* the server leaves out what the stand may be */
+    bool filtered;    /* the server may leave out the stand */
     bool foreign;     /* the stand is another host's, or nobody's */
     bool late;        /* by our clock the host does not reach back so far */
     bool outdated;    /* the host says so itself */
@@ -107,7 +110,7 @@ void jetstream_place_begin(struct jetstream_place *place, int64_t time_us);
 must_check enum rc jetstream_place_resume(struct jetstream_place *place, struct json_doc *doc,
                                           struct bytes state, struct err *err);
 /* Decides what to ask `host` for; `asked` says it. `behind_us` is what is known of its clock;
- * `filtered`: its server will leave events out. */
+ * `filtered`: its server may leave out the event at the stand. */
 void jetstream_place_ask(struct jetstream_place *place, const struct jetstream_host *host,
                          const struct provider_proof *proof, int64_t behind_us, bool filtered,
                          int64_t now_us);
@@ -119,6 +122,8 @@ void jetstream_place_trust(const struct jetstream_place *place, int64_t received
 enum jetstream_verdict jetstream_place_event(struct jetstream_place *place, const char *host,
                                              int64_t time_us, int64_t seq, int64_t received_us,
                                              int64_t *behind_us);
+/* Whose the event is that was taken last, if the stand is at it; absent: that is not known. */
+void jetstream_place_author(struct jetstream_place *place, struct bytes did);
 /* A message came that was too large to be taken. Gives the time it comes after; what lies between
  * that and the next event is missing. */
 int64_t jetstream_place_skip(struct jetstream_place *place, int64_t received_us);

@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/ledger_file.h"
 
+#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define GROUP_ROWS 500
+
+void ledger_file_name_columns(struct csv *csv, const struct connector_stream *shape)
+{
+    const char *header = shape->csv.header;
+    assert(strlen(header) == csv->columns.len);
+    for (size_t i = 0; i < csv->columns.len; i++)
+        if (csv->names.data[i] != '\0')
+            csv->names.data[i] = header[i];
+}
 
 enum rc ledger_file_open(struct ledger_providers *providers, struct text *content,
                          struct ledger_file **out, struct err *err)
@@ -25,6 +36,7 @@ enum rc ledger_file_open(struct ledger_providers *providers, struct text *conten
         ledger_file_free(file);
         return rc;
     }
+    ledger_file_name_columns(&file->csv, file->shape);
     *out = file;
     return RC_OK;
 }

@@ -28,6 +28,9 @@ struct ledger_file {
 /* Takes `content` over. RC_REJECT: no connector knows such a file. */
 must_check enum rc ledger_file_open(struct ledger_providers *providers, struct text *content,
                                     struct ledger_file **out, struct err *err);
+/* Gives the columns of a file that `shape` is the stream of the connector's names, whatever
+ * capitals the file has: rows with the same words are the same row. */
+void ledger_file_name_columns(struct csv *csv, const struct connector_stream *shape);
 void ledger_file_free(struct ledger_file *file);
 /* Appends the next rows as a JSON list, as far as a line that is no row. `ended` is set with the
  * last one. */

@@ -15,9 +15,10 @@
 
 const char ledger_known_by_block_sql[] = KNOWN("t.block");
 const char ledger_known_by_time_sql[] = KNOWN("t.timestamp_us");
+/* What waits may be stored as what another stream has shown. */
 const char ledger_known_count_sql[] =
     "SELECT count(*) FROM account a CROSS JOIN raw_transactions t WHERE a.name = ?1 "
-    "AND t.account_id = a.id AND t.stream = ?2 AND t.status <> 'orphaned' "
+    "AND t.account_id = a.id AND t.stream = ?2 AND t.status NOT IN ('orphaned', 'pending') "
     "AND t.event_id >= ?3 AND t.event_id < ?4";
 
 void ledger_known_take(struct ledger_known *known, const struct lookup_answer *answer)

@@ -12,6 +12,8 @@
 
 #define WAKE_US_MAX  INT64_C(3600000000)
 #define FAILURES_MIN 6 /* in a row, before nobody is expected to do better */
+#define OPENINGS_MIN 2 /* of a circuit, while this stream has waited */
+#define OPEN_US_LONG (8 * PROVIDER_OPEN_US_MIN)
 #define NEVER        INT64_MAX
 
 /* ---- its end ---- */
@@ -103,6 +105,20 @@ static bool all_refuse(const struct ledger_stream *stream)
     return (ledger_stream_able(stream) & ~stream->refused) == 0;
 }
 
+/* Streams ask the same providers, and one probe at a time tells how a sick one fares: what it told
+ * the others counts, or every stream would need failures of its own. */
+static bool all_stay_ill(const struct ledger_stream *stream)
+{
+    for (int i = 0; i < stream->failover.group->count; i++) {
+        const struct provider *provider = &stream->failover.group->providers[i];
+        bool ill = provider->open && provider->open_us >= OPEN_US_LONG &&
+                   provider->epoch - stream->openings_before[i] >= OPENINGS_MIN;
+        if ((ledger_stream_able(stream) >> i & 1) != 0 && (stream->refused >> i & 1) == 0 && !ill)
+            return false;
+    }
+    return true;
+}
+
 /* What each of them said, and what can be done about it. */
 static void tell_refusals(const struct ledger_stream *stream, struct err *err)
 {
@@ -122,14 +138,34 @@ static void tell_refusals(const struct ledger_stream *stream, struct err *err)
     text_free(&keys);
 }
 
-static void give_up(struct ledger_stream *stream, struct err *err)
+/* The same where somebody may do better later, which this import does not wait for. */
+static void tell_failures(const struct ledger_stream *stream, struct err *err)
 {
-    bool refused = all_refuse(stream);
-    if (refused && stream->refused != 0)
+    struct text words = {0};
+    for (int i = 0; i < stream->failover.group->count; i++) {
+        const struct provider *provider = &stream->failover.group->providers[i];
+        if ((ledger_stream_able(stream) >> i & 1) != 0 && *provider->last_error != '\0')
+            text_appendf(&words, "%s%s: %s", words.len > 0 ? "; " : "", provider->name,
+                         provider->last_error);
+    }
+    if (words.len > 0)
+        err_set(err, RC_RETRY, "all providers failed: %s", text_string(&words));
+    text_free(&words);
+}
+
+static void give_up(struct ledger_stream *stream, enum rc rc, struct err *err)
+{
+    bool refused = all_refuse(stream) && stream->refused != 0;
+    enum ledger_outcome outcome = LEDGER_INCOMPLETE;
+    if (refused)
         tell_refusals(stream, err);
-    ledger_stream_end(stream,
-                      refused && stream->locked != 0 ? LEDGER_UNAUTHORIZED : LEDGER_INCOMPLETE,
-                      err->text);
+    else if (rc != RC_REJECT)
+        tell_failures(stream, err);
+    if (refused && stream->locked != 0)
+        outcome = LEDGER_UNAUTHORIZED;
+    else if (refused && (stream->refused & ~stream->hopeless) == 0)
+        outcome = LEDGER_FAILED;
+    ledger_stream_end(stream, outcome, err->text);
 }
 
 /* For whoever is ready first it is waited because it was asked too often, by whichever stream. */
@@ -160,8 +196,8 @@ void ledger_stream_choose(struct ledger_stream *stream)
     }
     enum rc rc = failover_choose(&stream->failover, &offer, now_us, &stream->pick, &err);
     if (rc != RC_OK && (rc == RC_REJECT || stream->pick.at_us == NEVER || all_refuse(stream) ||
-                        stream->failures >= failures_max(stream))) {
-        give_up(stream, &err);
+                        stream->failures >= failures_max(stream) || all_stay_ill(stream))) {
+        give_up(stream, rc, &err);
         return;
     }
     if (rc != RC_OK) {
@@ -278,6 +314,7 @@ static void seat(struct ledger_stream *stream)
     const struct ledger_platform *platform = stream->run->platform;
     failover_stream_init(&stream->failover, &stream->run->platform->group, stream->name);
     for (int i = 0; i < platform->group.count; i++) {
+        stream->openings_before[i] = platform->group.providers[i].epoch;
         const struct connector *connector = platform->members[i]->connector;
         const struct connector_stream *shape = connector_stream(connector, bytes_of(stream->name));
         const char *only = stream->run->only;
@@ -300,7 +337,7 @@ struct ledger_stream *ledger_stream_new(const struct ledger_run *run, const char
     stream->ended = ended;
     stream->arg = arg;
     stream->doubted_from = -1;
-    stream->since_at = -1;
+    stream->since_at = stream->bound = -1;
     snprintf(stream->name, sizeof stream->name, "%s", name);
     stream->view = (struct ledger_stream_view){
         .name = stream->name, .provider = "", .position = -1, .total = -1};
@@ -313,6 +350,7 @@ struct ledger_stream *ledger_stream_new(const struct ledger_run *run, const char
     stream->cursor_doc = json_doc_new(1 << 16, JSON_DEPTH_MAX);
     connector_page_init(&stream->page);
     window_init(&stream->here, BATCH_RECORDS_MAX);
+    window_init(&stream->strayed, 1);
     for (int i = 0; i < 2; i++)
         delivery_init(&stream->deliveries[i], run->env, on_batch, on_stored, stream);
     stream->wake = (struct timer){.fn = on_wake, .arg = stream};
@@ -347,6 +385,7 @@ void ledger_stream_free(struct ledger_stream *stream)
     for (int i = 0; i < 2; i++)
         delivery_drop(&stream->deliveries[i]);
     window_deinit(&stream->here);
+    window_deinit(&stream->strayed);
     ledger_walk_deinit(&stream->walk);
     ledger_known_free(&stream->known);
     stream_deinit(&stream->stored);

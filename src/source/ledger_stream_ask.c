@@ -27,6 +27,20 @@ static void take_page(struct ledger_stream *stream, bool empty)
         ledger_stream_store(stream);
 }
 
+static void ask_bound(struct ledger_stream *stream)
+{
+    stream->purpose = ASK_BOUND;
+    ledger_stream_choose(stream);
+}
+
+/* The page that came before it is still there. */
+static void take_bound(struct ledger_stream *stream)
+{
+    stream->purpose = ASK_PAGE;
+    ledger_stream_take_bound(stream);
+    take_page(stream, false);
+}
+
 static void take_answer(struct ledger_stream *stream, bool empty)
 {
     int64_t now_us = ledger_stream_mono(stream);
@@ -38,6 +52,8 @@ static void take_answer(struct ledger_stream *stream, bool empty)
         ledger_stream_take_list(stream);
     else if (stream->purpose == ASK_HEAD)
         ledger_stream_take_head(stream);
+    else if (stream->purpose == ASK_BOUND)
+        take_bound(stream);
     else if (stream->purpose == ASK_DETAIL)
         ledger_stream_take_detail(stream);
     else if (stream->purpose == ASK_COUNT)
@@ -46,17 +62,24 @@ static void take_answer(struct ledger_stream *stream, bool empty)
         ledger_stream_take_reach(stream);
     else if (stream->purpose == ASK_SINCE)
         ledger_stream_take_since(stream);
+    else if (!empty && ledger_stream_leads_beyond(stream))
+        ask_bound(stream);
     else
         take_page(stream, empty);
 }
 
 static void restart(struct ledger_stream *stream, const char *why)
 {
+    if (stream->purpose == ASK_PAGE && ledger_walk_is_new(&stream->walk)) {
+        ledger_stream_failed(stream, RETRY_PERMANENT, -1, why); /* it would be the same again */
+        return;
+    }
     if (stream->purpose != ASK_PAGE || ++stream->restarts > RESTARTS_MAX) {
         ledger_stream_failed(stream, RETRY_TRANSIENT, -1, why);
         return;
     }
     failover_abandoned(&stream->failover, &stream->pick);
+    stream->waiting = 0;
     ledger_walk_restart(&stream->walk);
     ledger_stream_choose(stream);
 }
@@ -89,7 +112,11 @@ static void judge(struct ledger_stream *stream, const struct connector_answer *a
     int64_t wait_ms = judgement.wait_ms > 0 ? judgement.wait_ms : retry_after_ms;
     bool refused = judgement.verdict == VERDICT_NEXT_PROVIDER ||
                    judgement.verdict == VERDICT_FATAL || judgement.verdict == VERDICT_RESTART;
-    if ((stream->purpose == ASK_SINCE || stream->purpose == ASK_REACH) && refused) {
+    refused |= stream->purpose == ASK_BOUND &&
+               (judgement.verdict == VERDICT_AUTH || judgement.verdict == VERDICT_SMALLER);
+    if ((stream->purpose == ASK_SINCE || stream->purpose == ASK_REACH ||
+         stream->purpose == ASK_BOUND) &&
+        refused) {
         stream->side.root = (struct json){0}; /* it has no such block */
         judgement.verdict = VERDICT_OK;
     }
@@ -105,8 +132,8 @@ static void judge(struct ledger_stream *stream, const struct connector_answer *a
         ask_for_less(stream, why.text);
         break;
     case VERDICT_FATAL:
-        failover_abandoned(&stream->failover, &stream->pick);
-        ledger_stream_end(stream, LEDGER_FAILED, why.text);
+        stream->hopeless |= 1U << stream->pick.provider;
+        ledger_stream_failed(stream, RETRY_PERMANENT, -1, why.text);
         break;
     case VERDICT_RETRY:
     case VERDICT_RATE_LIMITED:
@@ -192,6 +219,8 @@ static const struct connector_request *prepare(struct ledger_stream *stream)
     case ASK_HEAD:
     case ASK_REACH:
         stream->vars.token = BYTES_ABSENT;
+        return shape->head.request;
+    case ASK_BOUND: /* what was asked for with the page stays: the page is read with it */
         return shape->head.request;
     case ASK_DETAIL:
         stream->vars.key = connector_detail_key(shape, stream->details[stream->detail_at].record);

@@ -21,6 +21,12 @@ static bool is_countable(const struct ledger_stream *stream)
     return count->given && changed && all && (count->request != NULL || stream->view.total >= 0);
 }
 
+/* What the source counts and is in a block. */
+static int64_t total_of(const struct ledger_stream *stream)
+{
+    return stream->view.total - stream->waiting;
+}
+
 const char *ledger_stream_doubt(const struct ledger_stream *stream)
 {
     if (stream->believed)
@@ -37,7 +43,7 @@ const char *ledger_stream_doubt(const struct ledger_stream *stream)
         return "counts less than it did some pages before";
     if (is_countable(stream) && !stream->counted)
         return "was not counted yet";
-    if (stream->counted && stream->stored_count < stream->view.total)
+    if (stream->counted && stream->stored_count < total_of(stream))
         return "has given less than it counts";
     if (stream->walk.abrupt && !(stream->counted && stream->view.total >= 0))
         return "ends with an empty page";
@@ -84,7 +90,7 @@ static bool counts_all(const struct ledger_stream *stream)
 static bool is_counted_out(const struct ledger_stream *stream)
 {
     return counts_all(stream) &&
-           stream->view.total + (int64_t)ledger_reread_count_absent(&stream->reread) <=
+           total_of(stream) + (int64_t)ledger_reread_count_absent(&stream->reread) <=
                stream->stored_count;
 }
 
@@ -137,7 +143,7 @@ static void on_counted(void *arg, const struct lookup_answer *answer)
     stream->stored_count = 0;
     for (size_t i = 0; i < answer->rows; i++)
         stream->stored_count += answer->fields[i].i;
-    if (stream->foretold && stream->stored_count < stream->view.total) {
+    if (stream->foretold && stream->stored_count < total_of(stream)) {
         ask_count(stream); /* it may have become less since */
         return;
     }
@@ -228,7 +234,7 @@ static bool overcome(struct ledger_stream *stream, const char *doubt)
     stream->denied |= 1U << stream->pick.provider;
     uint32_t others = ledger_stream_able(stream) & ~stream->denied;
     bool alone = is_alone(stream);
-    bool too_few = stream->counted && stream->stored_count < stream->view.total;
+    bool too_few = stream->counted && stream->stored_count < total_of(stream);
     if (alone && others != 0) {
         note_doubted(stream);
         stream->resweeping |= stream->walk.abrupt || stream->shrank || too_few;
@@ -252,7 +258,7 @@ static bool overcome(struct ledger_stream *stream, const char *doubt)
         snprintf(words, sizeof words, "%s counts less with every page", stream->view.provider);
     } else if (alone && (too_few || contradicts)) {
         snprintf(words, sizeof words, "%s counts %" PRId64 " rows and has given %" PRId64,
-                 stream->view.provider, stream->view.total, stream->stored_count - (int64_t)absent);
+                 stream->view.provider, total_of(stream), stream->stored_count - (int64_t)absent);
     } else {
         stream->believed = true;
         return true;

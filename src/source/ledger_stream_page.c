@@ -107,6 +107,8 @@ static void add_row(struct ledger_stream *stream, struct batch *batch, bool repl
         batch_set_int(record, TRANSACTION_BLOCK, row->block);
     if (row->time_us >= 0)
         batch_set_int(record, TRANSACTION_AT_US, row->time_us);
+    if (!stream->shape->map[FIELD_STATUS].mapped)
+        batch_set_int(record, TRANSACTION_UNTOLD, 1);
     if (replaces)
         batch_set_int(record, TRANSACTION_REPLACES, 1);
     else if (strcmp(row->status, "pending") == 0)
@@ -124,8 +126,9 @@ bool ledger_stream_row_known(struct ledger_stream *stream, bool seen)
     if (ledger_walk_below(&stream->walk, ledger_walk_position(stream->shape, &stream->row)))
         return true;
     if (known == NULL)
-        return stream->row.block >= 0 && (window_contains(&stream->stored.stream_window, &id) ||
-                                          window_contains(&stream->here, &id));
+        return stream->row.block >= 0 && !window_contains(&stream->strayed, &id) &&
+               (window_contains(&stream->stored.stream_window, &id) ||
+                window_contains(&stream->here, &id));
     /* It has left its block: what is stored of that is given up like a row that does not come. */
     if (known->block >= 0 && stream->row.block < 0 && strcmp(known->status, "orphaned") != 0)
         return true;
@@ -149,7 +152,7 @@ static void note_last(struct ledger_stream *stream)
         stream->waits_from = at;
     if (row->block >= 0)
         stream->last[count++] = cursor_make_number(block, row->block, NULL);
-    if (row->time_us >= 0)
+    if (ledger_stream_time_passed(stream))
         stream->last[count++] = cursor_make_number(CURSOR_TIMESTAMP, row->time_us, NULL);
     if (row->hash.len > 0 && row->hash.len <= CURSOR_VALUE_MAX)
         stream->last[count++] = cursor_make_text(CURSOR_TX_HASH, row->hash, NULL);
@@ -163,6 +166,7 @@ static void take_row(struct ledger_stream *stream, struct batch *batch)
     bool known = ledger_stream_row_known(stream, true);
     struct ledger_debt *debt = ledger_stream_debt(stream, stream->row.hash);
     bool replaces = known && debt != NULL && debt->paid;
+    stream->waiting += strcmp(stream->row.status, "pending") == 0;
     if (known && !replaces)
         stream->known_here++;
     else
@@ -242,6 +246,8 @@ static enum rc fill(struct ledger_stream *stream, struct batch *batch, struct er
         enum rc rc = connector_page_next(&stream->page, &stream->row, err);
         if (rc == RC_AGAIN)
             return end_page(stream, err);
+        if (rc == RC_OK)
+            rc = ledger_stream_check_place(stream, err);
         if (rc != RC_OK) {
             refuse_row(stream, batch, err->text);
             continue;

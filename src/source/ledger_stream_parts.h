@@ -12,6 +12,7 @@
 #include "ingest/stream.h"
 #include "source/delivery.h"
 #include "source/ledger_known.h"
+#include "source/ledger_purpose.h"
 #include "source/ledger_reread.h"
 #include "source/ledger_stream.h"
 #include "source/ledger_walk.h"
@@ -23,9 +24,6 @@
 #define LEDGER_ANSWER_MAX ((size_t)32 << 20)
 #define LEDGER_RAW_MAX    65536 /* of a record that is kept as it came */
 #define LEDGER_ROW_ROOM   ((size_t)3 * LEDGER_RAW_MAX)
-
-/* What the request that is made next, or is under way, asks for. */
-enum ledger_purpose { ASK_PAGE, ASK_LIST, ASK_HEAD, ASK_DETAIL, ASK_COUNT, ASK_REACH, ASK_SINCE };
 
 struct ledger_detail {
     struct json record;
@@ -64,6 +62,7 @@ struct ledger_stream {
     unsigned failures; /* in a row, whoever failed */
     uint32_t refused;  /* a bit for each provider that would refuse again what is asked for ... */
     uint32_t locked;   /* ... because of its key */
+    uint32_t hopeless; /* ... whenever it is asked */
     unsigned restarts; /* of the walk, in a row */
     int64_t asked_us;
     const struct ledger_provider *provider; /* whose walk it is; NULL: none yet */
@@ -71,6 +70,7 @@ struct ledger_stream {
     struct ledger_walk walk;
     struct ledger_reread reread;
     int64_t head;         /* the newest block of its provider, of a walk by ranges */
+    int64_t bound;        /* ... when a page led far up; -1: not asked, or not told */
     int64_t waits_from;   /* the first position of a row that waits to be settled; -1: none does */
     int64_t covered_from; /* the walk covers from there to what is complete */
     uint32_t denied;      /* a bit for each provider whose end was doubted */
@@ -80,6 +80,7 @@ struct ledger_stream {
     int64_t since_at;     /* the position of the time that was asked for; -1: not known */
     bool resweeping;      /* everything is read again: less is stored than counted */
     bool unseated[FAILOVER_PROVIDERS_MAX]; /* does not have this stream, or may not be asked */
+    uint64_t openings_before[FAILOVER_PROVIDERS_MAX]; /* of their circuits, when this began */
 
     struct http_call *call;
     struct timer wake;
@@ -116,12 +117,13 @@ struct ledger_stream {
     bool foretelling, foretold; /* the total is asked for before the first page, or was */
     int64_t total_before;       /* that was told when it was complete; -1: none */
     int64_t total_first;        /* that the first page of this walk told; -1: none */
+    int64_t waiting;            /* rows of this walk that are in no block yet */
     bool shrank;                /* a later page told of fewer: what it numbers has moved */
     /* how far the provider looks: its newest block, and the newest row it has shown; -1: unknown */
     bool reached;
     int64_t reach, shown;
-    bool counted_out; /* what does not come is not counted either */
-    int64_t stored_count;
+    bool counted_out;     /* what does not come is not counted either */
+    int64_t stored_count; /* without those */
 
     /* of the page that is being stored */
     bool last_page; /* by its stop rules */
@@ -137,6 +139,7 @@ struct ledger_stream {
     size_t id_count;
     struct window here; /* those of them that came with pages before this one */
     size_t here_count;
+    struct window strayed; /* the last row of an earlier run, if this stream has it no longer */
     uint64_t known_here;   /* rows of this batch that were known */
     uint64_t pending_here; /* ... that are new and wait for a block */
     bool marking;          /* rows are being marked as orphaned ... */

@@ -44,6 +44,19 @@ static int64_t find_reach(const struct ledger_stream *stream, bool blocks)
     return reach;
 }
 
+/* The last row may have become another stream's: it waits again, and is news when it comes back. */
+static void note_strayed(struct ledger_stream *stream)
+{
+    struct bytes last = bytes_of(stream->stored.cursor.last_transaction_id);
+    window_seed(&stream->strayed, last);
+    for (size_t i = 0; i < stream->known.count; i++) {
+        struct window_id id;
+        memcpy(id.byte, stream->known.rows[i].id, sizeof id.byte);
+        if (window_contains(&stream->strayed, &id))
+            window_clear(&stream->strayed);
+    }
+}
+
 static void on_known(void *arg, const struct lookup_answer *answer)
 {
     struct ledger_stream *stream = arg;
@@ -53,6 +66,7 @@ static void on_known(void *arg, const struct lookup_answer *answer)
         return;
     }
     ledger_known_take(&stream->known, answer);
+    note_strayed(stream);
     ledger_stream_choose(stream);
 }
 
@@ -264,7 +278,8 @@ void ledger_stream_begin_walk(struct ledger_stream *stream)
     stream->counted = stream->reached = stream->shrank = false;
     stream->foretelling = stream->foretold = false;
     stream->total_first = -1;
-    stream->reach = stream->shown = -1;
+    stream->waiting = 0;
+    stream->reach = stream->shown = stream->bound = -1;
     stream->purpose = ASK_SINCE;
     stream->part_count = 0;
     text_clear(&stream->parts);

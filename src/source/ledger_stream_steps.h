@@ -59,6 +59,16 @@ must_check enum rc ledger_stream_open_details(struct ledger_stream *stream, stru
 void ledger_stream_next_detail(struct ledger_stream *stream);
 void ledger_stream_take_detail(struct ledger_stream *stream);
 
+/* ---- how far up rows may lie (ledger_stream_bound.c) ---- */
+
+/* The page has rows above all that is known to be there, and the newest block can be asked for. */
+bool ledger_stream_leads_beyond(struct ledger_stream *stream);
+void ledger_stream_take_bound(struct ledger_stream *stream);
+/* RC_REJECT: nothing can be where the row that came says it is. */
+must_check enum rc ledger_stream_check_place(const struct ledger_stream *stream, struct err *err);
+/* The row has a time, and that is not yet to come. */
+bool ledger_stream_time_passed(const struct ledger_stream *stream);
+
 /* ---- what earlier runs owe (ledger_stream_debt.c) ---- */
 
 /* Asks the store for it; `loaded` goes on. */

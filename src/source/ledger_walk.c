@@ -102,6 +102,13 @@ void ledger_walk_restart(struct ledger_walk *walk)
     key_all(walk);
 }
 
+bool ledger_walk_is_new(const struct ledger_walk *walk)
+{
+    const struct ledger_leg *leg = &walk->legs[walk->leg];
+    return walk->leg_count > 0 && !leg->started && !leg->shown && leg->token[0] == '\0' &&
+           leg->page == walk->shape->page.first && leg->last == leg->opened;
+}
+
 bool ledger_walk_shrink(struct ledger_walk *walk)
 {
     if (walk->shape->page.by != PAGE_RANGE || walk->span == 1)
@@ -223,7 +230,9 @@ static enum rc turn_page(struct ledger_walk *walk, struct ledger_leg *leg, size_
     bool keyed = is_ascending(walk) && shape->resume.kind != RESUME_NONE;
     int64_t size = shape->page.size;
     int64_t window = shape->page.window_max;
-    if (window == 0 && shape->page.by == PAGE_KEYSET && leg->last > leg->from)
+    /* A row that an index adds late, further down, moves all that follow to other numbers: from one
+     * page to the next they count only as long as they are of one block. */
+    if (shape->page.by == PAGE_KEYSET && leg->last > leg->from)
         window = size;
     int64_t read = shape->page.by == PAGE_OFFSET
                        ? leg->offset - shape->page.first + (int64_t)records
@@ -335,6 +344,12 @@ static bool looks_further(const struct ledger_walk *walk, const struct ledger_le
            !shape->count.given && records > 0 && !leg->below && leads_on;
 }
 
+/* Of records that are all another stream's there are no traces to tell a page by. */
+static bool leads_to_itself(const struct ledger_leg *leg, size_t records, struct bytes token)
+{
+    return records > 0 && leg->rows == 0 && token.len > 0 && bytes_equal_string(token, leg->token);
+}
+
 /* One empty page may be a slip. */
 static bool asks_again(const struct ledger_walk *walk, struct ledger_leg *leg, size_t records)
 {
@@ -368,6 +383,8 @@ enum rc ledger_walk_page(struct ledger_walk *walk, size_t records, bool last, st
     if (!leg->over && leg->rows > 0 && leg->traces == leg->traces_before)
         return err_set(err, RC_REJECT, "the provider gave the same page twice");
     leg->traces_before = leg->traces;
+    if (!leg->over && leads_to_itself(leg, records, token))
+        return err_set(err, RC_REJECT, "the page leads to itself");
     leg->empty = records == 0 ? leg->empty + 1 : 0;
     if (!leg->over && leg->empty >= LEDGER_EMPTY_MAX)
         return err_set(err, RC_REJECT, "%d pages in a row had no rows and led to another",

@@ -93,6 +93,8 @@ void ledger_walk_tell_part(struct ledger_walk *walk, unsigned leg, bool seen);
 void ledger_walk_begin(struct ledger_walk *walk, const struct ledger_place *place);
 /* A token is no longer known: walks on from what is complete. */
 void ledger_walk_restart(struct ledger_walk *walk);
+/* Nothing has come yet, and to restart would be to ask for the same. */
+bool ledger_walk_is_new(const struct ledger_walk *walk);
 
 /* The range that was asked for is too large for the provider: the next one is half as large, until
  * it answers. False: it is the smallest, or the walk does not go by ranges. */

@@ -206,9 +206,9 @@ enum {
 };
 
 static const char list_sql[] =
-    "SELECT f.did, f.handle, p.user_handle, p.last_cursor, c.state, "
+    "SELECT f.did, " FEED_NAME_SQL ", p.user_handle, p.last_cursor, c.state, "
     "(SELECT commit_seq FROM engine), coalesce(a.active, 1), coalesce(a.status_us, 0), q.sweep, "
-    "q.since_us FROM follows f LEFT JOIN poll_state p ON p.user_handle = f.handle "
+    "q.since_us FROM follows f LEFT JOIN poll_state p ON p.user_handle = " FEED_NAME_SQL " "
     "LEFT JOIN cursors c ON c.source = 'feed' AND c.stream = f.did "
     "LEFT JOIN actors a ON a.did = f.did LEFT JOIN backfill_queue q ON q.actor_did = f.did "
     "AND q.priority = 2 WHERE f.did > ?1 ORDER BY f.did LIMIT ?2";
@@ -223,8 +223,8 @@ static void read_mark(struct visit *visit, const struct field *row, struct feed_
 {
     struct bytes cursor = text_of(&row[LIST_CURSOR]);
     const struct feed_record *record = &visit->record;
-    bool renamed = row[LIST_ROW].null && record->handle[0] != '\0' &&
-                   !bytes_equal_string(row[LIST_HANDLE].b, record->handle);
+    bool renamed =
+        record->handle[0] != '\0' && !bytes_equal_string(row[LIST_HANDLE].b, record->handle);
     int64_t us = 0;
     *mark = (struct feed_mark){0};
     visit->former[0] = '\0';

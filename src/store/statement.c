@@ -162,6 +162,16 @@ static const char *append_json(const char *at, enum dialect dialect, struct text
     return end + 1;
 }
 
+/* `{by INDEX}` from its first brace to its last. */
+static const char *append_index(const char *at, enum dialect dialect, struct text *sql)
+{
+    const char *index = at + 4, *end = strchr(at, '}');
+    assert(end != NULL);
+    if (dialect == DIALECT_SQLITE)
+        text_appendf(sql, "INDEXED BY %.*s", (int)(end - index), index);
+    return end + 1;
+}
+
 /* Appends what stands at `at` and returns what follows it. */
 static const char *expand_one(const char *at, const struct statement *statement,
                               enum dialect dialect, struct text *sql, const uint8_t *params,
@@ -186,6 +196,8 @@ static const char *expand_one(const char *at, const struct statement *statement,
         return append_time(at, dialect, sql);
     if (strncmp(at, "{json ", 6) == 0)
         return append_json(at, dialect, sql);
+    if (strncmp(at, "{by ", 4) == 0)
+        return append_index(at, dialect, sql);
     text_append_char(sql, *at);
     return at + 1;
 }

@@ -5,7 +5,8 @@
  * A statement is SQL over the records of its kind: `r.did` is a field, `r.n` the ingest number,
  * `{seq}` the commit's. Where they come from is said by `{rows}`, or by `{rows with}` when other
  * tables follow; `{time EXPRESSION}` is microseconds as the store's TIMESTAMP, `{json EXPRESSION}`
- * text, or NULL, as JSON. A commit runs the
+ * text, or NULL, as JSON. `{by INDEX}` behind a table's name tells SQLite, which has no figures of
+ * the tables, what leads to the rows; PostgreSQL finds that by itself. A commit runs the
  * statements in the order of the groups, each once over all records of its kind that meet its
  * condition: PostgreSQL gets them as arrays, SQLite as a table. Hence what every statement must
  * keep: the outcome may not depend on the order of the records, nor on one statement seeing a
@@ -47,15 +48,16 @@ struct condition {
     "x.key, "                                                                                      \
     "x.at_us, '{\"actorDid\":' || {json a.did} || ',\"collection\":' || {json p.collection} || "   \
     "',\"rkey\":' || {json p.rkey} || ',\"uri\":' || {json 'at://' || a.did || '/' || "            \
-    "p.collection || '/' || p.rkey} || '}' FROM tombstones x CROSS JOIN post p CROSS JOIN actors " \
-    "a "                                                                                           \
+    "p.collection || '/' || p.rkey} || '}' FROM tombstones x {by tombstones_seq} CROSS JOIN post " \
+    "p CROSS JOIN actors a "                                                                       \
     "WHERE x.collection = 'posts.n' AND x.seq = {seq} AND p.n = x.n AND a.id = p.actor "           \
     "ON CONFLICT (collection, seq, key) DO NOTHING"
 #define NOTE_LINKS_GONE                                                                            \
     "INSERT INTO past_rows (collection, seq, key, at_us, item) SELECT x.collection, x.seq, "       \
     "x.key, "                                                                                      \
     "x.at_us, '{\"url\":' || {json l.normalized_url} || ',\"domain\":' || {json l.domain} || '}' " \
-    "FROM tombstones x CROSS JOIN links l WHERE x.collection = 'links' AND x.seq = {seq} "         \
+    "FROM tombstones x {by tombstones_seq} CROSS JOIN links l WHERE x.collection = 'links' AND "   \
+    "x.seq = {seq} "                                                                               \
     "AND l.id = x.n ON CONFLICT (collection, seq, key) DO NOTHING"
 
 /* The kinds that change who shares which link. */

@@ -66,6 +66,9 @@ static const struct statement statements[] = {
      "FROM (SELECT x.link_id AS link_id, sum(x.active - x.counted) AS delta "
      "FROM (" LAGGING_SHARES ") x GROUP BY x.link_id) m WHERE links.id = m.link_id"},
     {.after = STATEMENT_AFTER_NEWS, .sql =
+     "UPDATE links SET below_us = NULL WHERE id IN "
+     "(SELECT x.link_id FROM (" LAGGING_SHARES ") x WHERE x.active = 0)"},
+    {.after = STATEMENT_AFTER_NEWS, .sql =
      "UPDATE shares SET counted = x.active FROM (" LAGGING_SHARES ") x "
      "WHERE shares.link_id = x.link_id AND shares.actor = x.actor"},
     {.after = STATEMENT_AFTER_NEWS, .sql =

@@ -22,7 +22,8 @@ static const struct statement statements[] = {
      "AND EXISTS (SELECT 1 FROM ipfs_cache w WHERE w.canonical = ipfs_cache.canonical "
      "AND NOT w.is_errored)"},
     {.kind = RECORD_DOCUMENT, .sql =
-     "DELETE FROM owed WHERE source = 'content' AND item IN (SELECT c.uri FROM ipfs_cache c "
+     "DELETE FROM owed WHERE source = 'content' AND stream = 'content' "
+     "AND item IN (SELECT c.uri FROM ipfs_cache c "
      "WHERE NOT c.is_errored AND c.canonical IN (SELECT r.canonical {rows}))"},
     {.kind = RECORD_BLOCK, .sql =
      "INSERT INTO chain_blocks (n, seq, number, hash, parent, documents) "

@@ -9,6 +9,10 @@
     "r.n "                                                                                         \
     "WHERE a.name = r.account AND s.account_id = a.id AND s.started_us = r.session_us "            \
     "AND r.status <> 'orphaned' "
+/* The rows that the records tell of. */
+#define TOLD_OF                                                                                    \
+    "account a CROSS JOIN raw_transactions o WHERE a.name = r.account AND o.account_id = a.id "    \
+    "AND o.event_id = r.event_id"
 /* A clock that was set back while it ran does not make an import end before it began. */
 #define ENDED_AT(began) "CASE WHEN r.at_us < " began " THEN " began " ELSE r.at_us END"
 /* The sessions of derived accounts since the one that sums them up began. */
@@ -24,6 +28,13 @@
     "(excluded.status <> raw_transactions.status AND (excluded.status <> 'pending' "               \
     "OR raw_transactions.status = 'orphaned')) OR (excluded.block IS NOT NULL "                    \
     "AND excluded.block IS DISTINCT FROM raw_transactions.block)"
+
+/* What is known to have failed has not done well because somebody in the same block does not tell
+ * one from the other. */
+#define STATUS                                                                                     \
+    "CASE WHEN r.untold IS NULL THEN r.status ELSE coalesce((SELECT o.status FROM "                \
+    "raw_transactions o WHERE o.account_id = a.id AND o.event_id = r.event_id "                    \
+    "AND o.block = r.block AND o.status = 'failed'), r.status) END"
 
 /* clang-format off */
 static const struct statement statements[] = {
@@ -80,7 +91,7 @@ static const struct statement statements[] = {
      "INSERT INTO raw_transactions (n, seq, account_id, provider_name, stream, event_id, hash, "
      "block, timestamp_us, status, provider_data, normalized_data) "
      "SELECT r.n, {seq}, a.id, r.provider, r.stream, r.event_id, r.hash, r.block, r.at_us, "
-     "r.status, r.provider_data, r.normalized_data {rows with} account a "
+     STATUS ", r.provider_data, r.normalized_data {rows with} account a "
      "WHERE a.name = r.account AND r.status <> 'orphaned' "
      "ON CONFLICT (account_id, event_id) DO UPDATE SET seq = excluded.seq, "
      "provider_name = excluded.provider_name, stream = excluded.stream, block = excluded.block, "
@@ -91,15 +102,12 @@ static const struct statement statements[] = {
     {.kind = RECORD_TRANSACTION, .has = TRANSACTION_REPLACES, .sql =
      "UPDATE raw_transactions SET seq = {seq}, provider_name = c.provider, "
      "provider_data = c.provider_data, normalized_data = c.normalized_data "
-     "FROM (SELECT a.id AS account_id, r.event_id AS event_id, r.provider AS provider, "
-     "r.provider_data AS provider_data, r.normalized_data AS normalized_data "
-     "{rows with} account a WHERE a.name = r.account) c "
-     "WHERE raw_transactions.account_id = c.account_id "
-     "AND raw_transactions.event_id = c.event_id"},
+     "FROM (SELECT o.n AS n, r.provider AS provider, r.provider_data AS provider_data, "
+     "r.normalized_data AS normalized_data {rows with} " TOLD_OF ") c "
+     "WHERE raw_transactions.n = c.n"},
     {.kind = RECORD_TRANSACTION, .sql =
      "UPDATE raw_transactions SET status = 'orphaned', seq = {seq} WHERE status <> 'orphaned' "
-     "AND (account_id, event_id) IN (SELECT a.id, r.event_id {rows with} account a "
-     "WHERE a.name = r.account AND r.status = 'orphaned')"},
+     "AND n IN (SELECT o.n {rows with} " TOLD_OF " AND r.status = 'orphaned')"},
     {.kind = RECORD_TRANSACTION, .sql =
      "UPDATE import_sessions SET imported = imported + c.new, skipped = skipped + c.known, "
      "seq = {seq} FROM (SELECT s.id AS id, count(t.n) AS new, count(*) - count(t.n) AS known "

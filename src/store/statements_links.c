@@ -14,8 +14,8 @@
     "FROM touched_posts t CROSS JOIN post_links l WHERE l.post_id = t.n "                          \
     "AND (t.own = 1 OR l.via <> 'post')"
 
-/* When a link was met: it may be new in this commit, or shared too much to be below anything. */
-#define LINK_SEEN_US "coalesce(l.below_us, l.last_shared_us, l.first_shared_us, 0)"
+/* When a link was met: it may be new in this commit, not counted yet. */
+#define LINK_SEEN_US "coalesce(l.last_shared_us, l.below_us, l.first_shared_us, 0)"
 
 /* clang-format off */
 static const struct statement statements[] = {

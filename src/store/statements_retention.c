@@ -27,6 +27,17 @@
     "SELECT '" collection_ "', CAST(" n_ " AS TEXT), '', " n_ ", {seq}, " BOUND("at_us") " "
 #define ONCE           " ON CONFLICT (collection, key) DO NOTHING"
 #define IS_BARE(link_) "NOT EXISTS (SELECT 1 FROM post_links x WHERE x.link_id = " link_ ".id)"
+#define HAS_OLD_POSTS  "EXISTS (SELECT 1 FROM post p WHERE p.shared_us < " BOUND("posts_us") ")"
+/* Links that were not looked at for a day, a slice of them: whether they are still kept. */
+#define DUE_LINKS(limit_)                                                                          \
+    "(SELECT l.id AS id, l.share_count_total AS total FROM links l WHERE l.below_us < " BOUND(     \
+        "below_us") " "                                                                            \
+                    "ORDER BY l.below_us LIMIT " limit_ ") l"
+/* For a question that goes through a whole table: nothing, as long as another slice is to come. */
+#define AT_THE_END                                                                                 \
+    "LIMIT (SELECT CASE WHEN " HAS_OLD_POSTS " "                                                   \
+    "OR (SELECT count(*) FROM tombstones t {by tombstones_seq} "                                   \
+    "WHERE t.collection = 'links' AND t.seq = {seq}) >= 500 THEN 0 ELSE 5000 END)"
 
 /* clang-format off */
 static const struct statement statements[] = {
@@ -80,32 +91,35 @@ static const struct statement statements[] = {
     {.after = 1U << RECORD_PRUNE, .sql =
      "DELETE FROM post WHERE n IN (SELECT t.n FROM touched_posts t WHERE t.keep_us IS NULL)"},
     {.after = 1U << RECORD_PRUNE, .sql = "DELETE FROM touched_posts"},
-    /* Since when a link has been too little shared, if it is. */
+    /* Whoever took a share back began a link's last day, if it has become too little shared. */
     {.kind = RECORD_PRUNE, .sql =
-     "UPDATE links SET below_us = NULL WHERE id IN (SELECT l.id FROM links l "
-     "WHERE l.share_count_total >= " BOUND("threshold") " AND l.below_us IS NOT NULL LIMIT 500)"},
-    {.kind = RECORD_PRUNE, .sql =
-     "UPDATE links SET below_us = " BOUND("at_us") " WHERE id IN (SELECT l.id FROM links l "
-     "WHERE l.below_us IS NULL AND l.share_count_total < " BOUND("threshold") " LIMIT 500)"},
-    {.kind = RECORD_PRUNE, .sql = TELL("links", "l.id") "FROM (SELECT l.id FROM links l "
-     "WHERE l.below_us < " BOUND("below_us") " AND l.share_count_total < " BOUND("threshold")
-     " AND " IS_BARE("l") " ORDER BY l.below_us LIMIT 500) l WHERE true" ONCE},
+     "UPDATE links SET below_us = " BOUND("at_us") " WHERE id IN "
+     "(SELECT l.id FROM links l WHERE l.below_us IS NULL LIMIT 500)"},
+    {.kind = RECORD_PRUNE, .sql = TELL("links", "l.id") "FROM " DUE_LINKS("500")
+     " WHERE l.total < " BOUND("threshold") " AND " IS_BARE("l") ONCE},
     {.kind = RECORD_PRUNE, .sql = TELL("links", "l.id") "FROM (SELECT l.id FROM links l "
      "WHERE l.last_shared_us < " BOUND("links_us") " AND " IS_BARE("l")
      " ORDER BY l.last_shared_us LIMIT 500) l WHERE true" ONCE},
     {.after = 1U << RECORD_PRUNE, .sql = NOTE_LINKS_GONE},
     {.after = 1U << RECORD_PRUNE, .sql =
-     "DELETE FROM links WHERE id IN (SELECT t.n FROM tombstones t "
+     "DELETE FROM links WHERE id IN (SELECT t.n FROM tombstones t {by tombstones_seq} "
      "WHERE t.collection = 'links' AND t.seq = {seq})"},
+    /* Those that are kept are due again when their last post leaves; much shared ones in a day. */
+    {.kind = RECORD_PRUNE, .sql =
+     "UPDATE links SET below_us = CASE WHEN share_count_total < " BOUND("threshold")
+     " AND last_shared_us > " BOUND("posts_us") " THEN last_shared_us + " BOUND("below_us") " - "
+     BOUND("posts_us") " ELSE " BOUND("at_us") " END WHERE id IN (SELECT l.id FROM "
+     DUE_LINKS("(SELECT CASE WHEN " HAS_OLD_POSTS " THEN 0 ELSE 500 END)")
+     " WHERE l.total >= " BOUND("threshold") " OR NOT " IS_BARE("l") ")"},
     /* Nobody asks any more for what these would have told. */
     {.kind = RECORD_PRUNE, .sql =
      "DELETE FROM owed WHERE id IN (SELECT o.id FROM owed o WHERE o.source = 'cards' "
      "AND o.stream = 'page' AND o.since_us < " BOUND("posts_us") " AND NOT EXISTS "
-     "(SELECT 1 FROM links l WHERE l.normalized_url = o.item) LIMIT 500)"},
+     "(SELECT 1 FROM links l WHERE l.normalized_url = o.item) " AT_THE_END ")"},
     {.kind = RECORD_PRUNE, .sql =
      "DELETE FROM owed WHERE id IN (SELECT o.id FROM owed o WHERE o.source = 'appview' "
      "AND o.stream = 'posts' AND o.since_us < " BOUND("posts_us") " AND NOT EXISTS "
-     "(SELECT 1 FROM post d WHERE d.subject = o.item) LIMIT 500)"},
+     "(SELECT 1 FROM post d WHERE d.subject = o.item) " AT_THE_END ")"},
 };
 /* clang-format on */
 

@@ -44,6 +44,10 @@ static const struct statement statements[] = {
      "UPDATE shares SET counted = 1 WHERE counted = 0 AND n_posts > 0 AND (link_id, actor) IN "
      "(SELECT t.link_id, t.actor FROM touched_shares t CROSS JOIN actors a "
      "WHERE a.id = t.actor AND a.active = 1)"},
+    /* Having lost somebody, a link may be too little shared from now on. */
+    {.after = STATEMENT_AFTER_NEWS, .sql =
+     "UPDATE links SET below_us = NULL WHERE id IN (SELECT s.link_id FROM touched_shares t "
+     "CROSS JOIN shares s WHERE s.link_id = t.link_id AND s.actor = t.actor AND s.n_posts = 0)"},
     {.after = STATEMENT_AFTER_NEWS, .sql =
      "DELETE FROM shares WHERE n_posts = 0 AND (link_id, actor) IN "
      "(SELECT t.link_id, t.actor FROM touched_shares t)"},

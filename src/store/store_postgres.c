@@ -14,6 +14,7 @@
 #define LOCK_NOT_AVAILABLE "55P03"
 #define QUERY_CANCELED     "57014"
 #define ANSWER_US_MAX      INT64_C(30000000)
+#define SOON_US            INT64_C(20000)
 #define CLOSE_US_MAX       INT64_C(2000000)
 #define QUERY_COLUMNS_MAX  64
 #define EPOCH_2000_US      INT64_C(946684800000000)
@@ -186,6 +187,18 @@ static enum rc check_address(const char *url, bool *several, struct err *err)
                           "%%XX and the names after the ?");
 }
 
+/* People write in all scripts. SQL_ASCII keeps whatever bytes it is given. */
+static enum rc check_encoding(const struct store_postgres *store, struct err *err)
+{
+    const char *encoding = PQparameterStatus(store->connection, "server_encoding");
+    if (encoding == NULL || strcmp(encoding, "UTF8") == 0 || strcmp(encoding, "SQL_ASCII") == 0)
+        return RC_OK;
+    return err_set(err, RC_REJECT,
+                   "the database's encoding is %s, which has no place for most of what people "
+                   "write: CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0",
+                   encoding);
+}
+
 static enum rc open_postgres(const char *url, enum store_mode mode, struct store **out,
                              struct err *err)
 {
@@ -199,7 +212,10 @@ static enum rc open_postgres(const char *url, enum store_mode mode, struct store
     store->mode = mode;
     store->several = several;
     store->answer_us_max = ANSWER_US_MAX;
+    store->soon_us = SOON_US;
     rc = dial(store, err);
+    if (rc == RC_OK && mode == STORE_WRITE)
+        rc = check_encoding(store, err);
     if (rc == RC_OK && mode == STORE_WRITE && !store->locked)
         rc = refuse_second(store, err);
     if (rc != RC_OK) {

@@ -37,6 +37,7 @@ struct store_postgres {
     PGconn *connection;
     bool lost; /* the server did not answer in time: this connection is done with */
     int64_t answer_us_max;
+    int64_t soon_us;  /* so long the end of an answer is waited for before it is cancelled */
     bool locked;      /* this connection holds the writer's lock */
     int64_t limit_us; /* what this connection was told of query_us_max, and */
     bool one_plan;    /* of one_plan, for reading */

@@ -9,7 +9,6 @@
 
 #define READ_ONLY_STATE "25006" /* the server became a replica */
 #define STOP_LOOK_US    INT64_C(100000)
-#define SOON_US         INT64_C(20000)
 
 bool postgres_succeeded(const PGresult *result)
 {
@@ -78,7 +77,7 @@ bool postgres_answers_soon(struct store_postgres *store)
 {
     if (!PQisBusy(store->connection))
         return true;
-    return socket_wait_readable(PQsocket(store->connection), SOON_US) &&
+    return socket_wait_readable(PQsocket(store->connection), store->soon_us) &&
            PQconsumeInput(store->connection) && !PQisBusy(store->connection);
 }
 

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,11 +167,23 @@ static void close_sqlite(struct store *base)
     free(store);
 }
 
+/* The library would make it for everybody to read; what it makes beside it has the same rights.
+ * Only a file that is not there: to close another would give up the locks that others here have on
+ * it. */
+static void make_private(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+}
+
 static enum rc connect_to(struct store_sqlite *store, enum store_mode mode, struct err *err)
 {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
-    if (mode == STORE_WRITE || mode == STORE_BESIDE)
+    if (mode == STORE_WRITE || mode == STORE_BESIDE) {
         flags |= SQLITE_OPEN_CREATE;
+        make_private(store->path);
+    }
     int code = sqlite3_open_v2(store->path, &store->db, flags, NULL);
     return code == SQLITE_OK ? set_up_connection(store, mode, err)
                              : sqlite_fail(store, code, "cannot open the store", err);

@@ -79,6 +79,10 @@ struct log_options {
     void *clock_arg;
 };
 
+/* First of all in a program: who started it may have closed the standard streams, what is opened
+ * next would get their numbers, and lines would go into a store or to a client. */
+void log_claim_streams(void);
+
 /* Starts logging there, or changes over to it; on RC_REJECT all stays as it was. */
 must_check enum rc log_open(const struct log_options *options, struct err *err);
 /* Says what was left unsaid and goes back to text on stderr. */

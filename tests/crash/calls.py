@@ -236,6 +236,7 @@ def run_on(store, programs, library, kinds):
         sweep.outlive("processor", sweep.take_processor)
         print(f"store={store} tests={sweep.tried - alone} alone={alone} fired={sweep.fired} "
               f"ended={sweep.ended}")
+        return sweep
 
 
 def main():
@@ -244,7 +245,10 @@ def main():
     print(f"calls: seed {SEED}", flush=True)
     stores = ("sqlite", "postgres")
     with concurrent.futures.ThreadPoolExecutor(len(stores)) as pool:
-        list(pool.map(lambda store: run_on(store, programs, library, kinds), stores))
+        sweeps = list(pool.map(lambda store: run_on(store, programs, library, kinds), stores))
+    print(f"calls: {sum(sweep.tried for sweep in sweeps)} faults of {len(kinds)} kinds of calls, "
+          f"{sum(sweep.fired for sweep in sweeps)} fired, {sum(sweep.ended for sweep in sweeps)} "
+          "ended a daemon, each of which went on afterwards")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ FAULTS = ("http&status=500", "http&status=429&retry_after=1", "http&status=0", "
 # Newest first and without a count: that they leave something out cannot be known, but of an empty
 # page where another one can be asked.
 BELIEVED = ("tatum", "solana", "helius", "cosmos")
-MOVING = ("tatum",)  # and by number: that rows have moved between two pages cannot be known either
+MOVING = ("tatum", "cosmos")  # and by number: nor can be known that rows moved between two pages
 EMPTY_BELIEVED = BELIEVED + ("coinbase",)  # it says with each page whether there is another one
 REORGS = ("reorg&bytes=1", "reorg&bytes=3")  # where there are any
 MINE_MAX = 40

@@ -171,6 +171,7 @@ class Cli(BothStores):
             self.tell(home, "backup", code=2)
             self.tell(home, "backup", "a", "b", code=2)
             self.tell(home, "no-such-command", code=2)
+            self.tell(home, "migrate-follows", "--rollback", "--truncate", code=2)
             self.tell(home, "status", "--set", "polling.interval_minutes=0", code=1)
             self.assertEqual([name for name in os.listdir(home.folder) if ".db" in name], [])
         self.both_stores(run)
@@ -529,6 +530,13 @@ class Cli(BothStores):
         status = daemon.ask("GET", "/api/status")[1]
         return next(s["events"] for s in status["sources"] if s["source"] == "jetstream")
 
+    @staticmethod
+    def totals(daemon):
+        """What is counted since the start, by name."""
+        words = daemon.ask_raw("GET", "/metrics")[1].decode()
+        return {name: float(value) for name, value in
+                re.findall(r"^(tidemark_\w+_total) (\S+)$", words, re.MULTILINE)}
+
     def test_reset_of_a_running_source_makes_it_begin_anew(self):
         def run(home):
             with Simulator(self.sim_program, "--events", "1500", *PAST) as sim:
@@ -541,8 +549,11 @@ class Cli(BothStores):
                     for _ in range(2):
                         sim.step(300)  # it is taking events in while it is reset
                         counted, before = self.events_counted(daemon), self.connections(daemon)
+                        totals = self.totals(daemon)
                         self.tell(home, "reset", "jetstream")
                         self.assertGreaterEqual(self.events_counted(daemon), counted)
+                        now = self.totals(daemon)
+                        self.assertEqual([name for name in totals if now[name] < totals[name]], [])
                         wait_until(lambda: before[0] in self.connections(daemon)[len(before):],
                                    "a connection from where the first began")
                         self.follow_to_the_end(daemon, sim)
@@ -575,7 +586,13 @@ class Cli(BothStores):
         self.both_stores(run)
 
     def wait_for_waiting_batch(self, daemon):
-        """Until the reset stands at the writer, which cannot write."""
+        """Until the reset stands at the writer, which cannot write: it has stopped its source."""
+        def stands():
+            sources = daemon.ask("GET", "/api/status")[1].get("sources", ())
+            return any((source["source"], source["state"]) == ("jetstream", "stopped")
+                       for source in sources)
+
+        wait_until(stands, "the reset to stop its source")
         daemon.wait_for(lambda health: health["writer_trouble"], "a writer in trouble")
 
     def start(self, home, *words):
@@ -588,7 +605,7 @@ class Cli(BothStores):
         def run(home):
             with Simulator(self.sim_program, "--events", "1500", *PAST) as sim:
                 begin_before_everything(home, sim)
-                with Daemon(self.program, home, settings(sim, KEPT)) as daemon:
+                with Daemon(self.program, home, settings(sim, KEPT, wire="v2")) as daemon:
                     self.follow_to_the_end(daemon, sim)
                     with Locked(home):
                         asked = self.start(home, "reset", "jetstream")
@@ -608,7 +625,7 @@ class Cli(BothStores):
         def run(home):
             with Simulator(self.sim_program, "--events", "1500", *PAST) as sim:
                 begin_before_everything(home, sim)
-                with Daemon(self.program, home, settings(sim, KEPT)) as daemon:
+                with Daemon(self.program, home, settings(sim, KEPT, wire="v2")) as daemon:
                     self.follow_to_the_end(daemon, sim)
                     with Locked(home):
                         asked = self.start(home, "reset", "jetstream")

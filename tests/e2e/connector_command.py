@@ -154,6 +154,17 @@ class ConnectorCommand(unittest.TestCase):
             self.assertNotIn(headers["Authorization"], words)
         self.assertEqual(words.count("Authorization: ********"), 2)
 
+    def test_the_reason_of_an_explorer_is_its_sentence(self):
+        why = "You are using a deprecated V1 endpoint"
+        for provider in ("etherscan", "routescan"):
+            path = os.path.join(ROOT, "connectors", "evm", provider + ".yaml")
+            Api.answers["/tidal/api"] = (200, {"status": "0", "message": "NOTOK", "result": why})
+            out, _ = self.tell("try", path, "ethereum:0x" + "1" * 40, "--json", code=1, settings=(
+                f"providers.{provider}.base_url={self.address}",
+                f"providers.{provider}.api_key={KEY}"))
+            self.assertEqual(json.loads(out)["verdict"], "next_provider")
+            self.assertIn(why, json.loads(out)["why"])
+
     def test_a_file_is_read_like_an_answer(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "ledgers.csv")

@@ -36,6 +36,24 @@ def command(program, home, *words):
 
 
 class ContentAnswers(BothStores):
+    def test_a_block_that_names_very_much_stops_nobody(self):
+        """R002-12: whoever may write to the contract fills a block with names; each of them has
+        its row, and the blocks behind it are read."""
+        def run(home):
+            world = World()
+            world.name(*(f"x{n}" for n in range(4096)), *("same" for _ in range(4096)))
+            cid = world.add(b"behind it")[0]
+            with Daemon(self.program, home, world.settings()) as daemon:
+                reach(daemon, home, 2)
+                self.assertEqual(stored(home), ["ipfs://" + cid])
+                self.assertEqual(rows(home, "SELECT count(*), count(DISTINCT uri) FROM "
+                                            "document_refs WHERE block_number = 1"),
+                                 [["8192", "4097"]])
+                self.assertEqual(rows(home, "SELECT count(*) FROM owed WHERE state = 'dead'"),
+                                 [["4097"]])
+                daemon.stop()
+        self.both_stores(run)
+
     def test_what_lacks_is_fetched_on_demand(self):
         """R002-12, R002-17: `tidemark reconcile` counts what is missing, owed and dead, and has it
         fetched, all of it; with --dry-run it only counts."""

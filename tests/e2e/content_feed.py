@@ -113,6 +113,29 @@ class ContentFeed(BothStores):
                 daemon.stop()
         self.both_stores(run)
 
+    def test_an_address_is_one_however_an_indexer_writes_it(self):
+        """R002-12: a second `ipfs/`, a query and a fragment say nothing about the document; the
+        row has the address as it was told, and is found by any spelling."""
+        def run(home):
+            world = World()
+            feed, path = Feed(world), os.path.join(home.folder, "feed.jsonl")
+            cid = address(b"one")
+            told = ["ipfs://" + name for name in (
+                cid, "ipfs/" + cid, cid + "?filename=a.json", cid + "#page", "ipfs/" + cid + "/")]
+            feed.line(1, b"one", uris=told)
+            last = feed.line(2, b"one", uris=None)
+            with open(path, "w", encoding="utf-8") as out:
+                out.write(feed.text())
+            with Daemon(self.program, home, settings(world, path)) as daemon:
+                reach(daemon, home, 2)
+                self.assertEqual(cursor(home), last)
+                self.assertEqual(stored(home), sorted(told))
+                self.assertEqual(rows(home, "SELECT DISTINCT canonical FROM ipfs_cache"),
+                                 [["ipfs://" + cid]])
+                daemon.stop()
+            self.assertEqual(rows(home, "SELECT count(*) FROM quarantine"), [["0"]])
+        self.both_stores(run)
+
     def test_a_server_is_asked_for_what_follows(self):
         """R002-18: the question names the cursor; after a kill it is the one that is stored."""
         def run(home):

@@ -9,6 +9,7 @@ import plistlib
 import re
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DEPLOY = os.path.join(HERE, "..", "..", "deploy")
@@ -167,6 +168,23 @@ class DeployFiles(BothStores):
         self.assertIs(job["KeepAlive"]["SuccessfulExit"], False)
         self.assertEqual(f"{job['ExitTimeOut']}", re.search(r"TimeoutStopSec=(\d+)", unit).group(1))
         self.assertEqual(f"{job['Umask']:04o}", re.search(r"UMask=(\d+)", unit).group(1))
+
+    def test_secrets_that_the_unit_hands_over_are_read(self):
+        unit = read_file("tidemark.service")
+        names = re.findall(r"(?m)^#LoadCredential=(\w+):\S+$", unit)
+        found = re.findall(r"(?m)^#Environment=(\w+)=%d/(\w+)$", unit)
+        self.assertEqual([name for _, name in found], names)
+        with tempfile.TemporaryDirectory() as folder:
+            for name in names:
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                    file.write("a-secret\n")
+            given = {key: os.path.join(folder, name) for key, name in found}
+            # It ends with 1 when a file that is named cannot be read.
+            printed = subprocess.run(
+                [self.program, "config", "print", "-c", "/dev/null"], check=True, text=True,
+                capture_output=True, env=dict(os.environ, **given)).stdout
+        for key, path in given.items():
+            self.assertRegex(printed, rf'(?m)^ +\w+_file: "{path}" +# {key}$')
 
     def test_the_unit_leaves_the_daemon_the_calls_its_box_is_made_of(self):
         lines = re.findall(r"(?m)^SystemCallFilter=([^~].*)$", read_file("tidemark.service"))

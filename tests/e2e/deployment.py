@@ -104,6 +104,52 @@ class Deployment(BothStores):
                 daemon.stop()
         self.both_stores(run)
 
+    def test_without_standard_streams_it_follows_and_stops(self):
+        """Whatever is opened first must not be what the log is written to."""
+        def run(home):
+            with Simulator(self.sim_program, "--events", "500", *PAST) as sim:
+                begin_before_everything(home, sim)
+                with Daemon(self.program, home, (*settings(sim), "log.level=debug"),
+                            before_it_runs=lambda: os.closerange(0, 3)) as daemon:
+                    end = last_wanted_us(sim)
+                    daemon.wait_for(lambda health: health["cursor_time_us"] == end, "all events")
+                    self.assertEqual({os.readlink(f"/proc/{daemon.process.pid}/fd/{number}")
+                                      for number in range(3)}, {"/dev/null"})
+                    daemon.stop()
+        self.both_stores(run)
+
+    def test_what_it_stores_is_for_nobody_else_to_read(self):
+        """Also in a folder that was there before, and open to all."""
+        with Home("sqlite") as home, \
+                Daemon(self.program, home, ("bluesky.mode=off",),
+                       before_it_runs=lambda: os.umask(0o022)) as daemon:
+            daemon.wait_for(lambda health: health["commit_seq"] is not None, "its answer")
+            modes = {name: oct(os.stat(os.path.join(home.folder, name)).st_mode & 0o777)
+                     for name in os.listdir(home.folder) if name.startswith("tidemark.")}
+            self.assertEqual(modes, dict.fromkeys(modes, "0o600"))
+            self.assertLessEqual({"tidemark.db", "tidemark.db-wal", "tidemark.db.handles",
+                                  "tidemark.sock"}, set(modes))
+            daemon.stop()
+
+    def test_the_log_may_lie_in_a_data_directory_that_is_not_there_yet(self):
+        with tempfile.TemporaryDirectory() as outer:
+            data = os.path.join(outer, "data")
+            log = os.path.join(data, "tidemark.log")
+            words = [self.program, "run", "-c", "/dev/null", "--set", "serve.listen=127.0.0.1:0",
+                     "--set", "serve.health_listen=", "--set", "bluesky.mode=off",
+                     "--set", f"store.url=sqlite:{data}/tidemark.db",
+                     "--set", f"log.file={log}"]
+            with subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                  text=True) as process:
+                wait_until(lambda: os.path.exists(os.path.join(data, "tidemark.sock")) or
+                           process.poll() is not None, "its socket")
+                process.terminate()
+                _, said = process.communicate(timeout=WAIT_S)
+            self.assertEqual((process.returncode, said), (0, ""))
+            with open(log, encoding="utf-8") as file:
+                self.assertIn("msg=stopped", file.read())
+            self.assertEqual(os.stat(data).st_mode & 0o777, 0o700)
+
     def test_a_commit_that_stalls_shows_in_the_latency(self):
         """R001-123"""
         with Home("postgres") as home, Simulator(self.sim_program, "--events", "1", *PAST) as sim:

@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), os.path.join(HERE, "..", "crash"), HERE]
 
 from both_stores import BothStores, main  # noqa: E402
-from daemon_client import Daemon, Home, WAIT_S  # noqa: E402
+from daemon_client import Daemon, Home, WAIT_S, wait_until  # noqa: E402
 from sim_client import Simulator  # noqa: E402
 from skeleton import PAST, settings  # noqa: E402
 
@@ -120,6 +120,14 @@ class Doctor(BothStores):
         self.assertIn(f", {failed} failed", result.stderr)
         return result.returncode, found, result.stdout
 
+    def ask_until(self, sound, *question, **options):
+        """As `ask`, again while the machine is too slow for the seconds that doctor has."""
+        def judged():
+            answer = self.ask(*question, **options)
+            return answer if sound(answer[1]) else None
+
+        return wait_until(judged, "a sound verdict")
+
     def world(self, run):
         """run(home, sim, upstream) on each store, which is set up; the key has its file."""
         def begin(home):
@@ -137,9 +145,10 @@ class Doctor(BothStores):
 
     def test_nothing_fails_where_nothing_is_wrong(self):
         def run(home, sim, upstream):
-            code, found, out = self.ask(self.sound(home, sim, upstream))
+            code, found, _ = self.ask_until(
+                lambda found: {level for level, _ in found.values()} == {"ok"},
+                self.sound(home, sim, upstream))
             self.assertEqual(code, 0)
-            self.assertEqual({level for level, _ in found.values()}, {"ok"}, out)
             names = {"configuration", "data directory", "disk", "sandbox", "secrets", "dictionary",
                      "store", f"firehose 127.0.0.1:{sim.port}", "clock"}
             at = f"127.0.0.1:{upstream.server_port}"
@@ -149,10 +158,11 @@ class Doctor(BothStores):
             self.assertEqual(set(found), names)
             self.assertIn(f"{home.kind}, schema {SCHEMA}", found["store"][1])
             self.assertNotIn(KEY, "".join(upstream.asked))  # looking needs no key
-            code, answer, _ = self.ask(self.sound(home, sim, upstream), "--json")
+            code, answer, _ = self.ask_until(
+                lambda answer: {check["level"] for check in answer["checks"]} == {"ok"},
+                self.sound(home, sim, upstream), "--json")
             self.assertEqual((code, answer["ok"]), (0, True))
             self.assertEqual({check["what"] for check in answer["checks"]}, names)
-            self.assertEqual({check["level"] for check in answer["checks"]}, {"ok"})
         self.world(run)
 
     def test_a_running_daemon_is_asked_and_its_store_is_not_opened(self):
@@ -162,8 +172,9 @@ class Doctor(BothStores):
                 # Were the store opened, it would be this one.
                 elsewhere = "store.url=" + ("sqlite:/nowhere/at.db" if home.kind == "sqlite" else
                                             f"postgresql://127.0.0.1:{closed_port()}/none")
-                _, found, _ = self.ask(self.sound(home, sim, upstream, elsewhere))
-                self.assertEqual(found["daemon"], ("ok", "runs and is healthy"))
+                _, found, _ = self.ask_until(
+                    lambda found: found["daemon"] == ("ok", "runs and is healthy"),
+                    self.sound(home, sim, upstream, elsewhere))
                 self.assertRegex(found["store"][1],
                                  f"^{home.kind}, schema {SCHEMA}, .*the daemon has it open$")
                 daemon.stop()
@@ -343,9 +354,13 @@ class Doctor(BothStores):
             _, found, _ = self.ask(alone)
             self.assertEqual(found["clock"][0], "warn")
             self.assertIn("no provider told the time", found["clock"][1])
-            for age_s, level in ((60, "ok"), (-7200, "FAIL")):
+            for age_s, level, newer_wire in ((60, "ok", False), (-7200, "FAIL", False),
+                                             (60, "ok", True), (-7200, "FAIL", True)):
                 at_us = int((time.time() - age_s) * 1e6)
-                cursor = json.dumps({"primary": {"type": "timeUs", "value": at_us},
+                place = {"type": "timeUs", "value": at_us}
+                number = {"type": "seq", "value": 7, "providerName": "a.example"}
+                cursor = json.dumps({"primary": number if newer_wire else place,
+                                     "alternatives": [number, place] if newer_wire else [place],
                                      "lastTransactionId": "", "totalFetched": 0})
                 home.run_sql("DELETE FROM cursors; INSERT INTO cursors VALUES "
                              f"('jetstream', 'live', '{cursor}', {at_us}, 6, 0);")

@@ -37,7 +37,8 @@ def sql(home, text):
 
 class Chat(Daemon):
     def __init__(self, home, config=CHAT, environment=()):
-        super().__init__(BothStores.program, home, NOWHERE, environment, config)
+        super().__init__(BothStores.program, home, (*NOWHERE, "serve.request_seconds=600"),
+                         environment, config)
         if not environment:
             self.wait_until_it_answers()
 
@@ -176,6 +177,30 @@ class Collections(BothStores):
         self.both_stores(run)
 
     # R004-10 R004-44 R004-45 R004-46 R004-47 R004-48 R004-50
+    def test_numbers_that_are_longer_when_written_out_are_stored(self):
+        def run(home):
+            with Chat(home) as daemon:
+                numbers = b",".join([b"1e16"] * 44000)  # 10000000000000000.0 each
+
+                def send(command, words):
+                    connection = daemon.call()
+                    connection.request("POST", "/api/data/" + command, words)
+                    answer = connection.getresponse()
+                    told = json.loads(answer.read())
+                    connection.close()
+                    self.assertEqual(answer.status, 200, str(told)[:300])
+                    return told
+                send("create", b'{"collection":"chat_messages","data":{"id":"new","more":[%s]}}'
+                     % numbers)
+                daemon.create("chat_messages", {"id": "old", "text": "x" * 100000})
+                send("update", b'{"collection":"chat_messages","id":"old",'
+                     b'"data":{"status":"sent","more":[%s]}}' % numbers)
+                for name in ("new", "old"):
+                    item = daemon.data("read", collection="chat_messages", id=name)["item"]
+                    self.assertEqual(item["more"], [1e16] * 44000)
+                daemon.stop()
+        self.both_stores(run)
+
     def test_declared_collections_page_like_built_in_ones_with_their_own_defaults(self):
         def run(home):
             with Chat(home) as daemon:
@@ -216,6 +241,24 @@ class Collections(BothStores):
                 daemon.create("few", [{"id": str(i)} for i in range(5)])
                 self.assertEqual([row["id"] for row in daemon.walk("few", 2)],
                                  ["4", "3", "2", "1", "0"])
+                daemon.stop()
+        self.both_stores(run)
+
+    def test_a_row_is_found_by_its_id_whatever_the_filter(self):
+        def run(home):
+            with Chat(home) as daemon:
+                daemon.create("chat_messages", [message(i) for i in range(30)])
+                deep = {"status": "sent"}
+                for _ in range(15):  # as deep as a filter may be
+                    deep = {"$and": [deep]}
+                for wanted in (deep, {"roomId": {"$in": ["general"] + ["x"] * 255}}):
+                    opened = daemon.data("query-open", collection="chat_messages", pageSize=5,
+                                         filter=wanted, around="m0010")
+                    page = daemon.data("query-next", queryHandle=opened["queryHandle"])
+                    self.assertIn("m0010", [row["id"] for row in page["items"]])
+                daemon.data("query-open", 404, collection="chat_messages", around="m0010",
+                            filter={"status": {"$ne": "sent"}})
+                daemon.data("query-open", 404, collection="chat_messages", around="nobody")
                 daemon.stop()
         self.both_stores(run)
 

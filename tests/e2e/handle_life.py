@@ -4,7 +4,6 @@ closed; forgotten when nobody uses it, or when its session ends; there again aft
 
   handle_life.py TIDEMARK TIDEMARK_SIM"""
 
-import json
 import os
 import shutil
 import subprocess
@@ -16,7 +15,7 @@ sys.path += [os.path.join(HERE, "..", "support"), HERE]
 from both_stores import BothStores, main  # noqa: E402
 from daemon_client import wait_until  # noqa: E402
 from sim_client import Websocket  # noqa: E402
-from tail import MESSAGES, Chat  # noqa: E402
+from tail import MESSAGES, Chat, open_over  # noqa: E402
 
 ROWS, PAGE = 23, 5
 SESSION = "5" * 32
@@ -97,9 +96,7 @@ class HandleLife(BothStores):
                 ids, other = self.fill(daemon), self.open(daemon)
                 with Websocket(daemon, "/api/ws", (f"Tidemark-Session: {SESSION}",),
                                host="localhost") as websocket:
-                    websocket.send(1, json.dumps({"id": 1, "command": "query-open", "params": {
-                        "collection": MESSAGES, "pageSize": PAGE}}).encode())
-                    handle = json.loads(websocket.texts(1)[0])["result"]["queryHandle"]
+                    handle = open_over(websocket, collection=MESSAGES, pageSize=PAGE)
                     self.assertLessEqual({handle, other}, self.listed(daemon))
                     status, answer = daemon.ask("POST", "/api/data/query-next",
                                                 {"queryHandle": handle})

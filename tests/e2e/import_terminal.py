@@ -115,7 +115,7 @@ class Live(unittest.TestCase):
 
     def test_progress_and_how_long_it_will_take_where_the_source_counts(self):
         # ... with each page, or when it is asked; and Ctrl-C, which stores what is under way.
-        for provider, pace in (("blockchaincom", 8), ("blockstream", 4)):
+        for provider, pace in (("blockchaincom", 4), ("blockstream", 2)):
             with self.subTest(provider=provider):
                 world = self.world((provider,), platform="bitcoin", sizes={"blockchaincom": 5},
                                    rate=f"{{per_second: {pace}, burst: 1, concurrency: 1}}",

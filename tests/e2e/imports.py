@@ -415,6 +415,15 @@ class Imports(unittest.TestCase):
         done = self.command(world, "import", "csv:" + path)
         self.assertIn("kucoin: completed, 1 new, 2 known", done.stdout)
         self.assertEqual(len(world.home.select("SELECT id FROM quarantine")), 2)
+        with open(path, "w", encoding="utf-8") as file:  # the same columns in other letters
+            file.write("uid,account type,currency,SIDE,AMOUNT,FEE,time(utc),Remark,Type\n"
+                       f"{row}\n{row.replace('0.5', '0.25')}\n")
+        done = self.command(world, "import", "csv:" + path)
+        self.assertIn("kucoin: completed, 1 new, 1 known", done.stdout)
+        rows = [json.loads(row["normalized_data"]) for row in
+                world.home.select("SELECT normalized_data FROM raw_transactions")]
+        self.assertEqual(sorted(row["amount"] for row in rows), ["0.25", "0.5", "0.5", "0.5"])
+        self.assertEqual({row["time"] for row in rows}, {1704103200000000})
         done = self.command(world, "import", "csv:" + world.configuration)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("no connector knows a file with these columns", done.stderr)

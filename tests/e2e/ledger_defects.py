@@ -5,17 +5,21 @@ that was seen elsewhere. The numbers are those of the study of one of them.
   ledger_defects.py TIDEMARK TIDEMARK_SIM"""
 
 import collections
+import http.server
 import json
 import os
 import subprocess
 import sys
+import threading
 import unittest
+import urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "support"))
 
 from daemon_client import Home  # noqa: E402
-from ledger_world import World  # noqa: E402
+from import_run import ImportRun  # noqa: E402
+from ledger_world import CONNECTORS, World  # noqa: E402
 
 PROGRAMS = sys.argv[1:3]
 DEAD = "&count=1000000&lasts=1"
@@ -57,6 +61,28 @@ streams:
 """
 
 
+class Repository(http.server.BaseHTTPRequestHandler):
+    """Commits as they lie in a history, five a page, and no issues."""
+    commits = []
+
+    def do_GET(self):
+        place, _, query = self.path.partition("?")
+        page = int(dict(urllib.parse.parse_qsl(query)).get("page", 1))
+        found = Repository.commits if place.endswith("/commits") else []
+        shown = found[page * 5 - 5:page * 5]
+        body = json.dumps([{"sha": sha, "commit": {"author": {"name": "a", "date": day}}}
+                           for sha, day in shown]).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        if page * 5 < len(found):
+            self.send_header("Link", f'<{self.server.address}{place}?page={page + 1}>; rel="next"')
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
 class Defects(unittest.TestCase):
     maxDiff = 4000
 
@@ -87,6 +113,17 @@ class Defects(unittest.TestCase):
         done = subprocess.run([world.tidemark, "owed", "--json", "-c", world.configuration],
                               capture_output=True, text=True, check=True)
         return json.loads(done.stdout)
+
+    def reset(self, world, account):
+        subprocess.run([world.tidemark, "reset", account, "-c", world.configuration],
+                       check=True, capture_output=True)
+
+    def test_an_account_is_forgotten_however_its_address_is_written(self):
+        world = self.world(("etherscan",), options=QUIET)
+        self.complete(world)
+        address = world.account.replace("ethereum:0x", "")
+        self.reset(world, "ethereum:0x" + address.upper())
+        self.assertEqual(world.home.select("SELECT stream FROM cursors"), [])
 
     def test_new_rows_of_newest_first_sources_are_found(self):
         # Exitbook 1.8.1
@@ -141,6 +178,84 @@ class Defects(unittest.TestCase):
         world = self.world(("blockstream",), "bitcoin", options=("--chain-mempool", "9"))
         self.complete(world)
         self.assertTrue(any(row["status"] == "pending" for row in world.stored()))
+
+    def test_lists_without_keys_are_read_by_number_to_their_end(self):
+        # Nodes of Cosmos never hand out a key, and a page after the last full one is an error.
+        for size in (1, 7, 20, 50):
+            with self.subTest(size=size):
+                world = self.world(("cosmos",), "cosmoshub", sizes={"cosmos": size}, options=QUIET)
+                self.assertGreater(self.complete(world)[0], 50)
+                added = self.add_rows(world)
+                self.assertEqual(self.complete(world)[0], added)
+
+    def test_what_came_later_on_a_day_is_found_although_a_day_is_left_out(self):
+        # NearBlocks shows what came after a day, not what came on it.
+        world = self.world(("nearblocks",), "near", options=QUIET)
+        self.complete(world)
+        added = self.add_rows(world)
+        self.assertEqual(self.complete(world)[0], added)
+
+    def test_what_another_stream_has_shown_to_wait_is_not_missing(self):
+        # One lists what waits apart, the other counts it with the rest.
+        world = self.world(("blockstream", "blockchaincom"), "bitcoin",
+                           options=("--chain-mempool", "9"))
+        self.complete(world)
+        self.assertTrue(any(row["stream"] == "mempool" for row in world.stored()))
+        code, said, words = world.run("--provider", "blockchaincom")
+        self.assertEqual((code, said["status"]), (0, "completed"), (said, words))
+        self.assertEqual(world.difference(), {})
+
+    def test_the_last_row_of_all_gets_into_a_block_again(self):
+        # A reorganisation put it back to those that wait, which are another stream's.
+        world = self.world(("blockstream",), "bitcoin", options=QUIET)
+        while True:  # the newest is the last of a first page that is not full
+            self.complete(world)
+            (account,) = world.home.select("SELECT last_cursor FROM accounts")
+            last = json.loads(account["last_cursor"])["normal"]["lastTransactionId"]
+            (row,) = world.home.select("SELECT block, (SELECT max(block) FROM raw_transactions) AS "
+                                       f"top FROM raw_transactions WHERE event_id = x'{last}'")
+            if row["top"] - row["block"] < 6:
+                break
+            self.add_rows(world)
+        world.home.run_sql("UPDATE raw_transactions SET stream = 'mempool', status = 'pending', "
+                           f"block = NULL WHERE event_id = x'{last}';")
+        self.complete(world)
+
+    def test_commits_that_a_merge_brings_are_found_below_those_that_are_known(self):
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Repository)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        server.address = f"http://127.0.0.1:{server.server_port}"
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        home = Home("sqlite")
+        self.addCleanup(home.__exit__)
+        run = ImportRun(PROGRAMS[0], home)
+        run.account = "github:owner/name"
+        run.configure(["store:", f"  url: {home.url}", f"  data_dir: {home.folder}", "ledger:",
+                       f"  connectors: {os.path.join(CONNECTORS, 'other')}", "providers:",
+                       "  github:", f"    base_url: {server.address}"])
+        main = [(f"m{day:02}", f"2024-01-{day:02}T00:00:00Z") for day in range(20, 0, -1)]
+        branch = [("b2", "2024-01-06T00:00:00Z"), ("b1", "2024-01-05T00:00:00Z")]
+        ahead = ("ahead", "2099-01-01T00:00:00Z")
+        for commits in (main, [ahead] + main[:3] + branch + main[3:],
+                        [("next", "2024-01-21T00:00:00Z"), ahead] + main[:3] + branch + main[3:]):
+            Repository.commits = commits
+            code, said, words = run.run()
+            self.assertEqual(code, 0, (said, words))
+            self.assertEqual(sorted(row["hash"] for row in run.stored()),
+                             sorted(sha for sha, _ in commits))
+
+    def test_what_failed_stays_so_when_somebody_shows_it_who_does_not_tell(self):
+        world = self.world(("etherscan", "alchemy"))
+        self.complete(world)
+        failed = sorted(row["hash"] for row in world.stored() if row["status"] == "failed")
+        self.assertGreater(len(failed), 0)
+        self.reset(world, world.account)
+        code, said, words = world.run("--provider", "alchemy")
+        self.assertEqual(code, 0, (said, words))
+        self.assertEqual(sum(stream["imported"] for stream in said["streams"]), 0)
+        self.assertEqual(failed, sorted(
+            row["hash"] for row in world.stored() if row["status"] == "failed"))
 
     def test_a_finished_history_of_two_lists_is_asked_for_again_and_stays_finished(self):
         # Exitbook 1.8.9
@@ -200,10 +315,11 @@ class Defects(unittest.TestCase):
 
     def test_a_kill_between_two_lists_loses_neither(self):
         killed = 0
-        for provider, platform in (("alchemy", "ethereum"), ("cosmos", "cosmoshub")):
-            for page in (1, 2, 3, 4):  # each list is one page
+        for provider, platform, size in (("alchemy", "ethereum", 1000),
+                                         ("cosmos", "cosmoshub", 100)):  # more it does not give
+            for page in (1, 2, 3, 4):  # each list is one page, or two
                 with self.subTest(provider=provider, page=page):
-                    world = self.world((provider,), platform, sizes={provider: 1000})
+                    world = self.world((provider,), platform, sizes={provider: size})
                     killed += world.run(crash_at=f"ledger_page_stored:{page}")[0] == -9
                     self.complete(world)
         self.assertGreaterEqual(killed, 4)

@@ -287,6 +287,41 @@ class Polling(FeedBench):
                 self.assertEqual(self.cycle(home, view), [])
         self.both_stores(run)
 
+    def test_positions_are_an_accounts_own_whatever_it_is_called(self):
+        """All whose handle cannot be verified are called the same, and two may change names."""
+        def run(home):
+            with FakeAppView() as view:
+                self.migrate(home)
+                now, accounts = now_us(), [view.account() for _ in range(4)]
+                early, late, one, two = accounts
+                early.handle = late.handle = "handle.invalid"
+                for account, age in ((early, MINUTE), (one, HOUR), (two, MINUTE)):
+                    account.post(now - age)
+                self.follow(home, view)
+                self.cycle(home, view)
+                place = self.select(home, "SELECT last_cursor FROM poll_state "
+                                          f"WHERE user_handle = '{early.did}'")
+                self.assertNotEqual(place, "")
+                for k in range(120):
+                    late.post(now - 2 * HOUR - k * MINUTE)
+                self.run_sql(home, [f"DELETE FROM poll_state WHERE user_handle = '{late.did}'"])
+                self.assertEqual(self.cycle(home, view),
+                                 [f"[INITIAL] {late.did}: 120 posts, 120 URLs across 3 pages"])
+                self.assertEqual(self.cycle(home, view), [])
+                self.assertEqual(self.select(home, "SELECT last_cursor FROM poll_state "
+                                                   f"WHERE user_handle = '{early.did}'"), place)
+                for k in range(60):
+                    one.post(now - 3 * MINUTE - k * 1000)
+                self.run_sql(home, [
+                    f"UPDATE follows SET handle = '{name}' WHERE did = '{account.did}'"
+                    for account, name in ((one, two.handle), (two, one.handle))])
+                self.cycle(home, view)
+                with self.daemon(home, view) as daemon:
+                    wait_until(daemon.health, "the daemon")
+                    self.assert_stored(daemon, view)
+                    daemon.stop()
+        self.both_stores(run)
+
     def test_what_is_deleted_or_edited_is_noticed(self):
         """R000-22"""
         def run(home):

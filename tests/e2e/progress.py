@@ -91,6 +91,8 @@ class Progress(FeedBench):
 
     def test_a_history_without_a_terminal_is_waited_for_when_asked(self):
         def run(home, view, account, daemon):
+            self.assertEqual(self.tell(home, "backfill", "--hours", "1", account.did),
+                             f"{account.did} will be read 1 hour back\n")
             self.assertEqual(self.tell(home, "backfill", account.did),
                              f"{account.did} will be read 24 hours back\n")
             view.gate.release(1000)

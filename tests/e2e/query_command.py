@@ -112,6 +112,10 @@ class QueryCommand(BothStores):
                     (("gaps", "--order", "id:sideways"), "direction"),
                     (("gaps", "--order", "reason"), "index")):
                 self.assertIn(sentence, self.tell(home, "query", *words, code=1)[1])
+            scanned = self.rows(home, "--order", "reason", "--allow-scan")
+            reasons = [row["reason"] for row in scanned]
+            self.assertEqual(reasons, sorted(reasons, key=str.encode))
+            self.assertEqual(len(reasons), ROWS)
             for words in (("gaps", "--where", '{"id": 1}, "x": {}'), ("gaps", "--where", "[]"),
                           ("gaps", "--where", "{"), ("gaps", "--page-size", "0"),
                           ("gaps", "--page-size", "1001"), ("gaps", "--limit", "-1"),
@@ -128,10 +132,11 @@ class QueryCommand(BothStores):
             self.assertIn("no daemon runs", words)
         self.both_stores(run)
 
-    def with_chat(self, check):
+    def with_chat(self, check, *settings):
         """Calls `check(home, daemon)` on both stores, with the chat's collections made."""
         def run(home):
-            with Daemon(self.program, home, ("bluesky.mode=polling",), config=CHAT) as daemon:
+            with Daemon(self.program, home, ("bluesky.mode=polling", *settings),
+                        config=CHAT) as daemon:
                 daemon.wait_for(lambda health: True, "the daemon")
                 wait_until(lambda: daemon.ask("POST", "/api/data/list",
                                               {"collection": "rooms"})[0] == 200, "tables")
@@ -189,6 +194,31 @@ class QueryCommand(BothStores):
                 self.assertLess(second["seq"], third["seq"])
                 tail.kill()
         self.with_chat(check)
+
+    def test_who_reads_slowly_reads_all_of_it(self):
+        rooms = [{"id": f"{n:03}", "name": "x" * 2000} for n in range(300)]
+
+        def check(home, daemon):
+            command = [self.program, "query", "rooms", "--json", "-c", CHAT,
+                       "--set", f"store.url={home.url}", "--set", f"store.data_dir={home.folder}"]
+            self.create(daemon, *rooms)
+            for change in ({"topic": "new"}, None):  # of the row read last
+                with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                      text=True) as query:
+                    seen = [json.loads(query.stdout.readline())["id"]]
+                    wait_until(lambda: all(handle["idleSeconds"] > 0 for handle in daemon.ask(
+                        "GET", "/api/admin/handles")[1]["handles"]), "its end")
+                    if change:
+                        daemon.ask("POST", "/api/data/update",
+                                   {"collection": "rooms", "id": "200", "data": change})
+                    seen += [json.loads(line)["id"] for line in query.stdout]
+                    words = query.stderr.read()
+                self.assertEqual(query.returncode, 1 if change else 0, words)
+                told = [room["id"] for room in reversed(rooms)]
+                self.assertEqual(seen, told[:100] if change else told)
+                if change:
+                    self.assertIn("cannot go on behind the row told last", words)
+        self.with_chat(check, "serve.handle_idle_seconds=1")
 
     # R004-19
     def test_a_tail_outlives_its_daemon(self):

@@ -193,9 +193,11 @@ class Views:
             source, name = told["source"], told["name"]
             labels = f'{{platform="{source}",provider="{name}"}}'
             for count, column in (("successes", "Good"), ("failures", "Failed")):
-                if told[count] is None:
+                shown = rows[source, name][column]
+                if told[count] is None:  # nobody counts: that is not none
+                    self.put(f"{source} {name} {count}", api="\u2013", page=shown)
                     continue
-                views = {"api": told[count], "page": int(rows[source, name][column])}
+                views = {"api": told[count], "page": int(shown)}
                 metric = f"tidemark_ledger_provider_{count}{labels}"
                 if metric in self.metrics:
                     views["metrics"] = self.metrics[metric]

@@ -43,6 +43,15 @@ class Chat(Daemon):
         return answer
 
 
+def open_over(websocket, **params):
+    """The handle of a query; a daemon that is too busy for it now is asked again."""
+    def opened():
+        websocket.send(1, json.dumps({"id": 1, "command": "query-open", "params": params}).encode())
+        return json.loads(websocket.texts(1)[0])["result"].get("queryHandle")
+
+    return wait_until(opened, "a query")
+
+
 def message(key, chance, **more):
     return dict({"id": key, "roomId": chance.choice("ab"), "status": chance.choice("xyz"),
                  "timestamp": f"2026-01-01T00:00:{chance.randrange(60):02}Z",
@@ -200,6 +209,25 @@ class Tail(BothStores):
                 daemon.stop()
         self.both_stores(run)
 
+    def test_a_long_way_through_what_others_changed_is_not_the_end(self):
+        def run(home):
+            with Chat(home) as daemon:
+                opened = daemon.data("query-open", collection=MESSAGES, filter={"roomId": "rare"})
+                for part in range(4):  # more than is read at a time
+                    daemon.data("create", collection=MESSAGES, data=[
+                        {"id": f"{part}-{n}", "roomId": "a"} for n in range(900)])
+                daemon.data("create", collection=MESSAGES, data={"id": "it", "roomId": "rare"})
+                for wait in (0, 60000):
+                    handle = opened["queryHandle"]
+                    told = daemon.data("query-tail", queryHandle=handle, wait=wait)
+                    while wait == 0 and not told["changes"]:  # its time was up on the way
+                        self.assertGreater(told["seq"], opened["seq"])
+                        opened["seq"] = told["seq"]
+                        told = daemon.data("query-tail", queryHandle=handle, since=told["seq"])
+                    self.assertEqual([change["item"]["id"] for change in told["changes"]], ["it"])
+                daemon.stop()
+        self.both_stores(run)
+
     def test_a_room_is_not_told_of_other_rooms(self):
         def run(home):
             def put(key, **fields):
@@ -245,9 +273,12 @@ class Tail(BothStores):
 
         def run(home):
             with Chat(home, "serve.session_grace_seconds=1") as daemon:
-                with ask(daemon, "POST", "/api/data/query-open",
-                         {"collection": MESSAGES}).getresponse() as answer:
-                    handle = json.load(answer)["queryHandle"]
+                def open_query():
+                    with ask(daemon, "POST", "/api/data/query-open",
+                             {"collection": MESSAGES}).getresponse() as answer:
+                        return json.load(answer).get("queryHandle")
+
+                handle = wait_until(open_query, "a query")
                 events = ask(daemon, "GET", f"/api/events?queryHandle={handle}").getresponse()
                 self.assertEqual(events.readline(), b"retry: 1000\n")
                 ask(daemon, "POST", "/api/data/query-close",
@@ -257,9 +288,7 @@ class Tail(BothStores):
                 self.assertIn('"code":"HANDLE_NOT_FOUND"', words)
                 with Websocket(daemon, "/api/ws", ("Tidemark-Session: " + "7" * 32,),
                                host="localhost") as websocket:
-                    websocket.send(1, json.dumps({"id": 1, "command": "query-open", "params": {
-                        "collection": MESSAGES}}).encode())
-                    handle = json.loads(websocket.texts(1)[0])["result"]["queryHandle"]
+                    handle = open_over(websocket, collection=MESSAGES)
                     poll = ask(daemon, "POST", "/api/data/query-tail",
                                {"queryHandle": handle, "wait": 60000})
                     wait_until(lambda: b"tails_live 1" in daemon.ask_raw("GET", "/metrics")[1],
@@ -272,7 +301,7 @@ class Tail(BothStores):
 
     def test_a_query_that_is_followed_does_not_expire(self):
         def run(home):
-            with Chat(home, "serve.handle_idle_seconds=5") as daemon:
+            with Chat(home, "serve.handle_idle_seconds=15") as daemon:
                 def there():
                     handles = daemon.ask("GET", "/api/admin/handles")[1]["handles"]
                     return {each["handle"] for each in handles}
@@ -325,7 +354,7 @@ class Tail(BothStores):
                                 data=[message(key + letter, chance, text=letter * 10000)
                                       for key in keys[at:at + 50]])
 
-            with Chat(home) as daemon:
+            with Chat(home, "serve.handle_idle_seconds=86400") as daemon:
                 listener = Client(daemon, by_websocket)
                 listener.follow = lambda client: by_websocket(client, 10 ** 9)
                 listener.start()

@@ -150,6 +150,20 @@ class Watched(TerminalProcess):
         return self.end()
 
 
+class Teletype(TerminalProcess):
+    """A terminal that only prints."""
+
+    def __init__(self, *words):
+        self.seen = b""
+        super().__init__(*words)
+
+    def feed(self, data):
+        self.seen += data
+
+    def text(self):
+        return self.seen.decode(errors="replace")
+
+
 class Tmux:
     """A command in a real tmux, after a line that stood there before, before one with its exit
     code."""
@@ -301,6 +315,21 @@ class Watch(BothStores):
                     self.assertEqual(answer["progress"]["commit_seconds"],
                                      {"p50": None, "p95": None, "p99": None})
         self.following(run)
+
+    def test_a_terminal_that_obeys_nothing_is_told_nothing(self):
+        def run(home):
+            where = self.command(home)[3:]
+            subprocess.run([self.program, "migrate", *where], check=True, capture_output=True)
+            for command in (self.command(home), [self.program, "follows", *where],
+                            [self.program, "verify", *where]):
+                dumb = Teletype(command, 24, 80, {"TERM": "dumb"}.items())
+                dumb.wait_until(lambda seen=dumb: seen.text().count("\n") > 0, "a line")
+                if "--watch" in command:
+                    dumb.wait_until(lambda seen=dumb: seen.text().count("store ") > 1, "another")
+                    dumb.interrupt()
+                self.assertEqual(dumb.end(), 130 if "--watch" in command else 0)
+                self.assertNotIn("\033", dumb.text())
+        self.both_stores(run)
 
     def test_a_place_before_everything_is_no_time(self):
         def run(home):

@@ -304,6 +304,25 @@ static void a_server_that_thinks_for_long_is_lost_unless_the_whole_store_is_read
     store_close(reader);
 }
 
+/* Or most of what people write would be refused, row by row. */
+static void a_database_that_cannot_hold_every_text_is_refused(void **state)
+{
+    struct bench *bench = *state;
+    struct store *store = NULL;
+    struct text url = {0};
+    struct err err;
+    size_t server = (size_t)(strrchr(bench->fixture.url, '/') - bench->fixture.url);
+    text_append(&url, bench->fixture.url, server);
+    text_append_string(&url, "/latin");
+    run_sql(bench->side, "CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' "
+                         "LC_COLLATE 'C' LC_CTYPE 'C'");
+    assert_int_equal(store_open(text_string(&url), STORE_WRITE, &store, &err), RC_REJECT);
+    assert_null(store);
+    assert_non_null(strstr(err.text, "LATIN1"));
+    run_sql(bench->side, "DROP DATABASE latin WITH (FORCE)");
+    text_free(&url);
+}
+
 int main(void)
 {
 #define ON_SERVER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -317,6 +336,7 @@ int main(void)
         ON_SERVER(a_writer_cut_off_is_fenced_by_the_next),
         ON_SERVER(closing_before_a_silent_server_is_brief),
         ON_SERVER(a_server_that_thinks_for_long_is_lost_unless_the_whole_store_is_read),
+        ON_SERVER(a_database_that_cannot_hold_every_text_is_refused),
     };
     int failed = cmocka_run_group_tests_name("postgres_trouble", tests, learn, NULL);
     printf("only=postgres tests=%u\n", executed);

@@ -141,9 +141,10 @@ static void a_reader_that_takes_its_time_stops_no_commit(void **state)
     sqlite3_close(reader);
 }
 
-#define CROWD        3
-#define LOG_PAGES    16 /* at which the log is moved into the database */
-#define LOG_PAGE_MAX 400
+#define CROWD         3
+#define LOG_PAGES     16 /* at which the log is moved into the database */
+#define CROWD_COMMITS 4000
+#define LOG_PAGE_MAX  (CROWD_COMMITS / 2) /* one that never begins anew has a page a commit */
 
 struct crowd {
     const char *path;
@@ -157,7 +158,7 @@ static void *read_on(void *arg)
     sqlite3 *db = open_raw(crowd->path);
     while (!atomic_load(&crowd->leave)) {
         run_raw(db, "BEGIN; SELECT count(*) FROM post");
-        run_raw(db, "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r LIMIT 30000) "
+        run_raw(db, "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r LIMIT 10000) "
                     "SELECT count(*) FROM r; COMMIT");
     }
     sqlite3_close(db);
@@ -182,7 +183,7 @@ static void readers_that_take_turns_do_not_keep_the_log_growing(void **state)
     ((struct store_sqlite *)store)->checkpoint_pages = LOG_PAGES;
     for (int i = 0; i < CROWD; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, read_on, &crowd), 0);
-    for (int i = 0; i < 1000; i++)
+    for (int i = 0; i < CROWD_COMMITS; i++)
         assert_int_equal(
             store->ops->script(store, "UPDATE engine SET next_n = next_n + 1 WHERE id = 1", &err),
             RC_OK);
@@ -335,6 +336,7 @@ static void a_database_that_can_have_no_log_is_refused(void **state)
     struct err err;
     assert_int_equal(store_open("sqlite::memory:", STORE_WRITE, &store, &err), RC_REJECT);
     assert_non_null(strstr(err.text, "write-ahead log"));
+    unlink(":memory:");
     unlink(":memory:.lock");
 }
 

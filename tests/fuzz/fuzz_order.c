@@ -97,10 +97,10 @@ static void check_cursor(const struct order *order, struct json json)
     if (rc != RC_OK) {
         assert(refusal.code != REFUSAL_NONE && refusal.err.text[0] != '\0');
     } else if (cursor.given) {
-        assert(cursor.value.count == 1 && !cursor.value.parts[0].null);
-        assert(cursor.exact == (cursor.condition.len == 0));
+        assert(cursor.value.count == 1);
+        assert(cursor.onward == (cursor.condition.len == 0));
         rc = list_cursor_filter(&cursor, &things, none, &filter, &refusal);
-        assert(rc == RC_OK && (filter != NULL) != cursor.exact);
+        assert(rc == RC_OK && (filter != NULL) != cursor.onward);
     }
     filter_free(filter);
     list_cursor_free(&cursor);

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON as our reader and as Python's reads it: made-up documents, most of them damaged. Both take
-or both refuse a document, and what was taken is the same, member by member, down to equal names.
+"""JSON as our reader, Python's and jansson read it: made-up documents, most of them damaged. All
+take or all refuse a document, and what was taken is the same, member by member, down to equal
+names.
 
   peer_json.py PEER_READER [SEED]
 
-Known to divide the two, and looked for by name: numbers and depths beyond our bounds. TIDEMARK_SEED
-names the first seed."""
+Known to divide them, and looked for by name: numbers and depths beyond our bounds; what jansson
+refuses (lone surrogates, numbers beyond 64 bits with a sign, a mark of the byte order), that a byte
+0 ends a document for it, and that of equal names it keeps the last. TIDEMARK_SEED names the first
+seed."""
 
 import json
 import math
@@ -14,6 +17,8 @@ import random
 import re
 import subprocess
 import sys
+
+from jansson import Jansson
 
 COUNT = 200000 if "TIDEMARK_LONG" in os.environ else 20000
 DEPTH_MAX = 64
@@ -77,6 +82,8 @@ def canonical(value):
         return Pairs((canonical(name), canonical(item)) for name, item in value)
     if isinstance(value, list):
         return [canonical(item) for item in value]
+    if isinstance(value, dict):
+        return {canonical(name): canonical(item) for name, item in value.items()}
     return value
 
 
@@ -119,6 +126,8 @@ def same(ours, theirs):
                 and all(a[0] == b[0] and same(a[1], b[1]) for a, b in zip(ours, theirs)))
     if isinstance(ours, list):
         return len(ours) == len(theirs) and all(same(a, b) for a, b in zip(ours, theirs))
+    if isinstance(ours, dict):
+        return ours.keys() == theirs.keys() and all(same(ours[n], theirs[n]) for n in ours)
     return ours == theirs
 
 
@@ -138,6 +147,40 @@ def judge(document, answer):
     return None
 
 
+def last_of_equals(value):
+    if isinstance(value, Pairs):
+        return {name: last_of_equals(item) for name, item in value}
+    if isinstance(value, list):
+        return [last_of_equals(item) for item in value]
+    return value
+
+
+def beyond_jansson(value):
+    """What it refuses, or may: there is no more to it than what is named above."""
+    if isinstance(value, Pairs):
+        return any(beyond_jansson(part) for pair in value for part in pair)
+    if isinstance(value, list):
+        return any(beyond_jansson(item) for item in value)
+    if isinstance(value, str):
+        return re.search("[\ud800-\udfff]", value) is not None
+    return type(value) is int and not -2**63 <= value < 2**63
+
+
+def judge_with(jansson, document, answer):
+    """What is wrong, or None; Python has agreed."""
+    theirs = jansson.reads(document)
+    if answer.startswith("-"):
+        taken = python_reads(document)
+        beyond = taken is not None and (depth_of(taken[0]) > DEPTH_MAX or out_of_bounds(taken[0]))
+        known = theirs is None or beyond or b"\0" in document
+        return None if known else "only jansson takes it"
+    if theirs is None:
+        known = document.startswith(b"\xef\xbb\xbf") or beyond_jansson(python_reads(document)[0])
+        return None if known else "only jansson refuses it"
+    ours = last_of_equals(python_reads(answer[1:].encode("utf-8"))[0])
+    return None if same(ours, canonical(theirs[0])) else f"jansson reads {theirs[0]!r}"
+
+
 def main():
     seed = int(sys.argv[2] if len(sys.argv) > 2 else os.environ.get("TIDEMARK_SEED", 8))
     inputs = list(documents(seed))
@@ -146,9 +189,10 @@ def main():
                              check=True).stdout.decode("utf-8").split("\n")[:-1]
     assert len(answers) == len(inputs), f"{len(answers)} answers to {len(inputs)} documents"
     taken = sum(answer.startswith("+") for answer in answers)
+    jansson = Jansson()
     wrong = 0
     for document, answer in zip(inputs, answers):
-        fault = judge(document, answer)
+        fault = judge(document, answer) or judge_with(jansson, document, answer)
         if fault is not None:
             wrong += 1
             print(f"FAILED seed {seed}: {document!r}: {fault}")

@@ -26,10 +26,12 @@ static void print_block(uint64_t number, bool strays, struct text *out)
         hash[2] = parent[2] = 'f';
     text_appendf(out,
                  "{\"number\":\"0x%llx\",\"hash\":\"%s\",\"parentHash\":\"%s\",\"timestamp\":"
-                 "\"0x1\",\"logsBloom\":\"0x",
-                 (unsigned long long)number, hash, parent);
+                 "\"0x1\",\"transactions\":[%s],\"logsBloom\":\"0x",
+                 (unsigned long long)number, hash, parent,
+                 model.letters[number][0] == '\0' ? "" : "\"0x1\"");
+    bool blank = strays || model.blank_blooms || model.letters[number][0] == '\0';
     for (int i = 0; i < 256; i++)
-        text_append_string(out, strays || model.letters[number][0] == '\0' ? "00" : "ff");
+        text_append_string(out, blank ? "00" : "ff");
     text_append_string(out, "\"}");
 }
 

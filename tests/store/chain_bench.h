@@ -42,6 +42,7 @@ struct chain_model {
     uint64_t by_number; /* the highest block whose logs were asked for by number */
     uint64_t range_max; /* a node refuses more blocks than this; 0: none */
     uint64_t changes;   /* when its logs are asked for, this block has become another; 0: none */
+    bool blank_blooms;  /* headers say of no log that it is there */
     size_t node_count;
     struct chain_node nodes[CHAIN_NODES];
     struct rpc *rpc;

@@ -160,8 +160,11 @@ static void start_process(struct content_bench *b)
 {
     static const char *const roots[] = {"http://gate-a", "http://gate-b"};
     struct gateways_settings gateways = {roots, 2, 64};
-    struct content_settings settings = {
-        .stream = "content", .concurrency = b->concurrency, .span = b->span, .keep = b->keep};
+    struct content_settings settings = {.stream = "content",
+                                        .concurrency = b->concurrency,
+                                        .span = b->span,
+                                        .keep = b->keep,
+                                        .needs_max = b->needs_max};
     assert_ok(gateways_new(&b->desk.clock.runtime, &gateways, &b->gateways, &b->err));
     b->place = (struct content_place){.known = false};
     b->reader_arg = b->reader == NULL ? NULL : b->reader->open(b);
@@ -302,7 +305,7 @@ enum rc content_bench_block(struct content_bench *b, uint64_t number, const char
     snprintf(parent, sizeof parent, "h%llu%c", (unsigned long long)number - 1, fork);
     struct content_block block = {number,       bytes_of(hash), bytes_of(parent),
                                   BYTES_ABSENT, refs,           count};
-    enum rc rc = content_take(b->content, &block, &b->err);
+    enum rc rc = content_take(b->content, &block);
     content_bench_settle(b);
     return rc;
 }

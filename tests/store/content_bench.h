@@ -44,7 +44,7 @@ struct content_bench {
     const char *fails; /* the next question that begins like this is not answered; NULL: all are */
     struct content_place place; /* as told at the start */
     unsigned rooms, undos;
-    uint32_t concurrency, span, keep;
+    uint32_t concurrency, span, keep, needs_max;
     /* Who reads blocks and feeds them, if not the test itself; it takes the events then. */
     const struct bench_reader {
         const struct content_events *events;

@@ -32,6 +32,24 @@ static void a_lagging_node_is_not_believed(void **state)
     assert_int_equal(content_bench_position(b), 310);
 }
 
+/* R002-12: a chain that leaves the blooms of its blocks blank (several do): what the blocks near
+ * the head name is found as it is further back. A block without transactions is not asked about. */
+static void a_blank_bloom_says_nothing_beside_transactions(void **state)
+{
+    struct content_bench *b = *state;
+    model.head = 300;
+    model.blank_blooms = true;
+    chain_bench_name(150, "A");
+    chain_bench_name(299, "B");
+    chain_bench_read(b);
+    model.head = 304;
+    chain_bench_name(302, "C");
+    unsigned before = model.nodes[0].log_questions;
+    chain_bench_run(b);
+    expect(b, 304, 3);
+    assert_int_equal(model.nodes[0].log_questions, before + 1);
+}
+
 /* R002-12: a range in which the first node hides what there is. */
 static void an_empty_range_takes_two_nodes_to_be_believed(void **state)
 {
@@ -167,6 +185,7 @@ int main(void)
     cmocka_unit_test_setup_teardown(test, chain_bench_set_up, content_bench_tear_down)
     const struct CMUnitTest tests[] = {
         ON_STORE(a_lagging_node_is_not_believed),
+        ON_STORE(a_blank_bloom_says_nothing_beside_transactions),
         ON_STORE(an_empty_range_takes_two_nodes_to_be_believed),
         ON_STORE(a_node_that_refuses_a_range_does_not_call_it_empty),
         ON_STORE(a_node_without_the_end_of_a_range_has_no_opinion),

@@ -293,7 +293,7 @@ static void deliver_respelled(struct content_bench *b, uint64_t number, char let
         snprintf(name + 1 + 2 * i, 3, capital ? "%02X" : "%02x", binary[i]);
     struct content_ref ref = {.name = bytes_of(name), .space = bytes_of("s")};
     struct content_block block = {number, bytes_of("h"), BYTES_ABSENT, BYTES_ABSENT, &ref, 1};
-    assert_ok(content_take(b->content, &block, &b->err));
+    assert_ok(content_take(b->content, &block));
     content_bench_settle(b);
 }
 
@@ -402,7 +402,7 @@ static void a_name_that_means_nothing_is_dead(void **state)
     struct content_bench *b = *state;
     struct content_ref ref = {.name = bytes_of("QmNotAnAddress"), .space = bytes_of("s")};
     struct content_block block = {FIRST, bytes_of("h"), BYTES_ABSENT, BYTES_ABSENT, &ref, 1};
-    assert_ok(content_take(b->content, &block, &b->err));
+    assert_ok(content_take(b->content, &block));
     content_bench_settle(b);
     content_bench_flush(b);
     assert_int_equal(b->desk.sent_count, 0);

@@ -4,6 +4,10 @@
  * hand. */
 #include "content_bench.h"
 #include "ingest/owed.h"
+#include "source/content_parts.h"
+
+#include <stdio.h>
+#include <string.h>
 
 static int set_up_with_one_place(void **state)
 {
@@ -214,6 +218,152 @@ static void two_undos_may_reach_below_the_start_of_the_process(void **state)
     assert_int_equal(content_bench_position(b), 3);
 }
 
+#define CROWD  (CONTENT_NAMES_AT_ONCE + 1)
+#define WORDS  24 /* that the crowd is made of */
+#define PLACES 16 /* for documents of blocks under way */
+
+static int set_up_with_few_needs(void **state)
+{
+    int rc = content_bench_set_up(state);
+    struct content_bench *b = *state;
+    b->needs_max = PLACES;
+    content_bench_crash(b);
+    return rc;
+}
+
+/* A block that names the letter once, and before it a crowd of words that are no addresses. */
+static enum rc give_crowd(struct content_bench *b, uint64_t number, char letter)
+{
+    static struct content_ref refs[CROWD + 1];
+    char words[WORDS][16], hash[32];
+    for (size_t i = 0; i < WORDS; i++)
+        snprintf(words[i], sizeof words[i], "x%zu", i);
+    for (size_t i = 0; i < CROWD; i++)
+        refs[i] = (struct content_ref){.name = bytes_of(words[i % WORDS])};
+    refs[CROWD] = (struct content_ref){.name = bytes_of(content_bench_cid(b, letter))};
+    snprintf(hash, sizeof hash, "h%llua", (unsigned long long)number);
+    struct content_block block = {number,       bytes_of(hash), BYTES_ABSENT,
+                                  BYTES_ABSENT, refs,           CROWD + 1};
+    enum rc rc = content_take(b->content, &block);
+    content_bench_settle(b);
+    return rc;
+}
+
+/* R002-12, I7: whoever writes to the chain decides how much one block names. However much that is,
+ * every name has its row before the position passes, and the blocks behind it are read. */
+static void a_block_may_name_more_than_there_is_room_for(void **state)
+{
+    struct content_bench *b = *state;
+    assert_ok(content_bench_block(b, 1, "A", 'a'));
+    content_bench_give(b, 'A');
+    content_bench_flush(b);
+    assert_ok(give_crowd(b, 2, 'A'));
+    assert_int_equal(content_bench_block(b, 3, "A", 'a'), RC_AGAIN);
+    content_bench_flush(b);
+    assert_int_equal(content_bench_position(b), 2);
+    assert_true(b->rooms > 0);
+    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM document_refs "
+                                             "WHERE block_number = 2"),
+                     CROWD + 1);
+    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM owed WHERE state = 'dead'"),
+                     WORDS);
+    assert_ok(content_bench_block(b, 3, "A", 'a'));
+    content_bench_flush(b);
+    assert_int_equal(content_bench_position(b), 3);
+    assert_int_equal(content_bench_holes(b), 0);
+}
+
+/* R002-18: the chain leaves such a block before all of it was looked for. */
+static void a_crowded_block_may_be_undone(void **state)
+{
+    struct content_bench *b = *state;
+    assert_ok(content_bench_block(b, 1, "A", 'a'));
+    content_bench_give(b, 'A');
+    content_bench_flush(b);
+    assert_ok(give_crowd(b, 2, 'A'));
+    assert_int_equal(content_bench_block(b, 3, "A", 'a'), RC_AGAIN);
+    content_bench_undo(b, 1, 'a');
+    content_bench_flush(b);
+    assert_int_equal(b->undos, 1);
+    assert_int_equal(content_bench_position(b), 1);
+    assert_ok(content_bench_block(b, 2, "A", 'b'));
+    content_bench_flush(b);
+    assert_int_equal(content_bench_position(b), 2);
+    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM document_refs "
+                                             "WHERE block_number > 1"),
+                     1);
+    assert_int_equal(content_bench_holes(b), 0);
+}
+
+/* R002-18: killed when some of a block's references are stored, and the block is another's when the
+ * next process reads it: nothing of the first is left. */
+static void references_that_a_crash_left_above_the_position_are_gone(void **state)
+{
+    static const char above[] = "SELECT count(*) FROM document_refs WHERE block_number > 1";
+    struct content_bench *b = *state;
+    assert_ok(content_bench_block(b, 1, "A", 'a'));
+    content_bench_give(b, 'A');
+    content_bench_flush(b);
+    assert_ok(give_crowd(b, 2, 'A'));
+    for (int i = 0; content_bench_number(b, above) == 0 && i < CROWD; i++)
+        if (!content_bench_commit(b))
+            content_bench_pass(b, 1000 * DESK_MS);
+    assert_true(content_bench_number(b, above) > 0);
+    assert_int_equal(content_bench_position(b), 1);
+    content_bench_crash(b);
+    assert_ok(content_bench_block(b, 2, "", 'b'));
+    assert_ok(content_bench_block(b, 3, "A", 'b'));
+    content_bench_flush(b);
+    assert_int_equal(content_bench_position(b), 3);
+    assert_int_equal(content_bench_number(b, above), 1);
+    assert_int_equal(content_bench_holes(b), 0);
+}
+
+/* The gateways have more bytes of it than were asked for, unless all were that may be. */
+static void call_large(struct content_bench *b, char letter)
+{
+    const char *cid = content_bench_cid(b, letter);
+    for (size_t i = 0; i < b->desk.sent_count; i++) {
+        const struct desk_request *sent = &b->desk.sent[i];
+        if (sent->done == NULL || strstr(sent->url, cid) == NULL ||
+            sent->body_bytes_max > CONTENT_LARGE)
+            continue;
+        http_desk_answer_with(&b->desk, i,
+                              (struct http_response){.rc = RC_REJECT, .retry_after_ms = -1}, "");
+        content_bench_settle(b);
+    }
+}
+
+/* I6: so many large documents are in memory, however many may be fetched at a time; a small one
+ * does not wait for them. */
+static void few_large_documents_are_in_memory(void **state)
+{
+    static const char letters[] = "ABCDEF";
+    struct content_bench *b = *state;
+    assert_ok(content_bench_block(b, 1, letters, 'a'));
+    assert_ok(content_bench_block(b, 2, "G", 'a'));
+    unsigned asked = 0;
+    for (const char *at = letters; *at != '\0'; at++) {
+        call_large(b, *at); /* one gateway, then the other */
+        asked += content_bench_asking(b, *at);
+    }
+    assert_int_equal(asked, CONTENT_LARGE_MAX);
+    content_bench_give(b, 'G');
+    assert_int_equal(content_bench_asking(b, 'E'), 0);
+    content_bench_commit(b);
+    assert_true(content_bench_stored(b, 'G'));
+    content_bench_give(b, 'A');
+    assert_int_equal(content_bench_asking(b, 'E'), 1); /* what a batch holds has left its place */
+    for (const char *at = letters + 1; *at != '\0'; at++) {
+        content_bench_commit(b);
+        content_bench_give(b, *at);
+    }
+    content_bench_flush(b);
+    assert_int_equal(content_bench_position(b), 2);
+    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM owed"), 0);
+    assert_int_equal(content_bench_holes(b), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +383,14 @@ int main(void)
                                         content_bench_set_up, content_bench_tear_down),
         cmocka_unit_test_setup_teardown(an_undo_does_not_travel_with_what_it_undoes,
                                         content_bench_set_up, content_bench_tear_down),
+        cmocka_unit_test_setup_teardown(references_that_a_crash_left_above_the_position_are_gone,
+                                        set_up_with_few_needs, content_bench_tear_down),
+        cmocka_unit_test_setup_teardown(few_large_documents_are_in_memory, content_bench_set_up,
+                                        content_bench_tear_down),
+        cmocka_unit_test_setup_teardown(a_block_may_name_more_than_there_is_room_for,
+                                        set_up_with_few_needs, content_bench_tear_down),
+        cmocka_unit_test_setup_teardown(a_crowded_block_may_be_undone, set_up_with_few_needs,
+                                        content_bench_tear_down),
         cmocka_unit_test_setup_teardown(two_undos_may_reach_below_the_start_of_the_process,
                                         content_bench_set_up, content_bench_tear_down),
     };

@@ -77,9 +77,11 @@ static void what_is_owed_says_why_and_when(void **state)
     run_script(bench, WITHOUT_BYTES "(1, 'ipfs://a', 'ipfs://a', TRUE, 5), "
                                     "(2, 'ipfs://b', 'ipfs://b', TRUE, 5), "
                                     "(3, 'ipfs://c', 'ipfs://c', TRUE, 5)");
-    run_script(bench, OWE "(1, 'content', 't', 'ipfs://a', 'owed', 'no gateway has it', 77, 1, 1),"
-                          "(2, 'content', 't', 'ipfs://b', 'dead', 'not found at two', NULL, 1, 1),"
-                          "(3, 'cards', 't', 'ipfs://c', 'owed', 'of somebody else', 9, 1, 1)");
+    run_script(bench,
+               OWE "(1, 'content', 'content', 'ipfs://a', 'owed', 'no gateway has it', 77, "
+                   "1, 1), (2, 'content', 'content', 'ipfs://b', 'dead', 'not found at two', "
+                   "NULL, 1, 1),"
+                   "(3, 'cards', 't', 'ipfs://c', 'owed', 'of somebody else', 9, 1, 1)");
     struct kept_document found = find(bench, "a");
     assert_int_equal(found.state, KEPT_OWED);
     assert_string_equal(found.reason, "no gateway has it");
@@ -98,7 +100,7 @@ static void bytes_under_another_spelling_are_found(void **state)
 {
     struct bench *bench = *state;
     run_script(bench, WITHOUT_BYTES "(1, 'ipfs://A', 'ipfs://a', TRUE, 5)");
-    run_script(bench, OWE "(1, 'content', 't', 'ipfs://A', 'owed', 'waits', 7, 1, 1)");
+    run_script(bench, OWE "(1, 'content', 'content', 'ipfs://A', 'owed', 'waits', 7, 1, 1)");
     assert_int_equal(find(bench, "a").state, KEPT_OWED);
     put_bytes(bench, 2, "a", 3);
     struct kept_document found = find(bench, "a");

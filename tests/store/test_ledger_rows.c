@@ -231,6 +231,32 @@ static void an_event_that_was_stored_in_part_is_replaced(void **state)
                      1); /* who follows sees it */
 }
 
+/* Somebody who does not tell what failed shows it: in the same block nothing has changed, in
+ * another one everything may have. */
+static void a_failed_event_is_not_made_good_by_who_does_not_tell(void **state)
+{
+    static const char failed[] = "SELECT count(*) FROM raw_transactions WHERE status = 'failed' "
+                                 "AND provider_name = 'etherscan'";
+    struct bench *bench = *state;
+    begin(bench);
+    add_event(bench, 'a', 1, "failed");
+    add_event(bench, 'b', 1, "failed");
+    assert_ok(write_batch(bench));
+    for (int i = 0; i < 2; i++) {
+        struct record *row = add_event(bench, 'a', 1 + i, "confirmed");
+        set(bench, row, TRANSACTION_PROVIDER, "alchemy");
+        batch_set_int(row, TRANSACTION_UNTOLD, 1);
+        row = add_event(bench, (char)('c' + i), 1, "confirmed"); /* of which nobody has said it */
+        batch_set_int(row, TRANSACTION_UNTOLD, 1);
+        assert_ok(write_batch(bench));
+        assert_int_equal(number(bench, failed), 2 - i);
+    }
+    add_event(bench, 'b', 1, "confirmed"); /* this one tells */
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, failed), 0);
+    assert_int_equal(number(bench, "SELECT count(*) FROM raw_transactions"), 4);
+}
+
 static void an_orphaned_event_is_marked_and_may_come_back_in_another_block(void **state)
 {
     struct bench *bench = *state;
@@ -439,6 +465,14 @@ static void the_collections_show_what_is_stored(void **state)
                 "\"status\":\"started\",\"imported\":1,\"skipped\":0");
 }
 
+static void a_session_that_has_no_streams_yet_says_so(void **state)
+{
+    struct bench *bench = *state;
+    begin(bench);
+    assert_ok(write_batch(bench));
+    expect_item(bench, "import_sessions", "SELECT id FROM import_sessions", "\"streams\":[]");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -451,6 +485,7 @@ int main(void)
         ON_STORE(no_session_ends_before_it_began),
         ON_STORE(a_pending_event_becomes_confirmed_under_its_number),
         ON_STORE(an_event_that_was_stored_in_part_is_replaced),
+        ON_STORE(a_failed_event_is_not_made_good_by_who_does_not_tell),
         ON_STORE(an_orphaned_event_is_marked_and_may_come_back_in_another_block),
         ON_STORE(a_derived_account_knows_its_parent_of_the_same_commit),
         ON_STORE(an_account_that_was_there_before_its_wallet_joins_it),
@@ -458,6 +493,7 @@ int main(void)
         ON_STORE(what_is_stored_whole_and_what_was_never_read_is_told),
         ON_STORE(rows_totals_cursor_and_coverage_are_one_transaction),
         ON_STORE(the_collections_show_what_is_stored),
+        ON_STORE(a_session_that_has_no_streams_yet_says_so),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

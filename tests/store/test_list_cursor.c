@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS 80
+#define ROWS              80
+#define ASCENDING(field)  "[{\"field\":\"" field "\"}]"
+#define DESCENDING(field) "[{\"field\":\"" field "\",\"direction\":\"desc\"}]"
 
 struct list {
     struct order order;
@@ -87,10 +89,14 @@ static void fill(struct bench *bench)
 {
     struct chance chance = chance_init("list_cursor");
     struct text sql = {0};
-    for (int n = 1; n <= ROWS; n++)
+    for (int n = 1; n <= ROWS; n++) {
         text_appendf(&sql, "INSERT INTO thing (n, a, b, f) VALUES (%d, %d, '%c', %d.5);", n,
                      (int)chance_below(&chance, 4), 'a' + (int)chance_below(&chance, 3),
                      (int)chance_below(&chance, 3));
+        if (n % 7 < 2)
+            text_appendf(&sql, "UPDATE thing SET %s = NULL WHERE n = %d;", n % 7 == 0 ? "b" : "f",
+                         n);
+    }
     page_bench_run(bench, text_string(&sql));
     text_free(&sql);
 }
@@ -101,9 +107,12 @@ static const char *const orders[] = {
     "[{\"field\":\"a\",\"direction\":\"desc\"},{\"field\":\"b\",\"direction\":\"desc\"}]",
     "[{\"field\":\"b\"}]",
     "[{\"field\":\"id\",\"direction\":\"desc\"}]",
+    "[{\"field\":\"b\",\"direction\":\"desc\"}]",
+    "[{\"field\":\"b\",\"nulls\":\"last\"}]",
+    "[{\"field\":\"f\",\"direction\":\"desc\",\"nulls\":\"first\"},{\"field\":\"b\"}]",
 };
-static const bool descends[] = {true, false, true, false, true};
-static const char *const fields[] = {"a", "a", "a", "b", "id"};
+static const bool descends[] = {true, false, true, false, true, true, false, true};
+static const char *const fields[] = {"a", "a", "a", "b", "id", "b", "b", "f"};
 #define ORDERS (sizeof orders / sizeof orders[0])
 
 /* One page after the other, each named by the last row of the one before. */
@@ -150,25 +159,34 @@ static void without_an_id_a_cursor_is_one_side_of_the_value(void **state)
 {
     struct bench *bench = *state;
     static const struct {
-        const char *order, *filter, *direction, *expected;
+        const char *order, *filter, *field, *value, *direction, *expected;
     } cases[] = {
-        {"[]", "null", "before", "a < 2"},
-        {"[]", "null", "after", "a > 2"},
-        {"[{\"field\":\"a\"}]", "null", "after", "a > 2"},
-        {"[{\"field\":\"a\"}]", "{\"b\":\"a\"}", "before", "a < 2 AND b = 'a'"},
-        /* Two fields: a place would not be one row's. */
-        {"[{\"field\":\"a\"},{\"field\":\"b\"}]", "{\"b\":\"c\"}", "after", "a > 2 AND b = 'c'"},
+        {"[]", "null", "a", "2", "before", "a < 2"},
+        {"[]", "{}", "a", "2", "after", "a > 2"},
+        {ASCENDING("a"), "null", "a", "2", "after", "a > 2"},
+        {ASCENDING("a"), "{\"b\":\"a\"}", "a", "2", "before", "a < 2 AND b = 'a'"},
+        /* Two fields: no row's place, but one behind all rows of the value. */
+        {"[{\"field\":\"a\"},{\"field\":\"b\"}]", "{\"b\":\"c\"}", "a", "2", "after",
+         "a > 2 AND b = 'c'"},
+        {DESCENDING("b"), "null", "b", "\"b\"", "before", "(b < 'b' OR b IS NULL)"},
+        {"[{\"field\":\"b\",\"direction\":\"desc\"},{\"field\":\"a\"}]", "{}", "b", "\"b\"",
+         "before", "(b < 'b' OR b IS NULL)"},
+        {ASCENDING("b"), "null", "b", "null", "after", "b IS NOT NULL"},
+        {DESCENDING("b"), "{}", "b", "null", "after", "b IS NOT NULL"},
+        {DESCENDING("b"), "null", "b", "null", "before", "1 = 0"},
+        {ASCENDING("b"), "{}", "b", "null", "before", "1 = 0"},
     };
     struct list list = {0};
     char words[512];
     fill(bench);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         snprintf(words, sizeof words,
-                 "{\"orderBy\":%s,\"filter\":%s,\"cursor\":{\"field\":\"a\",\"value\":2,"
+                 "{\"orderBy\":%s,\"filter\":%s,\"cursor\":{\"field\":\"%s\",\"value\":%s,"
                  "\"direction\":\"%s\"}}",
-                 cases[i].order, cases[i].filter, cases[i].direction);
+                 cases[i].order, cases[i].filter, cases[i].field, cases[i].value,
+                 cases[i].direction);
         assert_ok(ask(bench, &things, words, ROWS, &list));
-        assert_true(list.count > 0);
+        assert_int_equal(list.count > 0, strcmp(cases[i].expected, "1 = 0") != 0);
         assert_int_equal(list.count, count_of(bench, cases[i].expected));
     }
     free_list(&list);

@@ -15,6 +15,7 @@ struct asking {
     unsigned answered, wanted;
     enum rc rc;
     size_t columns, rows;
+    bool late;         /* an answer took longer than it may: the machine was busy */
     struct text words; /* fields, each ended by a bar */
 };
 
@@ -22,6 +23,7 @@ static void take(void *arg, const struct lookup_answer *answer)
 {
     struct asking *asking = arg;
     asking->rc = answer->rc;
+    asking->late |= answer->rc == RC_AGAIN;
     asking->columns = answer->columns;
     asking->rows = answer->rows;
     for (size_t i = 0; answer->rc == RC_OK && i < answer->rows * answer->columns && i < 64; i++) {
@@ -65,24 +67,43 @@ static enum rc ask(struct asking *asking, const char *sql)
     return lookup_ask(asking->lookup, sql, NULL, 0, take, asking);
 }
 
+/* Again while the machine is too busy for the time that a question has. */
+static void ask_until_answered(struct asking *asking, const char *sql)
+{
+    do {
+        assert_int_equal(ask(asking, sql), RC_OK);
+        wait_for(asking, asking->answered + 1);
+    } while (asking->rc == RC_AGAIN);
+    assert_int_equal(asking->rc, RC_OK);
+}
+
+static void ask_three(struct asking *asking)
+{
+    struct field params[] = {field_text(bytes_of("did:plc:b")), field_int(100)};
+    assert_int_equal(ask(asking, "SELECT rkey, text, shared_us FROM posts ORDER BY rkey"), RC_OK);
+    assert_int_equal(lookup_ask(asking->lookup,
+                                "SELECT rkey FROM posts WHERE actor_did = ?1 AND shared_us > ?2 "
+                                "ORDER BY rkey",
+                                params, 2, take, asking),
+                     RC_OK);
+    assert_int_equal(ask(asking, "SELECT rkey FROM posts WHERE rkey = 'none'"), RC_OK);
+    assert_int_equal(ask(asking, "SELECT 1"), RC_AGAIN);
+    wait_for(asking, 3);
+}
+
 static void rows_come_back_whole_and_in_order(void **state)
 {
     struct bench *bench = *state;
     struct asking asking;
-    struct field params[] = {field_text(bytes_of("did:plc:b")), field_int(100)};
     add_post(bench, "did:plc:a", "1", "r1", 0, 100, "");
     add_post(bench, "did:plc:b", "2", "r2", 0, 101, "two");
     add_post(bench, "did:plc:b", "3", "r3", 0, 102, NULL);
     assert_ok(write_batch(bench));
     begin(&asking, bench->fixture.url);
-    assert_ok(ask(&asking, "SELECT rkey, text, shared_us FROM posts ORDER BY rkey"));
-    assert_ok(lookup_ask(asking.lookup,
-                         "SELECT rkey FROM posts WHERE actor_did = ?1 AND shared_us > ?2 "
-                         "ORDER BY rkey",
-                         params, 2, take, &asking));
-    assert_ok(ask(&asking, "SELECT rkey FROM posts WHERE rkey = 'none'"));
-    assert_int_equal(ask(&asking, "SELECT 1"), RC_AGAIN);
-    wait_for(&asking, 3);
+    for (ask_three(&asking); asking.late; ask_three(&asking)) {
+        end(&asking);
+        begin(&asking, bench->fixture.url);
+    }
     assert_string_equal(text_string(&asking.words), "1||100|2|two|101|3|null|102|2|3|");
     assert_int_equal(asking.rows, 0);
     end(&asking);
@@ -98,8 +119,7 @@ static void what_was_committed_before_the_question_is_seen(void **state)
         add_post(bench, "did:plc:a", rkey, "r1", 0, 100, "x");
         assert_ok(write_batch(bench));
         text_clear(&asking.words);
-        assert_ok(ask(&asking, "SELECT max(rkey) FROM posts"));
-        wait_for(&asking, i);
+        ask_until_answered(&asking, "SELECT max(rkey) FROM posts");
         assert_int_equal(asking.words.data[0], rkey[0]);
     }
     end(&asking);
@@ -117,9 +137,7 @@ static void a_question_that_fails_or_asks_for_too_much_is_answered_too(void **st
                            "WHERE x < 100001) SELECT x FROM c"));
     wait_for(&asking, 2);
     assert_true(asking.rc == RC_REJECT || asking.rc == RC_AGAIN); /* too many, or too slow here */
-    assert_ok(ask(&asking, "SELECT 7"));
-    wait_for(&asking, 3);
-    assert_int_equal(asking.rc, RC_OK);
+    ask_until_answered(&asking, "SELECT 7");
     end(&asking);
 }
 

@@ -71,18 +71,24 @@ static struct news_post share(struct bench *bench, int who, int op, int64_t at_u
     return post;
 }
 
-#define POSTS_LEFT "SELECT count(*) FROM posts"
-#define LINKS_LEFT "SELECT count(*) FROM links"
-#define TOTAL      "SELECT share_count_total FROM links"
+static void share_enough(struct bench *bench)
+{
+    for (int i = 0; i < PEOPLE; i++)
+        share(bench, i, POST_OP_PUT, START_US);
+    assert_ok(write_batch(bench));
+}
+
+#define POSTS_LEFT    "SELECT count(*) FROM posts"
+#define LINKS_LEFT    "SELECT count(*) FROM links"
+#define TOTAL         "SELECT share_count_total FROM links"
+#define GONE_AND_OWED "SELECT count(*) FROM owed WHERE item LIKE 'gone%'"
 
 /* R001-71 R001-73 R001-100 R001-102 */
 static void posts_leave_the_window_and_shares_stay(void **state)
 {
     struct bench *bench = *state;
-    for (int i = 0; i < PEOPLE; i++)
-        share(bench, i, POST_OP_PUT, START_US);
-    assert_ok(write_batch(bench));
-    assert_int_equal(clean_up(bench, START_US + 24 * HOUR_US - MINUTE_US), 1); /* marks the link */
+    share_enough(bench);
+    assert_int_equal(clean_up(bench, START_US + 24 * HOUR_US - MINUTE_US), 0);
     assert_int_equal(number(bench, POSTS_LEFT), PEOPLE);
     clean_up(bench, START_US + 24 * HOUR_US + MINUTE_US);
     assert_int_equal(number(bench, POSTS_LEFT), 0);
@@ -116,19 +122,8 @@ static void a_little_shared_link_goes_with_its_posts(void **state)
     assert_int_equal(number(bench, "SELECT count(*) FROM shares"), 0);
 }
 
-/* R001-74 */
-static void a_link_stays_for_a_day_after_it_fell_below_the_threshold(void **state)
+static void its_last_day_begins(struct bench *bench, int64_t fell_us)
 {
-    struct bench *bench = *state;
-    int64_t fell_us = START_US + 10 * HOUR_US;
-    for (int i = 0; i < PEOPLE; i++)
-        share(bench, i, POST_OP_PUT, START_US);
-    assert_ok(write_batch(bench));
-    clean_up(bench, fell_us - HOUR_US);
-    assert_int_equal(number(bench, "SELECT count(*) FROM links WHERE below_us IS NULL"), 1);
-    share(bench, 0, POST_OP_DELETE, fell_us);
-    assert_ok(write_batch(bench));
-    assert_int_equal(number(bench, TOTAL), PEOPLE - 1);
     clean_up(bench, fell_us);
     clean_up(bench, fell_us + 24 * HOUR_US - MINUTE_US);
     assert_int_equal(number(bench, POSTS_LEFT), 0);
@@ -137,13 +132,74 @@ static void a_link_stays_for_a_day_after_it_fell_below_the_threshold(void **stat
     assert_int_equal(number(bench, LINKS_LEFT), 0);
 }
 
+/* R001-74 */
+static void a_link_stays_for_a_day_after_it_fell_below_the_threshold(void **state)
+{
+    struct bench *bench = *state;
+    int64_t fell_us = START_US + 10 * HOUR_US;
+    share_enough(bench);
+    clean_up(bench, fell_us - HOUR_US);
+    share(bench, 0, POST_OP_DELETE, fell_us);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, TOTAL), PEOPLE - 1);
+    its_last_day_begins(bench, fell_us);
+}
+
+static void a_link_stays_for_a_day_after_an_account_left(void **state)
+{
+    struct bench *bench = *state;
+    int64_t left_us = START_US + 10 * HOUR_US;
+    share_enough(bench);
+    news_add_account(bench, "did:plc:0", left_us, 0);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, TOTAL), PEOPLE - 1);
+    its_last_day_begins(bench, left_us);
+}
+
+static void who_shares_it_again_begins_its_last_day_anew(void **state)
+{
+    struct bench *bench = *state;
+    int64_t fell_us = START_US + 20 * HOUR_US;
+    share_enough(bench);
+    share(bench, 0, POST_OP_DELETE, START_US + HOUR_US);
+    assert_ok(write_batch(bench));
+    clean_up(bench, START_US + HOUR_US);
+    share(bench, PEOPLE, POST_OP_PUT, START_US + 2 * HOUR_US);
+    assert_ok(write_batch(bench));
+    clean_up(bench, START_US + 2 * HOUR_US);
+    share(bench, PEOPLE, POST_OP_DELETE, fell_us);
+    assert_ok(write_batch(bench));
+    its_last_day_begins(bench, fell_us);
+}
+
+/* Shared for the second time within a window of a week, it goes when the second post does. */
+static void a_link_goes_with_its_last_post_of_a_longer_window(void **state)
+{
+    struct bench *bench = *state;
+    int64_t again_us = START_US + 72 * HOUR_US;
+    int64_t end_us = again_us + 168 * HOUR_US;
+    retention.window_hours = 168;
+    share(bench, 1, POST_OP_PUT, START_US);
+    assert_ok(write_batch(bench));
+    for (int64_t now_us = START_US; now_us < end_us; now_us += HOUR_US) {
+        if (now_us == again_us) {
+            share(bench, 2, POST_OP_PUT, again_us);
+            assert_ok(write_batch(bench));
+        }
+        clean_up(bench, now_us);
+        assert_int_equal(number(bench, LINKS_LEFT), 1);
+    }
+    assert_int_equal(number(bench, POSTS_LEFT), 1);
+    clean_up(bench, end_us + MINUTE_US);
+    assert_int_equal(number(bench, POSTS_LEFT), 0);
+    assert_int_equal(number(bench, LINKS_LEFT), 0);
+}
+
 static void a_popular_link_is_kept_for_its_days_and_no_longer(void **state)
 {
     struct bench *bench = *state;
     int64_t kept_us = retention.max_days * 24 * HOUR_US;
-    for (int i = 0; i < PEOPLE; i++)
-        share(bench, i, POST_OP_PUT, START_US);
-    assert_ok(write_batch(bench));
+    share_enough(bench);
     clean_up(bench, START_US + kept_us - MINUTE_US);
     assert_int_equal(number(bench, LINKS_LEFT), 1);
     clean_up(bench, START_US + kept_us + MINUTE_US);
@@ -193,6 +249,32 @@ static void a_long_absence_is_cleaned_up_in_slices(void **state)
     assert_true(clean_up(bench, START_US + 25 * HOUR_US) >= 2);
     assert_int_equal(number(bench, POSTS_LEFT), 0);
     assert_int_equal(number(bench, TOTAL), 1200);
+}
+
+/* What is owed for links and posts that are gone is looked for once, when they all are: looking
+ * goes through everything owed. */
+static void what_is_owed_for_the_gone_goes_after_them(void **state)
+{
+    struct bench *bench = *state;
+    const int64_t now_us = START_US + 25 * HOUR_US;
+    for (int i = 0; i < 900; i++) {
+        share(bench, i, POST_OP_PUT, START_US);
+        if (i % 300 == 299)
+            assert_ok(write_batch(bench));
+    }
+    run_script(bench,
+               "INSERT INTO owed (id, source, stream, item, state, since_us, seq) "
+               "WITH RECURSIVE i(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM i WHERE n < 1399) "
+               "SELECT 100000 + n, CASE n % 2 WHEN 0 THEN 'cards' ELSE 'appview' END, "
+               "CASE n % 2 WHEN 0 THEN 'page' ELSE 'posts' END, 'gone' || n, 'dead', 1, 1 FROM i");
+    assert_ok(retention_prune(&retention, &bench->batch, now_us));
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, POSTS_LEFT), 400);
+    assert_int_equal(number(bench, GONE_AND_OWED), 1400);
+    assert_ok(retention_prune(&retention, &bench->batch, now_us));
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, POSTS_LEFT), 0);
+    assert_int_equal(number(bench, GONE_AND_OWED), 0);
 }
 
 static void old_notes_of_the_engine_are_pruned(void **state)
@@ -402,9 +484,13 @@ int main(void)
         AGED(posts_leave_the_window_and_shares_stay),
         AGED(a_little_shared_link_goes_with_its_posts),
         AGED(a_link_stays_for_a_day_after_it_fell_below_the_threshold),
+        AGED(a_link_stays_for_a_day_after_an_account_left),
+        AGED(who_shares_it_again_begins_its_last_day_anew),
+        AGED(a_link_goes_with_its_last_post_of_a_longer_window),
         AGED(a_popular_link_is_kept_for_its_days_and_no_longer),
         AGED(an_old_post_stays_for_those_who_pass_it_on),
         AGED(a_long_absence_is_cleaned_up_in_slices),
+        AGED(what_is_owed_for_the_gone_goes_after_them),
         AGED(old_notes_of_the_engine_are_pruned),
         AGED(what_is_known_of_polling_goes_when_nobody_polls),
         AGED(the_store_does_not_grow_over_a_month),

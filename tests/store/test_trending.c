@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define ACTORS  40
 #define LINKS   400
@@ -34,9 +35,9 @@ struct world {
 
 static void make_config(struct world *world, bool circle)
 {
-    static const char yaml[] = "news:\n  mute_accounts: [did:plc:1, h2.example]\n"
+    static const char yaml[] = "news:\n  mute_accounts: [did:plc:1, H2.example]\n"
                                "  mute_domains: [bad.example]\n  mute_words: [Horrible]\n"
-                               "  weights: [did:plc:3=300, did:plc:4=0, h5.example=50]\n"
+                               "  weights: [did:plc:3=300, did:plc:4=0, h5.Example=50]\n"
                                "bluesky: {actors: [%s]}\n";
     char text[512];
     snprintf(text, sizeof text, yaml, circle ? "you.example" : "");
@@ -143,11 +144,11 @@ static bool counts(const struct world *world, int actor, int64_t degree)
 static bool is_meant(const struct world *world, const struct trending_request *request, int i)
 {
     int author = 0;
-    if (request->domain[0] != '\0' && strcmp(request->domain, site_of(world, i)) != 0)
+    if (request->domain[0] != '\0' && strcasecmp(request->domain, site_of(world, i)) != 0)
         return false;
     if (request->author[0] == '\0')
         return true;
-    assert_int_equal(sscanf(request->author, "h%d.example", &author), 1);
+    assert_int_equal(sscanf(request->author, "h%d.EXAMPLE", &author), 1);
     return world->shared_us[i][author] >= NOW_US - request->hours * HOUR_US;
 }
 
@@ -204,9 +205,9 @@ static struct trending_request ask_anything(struct chance *chance)
     if (chance_below(chance, 3) == 0)
         snprintf(request.q, sizeof request.q, "cats");
     if (chance_below(chance, 3) == 0)
-        snprintf(request.domain, sizeof request.domain, "other.example");
+        snprintf(request.domain, sizeof request.domain, "Other.example");
     if (chance_below(chance, 3) == 0)
-        snprintf(request.author, sizeof request.author, "h%u.example",
+        snprintf(request.author, sizeof request.author, "h%u.EXAMPLE",
                  (unsigned)chance_below(chance, ACTORS));
     return request;
 }
@@ -280,11 +281,74 @@ static void the_walk_ends_where_nobody_further_down_can_come_in(void **state)
     free(world);
 }
 
+/* Links of which nothing tells one from the other but the words of the least of them. */
+static void plant_equals(struct bench *bench, int count)
+{
+    struct text script = {0};
+    text_appendf(&script,
+                 "INSERT INTO actors (id, did) VALUES (1, 'did:plc:x');"
+                 "INSERT INTO links (id, normalized_url, original_url, title, share_count_total, "
+                 "last_shared_us) WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i "
+                 "WHERE n < %d) SELECT n, 'https://e/' || n, 'x', CASE WHEN n = 1 THEN "
+                 "'Zanzibar' ELSE 'Elsewhere' END, 1, 1789999990000000 FROM i;"
+                 "INSERT INTO shares (link_id, actor, last_us, n_posts, counted) "
+                 "SELECT id, 1, 1789999990000000, 1, 1 FROM links; ANALYZE links",
+                 count);
+    run_script(bench, text_string(&script));
+    text_free(&script);
+}
+
+static void a_search_finds_the_least_of_many_equals(void **state)
+{
+    struct bench *bench = *state;
+    static struct trending got;
+    struct trending_request request = trending_request_default(NOW_US);
+    struct world *world = calloc(1, sizeof *world);
+    make_config(world, false);
+    plant_equals(bench, 120000);
+    snprintf(request.q, sizeof request.q, "zanzibar");
+    assert_ok(trending_rank(bench->store, &world->config, &request, &got, &bench->err));
+    assert_int_equal(got.count, 1);
+    assert_int_equal(got.links[0].id, 1);
+    assert_int_equal(got.walked, 120000);
+    assert_false(got.truncated);
+    request.sort = TRENDING_RECENT;
+    assert_ok(trending_rank(bench->store, &world->config, &request, &got, &bench->err));
+    assert_int_equal(got.count, 1);
+    config_deinit(&world->config);
+    free(world);
+}
+
+static void what_was_not_looked_at_is_told(void **state)
+{
+    struct bench *bench = *state;
+    struct trending_request request = trending_request_default(NOW_US);
+    struct world *world = calloc(1, sizeof *world);
+    struct text answer = {0};
+    make_config(world, false);
+    plant_equals(bench, 1000);
+    snprintf(request.q, sizeof request.q, "zanzibar");
+    request.walk_max = 999;
+    assert_ok(trending_print(bench->store, &world->config, &request, &answer, &bench->err));
+    assert_null(
+        strstr(text_string(&answer), "truncated")); /* the last of them came with the rest */
+    request.walk_max = 500;
+    text_clear(&answer);
+    assert_ok(trending_print(bench->store, &world->config, &request, &answer, &bench->err));
+    assert_non_null(strstr(text_string(&answer), "\"links\":[],"));
+    assert_non_null(strstr(text_string(&answer), "\"truncated\":true"));
+    text_free(&answer);
+    config_deinit(&world->config);
+    free(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_STORE(the_ranking_is_the_one_of_looking_at_everything),
         ON_STORE(the_walk_ends_where_nobody_further_down_can_come_in),
+        ON_STORE(a_search_finds_the_least_of_many_equals),
+        ON_STORE(what_was_not_looked_at_is_told),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

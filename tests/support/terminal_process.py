@@ -33,7 +33,7 @@ class TerminalProcess:
         if self.pid == 0:
             set_size(0, rows, columns)
             keep_words(0)
-            os.execve(command[0], command, {**os.environ, **dict(environment)})
+            os.execve(command[0], command, {**os.environ, "TERM": "xterm", **dict(environment)})
 
     def feed(self, data):
         raise NotImplementedError

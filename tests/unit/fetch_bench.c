@@ -62,7 +62,7 @@ struct cid fetch_bench_cid(const struct bench *b, size_t block)
 void fetch_bench_begin_path(struct bench *b, size_t block, const char *path, uint32_t without)
 {
     struct content_wish wish = {fetch_bench_cid(b, block), bytes_of(path), BENCH_DOCUMENT_MAX,
-                                without};
+                                without, NULL};
     content_fetch_begin(&b->fetch, b->gateways, &wish, fetch_bench_outcome, b);
     http_desk_pass(&b->desk, 0);
 }

@@ -130,6 +130,8 @@ static void append_span(const struct ledger_desk *desk, const char *url, struct 
     for (size_t i = 0; i < desk->count; i++)
         if (desk->chain[i].block >= from && desk->chain[i].block <= to)
             append_event(out, &desk->chain[i], rows++ == 0);
+    if (desk->stray > 0)
+        append_event(out, &(struct desk_event){desk->stray, .number = 9999}, rows++ == 0);
     text_append_string(out, "]}");
     if (desk->rows_max == 0 || rows <= desk->rows_max)
         return;
@@ -212,6 +214,7 @@ static void answer_request(struct ledger_desk *desk)
                   [FAULT_EMPTY] = {200, "{\"error\":\"nothing here\"}"},
                   [FAULT_LIMITED] = {200, "{\"error\":\"rate limit reached\"}"},
                   [FAULT_KEY] = {401, "{}"},
+                  [FAULT_GONE] = {410, "{}"},
                   [FAULT_TOKEN] = {200, "{\"error\":\"token unknown\"}"},
                   [FAULT_GARBLED] = {200, "{\"rows\":[{\"hash\":"},
                   [FAULT_SHAPE] = {200, "{\"rows\":7}"}};
@@ -241,10 +244,10 @@ void ledger_desk_connector(const char *order, unsigned number, struct text *yaml
 {
     static const struct {
         const char *order, *list, *more;
-    } shapes[] = {{"rise", rise, ""},         {"dated", rise, dated}, {"headed", rise, headed},
-                  {"span", span, ""},         {"timed", timed, ""},   {"numbered", numbered, ""},
-                  {"counted", fall, counted}, {"half", fall, half},   {"fall", fall, ""},
-                  {"summed", fall, summed},   {"settled", fall, ""}};
+    } shapes[] = {{"rise", rise, ""},         {"dated", rise, dated},     {"headed", rise, headed},
+                  {"crowd", rise, ""},        {"span", span, ""},         {"timed", timed, ""},
+                  {"numbered", numbered, ""}, {"counted", fall, counted}, {"half", fall, half},
+                  {"fall", fall, ""},         {"summed", fall, summed},   {"settled", fall, ""}};
     size_t at = 0;
     const char *name = provider_names[number];
     while (strcmp(shapes[at].order, order) != 0)
@@ -252,6 +255,8 @@ void ledger_desk_connector(const char *order, unsigned number, struct text *yaml
     bool settles = strcmp(order, "headed") == 0 || strcmp(order, "settled") == 0;
     text_appendf(yaml, head, name, name, (int)number * 10, settles ? 3 : 0);
     text_appendf(yaml, "%s%s%s", shapes[at].list, shapes[at].more, tail);
+    for (char more = 'a'; more < 'd' && strcmp(order, "crowd") == 0; more++)
+        text_appendf(yaml, "  %c:\n%s%s", more, shapes[at].list, tail);
 }
 
 static void add_providers(struct ledger_desk *desk, const char *order, unsigned providers)

@@ -37,6 +37,7 @@ enum desk_fault {
     FAULT_EMPTY,   /* says that there is nothing */
     FAULT_LIMITED, /* a rate limit inside a 200 */
     FAULT_KEY,     /* refuses the key */
+    FAULT_GONE,    /* 410 */
     FAULT_TOKEN,   /* does not know the token any more, once */
     FAULT_GARBLED,
     FAULT_SHAPE, /* JSON, but not what the connector says */
@@ -64,6 +65,7 @@ struct ledger_desk {
     long long unknown_detail; /* the number of the row of which nobody has a detail; -1: none */
     size_t claimed;           /* rows that are counted and not shown */
     unsigned rows_max;        /* of a range; 0: any */
+    int64_t stray;            /* the block of a row that every range has beside its own; 0: none */
     size_t hidden[2];         /* the row that a provider does not show; 0: all are */
     int64_t head;             /* the newest block, where that is told; -1: it is not */
     int64_t behind[2];        /* blocks, of each provider by ranges */
@@ -76,7 +78,9 @@ struct ledger_desk {
     char session[16], error[512];
     int64_t skipped; /* of all sessions */
     int64_t covered; /* so far up, by any batch */
-    int64_t nonce;   /* the highest that is reserved; 0: none */
+    unsigned quarantined;
+    char reason[128]; /* of the last one */
+    int64_t nonce;    /* the highest that is reserved; 0: none */
     char owed[32], owed_unit[24], owed_state[8];
     int64_t owed_attempts;
     struct batch *handed[8];
@@ -111,7 +115,7 @@ void ledger_desk_free(struct ledger_desk *desk);
 void ledger_desk_restart(struct ledger_desk *desk, const char *order, unsigned providers);
 static inline int64_t ledger_desk_time_us(int64_t block)
 {
-    return (1700000000 + block) * INT64_C(1000000);
+    return (1700000000 + (block < INT64_C(10000000000) ? block : 0)) * INT64_C(1000000);
 }
 /* The connector of the provider with this number. */
 void ledger_desk_connector(const char *order, unsigned number, struct text *yaml);

@@ -124,6 +124,10 @@ void ledger_desk_commit(struct ledger_desk *desk, struct batch *batch)
             desk->covered = at->fields[COVERAGE_HI].i;
     for (struct record *at = batch->first[RECORD_OWED]; at != NULL; at = at->next)
         keep_owed(desk, at->fields);
+    for (struct record *at = batch->first[RECORD_QUARANTINE]; at != NULL; at = at->next) {
+        copy_text(desk->reason, sizeof desk->reason, &at->fields[QUARANTINE_REASON]);
+        desk->quarantined++;
+    }
     for (struct record *at = batch->first[RECORD_SESSION]; at != NULL; at = at->next) {
         copy_text(desk->session, sizeof desk->session, &at->fields[SESSION_STATUS]);
         copy_text(desk->error, sizeof desk->error, &at->fields[SESSION_ERROR]);

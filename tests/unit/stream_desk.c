@@ -81,6 +81,8 @@ void stream_desk_commit_all(struct stream_desk *desk)
         struct batch *batch = desk->handed[0];
         memmove(desk->handed, desk->handed + 1, --desk->handed_count * sizeof *desk->handed);
         desk->committed++;
+        for (struct record *row = batch->first[RECORD_GAP]; row != NULL; row = row->next)
+            desk->gap_rows++;
         if (batch->received_us != 0) {
             desk->timed++;
             desk->timed_from_us = batch->received_us;
@@ -102,7 +104,7 @@ void stream_desk_begin(struct stream_desk *desk, struct jetstream_options *optio
 {
     struct err err;
     *desk = (struct stream_desk){.clock = {.runtime = {.ops = &ops}},
-                                 .pool = batch_pool_new(4, 1 << 17)};
+                                 .pool = batch_pool_new(STREAM_DESK_BATCHES, 512 << 10)};
     struct source_env env = {
         .runtime = &desk->clock.runtime, .pool = desk->pool, .submit = submit, .submit_arg = desk};
     if (options->reconnect_delay_seconds == 0)

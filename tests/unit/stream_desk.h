@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#define STREAM_DESK_BATCHES 4
+
 struct stream_desk {
     struct desk_clock clock; /* first: the runtime is the desk */
     struct batch_pool *pool;
@@ -32,6 +34,7 @@ struct stream_desk {
     unsigned dials, messages;
     unsigned committed, timed; /* batches; of these whose way into the store counts */
     int64_t timed_from_us;     /* since when it counts of the last of these */
+    unsigned gap_rows;         /* that were committed */
 };
 
 /* Makes a source with these options; it is not started yet. */

@@ -119,6 +119,29 @@ static void a_token_is_renewed_before_its_end(void **state)
     finish(&desk);
 }
 
+/* A clock that is ahead, or a server that gives them for a moment: the next is no better. */
+static void a_token_that_comes_at_its_end_is_used_until_it_is_refused(void **state)
+{
+    (void)state;
+    struct desk desk;
+    begin(&desk);
+    http_desk_pass(&desk.http, 7200 * SECOND_US);
+    ask(&desk);
+    answer(&desk, 200, TOKENS("1"));
+    assert_string_equal(last(&desk)->url, "http://pds" PROFILE);
+    assert_string_equal(last(&desk)->bearer, "Bearer " JWT("access1"));
+    answer(&desk, 200, "{}");
+    ask(&desk);
+    assert_string_equal(last(&desk)->url, "http://pds" PROFILE);
+    answer(&desk, 400, EXPIRED);
+    assert_string_equal(last(&desk)->url, RENEW);
+    answer(&desk, 200, TOKENS("2"));
+    assert_string_equal(last(&desk)->bearer, "Bearer " JWT("access2"));
+    answer(&desk, 200, "{}");
+    assert_int_equal(desk.answers, 2);
+    finish(&desk);
+}
+
 /* R000-25 */
 static void a_refused_token_is_renewed_and_then_begun_anew(void **state)
 {
@@ -218,6 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_login_comes_before_the_first_question),
         cmocka_unit_test(a_token_is_renewed_before_its_end),
+        cmocka_unit_test(a_token_that_comes_at_its_end_is_used_until_it_is_refused),
         cmocka_unit_test(a_refused_token_is_renewed_and_then_begun_anew),
         cmocka_unit_test(a_renewal_that_is_refused_falls_back_on_the_password),
         cmocka_unit_test(without_a_login_the_others_are_asked),

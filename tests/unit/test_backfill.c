@@ -46,6 +46,8 @@ struct desk {
     int64_t due_us[DESK_SENT_MAX]; /* of the answers */
     size_t timed;                  /* requests that have one */
     unsigned under_way_max;
+    bool circular;  /* every page of a feed leads to another one */
+    unsigned turns; /* such pages */
 };
 
 /* ---- the store ---- */
@@ -111,7 +113,8 @@ static void answer_question(struct desk *desk)
 
 static void store(struct desk *desk, struct batch *batch)
 {
-    for (struct record *row = batch->first[RECORD_BACKFILL]; row != NULL; row = row->next) {
+    for (struct record *row = batch->first[RECORD_BACKFILL]; !desk->circular && row != NULL;
+         row = row->next) {
         assert_int_equal(row->fields[BACKFILL_OP].i, BACKFILL_OP_DONE);
         size_t i = 0;
         while (!bytes_equal_string(row->fields[BACKFILL_DID].b, desk->dids[i]))
@@ -125,9 +128,29 @@ static void store(struct desk *desk, struct batch *batch)
 
 /* ---- the AppView: every reading is one page, which takes its time ---- */
 
+/* At once: page A names page B, and B names A. */
+static void answer_in_circles(struct desk *desk)
+{
+    size_t last = desk->http.sent_count - 1;
+    if (desk->http.sent_count == 0 || desk->http.sent[last].done == NULL)
+        return;
+    if (last + 1 == DESK_SENT_MAX) { /* those before it are answered */
+        desk->http.sent[0] = desk->http.sent[last];
+        desk->http.sent_count = 1;
+        last = 0;
+    }
+    http_desk_answer(&desk->http, last, 200,
+                     desk->turns++ % 2 == 0 ? "{\"feed\":[],\"cursor\":\"A\"}"
+                                            : "{\"feed\":[],\"cursor\":\"B\"}");
+}
+
 static void answer_feeds(struct desk *desk)
 {
     unsigned under_way = 0;
+    if (desk->circular) {
+        answer_in_circles(desk);
+        return;
+    }
     for (; desk->timed < desk->http.sent_count; desk->timed++)
         desk->due_us[desk->timed] = desk->http.clock.mono_us + ACCOUNT_US;
     for (size_t i = 0; i < desk->http.sent_count; i++)
@@ -318,6 +341,21 @@ static void nobody_is_read_before_what_is_shared_from_then_on_is_heard(void **st
     finish(&desk);
 }
 
+static void a_feed_that_goes_round_in_circles_is_given_up(void **state)
+{
+    (void)state;
+    struct desk desk;
+    struct backfill_view view = {0};
+    begin(&desk, 1, 1);
+    desk.circular = true;
+    while (view.failed == 0 && desk.turns < 1100) {
+        live(&desk);
+        backfill_show(desk.backfill, &view);
+    }
+    assert_int_equal(view.failed, 1);
+    finish(&desk);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +364,7 @@ int main(void)
         cmocka_unit_test(many_at_once_are_told_of_by_the_hundred),
         cmocka_unit_test(a_short_reading_is_not_worth_a_word),
         cmocka_unit_test(nobody_is_read_before_what_is_shared_from_then_on_is_heard),
+        cmocka_unit_test(a_feed_that_goes_round_in_circles_is_given_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,6 +64,11 @@ static void an_undo_and_an_empty_block_need_little(void **state)
         read_text("{\"cursor\":\"c\",\"number\":3,\"undo\":false,\"parent\":null}", &line, NULL),
         RC_OK);
     assert_false(line.undo);
+    /* An indexer whose language writes an empty list as null has no bad lines. */
+    assert_int_equal(
+        read_text("{\"cursor\":\"c\",\"number\":4,\"undo\":null,\"uris\":null}", &line, NULL),
+        RC_OK);
+    assert_true(!line.undo && json_count(line.uris) == 0);
 }
 
 /* Each is refused, and the field that is wrong is named. */

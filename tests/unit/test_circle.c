@@ -109,6 +109,33 @@ static void a_list_that_breaks_off_is_never_ended(void **state)
     }
 }
 
+/* Each page leads to another, and none has anybody new. */
+static void a_list_that_goes_round_in_circles_is_given_up(void **state)
+{
+    (void)state;
+    struct circle_desk desk;
+    const unsigned many = 1100;
+    unsigned asked = 0;
+    circle_desk_begin_did(&desk);
+    circle_desk_start(&desk);
+    circle_desk_answer(&desk, 200, "{\"follows\":[{\"did\":\"did:plc:a\"}],\"cursor\":\"0\"}");
+    circle_desk_store(&desk);
+    while (asked < many && strstr(circle_desk_last_url(&desk), "cursor=") != NULL) {
+        circle_desk_answer(&desk, 200,
+                           asked++ % 2 == 0
+                               ? "{\"follows\":[{\"did\":\"did:plc:a\"}],\"cursor\":\"1\"}"
+                               : "{\"follows\":[],\"cursor\":\"0\"}");
+        http_desk_pass(&desk.http, 10 * DESK_MS * 1000);
+        if (desk.http.sent_count == DESK_SENT_MAX) { /* those before the last are answered */
+            desk.http.sent[0] = desk.http.sent[DESK_SENT_MAX - 1];
+            desk.http.sent_count = 1;
+        }
+    }
+    assert_true(asked < many); /* it is begun anew by now */
+    assert_int_equal(desk.changed, 0);
+    circle_desk_finish(&desk);
+}
+
 /* R001-46 R001-47 */
 static void handles_are_found_by_the_25_and_only_once(void **state)
 {
@@ -298,6 +325,7 @@ int main(void)
         cmocka_unit_test(a_list_is_read_page_by_page_and_then_stands),
         cmocka_unit_test(another_interval_holds_at_once),
         cmocka_unit_test(a_list_that_breaks_off_is_never_ended),
+        cmocka_unit_test(a_list_that_goes_round_in_circles_is_given_up),
         cmocka_unit_test(handles_are_found_by_the_25_and_only_once),
         cmocka_unit_test(what_the_store_knows_needs_no_question),
         cmocka_unit_test(after_a_clock_was_set_back_a_list_is_newer_all_the_same),

@@ -214,7 +214,8 @@ static void a_value_of_the_wrong_type_is_named_with_its_place(void **state)
            "t.yaml:1:29: polling.interval_minutes is \"soon\"; it must be a whole number, 1 to "
            "1440\n");
     expect("polling: {interval_minutes: \"5\"}\n",
-           "t.yaml:1:29: polling.interval_minutes is 5; it must be a whole number, 1 to 1440\n");
+           "t.yaml:1:29: polling.interval_minutes is 5; it must be a whole number without quotes, "
+           "1 to 1440\n");
     expect("polling: {interval_minutes: [5]}\n",
            "t.yaml:1:29: polling.interval_minutes is a list; it must be a single value\n");
     expect("polling: {interval_minutes: }\n",

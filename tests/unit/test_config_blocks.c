@@ -293,6 +293,37 @@ static void what_a_daemon_would_not_start_with_is_found(void **state)
                       "");
 }
 
+/* The hash of a signature that is not written as the ABI has it is that of no event: nothing would
+ * be found, and nobody told. */
+static void an_event_is_written_as_the_abi_has_it(void **state)
+{
+    static const char *const good[] = {
+        "any",
+        "action",
+        "None()",
+        "EditPublished(address,string)",
+        "_e$1(uint8,int256,bytes1,bytes32,bytes,bool,function)",
+        "Many(string[],bytes32[7][],(uint8,(string,bool)[])[2],address)",
+    };
+    static const char *const bad[] = {
+        "Edit",          "1Edit(string)",      "(string)",
+        "Edit(uint)",    "Edit(int)",          "Edit(byte)",
+        "Edit(uint7)",   "Edit(uint264)",      "Edit(bytes33)",
+        "Edit(bytes0)",  "Edit(uint08)",       "Edit(strings)",
+        "Edit(,string)", "Edit(string,)",      "Edit(string",
+        "Edit(string))", "Edit((string)",      "Edit(string[)",
+        "Edit(string]",  "Edit(string[x])",    "Edit(string(bool))",
+        "Edit(())",      "Edit((bool)string)", "Edit(address from)",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        if (config_check_event(bytes_of(good[i])) != NULL)
+            fail_msg("refused: %s", good[i]);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        if (config_check_event(bytes_of(bad[i])) == NULL)
+            fail_msg("taken: %s", bad[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +334,7 @@ int main(void)
         cmocka_unit_test(no_secret_is_ever_printed),
         cmocka_unit_test(collections_become_typed_entries),
         cmocka_unit_test(collections_are_checked),
+        cmocka_unit_test(an_event_is_written_as_the_abi_has_it),
         cmocka_unit_test(a_printed_configuration_names_origins_and_loads_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

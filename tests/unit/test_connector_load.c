@@ -205,6 +205,11 @@ static void identifiers_have_one_form(void **state)
         {IDENTIFIER_BITCOIN_ADDRESS, "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2",
          "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2"},
         {IDENTIFIER_BITCOIN_ADDRESS, "0OIl", NULL},
+        /* all of its letters are base58's, too */
+        {IDENTIFIER_BITCOIN_ADDRESS, "bc1qqgy3q9c7y5krxwjpfp84vhtydde8nqy8sw6vy9",
+         "bc1qqgy3q9c7y5krxwjpfp84vhtydde8nqy8sw6vy9"},
+        {IDENTIFIER_BITCOIN_ADDRESS, "BC1QQGY3Q9C7Y5KRXWJPFP84VHTYDDE8NQY8SW6VY9",
+         "bc1qqgy3q9c7y5krxwjpfp84vhtydde8nqy8sw6vy9"},
         {IDENTIFIER_BITCOIN_ADDRESS, "bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a",
          "bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a"},
         {IDENTIFIER_BECH32, "cosmos1qypqxpq9qcrsszg2pvxq6rs0zqg3yyc5lzv7xu",
@@ -229,6 +234,54 @@ static void identifiers_have_one_form(void **state)
     text_free(&out);
 }
 
+/* A letter too many, too few or wrong would be an account without a history. */
+static void mistyped_addresses_are_told(void **state)
+{
+    static const struct {
+        enum connector_identifier kind;
+        const char *right, *wrong[5];
+    } rows[] = {
+        {IDENTIFIER_BITCOIN_ADDRESS,
+         "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
+         {"bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t",
+          "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t44",
+          "ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
+          "BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T5"}},
+        {IDENTIFIER_BITCOIN_ADDRESS, /* BIP350 */
+         "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0",
+         {"bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj9"}},
+        {IDENTIFIER_BITCOIN_ADDRESS,
+         "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2",
+         {"1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN3", "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN",
+          "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN22", "11BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2",
+          "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2x1BvBMSEY"}},
+        {IDENTIFIER_BITCOIN_ADDRESS,
+         "37VucYSaXLCAsxYyAPfbSi9eh4iEcbShgf",
+         {"37VucYSaXLCAsxYyAPfbSi9eh4iEcbShgF"}},
+        {IDENTIFIER_BITCOIN_ADDRESS,
+         "bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a",
+         {"bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6q",
+          "bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6"}},
+        {IDENTIFIER_BECH32,
+         "cosmos1qypqxpq9qcrsszg2pvxq6rs0zqg3yyc5lzv7xu",
+         {"cosmos1qypqxpq9qcrsszg2pvxq6rs0zqg3yyc5lzv7xx"}},
+    };
+    struct text out = {0};
+    struct err err;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct bytes right = bytes_of(rows[i].right);
+        assert_int_equal(connector_identifier_read(rows[i].kind, right, &out, &err), RC_OK);
+        for (size_t k = 0; k < 5 && rows[i].wrong[k] != NULL; k++) {
+            struct bytes wrong = bytes_of(rows[i].wrong[k]);
+            if (connector_identifier_read(rows[i].kind, wrong, &out, &err) != RC_REJECT)
+                fail_msg("%s", rows[i].wrong[k]);
+            assert_string_equal(err.text, "the address is mistyped: its checksum differs");
+        }
+    }
+    text_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +290,7 @@ int main(void)
         cmocka_unit_test(every_mistake_is_named_by_line_and_column),
         cmocka_unit_test(a_file_that_is_too_large_is_refused),
         cmocka_unit_test(identifiers_have_one_form),
+        cmocka_unit_test(mistyped_addresses_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -218,6 +218,27 @@ static void a_full_page_of_others_records_is_not_the_last(void **state)
     assert_true(connector_page_last(&desk->page, &answer));
 }
 
+/* Nothing at all is another shape, and where positions are times there must be one. */
+static void a_time_that_is_null_is_unknown(void **state)
+{
+    struct desk *desk = *state;
+    load(desk, "    records: {at: \"\"}\n    map: {hash: /h, block: /b, time: {at: /t, cast: "
+               "unix_s}}\n    identity: {of: [hash]}\n");
+    const char *page = "[{\"h\":\"1\",\"b\":7,\"t\":null},{\"h\":\"2\",\"b\":7}]";
+    assert_int_equal(open_page(desk, page), RC_OK);
+    assert_int_equal(next(desk), RC_OK);
+    assert_int_equal(desk->row.block, 7);
+    assert_int_equal(desk->row.time_us, -1);
+    assert_int_equal(next(desk), RC_REJECT);
+    assert_string_equal(desk->err.text, "time (/t) is missing");
+    struct connector_stream timed = *desk->stream;
+    timed.resume.kind = RESUME_TIMESTAMP;
+    desk->stream = &timed;
+    assert_int_equal(open_page(desk, page), RC_OK);
+    assert_int_equal(next(desk), RC_REJECT);
+    assert_int_equal(next(desk), RC_REJECT);
+}
+
 static void the_key_of_an_entry_belongs_to_the_entry(void **state)
 {
     struct desk *desk = *state;
@@ -414,6 +435,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(no_record_is_lost, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_full_page_of_others_records_is_not_the_last, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(a_time_that_is_null_is_unknown, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_key_of_an_entry_belongs_to_the_entry, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_field_that_is_too_long_is_refused, set_up, tear_down),

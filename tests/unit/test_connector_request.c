@@ -211,6 +211,7 @@ static void positions_are_written_as_the_source_wants_them(void **state)
         {"{kind: timestamp, cast: unix_ns}", "1700000000123456000"},
         {"{kind: timestamp, cast: rfc3339}", "2023-11-14T22%3A13%3A20.123456Z"},
         {"{kind: timestamp, cast: date}", "2023-11-14"},
+        {"{kind: timestamp, cast: date, exclusive: true}", "2023-11-13"},
         {"{kind: blockNumber, exclusive: true}", "1700000000123455"},
     };
     struct desk *desk = *state;

@@ -219,6 +219,72 @@ static void a_fetch_that_is_cancelled_says_nothing(void **state)
     assert_int_equal(fetch_bench_open_requests(b), 0);
 }
 
+static unsigned growing;
+
+static void note_growth(void *arg)
+{
+    (void)arg;
+    growing++;
+}
+
+static void begin_that_may_grow(struct bench *b, size_t block)
+{
+    struct content_wish wish = {fetch_bench_cid(b, block), BYTES_ABSENT, 2 * CONTENT_LARGE, 0,
+                                note_growth};
+    growing = 0;
+    content_fetch_begin(&b->fetch, b->gateways, &wish, fetch_bench_outcome, b);
+    http_desk_pass(&b->desk, 0);
+}
+
+/* I6: how large a document is, strangers decide. One that says so takes no memory before its owner
+ * lets it. */
+static void a_large_file_waits_until_it_may_grow(void **state)
+{
+    struct bench *b = *state;
+    static char file[CONTENT_LARGE + 1];
+    for (size_t i = 0; i < sizeof file; i++)
+        file[i] = (char)(i >> 20);
+    size_t root = ipfs_blocks_add_file(&b->blocks, bytes_make(file, sizeof file),
+                                       &(struct ipfs_shape){1 << 20, 4, true});
+    begin_that_may_grow(b, root);
+    fetch_bench_give(b, "a.example", root);
+    http_desk_pass(&b->desk, 0);
+    assert_int_equal(growing, 1);
+    assert_int_equal(fetch_bench_open_requests(b), 0);
+    content_fetch_grow(&b->fetch);
+    http_desk_pass(&b->desk, 0);
+    for (size_t i = 0; i < b->blocks.count; i++)
+        if (fetch_bench_find(b, "example", i) >= 0)
+            fetch_bench_give(b, "example", i);
+    assert_int_equal(b->ended, 1);
+    assert_int_equal(b->rc, RC_OK);
+    assert_int_equal(b->content.len, sizeof file);
+    assert_memory_equal(b->content.data, file, sizeof file);
+    assert_int_equal(growing, 1);
+}
+
+/* The same for a bare block: it is refused unread, and asked for anew. */
+static void a_large_block_waits_until_it_may_grow(void **state)
+{
+    struct bench *b = *state;
+    size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of("large"));
+    begin_that_may_grow(b, block);
+    assert_int_equal(b->desk.sent[0].body_bytes_max, CONTENT_LARGE);
+    for (int at; (at = fetch_bench_find(b, "example", block)) >= 0; http_desk_pass(&b->desk, 0))
+        http_desk_answer_with(&b->desk, (size_t)at,
+                              (struct http_response){.rc = RC_REJECT, .retry_after_ms = -1}, "");
+    assert_int_equal(growing, 1);
+    assert_int_equal(b->ended, 0);
+    content_fetch_grow(&b->fetch);
+    http_desk_pass(&b->desk, 0);
+    int at = fetch_bench_find(b, "example", block);
+    assert_true(at >= 0);
+    assert_int_equal(b->desk.sent[at].body_bytes_max, 2 * CONTENT_LARGE);
+    fetch_bench_give(b, "example", block);
+    assert_int_equal(b->rc, RC_OK);
+    assert_string_equal(text_string(&b->content), "large");
+}
+
 /* One gateway has so many places; who finds none waits until one comes free. */
 static void places_at_a_gateway_are_bounded(void **state)
 {
@@ -231,7 +297,7 @@ static void places_at_a_gateway_are_bounded(void **state)
         snprintf(word, sizeof word, "place %zu", i);
         blocks[i] = ipfs_blocks_add(&b->blocks, true, bytes_of(word));
         struct content_wish wish = {fetch_bench_cid(b, blocks[i]), BYTES_ABSENT, BENCH_DOCUMENT_MAX,
-                                    6};
+                                    6, NULL};
         content_fetch_begin(&fetches[i], b->gateways, &wish, fetch_bench_outcome, b);
     }
     http_desk_pass(&b->desk, 100 * DESK_MS);
@@ -365,6 +431,8 @@ int main(void)
         ON_BENCH(broken_gateways_are_left_alone_and_then_probed),
         ON_BENCH(what_is_no_file_ends_at_once),
         ON_BENCH(a_fetch_that_is_cancelled_says_nothing),
+        ON_BENCH(a_large_file_waits_until_it_may_grow),
+        ON_BENCH(a_large_block_waits_until_it_may_grow),
         ON_BENCH(places_at_a_gateway_are_bounded),
         ON_BENCH(a_path_leads_through_directories),
         ON_BENCH(a_directory_of_shards_is_gone_through_by_the_hashes_of_names),

@@ -117,6 +117,27 @@ static void what_is_no_number_is_ignored_and_a_reset_forgets(void **state)
     close_desk(&desk, 0);
 }
 
+static void what_is_no_time_in_microseconds_is_no_beginning(void **state)
+{
+    (void)state;
+    struct desk desk = {0};
+    struct err err;
+    open_desk(&desk, 10);
+    static const struct {
+        const char *text;
+        int64_t begin;
+    } cases[] = {{"1790000000\n", 0},
+                 {"1790000000000\n", 0},
+                 {"0\n", 0},
+                 {"tomorrow\n", 0},
+                 {"1790000000000001\n", INT64_C(1790000000000001)}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(small_file_write(desk.path, bytes_of(cases[i].text), &err), RC_OK);
+        assert_true(cursor_file_begin(&desk.file) == cases[i].begin);
+    }
+    close_desk(&desk, 0);
+}
+
 /* A crash in the midst of it leaves the old file or the new one, never a part of either. */
 static void the_file_is_replaced_and_never_written_to(void **state)
 {
@@ -161,6 +182,7 @@ int main(void)
         cmocka_unit_test(it_is_written_when_its_time_has_come_and_not_before),
         cmocka_unit_test(the_end_writes_the_last_word),
         cmocka_unit_test(what_is_no_number_is_ignored_and_a_reset_forgets),
+        cmocka_unit_test(what_is_no_time_in_microseconds_is_no_beginning),
         cmocka_unit_test(the_file_is_replaced_and_never_written_to),
         cmocka_unit_test(a_folder_that_cannot_be_is_refused_with_its_name),
     };

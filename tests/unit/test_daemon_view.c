@@ -3,6 +3,7 @@
  * Every number and every alarm that people see follows its cause, and goes when the cause goes. */
 #include "daemon_uptime.h"
 #include "daemon_view.h"
+#include "sys/log.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -216,6 +217,28 @@ static void metrics_say_what_health_says(void **state)
     assert_true(metric_of(&view, "tidemark_provider_usable{provider=\"h\"}") == 1);
 }
 
+static void who_follows_nobody_for_a_misspelling_is_told(void **state)
+{
+    (void)state;
+    struct daemon_view view = well();
+    view.circle = (struct circle_view){.actors = 2, .listed = 0, .in_trouble = 1};
+    assert_true(complains(&view, "nobody is followed"));
+    view.circle.listed = 1; /* an older list stands */
+    assert_false(complains(&view, "nobody is followed"));
+    view.circle = (struct circle_view){.actors = 2};
+    assert_false(complains(&view, "nobody is followed")); /* it is being read */
+}
+
+static void lines_that_the_log_lost_are_counted(void **state)
+{
+    (void)state;
+    struct daemon_view view = well();
+    assert_int_equal(log_open(&(struct log_options){.file = "/dev/full"}, NULL), RC_OK);
+    assert_true(metric_of(&view, "tidemark_log_lines_lost_total") == 0);
+    log_event(LOG_ERROR, "a", "b", NULL);
+    assert_true(metric_of(&view, "tidemark_log_lines_lost_total") == 1);
+}
+
 static void health_and_metrics_tell_of_accounts_and_their_providers(void **state)
 {
     (void)state;
@@ -314,6 +337,8 @@ int main(void)
         cmocka_unit_test(a_database_that_grew_too_large_is_an_alarm),
         cmocka_unit_test(the_lag_grows_with_what_is_owed_and_not_with_silence),
         cmocka_unit_test(metrics_say_what_health_says),
+        cmocka_unit_test(who_follows_nobody_for_a_misspelling_is_told),
+        cmocka_unit_test(lines_that_the_log_lost_are_counted),
         cmocka_unit_test(health_and_metrics_tell_of_accounts_and_their_providers),
         cmocka_unit_test(a_minute_down_in_a_hundred_is_ninety_nine_percent),
         cmocka_unit_test(a_days_bytes_are_those_of_24_hours),

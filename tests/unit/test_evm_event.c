@@ -203,6 +203,63 @@ static void data_that_is_laid_out_in_another_way_is_searched(void **state)
     }
 }
 
+/* Nothing in a log says which parameters travel as topics: it is the rest that fits the data. */
+static void any_parameter_may_travel_as_a_topic(void **state)
+{
+    static const char middle[] = "Minted(uint256,string,uint256)", two[] = "Named(string,string)";
+    static const unsigned firsts[] = {0, 32, 64, 96, 5};
+    static const char *const strings[] = {"ipfs://" NAME_1, NAME_1};
+    (void)state;
+    for (size_t i = 0; i < sizeof firsts / sizeof firsts[0]; i++)
+        for (size_t k = 0; k < 2; k++) {
+            struct data data = {{0}};
+            const char *topics[] = {hash_of(middle), "0x" ZERO_64};
+            put_word(&data, firsts[i]); /* a number may look like a place */
+            put_word(&data, 64);
+            put_string(&data, strings[k]);
+            struct evm_log log = make_log(&data, topics, 2); /* the last parameter is a topic */
+            expect_names(middle, &log, NAME_1 " ");
+            text_free(&data.hex);
+        }
+    for (size_t k = 0; k < 2; k++) {
+        struct data data = {{0}};
+        const char *topics[] = {hash_of(two), "0x" ZERO_64};
+        put_word(&data, 32);
+        put_string(&data, strings[k]); /* of the other string, the topic is a hash */
+        struct evm_log log = make_log(&data, topics, 2);
+        expect_names(two, &log, NAME_1 " ");
+        text_free(&data.hex);
+    }
+}
+
+static void bytes_name_documents_as_strings_do(void **state)
+{
+    static const char signature[] = "Published(bytes32,bytes,string)";
+    const char *topics[] = {hash_of(signature), "0x" ZERO_64};
+    struct data data = {{0}};
+    (void)state;
+    put_word(&data, 64);
+    put_word(&data, 64 + 96);
+    put_string(&data, "ipfs://" NAME_1);
+    put_string(&data, "a title");
+    struct evm_log log = make_log(&data, topics, 2);
+    expect_names(signature, &log, NAME_1 " ");
+    text_free(&data.hex);
+}
+
+/* More parameters than topics and data have, or fewer: what is there is searched. */
+static void more_topics_than_parameters_are_searched(void **state)
+{
+    static const char signature[] = "None()";
+    const char *topics[] = {hash_of(signature), "0x" ZERO_64, "0x" ZERO_64, "0x" ZERO_64};
+    struct data data = {{0}};
+    (void)state;
+    put_string(&data, "ipfs://" NAME_1);
+    struct evm_log log = make_log(&data, topics, 4);
+    expect_names(signature, &log, NAME_1 " ");
+    text_free(&data.hex);
+}
+
 static void anonymous_actions_are_searched_and_tell_their_space(void **state)
 {
     (void)state;
@@ -343,6 +400,9 @@ int main(void)
         cmocka_unit_test(strings_of_a_signature_are_read_as_they_are_laid_out),
         cmocka_unit_test(a_bare_address_may_have_a_path),
         cmocka_unit_test(data_that_is_laid_out_in_another_way_is_searched),
+        cmocka_unit_test(any_parameter_may_travel_as_a_topic),
+        cmocka_unit_test(bytes_name_documents_as_strings_do),
+        cmocka_unit_test(more_topics_than_parameters_are_searched),
         cmocka_unit_test(anonymous_actions_are_searched_and_tell_their_space),
         cmocka_unit_test(types_that_are_not_laid_out_flat_are_searched),
         cmocka_unit_test(what_is_no_event_is_refused),

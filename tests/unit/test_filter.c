@@ -87,6 +87,8 @@ static void a_name_that_is_unknown_is_refused(void **state)
 {
     (void)state;
     expect_refusal("{\"nope\":1}", REFUSAL_UNKNOWN_FIELD, "things has no field \"nope\"");
+    expect_refusal("{\"nmae\":1}", REFUSAL_UNKNOWN_FIELD,
+                   "no field \"nmae\" (did you mean name?); its fields are id, ");
     expect_refusal("{\"t.n\":1}", REFUSAL_UNKNOWN_FIELD, "no field \"t.n\"");
     expect_refusal("{\"\":1}", REFUSAL_UNKNOWN_FIELD, "no field \"\"");
     expect_refusal("{\"name\":{\"$like\":\"a\"}}", REFUSAL_UNKNOWN_OPERATOR,

@@ -344,6 +344,93 @@ static void what_is_stored_is_timed_from_its_own_arrival(void **state)
     stream_desk_finish(&desk);
 }
 
+/* A post of so many records: itself, and a link each for the others. */
+static void post(struct stream_desk *desk, unsigned number, unsigned records)
+{
+    struct text json = {0};
+    text_appendf(
+        &json,
+        "{\"did\":\"did:web:a\",\"time_us\":%lld,\"kind\":\"commit\",\"commit\":{\"rev\":"
+        "\"3l%05u\",\"operation\":\"create\",\"collection\":\"app.bsky.feed.post\",\"rkey\":"
+        "\"r%u\",\"cid\":\"c\",\"record\":{\"$type\":\"app.bsky.feed.post\",\"createdAt\":"
+        "\"2026-09-21T14:13:20.000Z\",\"text\":\"look\",\"facets\":[",
+        (long long)desk_wall_us(&desk->clock.runtime), number, number);
+    for (unsigned i = 1; i < records; i++)
+        text_appendf(&json,
+                     "%s{\"index\":{\"byteStart\":0,\"byteEnd\":4},\"features\":[{\"$type\":"
+                     "\"app.bsky.richtext.facet#link\",\"uri\":\"https://a.example/%u\"}]}",
+                     i == 1 ? "" : ",", i);
+    text_append_string(&json, "]}}}");
+    memset(text_reserve(&json, ARENA_PAD), 0, ARENA_PAD);
+    desk->events->message(desk->events_arg, false, text_bytes(&json));
+    text_free(&json);
+}
+
+/* The cursor's row always has its place, however many records the last event brings. */
+static void a_batch_is_never_so_full_that_its_cursor_has_no_place(void **state)
+{
+    (void)state;
+    const unsigned most = 33;
+    for (unsigned last = 1; last <= most; last++) {
+        struct stream_desk desk;
+        stream_desk_begin(&desk, &(struct jetstream_options){.endpoints = {"ws://h/subscribe"}});
+        stream_desk_start(&desk);
+        stream_desk_opened(&desk);
+        unsigned number = 0, count = BATCH_RECORDS_MAX / most;
+        while (number < STREAM_DESK_BATCHES) /* the store is slow: all others wait */
+            post(&desk, number++, 1);
+        for (unsigned i = 0; i < count; i++)
+            post(&desk, number++, most);
+        post(&desk, number++, last);
+        struct source_view view;
+        stream_desk_commit_all(&desk);
+        desk.source->ops->view(desk.source, &view);
+        assert_int_equal(view.events, number);
+        assert_int_equal(view.records, STREAM_DESK_BATCHES + count * most + last);
+        stream_desk_finish(&desk);
+    }
+}
+
+/* Nor when many gaps become one with it: then the cursor waits for the next batch. */
+static void gaps_that_do_not_fit_keep_the_cursor_back(void **state)
+{
+    (void)state;
+    enum { GAPS = 100, MOST = 33 };
+    struct stream_desk desk;
+    struct gap_set gaps;
+    struct source_view view;
+    int64_t start_us = DESK_T0 - INT64_C(7200000000);
+    gap_set_init(&gaps, "jetstream", "live", 0);
+    for (gaps.count = 0; gaps.count < GAPS; gaps.count++)
+        gaps.open[gaps.count] = (struct gap){.from_us = start_us + 2 * (int64_t)gaps.count,
+                                             .to_us = start_us + 2 * (int64_t)gaps.count + 1,
+                                             .detected_us = start_us,
+                                             .reason = "it was there"};
+    stream_desk_begin(&desk, &(struct jetstream_options){.endpoints = {"ws://h/subscribe"},
+                                                         .start_us = start_us,
+                                                         .gaps = &gaps});
+    stream_desk_start(&desk);
+    stream_desk_opened(&desk);
+    struct batch *others[STREAM_DESK_BATCHES];
+    for (size_t i = 0; i < STREAM_DESK_BATCHES; i++)
+        others[i] = batch_take(desk.pool);
+    unsigned number = 0, count = BATCH_RECORDS_MAX / MOST - 1;
+    while (number < count) /* the first of them shows that something is missing */
+        post(&desk, number++, MOST);
+    for (size_t i = 0; i < STREAM_DESK_BATCHES; i++)
+        batch_give_back(others[i]);
+    post(&desk, number++, 1);
+    stream_desk_pass(&desk, 2000000);
+    assert_int_equal(desk.gap_rows, 0);
+    post(&desk, number++, 1);
+    stream_desk_pass(&desk, 2000000);
+    desk.source->ops->view(desk.source, &view);
+    assert_int_equal(view.events, number);
+    assert_int_equal(desk.gap_rows, GAPS + 1); /* these were closed, and one is open */
+    stream_desk_finish(&desk);
+    gap_set_deinit(&gaps);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -360,6 +447,8 @@ int main(void)
         cmocka_unit_test(ten_refusals_are_an_alert_until_an_event_comes),
         cmocka_unit_test(only_what_came_as_it_happened_is_timed),
         cmocka_unit_test(what_is_stored_is_timed_from_its_own_arrival),
+        cmocka_unit_test(a_batch_is_never_so_full_that_its_cursor_has_no_place),
+        cmocka_unit_test(gaps_that_do_not_fit_keep_the_cursor_back),
         cmocka_unit_test(a_day_with_a_drop_each_hour_is_up_for_more_than_99_percent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -148,6 +148,36 @@ static void without_a_connection_the_next_one_asks_from_where_histories_end(void
     stream_desk_finish(&desk);
 }
 
+/* A place that histories gave is written down with what comes first, whether or not that says where
+ * the host is. */
+static void what_comes_first_from_where_histories_end_may_be_anything(void **state)
+{
+    (void)state;
+    static const char *const firsts[] = {"{\"no\":\"event\"}", "no JSON", NULL};
+    struct bytes one = bytes_of("did:web:one");
+    for (size_t i = 0; i < sizeof firsts / sizeof firsts[0]; i++) {
+        struct stream_desk desk;
+        stream_desk_begin(&desk, &(struct jetstream_options){.endpoints = {"ws://h/subscribe"},
+                                                             .only_followed = true});
+        jetstream_change_follows(desk.source, &one, 1, NULL, 0);
+        stream_desk_start(&desk);
+        stream_desk_ended(&desk, 503, "");
+        int64_t blind_us = desk_wall_us(&desk.clock.runtime);
+        assert_true(jetstream_hears(desk.source, one));
+        stream_desk_pass(&desk, 60000000);
+        stream_desk_opened(&desk);
+        /* The last is a host whose clock is behind: it is asked again, from further back. */
+        stream_desk_message(&desk, firsts[i] != NULL ? firsts[i]
+                                                     : stream_desk_event(blind_us - 600000000, 0));
+        stream_desk_pass(&desk, 1000000);
+        struct source_view view;
+        desk.source->ops->view(desk.source, &view);
+        assert_int_equal(view.events, 1);
+        assert_int_equal(view.committed_us, blind_us);
+        stream_desk_finish(&desk);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +186,7 @@ int main(void)
         cmocka_unit_test(one_who_is_new_is_heard_once_the_server_knows),
         cmocka_unit_test(a_message_that_cannot_go_yet_is_not_taken_for_told),
         cmocka_unit_test(without_a_connection_the_next_one_asks_from_where_histories_end),
+        cmocka_unit_test(what_comes_first_from_where_histories_end_may_be_anything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -149,6 +149,85 @@ static void many_gaps_one_after_the_other_stay_exact(void **state)
     text_free(&gaps);
 }
 
+/* Two are followed; one of them had the last word on the connection before. */
+static void begin_filtered(struct stream_desk *desk, struct bytes cursor_state)
+{
+    struct bytes followed[] = {bytes_of("did:web:a"), bytes_of("did:web:b")};
+    stream_desk_begin(desk, &(struct jetstream_options){.endpoints = {"ws://h/subscribe"},
+                                                        .only_followed = true,
+                                                        .cursor_state = cursor_state});
+    jetstream_change_follows(desk->source, followed, 2, NULL, 0);
+    stream_desk_start(desk);
+    stream_desk_opened(desk);
+    stream_desk_pass(desk, 0);
+}
+
+/* What becomes of an event that comes now. */
+static void take_event(struct stream_desk *desk, int64_t time_us, enum record_id kind,
+                       struct text *out)
+{
+    char next[256] = {0};
+    text_clear(out);
+    desk->clock.mono_us += 2000000;
+    snprintf(next, sizeof next, "%s", stream_desk_event(time_us, 0));
+    desk->events->message(desk->events_arg, false, bytes_make(next, strlen(next)));
+    take_rows(desk, kind, out);
+    stream_desk_commit_all(desk);
+}
+
+/* A host may keep less than a day, or nothing: what it did not give again tells, not its age. */
+static void a_host_that_forgot_the_last_event_leaves_a_gap(void **state)
+{
+    (void)state;
+    const int64_t later_us = DESK_T0 + INT64_C(1800000000);
+    struct bytes gone = bytes_of("did:web:a");
+    for (int again = 0; again < 3; again++) {
+        struct stream_desk desk;
+        struct text rows = {0};
+        begin_filtered(&desk, BYTES_ABSENT);
+        take_event(&desk, DESK_T0, RECORD_CURSOR, &rows);
+        assert_non_null(strstr(text_string(&rows), "did:web:a"));
+        if (again == 2)
+            jetstream_change_follows(desk.source, NULL, 0, &gone, 1);
+        stream_desk_ended(&desk, 1001, "");
+        stream_desk_pass(&desk, 2000000);
+        assert_int_equal(desk.dials, 2);
+        stream_desk_opened(&desk);
+        desk.clock.mono_us += 1800000000;
+        if (again == 1) /* it was only quiet */
+            stream_desk_message(&desk, stream_desk_event(DESK_T0, 0));
+        take_event(&desk, later_us, RECORD_GAP, &rows);
+        assert_int_equal(rows.len > 0, again == 0);
+        stream_desk_finish(&desk);
+        text_free(&rows);
+    }
+}
+
+static void whose_the_last_event_was_is_known_after_a_restart(void **state)
+{
+    (void)state;
+    struct stream_desk desk;
+    struct text rows = {0}, cursor = {0};
+    begin_filtered(&desk, BYTES_ABSENT);
+    stream_desk_message(&desk, stream_desk_event(DESK_T0 - 1000, 0));
+    char next[256] = {0};
+    desk.clock.mono_us += 2000000;
+    snprintf(next, sizeof next, "%s", stream_desk_event(DESK_T0, 0));
+    desk.events->message(desk.events_arg, false, bytes_make(next, strlen(next)));
+    assert_int_equal(desk.handed_count, 1);
+    struct bytes kept = desk.handed[0]->first[RECORD_CURSOR]->fields[CURSOR_ROW_STATE].b;
+    text_append(&cursor, kept.data, kept.len);
+    stream_desk_commit_all(&desk);
+    stream_desk_finish(&desk);
+    begin_filtered(&desk, text_bytes(&cursor));
+    desk.clock.mono_us += 1800000000;
+    take_event(&desk, DESK_T0 + INT64_C(1800000000), RECORD_GAP, &rows);
+    assert_non_null(strstr(text_string(&rows), "\"to_us\":1790001800000000"));
+    stream_desk_finish(&desk);
+    text_free(&rows);
+    text_free(&cursor);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +235,8 @@ int main(void)
         cmocka_unit_test(a_second_look_that_fails_is_taken_later),
         cmocka_unit_test(what_is_too_large_is_gone_past_and_leaves_a_note_and_a_gap),
         cmocka_unit_test(many_gaps_one_after_the_other_stay_exact),
+        cmocka_unit_test(a_host_that_forgot_the_last_event_leaves_a_gap),
+        cmocka_unit_test(whose_the_last_event_was_is_known_after_a_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -342,6 +342,63 @@ static void a_provider_that_leads_from_nothing_to_nothing_is_refused(void **stat
     }
 }
 
+/* A row that an index adds late moves all others to another number, and a row that comes again with
+ * the next page would be taken for one more that is equal to it. */
+static void pages_are_counted_within_one_block_only(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t from, page, blocks[2];
+    } asked[] = {{-1, 1, {5, 6}}, {6, 1, {6, 6}}, {6, 2, {6, 7}}, {7, 1, {7, 9}}, {9, 1, {9, 9}}};
+    struct connector_stream shape = {
+        .order = ORDER_ASC,
+        .page = {.size = 2, .first = 1, .by = PAGE_KEYSET, .window_max = 100},
+        .resume = {.kind = RESUME_BLOCK_NUMBER}};
+    struct ledger_walk *walk = calloc(1, sizeof *walk);
+    struct connector_vars vars = {0};
+    struct err err;
+    uint32_t ordinal;
+    shape.map[FIELD_BLOCK].mapped = true;
+    ledger_walk_init(walk, &shape, -1);
+    ledger_walk_begin(walk, &(struct ledger_place){.complete = -1, .top = -1});
+    for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+        assert_true(ledger_walk_next(walk, &vars));
+        assert_int_equal(vars.from, asked[i].from);
+        assert_int_equal(vars.page, asked[i].page);
+        for (unsigned row = 0; row < 2; row++) {
+            struct ledger_row shown = {.block = asked[i].blocks[row]};
+            shown.key[0] = (uint8_t)(2 * i + row);
+            assert_int_equal(ledger_walk_row(walk, &shown, &ordinal, &err), RC_OK);
+        }
+        assert_int_equal(ledger_walk_page(walk, 2, false, BYTES_ABSENT, &err), RC_OK);
+    }
+    ledger_walk_deinit(walk);
+    free(walk);
+}
+
+/* Its records are none of this stream, so that its pages look alike. */
+static void a_provider_that_leads_back_to_its_page_is_refused(void **state)
+{
+    (void)state;
+    static const char *const tokens[] = {"a", "b", "b"};
+    struct connector_stream shape = {.order = ORDER_ASC,
+                                     .page = {.size = 2, .by = PAGE_TOKEN},
+                                     .resume = {.kind = RESUME_BLOCK_NUMBER}};
+    struct ledger_walk *walk = calloc(1, sizeof *walk);
+    struct connector_vars vars = {0};
+    struct err err;
+    ledger_walk_init(walk, &shape, -1);
+    ledger_walk_begin(walk, &(struct ledger_place){.complete = -1, .top = -1});
+    for (unsigned page = 0; page < 3; page++) {
+        assert_true(ledger_walk_next(walk, &vars));
+        assert_int_equal(ledger_walk_page(walk, 2, false, bytes_of(tokens[page]), &err),
+                         page < 2 ? RC_OK : RC_REJECT);
+    }
+    assert_string_equal(err.text, "the page leads to itself");
+    ledger_walk_deinit(walk);
+    free(walk);
+}
+
 /* By ranges: random sizes, interruptions at any row, a chain that grows between and during walks.
  * Blocks without a row are passed, and a walk without a new block asks for nothing. */
 static void ranges_pass_empty_blocks_and_lose_nothing(void **state)
@@ -415,6 +472,8 @@ int main(void)
         cmocka_unit_test(a_block_that_a_page_cuts_is_read_whole),
         cmocka_unit_test(a_provider_that_cannot_count_far_enough_is_refused),
         cmocka_unit_test(a_provider_that_leads_from_nothing_to_nothing_is_refused),
+        cmocka_unit_test(a_provider_that_leads_back_to_its_page_is_refused),
+        cmocka_unit_test(pages_are_counted_within_one_block_only),
         cmocka_unit_test(ranges_pass_empty_blocks_and_lose_nothing),
         cmocka_unit_test(an_interrupted_sweep_is_finished_and_new_rows_are_found),
     };

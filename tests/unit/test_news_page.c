@@ -182,6 +182,8 @@ static void the_page_says_how_far_it_can_be_trusted(void **state)
     assert_true(says(sight, "Complete since <time class=\"clock\" "
                             "datetime=\"2026-09-21T14:02:00.000Z\">14:02 UTC</time>; "
                             "2 gaps are being filled."));
+    show(sight, "{\"links\":[]," WHOLE ",\"truncated\":true}");
+    assert_true(says(sight, "all of this time. Of all links the 1000000 most shared "));
     sight->health.backfill_queue_depth = 3;
     snprintf(sight->health.reasons[0], HEALTH_REASON_TEXT_MAX, "no event for 4 <min>");
     sight->health.reason_count = 1;
@@ -205,6 +207,12 @@ static void an_empty_page_says_why_and_what_else_there_is(void **state)
     sight->question.links.q[0] = '\0';
     show(sight, "{\"links\":[]," WHOLE "}");
     assert_true(says(sight, "No account is configured yet"));
+    sight->page.turned_off = true;
+    show(sight, "{\"links\":[]," WHOLE "}");
+    assert_true(says(sight, "News are turned off"));
+    assert_true(says(sight, "<code>bluesky.mode</code>"));
+    assert_false(says(sight, "bluesky.actors"));
+    sight->page.turned_off = false;
     sight->page.follows_anybody = true;
     sight->health.backfill_queue_depth = 3;
     show(sight, "{\"links\":[]," WHOLE "}");

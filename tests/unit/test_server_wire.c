@@ -15,6 +15,7 @@
 
 #define OPEN      "/api/data/query-open"
 #define POST_OPEN "POST " OPEN " HTTP/1.1\r\nHost: localhost\r\n"
+#define NEXT      "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 /* A length that two readers could read in two ways ends the connection. */
 static void a_request_of_doubtful_length_is_refused_and_its_connection_closed(void **state)
@@ -37,11 +38,20 @@ static void a_request_of_doubtful_length_is_refused_and_its_connection_closed(vo
         "GET /health HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding\t: chunked\r\n\r\n0\r\n\r\n",
         "GET /health HTTP/1.1\r\nHost: localhost\r\nX y: z\r\n\r\n",
         "GET /health extra HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        POST_OPEN "Content-Length:\r\n 2\r\n\r\n{}",
+        POST_OPEN "Content-Length: 2\r\n\t2\r\n\r\n{}",
+        POST_OPEN "Content-Length: 2\r\n \r\n\r\n{}",
+        POST_OPEN "Content-: 2\r\n Length\r\n\r\n{}",
+        POST_OPEN "Transfer-: chunked\r\n Enco\r\n ding\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+        POST_OPEN "X: y\r\n z\r\nContent-Length: 2\r\n\r\n{}",
     };
     struct bench *bench = *state;
     for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
         bench_reconnect(bench);
-        int status = bench_say(bench, requests[i]);
+        struct text both = {0};
+        text_appendf(&both, "%s%s", requests[i], NEXT);
+        int status = bench_say(bench, text_string(&both));
+        text_free(&both);
         if (status != 0 && (status < 400 || status > 499) && status != 501)
             fail_msg("%d for %s", status, requests[i]);
         if (!http_peer_ended(&bench->peer))
@@ -261,8 +271,9 @@ static void a_connection_that_drips_is_cut(void **state)
     drip(bench, "1\r\n \r\n");
     bench->options.idle_s_max = 1;
     bench_restart(bench);
-    bench_reconnect(bench);
-    assert_int_equal(bench_get(bench, "/health"), 200);
+    do
+        bench_reconnect(bench);
+    while (bench_get(bench, "/health") != 200);
     http_peer_say(&bench->peer, "GET /health HTTP/1.1\r\nX: ");
     drip(bench, "y");
     /* The time is the client's, not ours. */
@@ -276,6 +287,14 @@ static void a_connection_that_drips_is_cut(void **state)
     assert_int_equal(bench->answer.status, 200);
 }
 
+static unsigned long cut_total(struct bench *bench)
+{
+    static const char name[] = "\ntidemark_connections_cut_total ";
+    const char *at = strstr(bench_body(bench), name);
+    assert_non_null(at);
+    return strtoul(at + strlen(name), NULL, 10);
+}
+
 /* Takes a byte of an answer now and then, and never is through. */
 static void a_reader_that_sips_is_cut(void **state)
 {
@@ -287,12 +306,14 @@ static void a_reader_that_sips_is_cut(void **state)
     bench_restart(bench);
     http_peer_connect(&sipping, server_port(bench->server, LISTENER_MAIN));
     http_peer_ask(&sipping, "/huge", NULL);
+    unsigned long cut, cut_too = 0; /* who asks may be slow himself, and is cut as well */
     do {
         assert_int_equal(http_peer_receive(&sipping, &byte, 1), 1);
-        bench_reconnect(bench);
-        assert_int_equal(bench_get(bench, "/metrics"), 200);
-    } while (bench_says(bench, "\ntidemark_connections_cut_total 0\n"));
-    assert_true(bench_says(bench, "\ntidemark_connections_cut_total 1\n"));
+        for (bench_reconnect(bench); bench_get(bench, "/metrics") != 200; cut_too++)
+            bench_reconnect(bench);
+        cut = cut_total(bench);
+    } while (cut <= cut_too);
+    assert_int_equal(cut, cut_too + 1);
     size_t rest = 0;
     char piece[65536];
     for (ssize_t got; (got = http_peer_receive(&sipping, piece, sizeof piece)) > 0;)

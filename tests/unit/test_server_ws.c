@@ -96,6 +96,18 @@ static void what_is_no_command_is_refused_and_the_connection_stays(void **state)
                 "{\"id\":18446744073709551615,\"result\":");
 }
 
+/* docs/API.md: an id has up to 128 bytes; how it is escaped does not count. */
+static void an_id_is_told_back_up_to_its_longest(void **state)
+{
+    (void)state;
+    for (int len = 127; len <= 129; len++) {
+        char id[132], message[256];
+        snprintf(id, sizeof id, "%0*d", len - 1, 7);
+        snprintf(message, sizeof message, "{\"id\":\"%s\\n\",\"command\":\"drop-all\"}", id);
+        assert_says(ask(message), len <= 128 ? id : "{\"id\":null,");
+    }
+}
+
 static void hello_names_the_session(void **state)
 {
     struct bench *bench = *state;
@@ -329,6 +341,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_SERVER(commands_are_answered_as_over_http),
         WITH_SERVER(what_is_no_command_is_refused_and_the_connection_stays),
+        WITH_SERVER(an_id_is_told_back_up_to_its_longest),
         WITH_SERVER(hello_names_the_session),
         WITH_SERVER(a_session_that_does_not_come_back_takes_its_handles_along),
         WITH_SERVER(changes_are_pushed_until_nobody_wants_them),

@@ -29,6 +29,23 @@ static void what_strangers_wrote_cannot_steer_a_terminal(void **state)
     expect_tame("grün", 4, "grün");
 }
 
+static void titles_of_strangers_cannot_steer_a_terminal_either(void **state)
+{
+    static const struct table_column columns[] = {{"a\033[2Jb", "a", TABLE_TEXT, 8},
+                                                  {"as long as they like", "b", TABLE_TEXT, 8}};
+    struct table table;
+    struct text out = {0};
+    (void)state;
+    table_init(&table, columns, 2);
+    table_add(&table, bytes_of("one"));
+    table_add(&table, bytes_of("two"));
+    table_print(&table, true, true, &out);
+    assert_string_equal(text_string(&out), "\033[1ma?[2Jb  as long \xe2\x80\xa6\n"
+                                           "\033[0mone     two\n");
+    table_deinit(&table);
+    text_free(&out);
+}
+
 static void columns_are_as_wide_as_they_need_to_be(void **state)
 {
     static const struct table_column columns[] = {{"NAME", "name", TABLE_TEXT, 6},
@@ -64,6 +81,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_strangers_wrote_cannot_steer_a_terminal),
+        cmocka_unit_test(titles_of_strangers_cannot_steer_a_terminal_either),
         cmocka_unit_test(columns_are_as_wide_as_they_need_to_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

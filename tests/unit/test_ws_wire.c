@@ -23,14 +23,16 @@
 #define RECEIVE_MAX 16384
 #define ROUND       (1 << 18) /* many times what the kernel keeps on the reader's side */
 #define WAIT_MS     30000
-#define LOOKS_MAX   1000 /* the kernel takes what it takes, in the test's time at once */
+#define DRAIN_MAX   (PAGES * 2) /* bytes: the pages, and a word for each look at them */
+#define LOOKS_MAX   1000        /* the kernel takes what it takes, in the test's time at once */
 
 struct desk {
     struct desk_clock clock; /* first */
     struct loop *loop;
     struct ws_wire wire;
     int client, server;
-    int closed;
+    int closed, drained;
+    int64_t taken; /* bytes that the client has read */
 };
 
 static struct desk *at_hand; /* for what the wire calls */
@@ -57,6 +59,13 @@ static void take_message(struct ws_wire *wire, struct bytes text)
 static void note(struct ws_wire *wire)
 {
     (void)wire;
+}
+
+static void note_drained(struct ws_wire *wire)
+{
+    (void)wire;
+    at_hand->drained++;
+    loop_stop(at_hand->loop);
 }
 
 static void note_closed(struct ws_wire *wire)
@@ -86,7 +95,7 @@ static void connect_ends(struct desk *desk)
 
 static int set_up(void **state)
 {
-    static const struct ws_wire_ops ops = {take_message, note, note, note_closed};
+    static const struct ws_wire_ops ops = {take_message, note_drained, note, note_closed};
     static const struct runtime_ops clock_ops = {.wall_us = desk_wall_us,
                                                  .mono_us = desk_mono_us,
                                                  .random = desk_chance,
@@ -150,6 +159,7 @@ static void read_some(struct desk *desk, size_t wanted)
         ssize_t part = recv(desk->client, piece, sizeof piece, 0);
         assert_true(part > 0);
         got += (size_t)part;
+        desk->taken += part;
     }
 }
 
@@ -196,6 +206,31 @@ static void who_took_all_and_falls_silent_is_not(void **state)
     assert_int_equal(desk->closed, 1);
 }
 
+static void stop_loop(void *arg)
+{
+    loop_stop(arg);
+}
+
+/* All that waited may go with an answer, before the loop says that there is room. */
+static void who_has_taken_all_is_listened_to_again(void **state)
+{
+    struct desk *desk = *state;
+    struct runtime *runtime = loop_runtime(desk->loop);
+    struct timer give_up = {.fn = stop_loop, .arg = desk->loop};
+    send_pages(desk);
+    for (size_t got = 0; desk->wire.out.len > desk->wire.out_at && got < DRAIN_MAX; got += ROUND)
+        read_some(desk, ROUND);
+    assert_int_equal(desk->wire.out.len, desk->wire.out_at);
+    while (desk->taken < desk->wire.sent)
+        read_some(desk, 1);
+    assert_true(ws_wire_is_full(&desk->wire));
+    runtime->ops->timer_arm(runtime, &give_up, (int64_t)WAIT_MS * 1000);
+    loop_run(desk->loop);
+    runtime->ops->timer_disarm(runtime, &give_up);
+    assert_int_equal(desk->drained, 1);
+    assert_false(ws_wire_is_full(&desk->wire));
+}
+
 int main(void)
 {
 #define ON_DESK(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -203,6 +238,7 @@ int main(void)
         ON_DESK(who_reads_slowly_is_alive),
         ON_DESK(who_does_not_answer_a_ping_is_not),
         ON_DESK(who_took_all_and_falls_silent_is_not),
+        ON_DESK(who_has_taken_all_is_listened_to_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,9 +69,13 @@ export class Page {
     return this.#session.send(method, params);
   }
 
+  /** Opens an address; what is there may be a refusal, but not that the daemon cannot answer. */
   async open(url) {
-    await this.hands.goto(url, { waitUntil: 'load' });
-    await this.until('document.readyState === "complete"');
+    const answer = await this.hands.goto(url, { waitUntil: 'load' });
+    if (answer?.status() >= 500) throw new Error(`${url}: ${answer.status()} ${await answer.text()}`);
+    // Our own session may still see the page before it, for a moment.
+    const here = 'document.readyState === "complete" && location.href';
+    await until(() => this.eval(here).then((href) => href === this.hands.url(), () => false), url);
   }
 
   /** The value of an expression, which may be a promise. */

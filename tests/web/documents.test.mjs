@@ -144,6 +144,29 @@ describe('documents', () => {
     assert.deepEqual(query.ids, newestFirst);
   });
 
+  test('a page that was scanned in vain is not the end for TanStack Query', async () => {
+    const pages = [[], ['1'], [], [], ['2'], []];
+    let at = -1;
+    const page = () => ({
+      items: (pages[at] ?? []).map((id) => ({ id })),
+      pageNumber: at,
+      hasMore: at + 1 < pages.length,
+      hasPrevious: at > 0,
+    });
+    const handle = {
+      next: async () => (at++, page()),
+      prev: async () => (at--, page()),
+      close: async () => {},
+    };
+    const query = new Infinite(infiniteOptions({ open: async () => handle }, 'any'), 1);
+    assert.equal(await query.next(), true);
+    assert.deepEqual(query.ids, ['1']);
+    assert.equal(await query.next(), true);
+    assert.deepEqual(query.ids, ['2']);
+    assert.equal(await query.previous(), true);
+    assert.deepEqual(query.ids, ['1']);
+  });
+
   for (const window of [1, 3]) {
     test(`a window of ${window} pages of TanStack Query goes down and up again`, async () => {
       const options = infiniteOptions(db, 'chat_messages', { ...room, pageSize: 40 });

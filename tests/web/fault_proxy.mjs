@@ -9,6 +9,9 @@
 import { createServer, request } from 'node:http';
 import { connect } from 'node:net';
 
+const TRIES_MAX = 100;
+const PAUSE_MS = 50;
+
 async function bodyOf(stream) {
   const parts = [];
   for await (const part of stream) parts.push(part);
@@ -89,17 +92,29 @@ export class FaultProxy {
       return;
     }
     try {
-      const answer = await this.#ask(from, body);
-      if (answer.headers['content-type'] === 'text/event-stream') {
+      const { answer, bytes } = await this.#askUntilSettled(from, body);
+      if (bytes === undefined) {
         this.#stream(answer, to);
         return;
       }
-      const bytes = await bodyOf(answer);
       if (fault === 'reply') from.socket.destroy();
       else if (fault === 'cut') this.#breakOff(to, answer, bytes);
       else to.writeHead(answer.statusCode, answer.headers).end(bytes);
     } catch {
       from.socket.destroy(); // nobody is there
+    }
+  }
+
+  /** An answer and its bytes, or a stream. Whoever is told to come again soon comes again: on a busy
+   *  machine the daemon may take longer than it allows itself. */
+  async #askUntilSettled(from, body) {
+    for (let tries = 1; ; tries++) {
+      const answer = await this.#ask(from, body);
+      if (answer.headers['content-type'] === 'text/event-stream') return { answer };
+      const bytes = await bodyOf(answer);
+      if (answer.statusCode !== 503 || from.url === '/health' || tries === TRIES_MAX)
+        return { answer, bytes };
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   }
 

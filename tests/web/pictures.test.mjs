@@ -30,7 +30,7 @@ describe('pictures on the page at /', () => {
   /** Opens the page until it has its good pictures, which are the first three: others are lazy. */
   const openWhole = (path) => until(async () => {
     await open(path);
-    await page.until(`${PICTURES}.slice(0, 3).every((p) => p.complete)`);
+    await page.until(`${PICTURES}.length === 7 && ${PICTURES}.slice(0, 3).every((p) => p.complete)`);
     return (await sizes()).slice(0, 3).every((width) => width > 0);
   }, 'the pictures to be fetched');
 
@@ -144,11 +144,6 @@ describe('pictures on the page at /', () => {
     await page.viewport(390, 844, { phone: true });
     for (const path of ['/', '/?layout=dense']) {
       await openWhole(path);
-      const { root } = await page.send('DOM.getDocument');
-      const { nodeIds } = await page.send('DOM.querySelectorAll', {
-        nodeId: root.nodeId, selector: '.picture',
-      });
-      assert.equal(nodeIds.length, 7);
       const { cssContentSize } = await page.send('Page.getLayoutMetrics');
       assert.equal(cssContentSize.width, 390);
     }

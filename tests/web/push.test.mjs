@@ -78,6 +78,77 @@ test('what a slow reader has not taken is bounded, and nothing is lost by it', a
   assert.equal(EagerSocket.opened, 3);
 });
 
+/** A socket to a daemon that has too much to do for the first question. */
+class BusySocket extends EagerSocket {
+  static refused = 0;
+
+  send(words) {
+    const { id, command } = JSON.parse(words);
+    if (command !== 'query-tail' || BusySocket.refused++ > 0) {
+      super.send(words);
+      return;
+    }
+    const result = { success: false, code: 'DEADLINE', error: 'the store has not the time' };
+    queueMicrotask(() => this.onmessage({ data: JSON.stringify({ id, result }) }));
+  }
+}
+
+test('a tail outlives a daemon that has no time for it', async (t) => {
+  const former = globalThis.WebSocket;
+  globalThis.WebSocket = BusySocket;
+  t.after(() => {
+    globalThis.WebSocket = former;
+  });
+  const wire = {
+    base: new URL('http://127.0.0.1/'),
+    session: '0'.repeat(32),
+    once: async (command, { since }) => ({ changes: [], seq: since }),
+  };
+  const stop = new AbortController();
+  const place = { wire, spec: {}, name: 'h', since: 0 };
+  for await (const { seq } of batchesOf(place, { signal: stop.signal, push: true })) {
+    assert.equal(seq, 1);
+    break;
+  }
+  stop.abort();
+  assert.equal(BusySocket.refused, 2);
+});
+
+/** A socket to a daemon that has nothing to tell, cut once it is listened to. */
+class CutSocket extends EagerSocket {
+  static tails = 0;
+
+  send(words) {
+    const { id, command } = JSON.parse(words);
+    const result = { success: true };
+    queueMicrotask(() => this.onmessage({ data: JSON.stringify({ id, result }) }));
+    if (command !== 'query-tail') return;
+    CutSocket.tails++;
+    setTimeout(() => this.close());
+  }
+}
+
+test('websockets that were let through are not given up because they were cut', async (t) => {
+  const former = globalThis.WebSocket;
+  globalThis.WebSocket = CutSocket;
+  t.after(() => {
+    globalThis.WebSocket = former;
+  });
+  let asked = 0;
+  const stop = new AbortController();
+  const wire = {
+    base: new URL('http://127.0.0.1/'),
+    session: '0'.repeat(32),
+    once: async (command, { since }) => {
+      if (++asked === 4) stop.abort();
+      return { changes: [], seq: since };
+    },
+  };
+  const place = { wire, spec: {}, name: 'h', since: 0 };
+  for await (const told of batchesOf(place, { signal: stop.signal, push: true })) assert.fail(told);
+  assert.equal(CutSocket.tails, 4);
+});
+
 test('a token goes with the websocket and is in no address', async (t) => {
   const former = globalThis.WebSocket;
   globalThis.WebSocket = EagerSocket;

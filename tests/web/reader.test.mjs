@@ -13,6 +13,11 @@ const shownTitles = `[...document.querySelectorAll('.links > li:not([hidden]) .t
   .map((e) => e.textContent)`;
 const press = (words) => `[...document.querySelectorAll('button')]
   .find((b) => b.textContent.startsWith(${JSON.stringify(words)}) && b.offsetParent).click()`;
+const noteStreams = `window.streams = [];
+  window.EventSource = class extends EventSource {
+    constructor(url) { super(url); window.streams.push(this); }
+  };`;
+const following = 'window.streams.some((stream) => stream.readyState === EventSource.OPEN)';
 const equipped = 'document.querySelectorAll(".tools").length === 1';
 
 describe('a reader of the page', () => {
@@ -160,10 +165,7 @@ describe('a reader of the page', () => {
 
   test('is told of changes once, however often the page was hidden and shown', async () => {
     const questions = [];
-    await page.hands.addInitScript(`window.streams = [];
-      window.EventSource = class extends EventSource {
-        constructor(url) { super(url); window.streams.push(this); }
-      };`);
+    await page.hands.addInitScript(noteStreams);
     await page.hands.route('**/api/data/query-open', (route) => questions.push(route));
     await open();
     const show = (shown) => page.eval(`(() => {
@@ -177,7 +179,7 @@ describe('a reader of the page', () => {
       await question.continue();
       await (await answered).finished();
     }
-    await page.until('window.streams.some((stream) => stream.readyState === EventSource.OPEN)');
+    await page.until(following);
     const openOnes = '.filter((stream) => stream.readyState !== EventSource.CLOSED).length';
     assert.equal(await page.eval(`window.streams${openOnes}`), 1);
     await show(false);
@@ -186,6 +188,9 @@ describe('a reader of the page', () => {
   });
 
   test('is told when there is no network, and when there is', async () => {
+    await page.hands.addInitScript(noteStreams);
+    await open();
+    await page.until(following); // a stream that begins now would be a sign of life
     await page.offline(true);
     await page.until('document.querySelector(".offline:not([hidden])")?.textContent === "You are offline."');
     assert.equal((await shown()).length, all);
@@ -307,5 +312,24 @@ describe('the page goes on living', () => {
     assert.equal(await page.eval(`document.querySelectorAll('.more[open]').length`), 1);
     assert.equal(await page.eval('document.querySelector(".pill").hidden'), true);
     assert.deepEqual(page.complaints, []);
+  });
+
+  test('what changes before the page listens is shown, too', async () => {
+    const early = await browser.newPage();
+    let listen;
+    const mayListen = new Promise((resolve) => { listen = resolve; });
+    await early.hands.route('**/api/data/query-open', async (route) => {
+      await mayListen;
+      await route.continue();
+    });
+    await early.open(daemon.url);
+    await early.until(equipped);
+    const { length } = await trending();
+    await act(follows[0], 11);
+    await until(async () => (await trending()).length === length + 1, 'the link');
+    listen();
+    await early.until(`document.querySelector('.pill:not([hidden])')?.textContent === '1 new link'`);
+    assert.deepEqual(early.complaints, []);
+    await early.close();
   });
 });
