@@ -159,6 +159,8 @@ const char *config_check_store(struct bytes value)
         bytes_starts_with(value, "postgresql://") || bytes_starts_with(value, "postgres://");
     if ((!file && !server) || masked)
         return "sqlite:PATH or postgresql://...";
+    if (bytes_equal_string(value, "sqlite::memory:"))
+        return "sqlite:PATH of a file: memory keeps nothing";
     if (server && !user_is_clear(value))
         return "an address whose user and password have / ? # [ ] and @ written as %2F %3F %23 "
                "%5B %5D and %40";

@@ -292,6 +292,10 @@ static void addresses_are_checked(void **state)
     expect("serve: {listen: \"[::]:8081\", health_listen: \"[::]:8081\"}\n",
            "t.yaml:1:45: serve.health_listen is the same address as serve.listen; leave it empty, "
            "/health is served there too\n");
+    expect(
+        "store: {url: 'sqlite::memory:'}\n",
+        "t.yaml:1:14: store.url is \"sqlite::memory:\"; it must be sqlite:PATH of a file: memory "
+        "keeps nothing\n");
     expect("store: {url: mysql://x}\n", "t.yaml:1:14: store.url is \"mysql://x\"; it must be "
                                         "sqlite:PATH or postgresql://...\n");
     expect("store: {url: \"postgresql://u:a/b@h/db\"}\n",
