@@ -63,6 +63,17 @@ static void judge_circle(const struct circle_view *circle, struct health_view *o
                             "not be read yet; the log says why (not_listed)");
 }
 
+/* Who is gone is left alone, which is no trouble; who cannot be read is. */
+static void judge_poller(const struct poller_view *poller, struct health_view *out)
+{
+    const struct poller_cycle *last = &poller->last;
+    if (poller->polling && last->failed > 0 && last->failed + last->skipped >= last->accounts)
+        health_degrade(out,
+                       "none of the %" PRIu32 " feeds could be read in the last round; the log "
+                       "says why",
+                       last->accounts);
+}
+
 void daemon_view_health(const struct daemon_view *view, int64_t now_us, struct health_view *out)
 {
     const struct source_view *source = &view->source;
@@ -78,6 +89,7 @@ void daemon_view_health(const struct daemon_view *view, int64_t now_us, struct h
         .oldest_success_us_ago =
             view->ledger.oldest_success_us == 0 ? -1 : now_us - view->ledger.oldest_success_us};
     out->websocket_connected = live;
+    out->away_us = view->has_source ? view->down_us : 0;
     out->last_event_us_ago = source->last_event_us == 0 ? -1 : now_us - source->last_event_us;
     out->cursor_time_us = source->committed_us == 0 ? -1 : source->committed_us;
     out->commit_seq = view->writer.position.commit_seq;
@@ -98,6 +110,7 @@ void daemon_view_health(const struct daemon_view *view, int64_t now_us, struct h
                        (double)view->documents.troubled_us / SECOND_US,
                        view->documents.chain.trouble);
     judge_circle(&view->circle, out);
+    judge_poller(&view->poller, out);
     judge_store(view, now_us, out);
     if (now_us - view->at_us > STALE_US_MAX)
         health_degrade(out, "the ingest loop has not turned for %.0f s",

@@ -236,18 +236,41 @@ static bool take_latest(void *arg, const struct field *columns, size_t count)
     return false;
 }
 
-/* From when on nothing is known to be missing: the end of the last open gap, or when the last of
- * the accounts whose history is still unread was asked for. */
+/* How far back the histories of those who are followed are read at first. */
+static int64_t lookback_us(const struct config *config)
+{
+    return HOUR_US * (config->bluesky.mode == CONFIG_MODE_POLLING
+                          ? config->polling.initial_lookback_hours
+                          : config->did_manager.backfill_lookback_hours);
+}
+
+/* From when on nothing is known to be missing: the end of the last open gap, when the last of the
+ * accounts whose history is still unread was asked for, or where all reading began; and what is
+ * kept no longer is not complete. */
+static enum rc find_complete(struct printing *printing, int64_t since_us, struct store *store,
+                             struct err *err)
+{
+    const struct config *config = printing->config;
+    int64_t now_us = printing->trending->request.now_us;
+    int64_t kept_us = now_us - config->retention.window_hours * HOUR_US;
+    const struct field values[] = {field_int(since_us), field_int(lookback_us(config))};
+    printing->complete_us = config->retention.enabled && kept_us > since_us ? kept_us : since_us;
+    enum rc rc = store_query(store,
+                             "SELECT max(x.us) FROM (SELECT max(to_us) AS us FROM " OPEN_GAPS
+                             " UNION ALL SELECT max(queued_us) FROM backfill_queue UNION ALL "
+                             "SELECT min(applied_us) - ?2 FROM schema_migrations) x",
+                             values, 2, take_latest, printing, err);
+    if (printing->complete_us > now_us)
+        printing->complete_us = now_us;
+    return rc;
+}
+
 static enum rc print_missing(struct printing *printing, struct store *store, struct err *err)
 {
     const struct trending_request *request = &printing->trending->request;
     struct field since = field_int(request->now_us - request->hours * HOUR_US);
     char sql[256];
-    printing->complete_us = since.i;
-    enum rc rc = store_query(store,
-                             "SELECT max(x.us) FROM (SELECT max(to_us) AS us FROM " OPEN_GAPS
-                             " UNION ALL SELECT max(queued_us) FROM backfill_queue) x",
-                             &since, 1, take_latest, printing, err);
+    enum rc rc = find_complete(printing, since.i, store, err);
     struct field complete = field_int(printing->complete_us);
     column_member_time(&printing->json, "complete_since", &complete);
     snprintf(sql, sizeof sql,

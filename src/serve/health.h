@@ -23,6 +23,7 @@ struct health_accounts {
 
 struct health_view {
     bool websocket_connected;
+    int64_t away_us;           /* for so long a firehose that is followed is not connected */
     int64_t last_event_us_ago; /* below 0: no event yet */
     int64_t cursor_time_us;    /* below 0: no cursor yet */
     int64_t follows_count;

@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HOUR_US INT64_C(3600000000)
-#define Q_SHOWN 120
+#define HOUR_US     INT64_C(3600000000)
+#define AWAY_US_MAX INT64_C(30000000) /* a connection that comes back at once is no news */
+#define Q_SHOWN     120
 
 struct choice {
     int64_t value;
@@ -253,21 +254,38 @@ static bool begins_within(struct bytes time, const struct trending_request *link
     return timestamp_parse(time, &us) && us > links->now_us - links->hours * HOUR_US;
 }
 
+/* Up to when anything could be heard. */
+static void put_until(struct markup *page, int64_t heard_us, int64_t now_us)
+{
+    char time[TIMESTAMP_TEXT_MAX];
+    if (!timestamp_format(heard_us, time))
+        return;
+    markup_string(page, " until ");
+    page_put_clock(page, bytes_of(time), now_us);
+    markup_string(page, "; nothing new has been heard since");
+}
+
 static void put_completeness(struct markup *page, const struct news_page *news)
 {
     const struct trending_request *links = &news->question->links;
     struct bytes since = json_string_or_absent(json_get(news->answer, "complete_since"));
     size_t gaps = json_count(json_get(news->answer, "gaps"));
     int64_t left = news->health == NULL ? 0 : news->health->backfill_queue_depth;
-    bool whole = !begins_within(since, links);
-    markup_begin_class(page, "p", whole && gaps == 0 ? "standing good" : "standing");
+    int64_t away_us = news->health == NULL ? 0 : news->health->away_us;
+    bool troubled = news->health != NULL && news->health->reason_count > 0;
+    bool away = away_us > AWAY_US_MAX, whole = !begins_within(since, links);
+    bool good = whole && gaps == 0 && !away && !troubled;
+    markup_begin_class(page, "p", good ? "standing good" : "standing");
     markup_attr_string(page, "role", "status");
+    markup_string(page, troubled ? "What was read is complete " : "Complete ");
     if (whole) {
-        markup_string(page, "Complete for all of this time");
+        markup_string(page, "for all of this time");
     } else {
-        markup_string(page, "Complete since ");
+        markup_string(page, "since ");
         page_put_clock(page, since, links->now_us);
     }
+    if (away)
+        put_until(page, links->now_us - away_us, links->now_us);
     if (gaps > 0)
         markup_textf(page, "; %zu %s being filled", gaps,
                      page_plural((int64_t)gaps, "gap is", "gaps are"));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The ranking of links on both stores, against one that looks at every share of every link. */
+#include "base/timestamp.h"
 #include "chance.h"
 #include "config_load.h"
 #include "query/trending.h"
@@ -342,9 +343,47 @@ static void what_was_not_looked_at_is_told(void **state)
     free(world);
 }
 
+static void expect_complete_since(struct bench *bench, const struct config *config, int64_t hours,
+                                  int64_t since_us)
+{
+    struct trending_request request = trending_request_default(NOW_US);
+    struct text answer = {0};
+    char time[TIMESTAMP_TEXT_MAX], wanted[TIMESTAMP_TEXT_MAX + 32];
+    request.hours = hours;
+    assert_ok(trending_print(bench->store, config, &request, &answer, &bench->err));
+    assert_true(timestamp_format(since_us, time));
+    snprintf(wanted, sizeof wanted, "\"complete_since\":\"%s\"", time);
+    assert_non_null(strstr(text_string(&answer), wanted));
+    text_free(&answer);
+}
+
+/* Of what was never read, and of what is kept no longer, nobody can say that nothing is missing. */
+static void completeness_ends_where_reading_began_and_keeping_ends(void **state)
+{
+    struct bench *bench = *state;
+    struct config config;
+    char sql[128];
+    config_init(&config);
+    snprintf(sql, sizeof sql, "UPDATE schema_migrations SET applied_us = %" PRId64,
+             NOW_US - HOUR_US);
+    assert_ok(bench->store->ops->script(bench->store, sql, &bench->err));
+    expect_complete_since(bench, &config, 24, NOW_US - 24 * HOUR_US);
+    expect_complete_since(bench, &config, 168, NOW_US - 24 * HOUR_US);
+    config.retention.window_hours = 100;
+    expect_complete_since(bench, &config, 168, NOW_US - 25 * HOUR_US);
+    config.did_manager.backfill_lookback_hours = 72;
+    expect_complete_since(bench, &config, 168, NOW_US - 73 * HOUR_US);
+    config.retention.enabled = false;
+    config.did_manager.backfill_lookback_hours = 150;
+    expect_complete_since(bench, &config, 168, NOW_US - 151 * HOUR_US);
+    expect_complete_since(bench, &config, 48, NOW_US - 48 * HOUR_US);
+    config_deinit(&config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        ON_STORE(completeness_ends_where_reading_began_and_keeping_ends),
         ON_STORE(the_ranking_is_the_one_of_looking_at_everything),
         ON_STORE(the_walk_ends_where_nobody_further_down_can_come_in),
         ON_STORE(a_search_finds_the_least_of_many_equals),

@@ -72,6 +72,34 @@ static double metric_of(const struct daemon_view *view, const char *name)
     return value;
 }
 
+static void feeds_of_which_none_can_be_read_are_told(void **state)
+{
+    (void)state;
+    struct daemon_view view = well();
+    view.has_source = false;
+    view.poller = (struct poller_view){.polling = true, .cycles = 2, .last = {.accounts = 3}};
+    view.poller.last.failed = 2;
+    assert_false(complains(&view, "feed"));
+    view.poller.last.skipped = 1;
+    assert_true(complains(&view, "none of the 3 feeds could be read in the last round"));
+    view.poller.polling = false;
+    assert_false(complains(&view, "feed"));
+    view.poller = (struct poller_view){.polling = true, .cycles = 2};
+    view.poller.last = (struct poller_cycle){.accounts = 3, .skipped = 3};
+    assert_false(complains(&view, "feed"));
+}
+
+static void a_stream_is_away_while_it_is_not_connected(void **state)
+{
+    (void)state;
+    struct daemon_view view = well();
+    assert_int_equal(judged(&view).away_us, 0);
+    view.down_us = MINUTE;
+    assert_int_equal(judged(&view).away_us, MINUTE);
+    view.has_source = false;
+    assert_int_equal(judged(&view).away_us, 0);
+}
+
 /* R001-113 R001-114 R001-115 R001-116 R001-117 R001-118 */
 static void health_shows_what_is(void **state)
 {
@@ -329,6 +357,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chain_that_is_not_followed_is_said),
         cmocka_unit_test(health_shows_what_is),
+        cmocka_unit_test(feeds_of_which_none_can_be_read_are_told),
+        cmocka_unit_test(a_stream_is_away_while_it_is_not_connected),
         cmocka_unit_test(what_is_not_known_is_null),
         cmocka_unit_test(a_cursor_in_the_future_is_an_alarm_that_names_the_way_out),
         cmocka_unit_test(a_connection_lost_for_more_than_five_minutes_is_an_alarm),

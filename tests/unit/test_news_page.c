@@ -190,6 +190,22 @@ static void the_page_says_how_far_it_can_be_trusted(void **state)
     show(sight, "{\"links\":[]," WHOLE "}");
     assert_true(says(sight, "the histories of 3 accounts are being read."));
     assert_true(says(sight, "This page may be behind:</p><ul><li><bdi>no event for 4 &lt;min&gt;"));
+    assert_true(
+        says(sight, "class=\"standing\" role=\"status\">What was read is complete for all "));
+}
+
+static void a_stream_that_is_away_is_not_called_complete(void **state)
+{
+    struct sight *sight = *state;
+    sight->health.away_us = 20 * INT64_C(1000000);
+    show(sight, "{\"links\":[]," WHOLE "}");
+    assert_true(says(sight, "class=\"standing good\""));
+    sight->health.away_us = 100 * INT64_C(1000000);
+    show(sight, "{\"links\":[]," WHOLE "}");
+    assert_true(says(sight,
+                     "class=\"standing\" role=\"status\">Complete for all of this time until "
+                     "<time class=\"clock\" datetime=\"2026-09-21T14:11:40.000Z\">14:11 UTC"
+                     "</time>; nothing new has been heard since."));
 }
 
 static void an_empty_page_says_why_and_what_else_there_is(void **state)
@@ -254,6 +270,8 @@ int main(void)
             a_portrait_covers_the_letter_and_comes_from_here_or_not_at_all, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_picture_comes_from_here_or_not_at_all, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_page_says_how_far_it_can_be_trusted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_stream_that_is_away_is_not_called_complete, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(an_empty_page_says_why_and_what_else_there_is, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(every_control_is_a_link_or_a_form_that_holds_the_view,
