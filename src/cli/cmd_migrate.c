@@ -2,7 +2,6 @@
 #include "cli/commands.h"
 
 #include "cli/progress.h"
-#include "cli/socket_client.h"
 #include "cli/target.h"
 #include "sys/clock.h"
 #include "sys/thread.h"
@@ -169,7 +168,7 @@ int cmd_migrate(int argc, char **argv)
     int first, code;
     if (!target_begin(&target, &words, argc, argv, &first, &code))
         return code;
-    enum rc rc = socket_look(text_string(&target.socket), &err);
+    enum rc rc = target_find(&target, &err);
     if (rc == RC_OK)
         rc = compare_with_daemon(&target, quiet, &err);
     else if (rc == RC_AGAIN)

@@ -4,6 +4,7 @@
 #include "cli/socket_client.h"
 #include "query/status.h"
 #include "store/commit.h"
+#include "store/store_files.h"
 #include "sys/batch_pool.h"
 #include "sys/clock.h"
 
@@ -13,7 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BATCH_BYTES 16384
+#define BATCH_BYTES  16384
+#define NAME_SECONDS 5
 
 bool target_begin(struct target *target, const struct target_words *words, int argc, char **argv,
                   int *first, int *code)
@@ -77,9 +79,33 @@ static enum rc check_store(struct target *target, struct err *err)
     return rc;
 }
 
+/* Another store in the same folder has the same socket. A daemon that cannot say which one it has
+ * is believed: what is asked of it next shows what is wrong. */
+static enum rc check_name(struct target *target, struct err *err)
+{
+    const struct socket_question question = {"GET", "/api/admin/store", NULL, NAME_SECONDS};
+    struct socket_answer answer = {0};
+    struct text wanted = {0};
+    struct json root;
+    struct bytes name;
+    enum rc rc = RC_OK;
+    store_name(target->settings.config.store.url, &wanted);
+    if (socket_ask(text_string(&target->socket), &question, &answer, err) == RC_OK &&
+        answer.status == 200 && target_parse(target, &answer.body, &root, err) == RC_OK &&
+        json_string(json_get(root, "store"), &name) && !bytes_equal(name, text_bytes(&wanted)))
+        rc = err_set(err, RC_REJECT,
+                     "the daemon that answers on %s has another store, %.*s, and not %s: name its "
+                     "configuration with -c, or give this store a folder of its own",
+                     text_string(&target->socket), (int)name.len, name.data, text_string(&wanted));
+    text_free(&answer.body);
+    text_free(&wanted);
+    return rc;
+}
+
 enum rc target_find(struct target *target, struct err *err)
 {
-    return socket_look(text_string(&target->socket), err);
+    enum rc rc = socket_look(text_string(&target->socket), err);
+    return rc == RC_OK ? check_name(target, err) : rc;
 }
 
 enum rc target_demand(struct target *target, struct err *err)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/routes.h"
 
+#include "config.h"
 #include "serve/assets.h"
 #include "serve/page_frame.h"
+#include "store/store_files.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -54,6 +56,7 @@ static void show_metrics(struct request *request)
 }
 
 static void show_routes(struct request *request);
+static void show_store(struct request *request);
 
 /* On the main listener and the socket: the address, who may ask, and the steps of the answer. */
 #define MAIN(verb, address, who, first, second, third)                                             \
@@ -110,6 +113,7 @@ static const struct route built_in[] = {
     POST("/api/data/delete", SCOPE_WRITE, delete_begin, delete_work, delete_finish),
     POST("/api/data/list", SCOPE_READ, list_begin, list_work, list_finish),
     GET("/api/admin/routes", SCOPE_ADMIN, show_routes, NULL, NULL),
+    GET("/api/admin/store", SCOPE_ADMIN, show_store, NULL, NULL),
     GET("/api/admin/handles", SCOPE_ADMIN, handles_begin, handles_work, handles_finish),
 };
 
@@ -169,6 +173,18 @@ static void show_routes(struct request *request)
         put_code(code, &writer);
     json_end_array(&writer);
     request_send_json(request, &writer);
+}
+
+static void show_store(struct request *request)
+{
+    struct json_writer writer;
+    struct text name = {0};
+    store_name(request->service->options->config->store.url, &name);
+    request_begin_json(request, &writer);
+    json_key(&writer, "store");
+    json_put_string(&writer, text_bytes(&name));
+    request_send_json(request, &writer);
+    text_free(&name);
 }
 
 /* ---- which one is meant ---- */

@@ -96,6 +96,11 @@ class Impostor:
         self.socket = socket.socket(socket.AF_UNIX)
         self.thread = threading.Thread(target=self.serve, daemon=True)
 
+    def answer_to(self, head):
+        if head.startswith(b"GET /api/admin/store "):  # as an older daemon does
+            return b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n{}"
+        return self.first.pop(0) if self.first else self.answer
+
     def serve(self):
         while True:
             try:
@@ -109,7 +114,7 @@ class Impostor:
                     head, _, body = asked.partition(b"\r\n\r\n")
                     size = re.search(rb"Content-Length: (\d+)", head)
                     if size and len(body) >= int(size.group(1)):
-                        peer.sendall(self.first.pop(0) if self.first else self.answer)
+                        peer.sendall(self.answer_to(head))
                         break
 
     def __enter__(self):
@@ -485,6 +490,28 @@ class Cli(BothStores):
                 sim.step(500)
                 self.continue_from_copy(warm, sim)
                 self.continue_from_copy(cold, sim)
+        self.both_stores(run)
+
+    # ---- whose store it is ----
+
+    def test_a_daemon_with_another_store_is_not_asked(self):
+        def run(home):
+            with Home("sqlite") as other, \
+                    Simulator(self.sim_program, "--events", "200", *PAST) as sim:
+                begin_before_everything(home, sim)
+                with Daemon(self.program, home, settings(sim)) as daemon:
+                    self.follow_to_the_end(daemon, sim)
+                    before = ask_sql(home, "SELECT state FROM cursors WHERE source = 'jetstream'")
+                    for words in (("reset", "jetstream"), ("status",), ("verify",), ("migrate",),
+                                  ("gaps",), ("query", "posts"), ("backfill", "did:plc:a")):
+                        told = self.tell(other, *words, code=1, folder=home.folder)[1]
+                        self.assertIn("has another store", told, words)
+                        self.assertIn(f"sqlite:{os.path.realpath(other.folder)}/tidemark.db", told)
+                        self.assertNotIn("password", told)
+                    self.assertEqual(before, ask_sql(home, "SELECT state FROM cursors "
+                                                           "WHERE source = 'jetstream'"))
+                    self.tell(home, "status")
+                    daemon.stop()
         self.both_stores(run)
 
     # ---- reset ----
