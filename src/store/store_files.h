@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * store_files.h - what a store is called, and which files of this machine the work with it leads to.
+ * store_files.h - what a store is called, and which files of this machine it leads to.
  *
  * Thread: any. Opens nothing. */
 #ifndef STORE_STORE_FILES_H
