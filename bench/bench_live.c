@@ -374,7 +374,7 @@ static void plant_old_posts(void)
         "1 + n %% 1000, 'app.bsky.feed.post', 'k' || n, 0, %lld FROM i;"
         "INSERT INTO post_links (post_id, link_id, via, actor) SELECT n, 1 + n / 20, 'post', "
         "1 + n %% 1000 FROM i WHERE 1 + n / 20 <= %d;"
-        "INSERT INTO shares (link_id, actor, last_us, n_posts, counted) SELECT link_id, actor, "
+        "INSERT INTO share (link_id, actor, last_us, n_posts, counted) SELECT link_id, actor, "
         "%lld, count(*), 1 FROM post_links GROUP BY link_id, actor;"
         "UPDATE engine SET next_n = %d; COMMIT",
         OLD_POSTS, old_us, OLD_POSTS / 20, old_us, OLD_POSTS / 20, old_us, 2 * OLD_POSTS);

@@ -114,7 +114,7 @@ static void fill(const char *path)
                                      "shared_us) VALUES (?1, 0, ?2, 'p', ?3, 0, ?4)");
     filling.post_link = prepare(&filling, "INSERT INTO post_links (post_id, link_id, actor) "
                                           "VALUES (?1, ?2, ?3)");
-    filling.share = prepare(&filling, "INSERT INTO shares (link_id, actor, last_us, n_posts, "
+    filling.share = prepare(&filling, "INSERT INTO share (link_id, actor, last_us, n_posts, "
                                       "counted) VALUES (?1, ?2, ?3, 1, 1)");
     filling.link = prepare(&filling, "INSERT INTO links (id, normalized_url, original_url, "
                                      "share_count_total, first_shared_us, last_shared_us) VALUES "

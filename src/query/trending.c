@@ -111,7 +111,7 @@ static enum rc choose_links(struct walk *walk, struct err *err)
     if (rc == RC_OK && actor == 0)
         rc = err_set(err, RC_REJECT, "nobody is known here by the name %.128s", author);
     snprintf(walk->from, sizeof walk->from,
-             "shares x CROSS JOIN links l WHERE x.actor = %" PRId64 " AND x.last_us >= ?3 "
+             "share x CROSS JOIN links l WHERE x.actor = %" PRId64 " AND x.last_us >= ?3 "
              "AND l.id = x.link_id AND",
              actor);
     return rc;
@@ -179,7 +179,7 @@ static enum rc count_people(struct walk *walk, struct err *err)
     text_appendf(&sql, "SELECT s.link_id, %s, count(*), CAST(sum(CASE ",
                  ages ? AGE_SQL : "CAST(0 AS BIGINT)");
     text_append_string(&sql, "WHEN s.actor IN (SELECT id FROM actors WHERE pusher = 1) THEN 1 "
-                             "ELSE 0 END) AS BIGINT), max(s.last_us) FROM shares s "
+                             "ELSE 0 END) AS BIGINT), max(s.last_us) FROM share s "
                              "WHERE s.link_id IN (");
     append_ids(walk, &sql);
     text_appendf(&sql, ") AND s.last_us >= ?1 AND %s GROUP BY s.link_id%s",
@@ -189,7 +189,7 @@ static enum rc count_people(struct walk *walk, struct err *err)
     if (rc == RC_OK && walk->people.person_count > 0) {
         text_clear(&sql);
         text_append_string(&sql, "SELECT s.link_id, " AGE_SQL ", s.actor, s.last_us "
-                                 "FROM shares s WHERE s.link_id IN (");
+                                 "FROM share s WHERE s.link_id IN (");
         append_ids(walk, &sql);
         text_appendf(&sql, ") AND s.last_us >= ?1 AND %s", text_string(&walk->people.weighted));
         rc = store_query(walk->store, text_string(&sql), params, 3, take_person, walk, err);

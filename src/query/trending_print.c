@@ -125,9 +125,9 @@ static enum rc print_posts(struct printing *printing, struct store *store, int64
     snprintf(sql, sizeof sql,
              "SELECT 'at://' || a.did || '/' || p.collection || '/' || p.rkey, a.did, a.handle, "
              "a.display_name, a.avatar, p.body, p.kind, p.shared_us, l.via FROM ("
-             "SELECT y.n AS n, s.actor AS actor FROM shares s CROSS JOIN post_links x "
+             "SELECT y.n AS n, s.actor AS actor FROM share s CROSS JOIN post_links x "
              "CROSS JOIN post y WHERE s.link_id = ?1 AND s.last_us >= coalesce((SELECT t.last_us "
-             "FROM shares t CROSS JOIN actors b WHERE t.link_id = ?1 AND b.id = t.actor "
+             "FROM share t CROSS JOIN actors b WHERE t.link_id = ?1 AND b.id = t.actor "
              "AND b.active = 1 AND t.n_posts > t.old_posts "
              "AND (t.old_us IS NULL OR t.old_us < t.last_us) "
              "ORDER BY t.last_us DESC LIMIT 1 OFFSET %" PRId64 "), ?2) AND " PEOPLE_ARE_THERE
@@ -198,7 +198,7 @@ static enum rc print_one(struct printing *printing, struct store *store,
         return rc;
     text_appendf(&sql,
                  "SELECT a.did, a.handle, a.display_name, a.avatar FROM (SELECT s.last_us AS us, "
-                 "s.actor AS actor FROM shares s WHERE s.link_id = ?1 AND s.last_us >= ?2 AND %s "
+                 "s.actor AS actor FROM share s WHERE s.link_id = ?1 AND s.last_us >= ?2 AND %s "
                  "ORDER BY s.last_us DESC, s.actor LIMIT %" PRId64 ") z "
                  "CROSS JOIN actors a WHERE a.id = z.actor ORDER BY z.us DESC, z.actor",
                  text_string(&people->counts), request->sharers);

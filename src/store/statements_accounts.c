@@ -5,7 +5,7 @@
  * account follow in slices, found by their own state: what was done needs no memory. */
 #define LAGGING_SHARES                                                                             \
     "SELECT s.link_id AS link_id, s.actor AS actor, a.active AS active, s.counted AS counted "     \
-    "FROM standing w CROSS JOIN actors a CROSS JOIN shares s WHERE a.id = w.actor "                \
+    "FROM standing w CROSS JOIN actors a CROSS JOIN share s WHERE a.id = w.actor "                 \
     "AND s.actor = w.actor AND s.counted = 1 - a.active ORDER BY s.actor, s.link_id LIMIT 500"
 #define LAGGING_POSTS                                                                              \
     "SELECT p.n AS n, a.active AS active, "                                                        \
@@ -69,15 +69,15 @@ static const struct statement statements[] = {
      "UPDATE links SET below_us = NULL WHERE id IN "
      "(SELECT x.link_id FROM (" LAGGING_SHARES ") x WHERE x.active = 0)"},
     {.after = STATEMENT_AFTER_NEWS, .sql =
-     "UPDATE shares SET counted = x.active FROM (" LAGGING_SHARES ") x "
-     "WHERE shares.link_id = x.link_id AND shares.actor = x.actor"},
+     "UPDATE share SET counted = x.active FROM (" LAGGING_SHARES ") x "
+     "WHERE share.link_id = x.link_id AND share.actor = x.actor"},
     {.after = STATEMENT_AFTER_NEWS, .sql =
      "INSERT INTO touched_posts (n, subject_n, own) SELECT d.n, x.n, 0 FROM (" LAGGING_POSTS ") x "
      "CROSS JOIN post d WHERE d.subject = x.uri ON CONFLICT (n) DO NOTHING"},
     {.after = STATEMENT_AFTER_NEWS, .sql =
      "UPDATE post SET lent = x.active FROM (" LAGGING_POSTS ") x WHERE post.n = x.n"},
     {.after = STATEMENT_AFTER_NEWS, .sql =
-     "DELETE FROM standing WHERE NOT EXISTS (SELECT 1 FROM actors a CROSS JOIN shares s "
+     "DELETE FROM standing WHERE NOT EXISTS (SELECT 1 FROM actors a CROSS JOIN share s "
      "WHERE a.id = standing.actor AND s.actor = standing.actor AND s.counted = 1 - a.active) "
      "AND NOT EXISTS (SELECT 1 FROM actors a CROSS JOIN post p "
      "WHERE a.id = standing.actor AND p.actor = standing.actor AND p.lent = 1 - a.active)"},

@@ -56,18 +56,18 @@ static const struct statement statements[] = {
      "min(l.first_shared_us) AS first_us " MERGED " GROUP BY al.link_id) m WHERE links.id = m.id"},
     {.after = 1U << RECORD_CARD, .sql =
      "INSERT INTO touched_shares (link_id, actor) SELECT al.link_id, x.actor "
-     MERGED_WITH("shares") " ON CONFLICT (link_id, actor) DO NOTHING"},
+     MERGED_WITH("share") " ON CONFLICT (link_id, actor) DO NOTHING"},
     {.after = 1U << RECORD_CARD, .sql =
      "INSERT INTO touched_shares (link_id, actor) SELECT al.link_id, x.actor "
      MERGED_WITH("post_links") " AND x.actor IS NOT NULL ON CONFLICT (link_id, actor) DO NOTHING"},
     {.after = 1U << RECORD_CARD, .sql =
-     "INSERT INTO shares (link_id, actor, last_us, n_posts, old_posts, old_us) "
+     "INSERT INTO share (link_id, actor, last_us, n_posts, old_posts, old_us) "
      "SELECT al.link_id, x.actor, max(x.last_us), sum(x.old_posts), sum(x.old_posts), "
-     "max(x.old_us) " MERGED_WITH("shares") " GROUP BY al.link_id, x.actor "
+     "max(x.old_us) " MERGED_WITH("share") " GROUP BY al.link_id, x.actor "
      "ON CONFLICT (link_id, actor) DO UPDATE SET "
-     "old_posts = shares.old_posts + excluded.old_posts, "
-     "old_us = CASE WHEN shares.old_us > excluded.old_us THEN shares.old_us "
-     "ELSE coalesce(excluded.old_us, shares.old_us) END"},
+     "old_posts = share.old_posts + excluded.old_posts, "
+     "old_us = CASE WHEN share.old_us > excluded.old_us THEN share.old_us "
+     "ELSE coalesce(excluded.old_us, share.old_us) END"},
     /* 'post' comes before 'quote' and 'repost': own beats inherited. */
     {.after = 1U << RECORD_CARD, .sql =
      "INSERT INTO post_links (post_id, link_id, via, actor) "

@@ -70,13 +70,13 @@ static const struct statement statements[] = {
      "FROM post d WHERE d.subject = o.uri AND d.shared_us >= " BOUND("posts_us") ") "
      "FROM (" OLD_POSTS ") o WHERE true ON CONFLICT (n) DO NOTHING"},
     {.after = 1U << RECORD_PRUNE, .sql =
-     "UPDATE shares SET old_posts = shares.old_posts + m.posts, "
-     "old_us = CASE WHEN shares.old_us > m.last_us THEN shares.old_us ELSE m.last_us END "
+     "UPDATE share SET old_posts = share.old_posts + m.posts, "
+     "old_us = CASE WHEN share.old_us > m.last_us THEN share.old_us ELSE m.last_us END "
      "FROM (SELECT l.link_id AS link_id, l.actor AS actor, count(*) AS posts, "
      "max(p.shared_us) AS last_us FROM touched_posts t CROSS JOIN post p CROSS JOIN post_links l "
      "WHERE p.n = t.n AND l.post_id = t.n AND l.actor IS NOT NULL "
      "GROUP BY l.link_id, l.actor) m "
-     "WHERE shares.link_id = m.link_id AND shares.actor = m.actor"},
+     "WHERE share.link_id = m.link_id AND share.actor = m.actor"},
     {.after = 1U << RECORD_PRUNE, .sql =
      "DELETE FROM post_links WHERE via <> 'post' AND post_id IN " KEPT},
     {.after = 1U << RECORD_PRUNE, .sql =

@@ -83,25 +83,25 @@ static const struct rule rules[] = {
      "WHERE p.n IS NULL OR l.id IS NULL"},
     {"shares", OF_BOTH,
      "SELECT 'link ' || s.link_id || ' shared by actor ' || s.actor || ' in ' || s.n_posts || "
-     "' posts: one of them is not there' FROM shares s LEFT JOIN links l ON l.id = s.link_id "
+     "' posts: one of them is not there' FROM share s LEFT JOIN links l ON l.id = s.link_id "
      "LEFT JOIN actors a ON a.id = s.actor WHERE l.id IS NULL OR a.id IS NULL OR s.n_posts < 1"},
     {"share_counts", OF_BOTH,
      "SELECT 'link ' || coalesce(s.link_id, c.link_id) || ', actor ' || coalesce(s.actor, c.actor) "
      "|| ': ' || coalesce(s.n_posts, 0) || ' posts are counted, ' || (coalesce(s.old_posts, 0) + "
-     "coalesce(c.posts, 0)) || ' are known' FROM (SELECT link_id, actor FROM shares UNION "
+     "coalesce(c.posts, 0)) || ' are known' FROM (SELECT link_id, actor FROM share UNION "
      "SELECT link_id, actor FROM post_links WHERE actor IS NOT NULL) k "
-     "LEFT JOIN shares s ON s.link_id = k.link_id AND s.actor = k.actor "
+     "LEFT JOIN share s ON s.link_id = k.link_id AND s.actor = k.actor "
      "LEFT JOIN (SELECT link_id, actor, count(*) AS posts FROM post_links GROUP BY link_id, actor) "
      "c ON c.link_id = k.link_id AND c.actor = k.actor "
      "WHERE coalesce(s.n_posts, 0) <> coalesce(s.old_posts, 0) + coalesce(c.posts, 0)"},
     {"share_totals", OF_BOTH,
      "SELECT 'link ' || l.id || ' says ' || l.share_count_total || ' people shared it, ' || "
      "coalesce(c.people, 0) || ' did' FROM links l LEFT JOIN (SELECT link_id, count(*) AS people "
-     "FROM shares WHERE counted = 1 GROUP BY link_id) c ON c.link_id = l.id "
+     "FROM share WHERE counted = 1 GROUP BY link_id) c ON c.link_id = l.id "
      "WHERE l.share_count_total <> coalesce(c.people, 0)"},
     {"standing", OF_BOTH,
      "SELECT 'actor ' || s.actor || CASE WHEN s.counted = 1 THEN ' counts' ELSE ' does not count' "
-     "END || ' for link ' || s.link_id || ', its standing is ' || a.active FROM shares s "
+     "END || ' for link ' || s.link_id || ', its standing is ' || a.active FROM share s "
      "JOIN actors a ON a.id = s.actor WHERE s.counted <> a.active "
      "AND s.actor NOT IN (SELECT actor FROM standing)"},
     {"inherited", OF_BOTH,

@@ -376,8 +376,8 @@ class Cli(BothStores):
          "DELETE FROM tombstones; DELETE FROM post; DELETE FROM actors"),
         ({"post_links", "foreign_keys"}, "INSERT INTO post_links (post_id, link_id, via) "
                                          "VALUES (77, 78, 'post')", "DELETE FROM post_links"),
-        ({"shares", "foreign_keys"}, "INSERT INTO shares (link_id, actor, last_us, n_posts, "
-                                     "old_posts) VALUES (77, 78, 1, 1, 1)", "DELETE FROM shares"),
+        ({"shares", "foreign_keys"}, "INSERT INTO share (link_id, actor, last_us, n_posts, "
+                                     "old_posts) VALUES (77, 78, 1, 1, 1)", "DELETE FROM share"),
         ({"share_totals"}, "INSERT INTO links (id, normalized_url, original_url, "
                            "share_count_total) VALUES (77, 'x', 'x', 1)", "DELETE FROM links"),
         ({"import_sessions"},

@@ -53,7 +53,7 @@ def fill(home, old=1201):
               f"{now_us}, 1)")
     sql(home, "INSERT INTO post_links (post_id, link_id, via, actor) " +
         numbers.format("n, 1, 'post', n"))
-    sql(home, "INSERT INTO shares (link_id, actor, last_us, n_posts, counted) " +
+    sql(home, "INSERT INTO share (link_id, actor, last_us, n_posts, counted) " +
         numbers.format(f"1, n, {at_us}, 1, 1"))
     sql(home, f"UPDATE engine SET next_n = {2 * all_posts}")
 

@@ -97,7 +97,7 @@ static void store_link(const struct world *world, int i, struct text *sql)
     for (int j = 0; j < ACTORS; j++)
         if (world->shared_us[i][j] != 0)
             text_appendf(sql,
-                         "INSERT INTO shares (link_id, actor, last_us, n_posts, counted) VALUES "
+                         "INSERT INTO share (link_id, actor, last_us, n_posts, counted) VALUES "
                          "(%d, %d, %" PRId64 ", 1, %d);",
                          i + 1, j + 1, world->shared_us[i][j], world->people[j].counted);
 }
@@ -105,7 +105,7 @@ static void store_link(const struct world *world, int i, struct text *sql)
 static void store_world(struct bench *bench, const struct world *world)
 {
     struct text sql = {0};
-    text_append_string(&sql, "DELETE FROM shares; DELETE FROM links; DELETE FROM standing; "
+    text_append_string(&sql, "DELETE FROM share; DELETE FROM links; DELETE FROM standing; "
                              "DELETE FROM circle; DELETE FROM actors;");
     for (int i = 0; i < ACTORS; i++) {
         const struct person *person = &world->people[i];
@@ -271,7 +271,7 @@ static void the_walk_ends_where_nobody_further_down_can_come_in(void **state)
                       "last_shared_us) WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 "
                       "FROM i WHERE n < 20000) SELECT n, 'https://e/' || n, 'x', "
                       "CASE WHEN n % 200 = 0 THEN 20 ELSE 1 END, 1789999990000000 FROM i;"
-                      "INSERT INTO shares (link_id, actor, last_us, n_posts, counted) "
+                      "INSERT INTO share (link_id, actor, last_us, n_posts, counted) "
                       "SELECT l.id, a.id, 1789999990000000, 1, 1 FROM links l, actors a "
                       "WHERE l.share_count_total = 20 OR a.id = 1");
     assert_ok(trending_rank(bench->store, &world->config, &request, &got, &bench->err));
@@ -292,7 +292,7 @@ static void plant_equals(struct bench *bench, int count)
                  "last_shared_us) WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i "
                  "WHERE n < %d) SELECT n, 'https://e/' || n, 'x', CASE WHEN n = 1 THEN "
                  "'Zanzibar' ELSE 'Elsewhere' END, 1, 1789999990000000 FROM i;"
-                 "INSERT INTO shares (link_id, actor, last_us, n_posts, counted) "
+                 "INSERT INTO share (link_id, actor, last_us, n_posts, counted) "
                  "SELECT id, 1, 1789999990000000, 1, 1 FROM links; ANALYZE links",
                  count);
     run_script(bench, text_string(&script));

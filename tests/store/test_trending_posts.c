@@ -87,7 +87,7 @@ static void store_share(const struct world *world, int actor, struct text *sql)
         last_us = world->gone_us[actor];
     text_appendf(
         sql,
-        "INSERT INTO shares (link_id, actor, last_us, n_posts, old_posts, counted, old_us) "
+        "INSERT INTO share (link_id, actor, last_us, n_posts, old_posts, counted, old_us) "
         "VALUES (%d, %d, %" PRId64 ", %d, %d, %d, ",
         LINK, actor + 1, last_us, stored + old, old, world->active[actor]);
     if (old == 0)
@@ -100,7 +100,7 @@ static void store_world(struct bench *bench, const struct world *world)
 {
     struct text sql = {0};
     text_appendf(&sql,
-                 "DELETE FROM shares; DELETE FROM post_links; DELETE FROM post; DELETE FROM links; "
+                 "DELETE FROM share; DELETE FROM post_links; DELETE FROM post; DELETE FROM links; "
                  "DELETE FROM actors; INSERT INTO links (id, normalized_url, original_url, "
                  "share_count_total, last_shared_us) VALUES (%d, 'https://e.example/', 'x', %d, "
                  "%" PRId64 ");",
