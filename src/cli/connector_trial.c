@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/connector_trial.h"
 
+#include "decode/connector_secrets.h"
 #include "sys/network.h"
 
 #include <string.h>
@@ -72,6 +73,20 @@ static void judge(struct connector_trial *trial)
         connector_judge(trial->connector, trial->stream, &trial->vars, &trial->answer, &trial->why);
 }
 
+/* What is shown of the answer shows none of the keys. */
+static void cut_secrets(struct connector_trial *trial, const struct connector_http *http)
+{
+    struct text scratch = {0};
+    struct bytes body = text_bytes(&trial->body);
+    struct bytes clean =
+        connector_without_secrets(trial->connector, &trial->vars, http, body, &scratch);
+    if (clean.data != body.data) {
+        text_clear(&trial->body);
+        text_append(&trial->body, clean.data, clean.len);
+    }
+    text_free(&scratch);
+}
+
 static enum rc send(struct connector_trial *trial, const struct connector_http *http,
                     struct loop *loop, struct err *err)
 {
@@ -93,6 +108,7 @@ static enum rc send(struct connector_trial *trial, const struct connector_http *
     if (runtime->ops->http_send(runtime, &request, on_answer, &exchange) == NULL)
         return err_set(err, RC_RETRY, "the request was not taken");
     loop_run(loop);
+    cut_secrets(trial, http);
     return exchange.rc;
 }
 

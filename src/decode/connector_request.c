@@ -241,6 +241,12 @@ static void append_masked(struct bytes text, struct bytes secret, struct text *o
     }
 }
 
+bool connector_header_is_secret(const struct connector *connector, const char *name)
+{
+    return (connector->auth.name != NULL && strcasecmp(name, connector->auth.name) == 0) ||
+           strcasecmp(name, "Authorization") == 0 || strncasecmp(name, "API-", 4) == 0;
+}
+
 void connector_http_show(const struct connector *connector, const struct connector_http *http,
                          const struct connector_vars *vars, struct text *out)
 {
@@ -252,8 +258,7 @@ void connector_http_show(const struct connector *connector, const struct connect
     for (size_t i = 0; i < http->header_count; i++) {
         const char *name = http->header_text.data + http->headers[i].name;
         const char *value = http->header_text.data + http->headers[i].value;
-        bool key = (connector->auth.name != NULL && strcasecmp(name, connector->auth.name) == 0) ||
-                   strcasecmp(name, "Authorization") == 0 || strncasecmp(name, "API-", 4) == 0;
+        bool key = connector_header_is_secret(connector, name);
         text_appendf(out, "%s: %s\n", name, key ? SECRET_MASK : value);
     }
     if (http->body.len > 0) {

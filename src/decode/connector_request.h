@@ -55,6 +55,8 @@ must_check enum rc connector_build(const struct connector *connector,
                                    const struct connector_vars *vars, const char *base_url,
                                    struct connector_http *http, struct err *err);
 void connector_http_free(struct connector_http *http);
+/* Its value is a key, or made of one. */
+bool connector_header_is_secret(const struct connector *connector, const char *name);
 /* Method, URL, headers and body as lines for people, every key and signature masked. */
 void connector_http_show(const struct connector *connector, const struct connector_http *http,
                          const struct connector_vars *vars, struct text *out);

@@ -402,6 +402,7 @@ void ledger_stream_free(struct ledger_stream *stream)
     text_free(&stream->marks);
     text_free(&stream->list_token);
     text_free(&stream->side_headers);
+    text_free(&stream->cleaned);
     text_free(&stream->digits);
     text_free(&stream->side_digits);
     text_free(&stream->token);

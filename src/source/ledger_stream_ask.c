@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "decode/connector_secrets.h"
 #include "source/ledger_stream_steps.h"
 
 #include <assert.h>
@@ -167,7 +168,9 @@ static void on_answer(void *arg, const struct http_response *response)
     text_clear(headers);
     text_append(headers, response->headers.data, response->headers.len);
     *answer = (struct connector_answer){.status = response->status, .headers = text_bytes(headers)};
-    if (connector_parse(page ? stream->doc : stream->side_doc, response->body,
+    struct bytes body = connector_without_secrets(stream->provider->connector, &stream->vars,
+                                                  &stream->http, response->body, &stream->cleaned);
+    if (connector_parse(page ? stream->doc : stream->side_doc, body,
                         page ? &stream->digits : &stream->side_digits, &answer->root,
                         &err) != RC_OK)
         answer->root = (struct json){0};

@@ -91,7 +91,7 @@ struct ledger_stream {
     struct connector_answer side; /* of a request that is not for a page */
     struct connector_page page;
     struct json_doc *doc, *side_doc, *list_doc, *cursor_doc;
-    struct text token, words, headers, side_headers;
+    struct text token, words, headers, side_headers, cleaned;
     struct text digits, side_digits; /* what the answers point at, beside their bodies */
     /* Rows go into one batch while the other is under way. */
     struct delivery deliveries[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "decode/connector_request.h"
+#include "decode/connector_secrets.h"
 
 #include "base/json.h"
 #include "base/sign.h"
@@ -404,9 +404,43 @@ static void what_people_see_has_no_secret(void **state)
     text_free(&shown);
 }
 
+/* What the upstream says, as it is read. */
+static void expect_clean(struct desk *desk, const char *said, const char *wanted)
+{
+    struct text scratch = {0};
+    struct bytes body = bytes_of(said);
+    struct bytes clean =
+        connector_without_secrets(desk->connector, &desk->vars, &desk->http, body, &scratch);
+    assert_int_equal(clean.len, strlen(wanted));
+    assert_memory_equal(clean.data, wanted, clean.len);
+    assert_true(strcmp(said, wanted) != 0 || clean.data == body.data);
+    text_free(&scratch);
+}
+
+static void what_an_upstream_echoes_holds_no_key(void **state)
+{
+    struct desk *desk = *state;
+    load(desk, PLAIN "auth: {in: header, name: X-Key, value: \"Basic $api_key\"}\n",
+         "    request: {path: /x}\n    resume: {kind: none}\n");
+    desk->vars.api_key = bytes_of("Canary/Key+1");
+    desk->vars.api_secret = bytes_of("quite-secret");
+    assert_int_equal(build(desk, NULL), RC_OK);
+    expect_clean(desk, "{\"ok\":1}", "{\"ok\":1}");
+    expect_clean(desk, "", "");
+    expect_clean(desk, "Canary/Key+", "Canary/Key+");
+    expect_clean(desk, "bad key Canary/Key+1Canary/Key+1.", "bad key ****************.");
+    expect_clean(desk, "{\"a\":\"Canary\\/Key+1\",\"b\":\"?k=Canary%2FKey%2B1&c\"}",
+                 "{\"a\":\"********\",\"b\":\"?k=********&c\"}");
+    expect_clean(desk, "CANARY/KEY+1 or canary/key+1, quite-secret",
+                 "******** or ********, ********");
+    desk->vars.api_key = bytes_of("1234567"); /* it may stand in any amount */
+    expect_clean(desk, "{\"amount\":\"12345678\"}", "{\"amount\":\"12345678\"}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_an_upstream_echoes_holds_no_key, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_absent_leaves_with_its_key_and_its_segment, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_range_and_a_topic_are_written_for_a_node, set_up,
