@@ -4,10 +4,13 @@ error messages, the printed configuration or a core.
 
   canary.py TIDEMARK TIDEMARK_SIM"""
 
+import http.server
 import json
 import os
 import subprocess
 import sys
+import threading
+import urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support")]
@@ -37,6 +40,29 @@ def everything_stored(home):
             with open(path, "rb") as file:
                 content += file.read()
     return content
+
+
+class Echo(http.server.BaseHTTPRequestHandler):
+    """An explorer that says the key again: in a record, in one that cannot be read, in a refusal."""
+
+    def do_GET(self):
+        asked = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query))
+        record = {"blockNumber": "7", "timeStamp": "1700000000", "hash": "0x" + "ab" * 32,
+                  "nonce": "1", "from": "0x" + "01" * 20, "to": "0x" + "02" * 20, "value": "5",
+                  "isError": "0", "gasUsed": "1", "gasPrice": "1", "echo": asked.get("apikey")}
+        answer = {"status": "0", "message": "NOTOK",
+                  "result": f"Invalid API Key {asked.get('apikey')}"}
+        if asked.get("action") == "txlist":
+            answer = {"status": "1", "message": "OK",
+                      "result": [record, dict(record, timeStamp="never", hash="0x" + "cd" * 32)]}
+        body = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
 
 
 class Canary(BothStores):
@@ -102,6 +128,26 @@ class Canary(BothStores):
         with open(f"/proc/{daemon.process.pid}/limits", encoding="utf-8") as limits:
             core = [line.split()[4:6] for line in limits if line.startswith("Max core")]
         self.assertEqual(core, [["1", "1"]])
+
+    def import_on(self, home):
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Echo) as echo:
+            threading.Thread(target=echo.serve_forever, daemon=True).start()
+            address = f"http://127.0.0.1:{echo.server_port}"
+            self.talk(home, "import", "--set", f"store.url={home.url}", "--set",
+                      f"store.data_dir={home.folder}", "--set", "log.level=debug", "--set",
+                      f"providers.etherscan.base_url={address}", "--set",
+                      f"providers.etherscan.api_key={KEY}", "--provider", "etherscan",
+                      "ethereum:0x" + "01" * 20)
+            echo.shutdown()
+        self.expect_silence("the store", everything_stored(home))
+        for table, column in (("raw_transactions", "provider_data"), ("quarantine", "raw"),
+                              ("import_sessions", "error")):
+            told = json.dumps(home.select(f"SELECT {column} AS told FROM {table}"), default=str)
+            self.assertIn("********" if home.kind == "sqlite" or column != "raw" else "2a" * 8,
+                          told, table)
+
+    def test_what_a_provider_echoes_is_not_kept(self):
+        self.both_stores(self.import_on)
 
     def test_no_secret_leaves_the_daemon(self):
         self.both_stores(self.run_on)
