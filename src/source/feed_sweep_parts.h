@@ -30,7 +30,9 @@ struct feed_sweep {
     char did[AT_DID_MAX + 1], handle[FEED_HANDLE_MAX + 1];
     int64_t bound_us;
     bool active, stopping;
-    bool resumed; /* the token is of an earlier run and was not answered yet */
+    bool resumed;           /* the token is of an earlier run and was not answered yet */
+    bool anew;              /* this run has started over ... */
+    struct feed_place left; /* ... from here; no token: a page was read since */
     struct appview_call *call;
     bool looking; /* the store was asked */
     struct timer later;
