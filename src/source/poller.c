@@ -218,7 +218,8 @@ static struct bytes text_of(const struct field *field)
     return field->null ? BYTES_ABSENT : field->b;
 }
 
-/* The position that people see is the one that counts: they may have changed it. */
+/* The position that people see is the one that counts: they may have changed it. One ahead of the
+ * clock is none: nobody knows what it was when that was right. */
 static void read_mark(struct visit *visit, const struct field *row, struct feed_mark *mark)
 {
     struct bytes cursor = text_of(&row[LIST_CURSOR]);
@@ -237,6 +238,8 @@ static void read_mark(struct visit *visit, const struct field *row, struct feed_
         mark->us = us;
     if (mark->us > 0 && mark->us == record->mark.us)
         *mark = record->mark;
+    if (mark->us > wall_of(visit->poller) + MARGIN_US)
+        *mark = (struct feed_mark){0};
     visit->initial = mark->us == 0 && !(empty && (renamed || !row[LIST_ROW].null));
     /* What came another way needs no second reading. */
     if (visit->poller->covered_us > mark->us) {

@@ -293,6 +293,28 @@ static void while_nobody_works_the_place_is_kept(void **state)
     finish(&desk);
 }
 
+/* ---- what a page tells of where the reading stands ---- */
+
+static void a_date_ahead_of_the_clock_says_nothing_of_where_the_reading_stands(void **state)
+{
+    (void)state;
+    struct desk desk;
+    struct sweep_order order = whole_feed();
+    begin(&desk);
+    desk.seen_us[0] = DESK_T0 + 24 * 60 * MINUTE;
+    read_feed(&desk, &order);
+    assert_int_equal(count_stored(&desk), POSTS); /* it is a post like the others */
+    assert_int_equal(desk.place.newest.us, desk.seen_us[1]);
+    assert_int_equal(desk.fresh, POSTS - 1); /* its time has not come */
+    order.to_mark = true;
+    order.mark = (struct feed_mark){.us = desk.seen_us[45]};
+    read_feed(&desk, &order);
+    assert_int_equal(desk.pages, 6 + 5);
+    assert_int_equal(desk.fresh, 44);
+    assert_int_equal(desk.place.newest.us, desk.seen_us[1]);
+    finish(&desk);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +322,7 @@ int main(void)
         cmocka_unit_test(a_page_that_fails_once_is_asked_of_the_same_appview_again),
         cmocka_unit_test(a_reading_goes_on_where_its_token_is_understood_or_anew),
         cmocka_unit_test(while_nobody_works_the_place_is_kept),
+        cmocka_unit_test(a_date_ahead_of_the_clock_says_nothing_of_where_the_reading_stands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
