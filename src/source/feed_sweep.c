@@ -110,7 +110,7 @@ static bool add_standing(struct feed_sweep *sweep, bool active)
                         active ? BYTES_ABSENT : bytes_of(sweep->standing)))
         return false;
     batch_set_int(row, ACCOUNT_ACTIVE, active);
-    batch_set_int(row, ACCOUNT_AT_US, sweep->report.now_us);
+    batch_set_int(row, ACCOUNT_AT_US, sweep->asked_us);
     return true;
 }
 
@@ -181,6 +181,7 @@ static void judge(void *arg, const struct appview_answer *answer)
 {
     struct feed_sweep *sweep = arg;
     sweep->call = NULL;
+    sweep->asked_us = answer->asked_us;
     if (answer->rc == RC_RETRY) {
         end_with(sweep, SWEEP_FAILED);
         return;
@@ -239,6 +240,7 @@ static void take_answer(void *arg, const struct appview_answer *answer)
 {
     struct feed_sweep *sweep = arg;
     sweep->call = NULL;
+    sweep->asked_us = answer->asked_us;
     snprintf(sweep->provider, sizeof sweep->provider, "%s",
              answer->provider == NULL ? "" : answer->provider);
     sweep->report.provider = sweep->provider;

@@ -34,7 +34,8 @@ struct feed_sweep {
     bool anew;              /* this run has started over ... */
     struct feed_place left; /* ... from here; no token: a page was read since */
     struct appview_call *call;
-    bool looking; /* the store was asked */
+    int64_t asked_us; /* wall time of the question that was answered last */
+    bool looking;     /* the store was asked */
     struct timer later;
     void (*resume)(struct feed_sweep *sweep); /* what the timer goes on with */
     struct text body;                         /* of the page that is being stored */

@@ -35,6 +35,9 @@ struct desk {
     bool stored[POSTS];
     int fails_from[2]; /* post from which on the pages of an AppView fail; POSTS: none does */
     unsigned asked[2];
+    const char *standing;  /* as the AppViews call it; NULL: the account is there */
+    int64_t latency_us;    /* of each answer */
+    int64_t active, at_us; /* what was said of the account, and of when */
     bool ended;
     /* of the last step */
     enum sweep_step step;
@@ -60,6 +63,10 @@ static void store(struct desk *desk, struct batch *batch)
         assert_true(bytes_to_i64(bytes_make(rkey.data + 1, rkey.len - 1), &number));
         assert_in_range(number, 0, POSTS - 1);
         desk->stored[number] = true;
+    }
+    for (struct record *row = batch->first[RECORD_ACCOUNT]; row != NULL; row = row->next) {
+        desk->active = row->fields[ACCOUNT_ACTIVE].i;
+        desk->at_us = row->fields[ACCOUNT_AT_US].i;
     }
     batch->answered(batch->owner, batch, RC_OK);
 }
@@ -118,8 +125,16 @@ static void answer(struct desk *desk, size_t number)
     struct text body = {0};
     const struct desk_request *sent = &desk->http.sent[number];
     int view = strncmp(sent->url, "http://b/", 9) == 0, first = first_of_page(sent, view);
-    assert_non_null(strstr(sent->url, FEED));
     desk->asked[view]++;
+    http_desk_pass(&desk->http, desk->latency_us);
+    if (desk->standing != NULL) {
+        bool feed = strstr(sent->url, FEED) != NULL;
+        text_appendf(&body, "{\"error\":\"%s\"}", feed ? "InvalidRequest" : desk->standing);
+        http_desk_answer(&desk->http, number, 400, text_string(&body));
+        text_free(&body);
+        return;
+    }
+    assert_non_null(strstr(sent->url, FEED));
     if (first >= desk->fails_from[view]) {
         http_desk_answer(&desk->http, number, 503, "{\"error\":\"InternalServerError\"}");
         return;
@@ -315,6 +330,31 @@ static void a_date_ahead_of_the_clock_says_nothing_of_where_the_reading_stands(v
     finish(&desk);
 }
 
+/* ---- what became of the account ---- */
+
+/* The stream may tell the contrary while the answer is on its way. */
+static void who_is_gone_or_back_is_so_from_when_it_was_asked(void **state)
+{
+    (void)state;
+    struct desk desk;
+    struct sweep_order order = whole_feed();
+    begin(&desk);
+    desk.active = -1;
+    desk.latency_us = 5 * SECOND;
+    desk.standing = "AccountDeactivated";
+    read_feed(&desk, &order);
+    assert_int_equal(desk.step, SWEEP_GONE);
+    assert_int_equal(desk.active, 0);
+    assert_int_equal(desk.at_us, DESK_T0 + 5 * SECOND); /* the profile, not the feed */
+    desk.standing = NULL;
+    order.was_gone = true;
+    int64_t asked_us = DESK_T0 + desk.http.clock.mono_us;
+    read_feed(&desk, &order);
+    assert_int_equal(desk.active, 1);
+    assert_int_equal(desk.at_us, asked_us);
+    finish(&desk);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +362,7 @@ int main(void)
         cmocka_unit_test(a_page_that_fails_once_is_asked_of_the_same_appview_again),
         cmocka_unit_test(a_reading_goes_on_where_its_token_is_understood_or_anew),
         cmocka_unit_test(while_nobody_works_the_place_is_kept),
+        cmocka_unit_test(who_is_gone_or_back_is_so_from_when_it_was_asked),
         cmocka_unit_test(a_date_ahead_of_the_clock_says_nothing_of_where_the_reading_stands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
