@@ -14,6 +14,9 @@
  * shows, and is not on the page, was deleted: but only if the AppView, asked for it by name, does
  * not know it either (of a repost: still knows what was reposted, since it hides the others).
  *
+ * What is too old to be kept is read like the rest, and not stored: else it would come back each
+ * time that it was forgotten.
+ *
  * An AppView that refuses the feed is asked for the profile, which tells an account that is gone
  * from one that is only away.
  *
@@ -80,6 +83,7 @@ struct sweep_env {
     struct json_doc *doc; /* for one page; lent for the moment */
     struct quarantine *quarantine;
     uint64_t *pages; /* counts every page read */
+    int64_t kept_us; /* what was shared longer ago is forgotten, and not stored; 0: nothing is */
 };
 
 struct feed_sweep *feed_sweep_new(const struct sweep_env *env, const struct feed_sweep_ops *ops,

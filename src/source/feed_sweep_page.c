@@ -136,6 +136,8 @@ static enum rc store_item(struct feed_sweep *sweep, struct json value,
     unsigned links = 0;
     if (feed_item_read(value, sweep->order.did, &item, &err) != RC_OK)
         return quarantine_item(sweep, value, &err, reading->now_us);
+    if (sweep->env->kept_us > 0 && item.seen_us < reading->now_us - sweep->env->kept_us)
+        return RC_OK;
     enum rc rc = feed_item_add(&item, reading, sweep->batch, &links);
     if (rc == RC_OK && item.kind != FEED_PIN && item.seen_us <= reading->now_us &&
         feed_mark_is_below(&sweep->order.mark, item.seen_us, item.uri))

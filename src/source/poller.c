@@ -416,6 +416,7 @@ void poller_tune(struct poller *poller, const struct poller_settings *settings)
 {
     assert(settings->running_max > 0 && settings->running_max <= POLLER_RUNNING_MAX);
     poller->settings = *settings;
+    poller->sweep_env.kept_us = settings->kept_us;
     if (poller->view.cycles > 0 || poller->in_cycle)
         poller->due_us = poller->begun_us + settings->interval_us;
 }

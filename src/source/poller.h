@@ -20,6 +20,7 @@
 
 struct poller_settings {
     int64_t interval_us, lookback_us;
+    int64_t kept_us; /* what was shared longer ago is not stored; 0: everything is */
     uint32_t page_size, pages_max;
     uint32_t running_max; /* at most POLLER_RUNNING_MAX */
     bool alone;           /* nobody else reads feeds: it goes on with its own rests */

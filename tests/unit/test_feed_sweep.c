@@ -330,6 +330,29 @@ static void a_date_ahead_of_the_clock_says_nothing_of_where_the_reading_stands(v
     finish(&desk);
 }
 
+static void what_retention_would_remove_at_once_is_not_stored(void **state)
+{
+    (void)state;
+    struct desk desk;
+    struct sweep_order order = whole_feed();
+    begin(&desk);
+    desk.sweep_env.kept_us = 25 * MINUTE;
+    int64_t last_us = desk.seen_us[4];
+    desk.seen_us[4] = DESK_T0 - 300 * 24 * 60 * MINUTE; /* one that is dated back */
+    read_feed(&desk, &order);
+    assert_int_equal(desk.step, SWEEP_COMPLETE);
+    assert_int_equal(count_stored(&desk), 24);
+    assert_false(desk.stored[4]);
+    assert_true(desk.stored[24]);               /* to the microsecond */
+    assert_int_equal(desk.pages, POSTS / PAGE); /* it ends paging no earlier */
+    assert_int_equal(desk.place.newest.us, desk.seen_us[0]);
+    desk.seen_us[4] = last_us;
+    desk.sweep_env.kept_us = 0;
+    read_feed(&desk, &order);
+    assert_int_equal(count_stored(&desk), POSTS);
+    finish(&desk);
+}
+
 /* ---- what became of the account ---- */
 
 /* The stream may tell the contrary while the answer is on its way. */
@@ -362,6 +385,7 @@ int main(void)
         cmocka_unit_test(a_page_that_fails_once_is_asked_of_the_same_appview_again),
         cmocka_unit_test(a_reading_goes_on_where_its_token_is_understood_or_anew),
         cmocka_unit_test(while_nobody_works_the_place_is_kept),
+        cmocka_unit_test(what_retention_would_remove_at_once_is_not_stored),
         cmocka_unit_test(who_is_gone_or_back_is_so_from_when_it_was_asked),
         cmocka_unit_test(a_date_ahead_of_the_clock_says_nothing_of_where_the_reading_stands),
     };
