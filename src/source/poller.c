@@ -200,15 +200,19 @@ enum {
     LIST_COMMITS,
     LIST_ACTIVE,
     LIST_STATUS_US,
-    LIST_SWEEP, /* of a rest, or of what the queue is about ... */
-    LIST_SINCE, /* ... and how far back that goes */
+    LIST_SWEEP,   /* of a rest, or of what the queue is about ... */
+    LIST_SINCE,   /* ... and how far back that goes */
+    LIST_FOREIGN, /* the row of poll_state is of another account, which had the name before */
     LIST_COLUMNS
 };
 
 static const char list_sql[] =
     "SELECT f.did, " FEED_NAME_SQL ", p.user_handle, p.last_cursor, c.state, "
     "(SELECT commit_seq FROM engine), coalesce(a.active, 1), coalesce(a.status_us, 0), q.sweep, "
-    "q.since_us FROM follows f LEFT JOIN poll_state p ON p.user_handle = " FEED_NAME_SQL " "
+    "q.since_us, CASE WHEN p.last_cursor IS NULL OR c.state LIKE '%\"custom\":{\"handle\":%' "
+    "THEN 0 WHEN EXISTS (SELECT 1 FROM cursors o WHERE o.source = 'feed' AND o.stream <> f.did "
+    "AND o.state LIKE '%\"custom\":{\"handle\":\"' || p.user_handle || '\"}%') THEN 1 ELSE 0 END "
+    "FROM follows f LEFT JOIN poll_state p ON p.user_handle = " FEED_NAME_SQL " "
     "LEFT JOIN cursors c ON c.source = 'feed' AND c.stream = f.did "
     "LEFT JOIN actors a ON a.did = f.did LEFT JOIN backfill_queue q ON q.actor_did = f.did "
     "AND q.priority = 2 WHERE f.did > ?1 ORDER BY f.did LIMIT ?2";
@@ -222,7 +226,8 @@ static struct bytes text_of(const struct field *field)
  * clock is none: nobody knows what it was when that was right. */
 static void read_mark(struct visit *visit, const struct field *row, struct feed_mark *mark)
 {
-    struct bytes cursor = text_of(&row[LIST_CURSOR]);
+    bool foreign = row[LIST_FOREIGN].i != 0;
+    struct bytes cursor = foreign ? BYTES_ABSENT : text_of(&row[LIST_CURSOR]);
     const struct feed_record *record = &visit->record;
     bool renamed =
         record->handle[0] != '\0' && !bytes_equal_string(row[LIST_HANDLE].b, record->handle);

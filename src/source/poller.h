@@ -5,7 +5,8 @@
  * A cycle visits everybody once. An account without a position is read back so many hours; one with
  * a position down to it, however long ago that was. What is more than one run may read stays in the
  * queue, and the next cycle goes on where the run stopped. The position rises with the rows it
- * stands for (I2), and people can look it up, and take it back, in `poll_state`.
+ * stands for (I2), and people can look it up, and take it back, in `poll_state`. Names pass from
+ * one account to another, positions do not.
  *
  * An account that cannot be read never holds up the others. One that is gone is left alone for a
  * day.

@@ -348,6 +348,34 @@ class Polling(FeedBench):
                     daemon.stop()
         self.both_stores(run)
 
+    def test_a_name_that_somebody_else_had_brings_no_position_along(self):
+        """Whoever had it was unfollowed since, and the row stays."""
+        def run(home):
+            with FakeAppView() as view:
+                self.migrate(home)
+                now, former, heir = now_us(), view.account(), view.account()
+                heir.handle = former.handle
+                former.post(now - MINUTE)
+                heir.post(now - HOUR)
+                for k in range(120):
+                    heir.post(now - 2 * HOUR - k * MINUTE)
+                self.follow(home, view)
+                for table in ("follows", "circle"):
+                    self.run_sql(home, [f"DELETE FROM {table} WHERE did = '{heir.did}'"])
+                self.cycle(home, view)
+                self.assertNotEqual(self.state(home, former), "")
+                for table in ("follows", "circle"):
+                    self.run_sql(home, [f"DELETE FROM {table}"])
+                self.run_sql(home, ["INSERT INTO follows (did, handle) VALUES "
+                                    f"('{heir.did}', '{heir.handle}')"])
+                self.assertEqual(self.cycle(home, view),
+                                 [f"[INITIAL] {heir.handle}: 121 posts, 121 URLs across 3 pages"])
+                self.assertEqual(self.cycle(home, view), [])
+                # A row that nobody is known to have left is the position of whoever has the name.
+                self.run_sql(home, ["DELETE FROM cursors WHERE source = 'feed'"])
+                self.assertEqual(self.cycle(home, view), [])
+        self.both_stores(run)
+
     def test_what_is_deleted_or_edited_is_noticed(self):
         """R000-22"""
         def run(home):

@@ -19,7 +19,7 @@
 #define PEOPLE       3
 #define BATCHES      8
 #define QUESTIONS    4
-#define LIST_COLUMNS 10
+#define LIST_COLUMNS 11
 
 struct person {
     char did[40], handle[16], cursor[TIMESTAMP_TEXT_MAX], state[1024];
@@ -97,7 +97,8 @@ static void answer_question(struct desk *desk)
                                                 field_int(person->active),
                                                 field_int(person->status_us),
                                                 field_null(FIELD_TEXT),
-                                                field_null(FIELD_INT)};
+                                                field_null(FIELD_INT),
+                                                field_int(0)};
         memcpy(rows + answer.rows++ * LIST_COLUMNS, row, sizeof row);
     }
     question.fn(question.arg, &answer);
