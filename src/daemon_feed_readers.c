@@ -26,6 +26,12 @@ static struct feed_readers *of(struct part *part)
     return (struct feed_readers *)part;
 }
 
+/* How long posts are kept; 0: for ever. */
+static int64_t kept_us(const struct config *config)
+{
+    return config->retention.enabled ? config->retention.window_hours * HOUR_US : 0;
+}
+
 /* Another mode needs a restart: it is told apart from what a reload brings. */
 static struct backfill_settings backfill_settings(const struct part_env *env,
                                                   const struct config *config)
@@ -35,6 +41,7 @@ static struct backfill_settings backfill_settings(const struct part_env *env,
                                       .running_max = (uint32_t)config->backfill.max_concurrent,
                                       .lookback_us =
                                           config->did_manager.backfill_lookback_hours * HOUR_US,
+                                      .kept_us = kept_us(config),
                                       .follows = config->did_manager.backfill_enabled,
                                       .only_asked = mode == CONFIG_MODE_POLLING,
                                       .polls = mode != CONFIG_MODE_FIREHOSE,
@@ -46,6 +53,7 @@ static struct poller_settings poller_settings(const struct config *config, enum 
 {
     return (struct poller_settings){.interval_us = config->polling.interval_minutes * MINUTE_US,
                                     .lookback_us = config->polling.initial_lookback_hours * HOUR_US,
+                                    .kept_us = kept_us(config),
                                     .page_size = (uint32_t)config->polling.posts_per_page,
                                     .pages_max = (uint32_t)config->polling.max_pages_per_user,
                                     .running_max = (uint32_t)config->backfill.max_concurrent,

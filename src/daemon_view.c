@@ -294,7 +294,7 @@ static void show_subjects(const struct due_counts *subjects, struct metrics *met
 {
     count(metrics, "tidemark_subjects_total", "Posts of others that were looked for.",
           subjects->done);
-    count(metrics, "tidemark_subject_failures_total", "Times such a post could not be asked for.",
+    count(metrics, "tidemark_subject_failures_total", "Times such a post could not be had.",
           subjects->failed);
 }
 

@@ -19,7 +19,7 @@
 
 void appview_call_unlink(struct call_list *list, struct appview_call *call)
 {
-    assert(list->count > 0);
+    assert(list->count > 0 && (call->prev == NULL) == (list->first == call));
     *(call->prev == NULL ? &list->first : &call->prev->next) = call->next;
     *(call->next == NULL ? &list->last : &call->next->prev) = call->prev;
     call->next = call->prev = NULL;
@@ -110,6 +110,43 @@ static bool choose_other(struct appview *appview, int than, int64_t now_us,
     return false;
 }
 
+bool appview_call_is_lost(const struct appview_call *call, int64_t now_us)
+{
+    const struct failover *group = &call->appview->group;
+    if (!call->bound || call->only == PROVIDER_NONE)
+        return call->bound;
+    const struct provider *provider = &group->providers[call->only];
+    return provider->disabled || provider_circuit(provider, now_us) != CIRCUIT_CLOSED ||
+           bucket_closed_until(&provider->bucket, now_us) - now_us > group->settings.patience_us;
+}
+
+/* The one it is bound to, if that works; for a short pause of it the question steps back. */
+static enum rc choose_only(struct appview_call *call, int64_t now_us, struct failover_pick *pick)
+{
+    *pick = (struct failover_pick){.provider = PROVIDER_NONE, .at_us = now_us};
+    if (appview_call_is_lost(call, now_us))
+        return RC_RETRY;
+    const struct provider *provider = &call->appview->group.providers[call->only];
+    pick->at_us = bucket_closed_until(&provider->bucket, now_us);
+    if (pick->at_us > now_us) {
+        call->not_before_us = pick->at_us;
+        return RC_AGAIN;
+    }
+    pick->provider = call->only;
+    pick->ticket = provider_ticket(provider);
+    return RC_OK;
+}
+
+static enum rc choose_for(struct appview_call *call, int64_t now_us, struct failover_pick *pick)
+{
+    struct appview *appview = call->appview;
+    if (call->bound)
+        return choose_only(call, now_us, pick);
+    if (choose_other(appview, call->other_than, now_us, pick))
+        return RC_OK;
+    return choose(appview, now_us, pick, NULL);
+}
+
 /* Sends one question; false when none can go now, `at_us` is when the next one may. */
 static bool send_next(struct appview *appview, int64_t *at_us)
 {
@@ -121,10 +158,11 @@ static bool send_next(struct appview *appview, int64_t *at_us)
     struct appview_call *call = find_ready(appview, now_us, at_us);
     if (call == NULL)
         return false;
-    bool other = choose_other(appview, call->other_than, now_us, &pick);
-    enum rc rc = other ? RC_OK : choose(appview, now_us, &pick, NULL);
+    enum rc rc = choose_for(call, now_us, &pick);
     assert(rc != RC_REJECT); /* there is one that needs no login */
     tell_switch(appview);
+    if (rc == RC_AGAIN)
+        return true; /* the others need not wait for it */
     if (rc != RC_OK) {
         int64_t end_us = outage_end(appview, call);
         *at_us = pick.at_us < end_us ? pick.at_us : end_us;
@@ -157,19 +195,29 @@ void appview_pump(struct appview *appview)
                                                              : wait_us);
 }
 
+/* One that waited for long enough, or waits for nothing. */
+static struct appview_call *find_hopeless(const struct appview *appview, int64_t now_us)
+{
+    for (struct appview_call *call = appview->waiting.first; call != NULL; call = call->next)
+        if (now_us >= outage_end(appview, call) || appview_call_is_lost(call, now_us))
+            return call;
+    return NULL;
+}
+
 /* Nobody could be asked for long: whoever asked has something better to do than to wait. */
 static bool give_up_one(struct appview *appview)
 {
-    struct appview_call *call = appview->waiting.first;
-    while (call != NULL && appview_mono(appview) < outage_end(appview, call))
-        call = call->next;
+    int64_t now_us = appview_mono(appview);
+    struct appview_call *call = find_hopeless(appview, now_us);
     if (call == NULL)
         return false;
     struct appview_answer answer = {
         .rc = RC_RETRY, .provider = "", .asked_us = appview_wall(appview)};
     struct failover_pick pick;
     answer.answered_us = answer.asked_us;
-    if (choose(appview, appview_mono(appview), &pick, &answer.err) == RC_OK) {
+    if (appview_call_is_lost(call, now_us)) {
+        (void)err_set(&answer.err, RC_RETRY, "who gave the token of this page cannot be asked");
+    } else if (choose(appview, now_us, &pick, &answer.err) == RC_OK) {
         failover_abandoned(&appview->stream, &pick); /* somebody can be asked after all */
         return false;
     }
@@ -189,8 +237,17 @@ static void on_wake(void *arg)
 
 /* ---- asking ---- */
 
-struct appview_call *appview_ask(struct appview *appview, const struct appview_request *request,
-                                 appview_fn *fn, void *arg)
+/* Where there is nobody else, being bound to the one there is changes nothing. */
+static void bind_to(struct appview_call *call, const char *provider)
+{
+    const struct failover *group = &call->appview->group;
+    call->only = provider == NULL ? PROVIDER_NONE : failover_find(group, provider);
+    call->bound = provider != NULL && (group->count > 1 || call->only == PROVIDER_NONE);
+}
+
+struct appview_call *appview_ask_only(struct appview *appview,
+                                      const struct appview_request *request, const char *provider,
+                                      appview_fn *fn, void *arg)
 {
     assert(request->method != NULL && fn != NULL);
     if (appview->waiting.count + appview->under_way.count >= appview->asks_max)
@@ -201,6 +258,7 @@ struct appview_call *appview_ask(struct appview *appview, const struct appview_r
     call->other_than = request->other_than == NULL
                            ? PROVIDER_NONE
                            : failover_find(&appview->group, request->other_than);
+    bind_to(call, provider);
     call->fn = fn;
     call->arg = arg;
     call->since_us = appview_mono(appview);
@@ -218,6 +276,12 @@ struct appview_call *appview_ask(struct appview *appview, const struct appview_r
     appview_call_link(&appview->waiting, call);
     appview_pump(appview);
     return call;
+}
+
+struct appview_call *appview_ask(struct appview *appview, const struct appview_request *request,
+                                 appview_fn *fn, void *arg)
+{
+    return appview_ask_only(appview, request, NULL, fn, arg);
 }
 
 void appview_cancel(struct appview *appview, struct appview_call *call)

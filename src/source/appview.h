@@ -100,6 +100,11 @@ void appview_tune(struct appview *appview, const struct appview_pace *pace);
  * but not free. */
 struct appview_call *appview_ask(struct appview *appview, const struct appview_request *request,
                                  appview_fn *fn, void *arg);
+/* The same, of one provider alone: only who gave the token of a page understands it. While that one
+ * does not work the question is given up. */
+struct appview_call *appview_ask_only(struct appview *appview,
+                                      const struct appview_request *request, const char *provider,
+                                      appview_fn *fn, void *arg);
 void appview_cancel(struct appview *appview, struct appview_call *call);
 
 /* How many there are. */

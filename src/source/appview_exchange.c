@@ -70,12 +70,15 @@ static void fail(struct appview_call *call, enum retry_class class, int64_t retr
                              log_string("reason", answer->err.text), LOG_END});
     struct retry_decision next =
         retry_failed(&call->retry, class, retry_after_us, now_us, random, NULL);
-    if (next.action == RETRY_STOP) {
+    int64_t patience_us = appview->group.settings.patience_us;
+    bool lost =
+        appview_call_is_lost(call, now_us) || (call->bound && next.at_us - now_us > patience_us);
+    if (next.action == RETRY_STOP || lost) {
         finish(call, answer);
         return;
     }
     /* Each provider gets its turn before the question has to wait. */
-    bool others = call->retry.failures < (uint32_t)appview->group.count;
+    bool others = !call->bound && call->retry.failures < (uint32_t)appview->group.count;
     call->not_before_us = others ? now_us : next.at_us;
     appview_call_link(&appview->waiting, call);
     appview_pump(appview);

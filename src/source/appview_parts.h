@@ -22,6 +22,8 @@ struct appview_call {
     struct text path; /* "/xrpc/METHOD?..." */
     int priority;
     int other_than; /* a provider's number, or PROVIDER_NONE */
+    bool bound;     /* nobody is asked but ... */
+    int only;       /* ... this one; PROVIDER_NONE: it is not there */
     appview_fn *fn;
     void *arg;
     struct retry retry;
@@ -81,6 +83,8 @@ void appview_call_link(struct call_list *list, struct appview_call *call);
 void appview_call_unlink(struct call_list *list, struct appview_call *call);
 void appview_call_free(struct appview_call *call);
 
+/* Nobody can answer it: it is bound to one that does not work. */
+bool appview_call_is_lost(const struct appview_call *call, int64_t now_us);
 /* Sends what can go now. */
 void appview_pump(struct appview *appview);
 /* Begins an exchange; the provider's bucket has let it through. */

@@ -363,6 +363,7 @@ void backfill_tune(struct backfill *backfill, const struct backfill_settings *se
 {
     assert(settings->running_max > 0 && settings->running_max <= BACKFILL_RUNNING_MAX);
     backfill->settings = *settings;
+    backfill->sweep_env.kept_us = settings->kept_us;
 }
 
 void backfill_release(struct backfill *backfill)

@@ -23,6 +23,7 @@ struct backfill_settings {
     uint32_t page_size;
     uint32_t running_max; /* at most BACKFILL_RUNNING_MAX */
     int64_t lookback_us;  /* of those who are newly followed */
+    int64_t kept_us;      /* what was shared longer ago is not stored; 0: everything is */
     bool follows;         /* whether these are read at all */
     bool only_asked;      /* a poller reads everybody: only what goes further back is left to do */
     bool polls;           /* the table of polls is in use: positions that stand there are kept up */

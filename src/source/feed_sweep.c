@@ -110,7 +110,7 @@ static bool add_standing(struct feed_sweep *sweep, bool active)
                         active ? BYTES_ABSENT : bytes_of(sweep->standing)))
         return false;
     batch_set_int(row, ACCOUNT_ACTIVE, active);
-    batch_set_int(row, ACCOUNT_AT_US, sweep->report.now_us);
+    batch_set_int(row, ACCOUNT_AT_US, sweep->asked_us);
     return true;
 }
 
@@ -181,6 +181,7 @@ static void judge(void *arg, const struct appview_answer *answer)
 {
     struct feed_sweep *sweep = arg;
     sweep->call = NULL;
+    sweep->asked_us = answer->asked_us;
     if (answer->rc == RC_RETRY) {
         end_with(sweep, SWEEP_FAILED);
         return;
@@ -201,21 +202,36 @@ static void ask_profile(struct feed_sweep *sweep)
 
 static void start_over(struct feed_sweep *sweep)
 {
+    sweep->left = sweep->place;
+    sweep->anew = true;
     sweep->place = (struct feed_place){.began_us = now_of(sweep)};
     sweep->resumed = false;
+    sweep->lowest_us = INT64_MAX;
+    sweep->idle_pages = 0;
+    sweep->report.fresh = sweep->report.urls = 0; /* they are counted again */
     ask_page(sweep);
+}
+
+/* Who gave the token cannot be asked, and somebody else can. */
+static bool is_stranded(const struct feed_sweep *sweep, const struct appview_answer *answer)
+{
+    return answer->rc == RC_RETRY && sweep->place.token[0] != '\0' &&
+           appview_count(sweep->env->appview) > 1;
 }
 
 static void take_refusal(struct feed_sweep *sweep, const struct appview_answer *answer)
 {
     sweep->report.status = answer->status;
     sweep->why = answer->err;
-    if (sweep->resumed)
+    if (!sweep->anew && (sweep->resumed || is_stranded(sweep, answer))) {
         start_over(sweep);
-    else if (answer->rc == RC_REJECT)
+    } else if (answer->rc == RC_REJECT) {
         ask_profile(sweep);
-    else
+    } else {
+        if (sweep->left.token[0] != '\0')
+            sweep->place = sweep->left;
         end_with(sweep, SWEEP_FAILED);
+    }
 }
 
 /* ---- asking ---- */
@@ -224,6 +240,7 @@ static void take_answer(void *arg, const struct appview_answer *answer)
 {
     struct feed_sweep *sweep = arg;
     sweep->call = NULL;
+    sweep->asked_us = answer->asked_us;
     snprintf(sweep->provider, sizeof sweep->provider, "%s",
              answer->provider == NULL ? "" : answer->provider);
     sweep->report.provider = sweep->provider;
@@ -232,6 +249,7 @@ static void take_answer(void *arg, const struct appview_answer *answer)
         return;
     }
     sweep->resumed = false;
+    sweep->left.token[0] = '\0';
     text_clear(&sweep->body);
     text_append(&sweep->body, answer->body.data, answer->body.len);
     sweep_take_page(sweep);
@@ -248,7 +266,8 @@ static void ask_page(struct feed_sweep *sweep)
     const struct appview_request request = {FEED_METHOD, params,
                                             PARAMS_MAX + (sweep->place.token[0] != '\0'),
                                             sweep->order.priority, NULL};
-    sweep->call = appview_ask(sweep->env->appview, &request, take_answer, sweep);
+    const char *only = sweep->place.token[0] != '\0' ? sweep->place.provider : NULL;
+    sweep->call = appview_ask_only(sweep->env->appview, &request, only, take_answer, sweep);
     if (sweep->call == NULL)
         sweep_wait(sweep, ask_page, SWEEP_FULL_US);
 }
@@ -306,6 +325,8 @@ void feed_sweep_start(struct feed_sweep *sweep, const struct sweep_order *order)
     sweep->lowest_us = INT64_MAX;
     sweep->idle_pages = 0;
     sweep->resumed = sweep->place.token[0] != '\0';
+    sweep->anew = false;
+    sweep->left.token[0] = '\0';
     if (sweep->place.began_us == 0)
         sweep->place.began_us = now_of(sweep);
     id_set_clear(&sweep->keys[0]);

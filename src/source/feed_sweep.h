@@ -5,12 +5,17 @@
  * A sweep begins without a token and pages to older items until it meets the mark, the time down to
  * which it was asked to read, or the feed's end. Each page is stored at once, together with what
  * its owner wants to remember of it; the next page is asked for when that is durable (I2), so a
- * sweep that is cut off goes on where it stood and asks for nothing twice. A token that is not
- * accepted any more is given up: the sweep starts over from the newest item, once.
+ * sweep that is cut off goes on where it stood and asks for nothing twice. Pages after the first
+ * are asked of the AppView that gave their token, since no other understands it. When a token is
+ * not accepted any more, or who gave it fails and there are others, the sweep starts over from the
+ * newest item, once; while nobody can be asked for that either, its place is kept.
  *
  * Where it is asked to compare, what is stored of the account in the stretch of feed that a page
  * shows, and is not on the page, was deleted: but only if the AppView, asked for it by name, does
  * not know it either (of a repost: still knows what was reposted, since it hides the others).
+ *
+ * What is too old to be kept is read like the rest, and not stored: else it would come back each
+ * time that it was forgotten.
  *
  * An AppView that refuses the feed is asked for the profile, which tells an account that is gone
  * from one that is only away.
@@ -78,6 +83,7 @@ struct sweep_env {
     struct json_doc *doc; /* for one page; lent for the moment */
     struct quarantine *quarantine;
     uint64_t *pages; /* counts every page read */
+    int64_t kept_us; /* what was shared longer ago is forgotten, and not stored; 0: nothing is */
 };
 
 struct feed_sweep *feed_sweep_new(const struct sweep_env *env, const struct feed_sweep_ops *ops,

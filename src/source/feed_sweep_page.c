@@ -26,9 +26,13 @@ static void turn_keys(struct feed_sweep *sweep)
     id_set_clear(&sweep->keys[0]);
 }
 
-/* Counts the items; what they are worth is known before the first is stored. */
+/* Counts the items; what they are worth is known before the first is stored. One that was seen
+ * later than now tells nothing of where the reading stands: as the mark it would hide all that
+ * follows until its time comes. */
 static void look_over(struct feed_sweep *sweep, const struct feed_page *page)
 {
+    struct runtime *runtime = sweep->env->source->runtime;
+    int64_t now_us = runtime->ops->wall_us(runtime);
     struct feed_item item;
     struct err ignored;
     struct bytes key;
@@ -40,9 +44,11 @@ static void look_over(struct feed_sweep *sweep, const struct feed_page *page)
         if (feed_item_read(value, sweep->order.did, &item, &ignored) != RC_OK ||
             item.kind == FEED_PIN)
             continue;
+        remember_key(&sweep->keys[0], &item.name);
+        if (item.seen_us > now_us)
+            continue;
         feed_tally_add(&sweep->tally, &item, &sweep->order.mark, sweep->bound_us);
         feed_mark_raise(&sweep->next.newest, item.seen_us, item.uri);
-        remember_key(&sweep->keys[0], &item.name);
     }
 }
 
@@ -130,8 +136,10 @@ static enum rc store_item(struct feed_sweep *sweep, struct json value,
     unsigned links = 0;
     if (feed_item_read(value, sweep->order.did, &item, &err) != RC_OK)
         return quarantine_item(sweep, value, &err, reading->now_us);
+    if (sweep->env->kept_us > 0 && item.seen_us < reading->now_us - sweep->env->kept_us)
+        return RC_OK;
     enum rc rc = feed_item_add(&item, reading, sweep->batch, &links);
-    if (rc == RC_OK && item.kind != FEED_PIN &&
+    if (rc == RC_OK && item.kind != FEED_PIN && item.seen_us <= reading->now_us &&
         feed_mark_is_below(&sweep->order.mark, item.seen_us, item.uri))
         sweep->report.urls += links;
     return rc;

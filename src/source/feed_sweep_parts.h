@@ -30,9 +30,12 @@ struct feed_sweep {
     char did[AT_DID_MAX + 1], handle[FEED_HANDLE_MAX + 1];
     int64_t bound_us;
     bool active, stopping;
-    bool resumed; /* the token is of an earlier run and was not answered yet */
+    bool resumed;           /* the token is of an earlier run and was not answered yet */
+    bool anew;              /* this run has started over ... */
+    struct feed_place left; /* ... from here; no token: a page was read since */
     struct appview_call *call;
-    bool looking; /* the store was asked */
+    int64_t asked_us; /* wall time of the question that was answered last */
+    bool looking;     /* the store was asked */
     struct timer later;
     void (*resume)(struct feed_sweep *sweep); /* what the timer goes on with */
     struct text body;                         /* of the page that is being stored */

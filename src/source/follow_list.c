@@ -117,7 +117,8 @@ static void ask_page(struct follow_list *list)
                                       .other_than = again ? doubt->provider : NULL,
                                       .param_count = list->cursor.len > 0 ? 3 : 2,
                                       .priority = list->order.priority};
-    list->call = appview_ask(list->appview, &request, on_page, list);
+    const char *only = list->cursor.len > 0 ? list->provider : NULL; /* who gave it */
+    list->call = appview_ask_only(list->appview, &request, only, on_page, list);
     if (list->call == NULL)
         fail(list, "too many questions wait for the AppViews already");
 }

@@ -2,9 +2,10 @@
  *
  * follow_list.h - one list of follows, read from the AppView to its end.
  *
- * Its pages are stored as they come. After the last one those who were on the list before and are
- * not any more are looked at; then one record puts the whole list in force. A reading that ends
- * early, for whatever reason, has changed nothing, and the next one begins anew.
+ * Its pages are stored as they come, all from one AppView, since no other understands the tokens
+ * that lead from page to page. After the last one those who were on the list before and are not any
+ * more are looked at; then one record puts the whole list in force. A reading that ends early, for
+ * whatever reason, has changed nothing, and the next one begins anew.
  *
  * A list from which nearly everybody is gone is more likely an AppView's fault than a person's
  * wish: it is a reading that ended early, until another AppView says so, too; where there is no

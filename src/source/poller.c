@@ -200,15 +200,19 @@ enum {
     LIST_COMMITS,
     LIST_ACTIVE,
     LIST_STATUS_US,
-    LIST_SWEEP, /* of a rest, or of what the queue is about ... */
-    LIST_SINCE, /* ... and how far back that goes */
+    LIST_SWEEP,   /* of a rest, or of what the queue is about ... */
+    LIST_SINCE,   /* ... and how far back that goes */
+    LIST_FOREIGN, /* the row of poll_state is of another account, which had the name before */
     LIST_COLUMNS
 };
 
 static const char list_sql[] =
     "SELECT f.did, " FEED_NAME_SQL ", p.user_handle, p.last_cursor, c.state, "
     "(SELECT commit_seq FROM engine), coalesce(a.active, 1), coalesce(a.status_us, 0), q.sweep, "
-    "q.since_us FROM follows f LEFT JOIN poll_state p ON p.user_handle = " FEED_NAME_SQL " "
+    "q.since_us, CASE WHEN p.last_cursor IS NULL OR c.state LIKE '%\"custom\":{\"handle\":%' "
+    "THEN 0 WHEN EXISTS (SELECT 1 FROM cursors o WHERE o.source = 'feed' AND o.stream <> f.did "
+    "AND o.state LIKE '%\"custom\":{\"handle\":\"' || p.user_handle || '\"}%') THEN 1 ELSE 0 END "
+    "FROM follows f LEFT JOIN poll_state p ON p.user_handle = " FEED_NAME_SQL " "
     "LEFT JOIN cursors c ON c.source = 'feed' AND c.stream = f.did "
     "LEFT JOIN actors a ON a.did = f.did LEFT JOIN backfill_queue q ON q.actor_did = f.did "
     "AND q.priority = 2 WHERE f.did > ?1 ORDER BY f.did LIMIT ?2";
@@ -218,10 +222,12 @@ static struct bytes text_of(const struct field *field)
     return field->null ? BYTES_ABSENT : field->b;
 }
 
-/* The position that people see is the one that counts: they may have changed it. */
+/* The position that people see is the one that counts: they may have changed it. One ahead of the
+ * clock is none: nobody knows what it was when that was right. */
 static void read_mark(struct visit *visit, const struct field *row, struct feed_mark *mark)
 {
-    struct bytes cursor = text_of(&row[LIST_CURSOR]);
+    bool foreign = row[LIST_FOREIGN].i != 0;
+    struct bytes cursor = foreign ? BYTES_ABSENT : text_of(&row[LIST_CURSOR]);
     const struct feed_record *record = &visit->record;
     bool renamed =
         record->handle[0] != '\0' && !bytes_equal_string(row[LIST_HANDLE].b, record->handle);
@@ -237,6 +243,8 @@ static void read_mark(struct visit *visit, const struct field *row, struct feed_
         mark->us = us;
     if (mark->us > 0 && mark->us == record->mark.us)
         *mark = record->mark;
+    if (mark->us > wall_of(visit->poller) + MARGIN_US)
+        *mark = (struct feed_mark){0};
     visit->initial = mark->us == 0 && !(empty && (renamed || !row[LIST_ROW].null));
     /* What came another way needs no second reading. */
     if (visit->poller->covered_us > mark->us) {
@@ -413,6 +421,7 @@ void poller_tune(struct poller *poller, const struct poller_settings *settings)
 {
     assert(settings->running_max > 0 && settings->running_max <= POLLER_RUNNING_MAX);
     poller->settings = *settings;
+    poller->sweep_env.kept_us = settings->kept_us;
     if (poller->view.cycles > 0 || poller->in_cycle)
         poller->due_us = poller->begun_us + settings->interval_us;
 }

@@ -5,7 +5,8 @@
  * A cycle visits everybody once. An account without a position is read back so many hours; one with
  * a position down to it, however long ago that was. What is more than one run may read stays in the
  * queue, and the next cycle goes on where the run stopped. The position rises with the rows it
- * stands for (I2), and people can look it up, and take it back, in `poll_state`.
+ * stands for (I2), and people can look it up, and take it back, in `poll_state`. Names pass from
+ * one account to another, positions do not.
  *
  * An account that cannot be read never holds up the others. One that is gone is left alone for a
  * day.
@@ -20,6 +21,7 @@
 
 struct poller_settings {
     int64_t interval_us, lookback_us;
+    int64_t kept_us; /* what was shared longer ago is not stored; 0: everything is */
     uint32_t page_size, pages_max;
     uint32_t running_max; /* at most POLLER_RUNNING_MAX */
     bool alone;           /* nobody else reads feeds: it goes on with its own rests */

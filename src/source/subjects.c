@@ -14,6 +14,7 @@
 #define CID_MAX      128
 #define ATTEMPTS_MAX 12
 #define SECOND_US    INT64_C(1000000)
+#define LAG_US_MAX   (6 * 3600 * SECOND_US) /* an AppView is not further behind the stream */
 
 /* Each an interval of one index. */
 #define DUE(interval)                                                                              \
@@ -85,7 +86,14 @@ static enum rc add_post(struct subjects *subjects, const struct due_item *item, 
     return post_record_add(&input, subjects->due.filling, &out);
 }
 
-/* The post, if there is one, and that it is no longer owed. */
+static enum rc settle_absent(struct subjects *subjects, struct due_item *item, int64_t now_us)
+{
+    bool young = now_us - item->since_us < LAG_US_MAX, dead;
+    return due_failed(&subjects->due, item, young ? RETRY_TRANSIENT : RETRY_PERMANENT,
+                      "the AppView does not have it", -1, &dead);
+}
+
+/* The post and that it is no longer owed, or what became of it without one. */
 static enum rc settle(struct subjects *subjects, struct due_item *item, struct json post,
                       int64_t now_us)
 {
@@ -94,9 +102,9 @@ static enum rc settle(struct subjects *subjects, struct due_item *item, struct j
         return RC_AGAIN;
     struct batch_mark mark = batch_mark(batch);
     bool empty = batch->record_count == 0, dead;
-    enum rc rc = RC_OK;
-    if (json_type(json_get(post, "record")) == JSON_OBJECT)
-        rc = add_post(subjects, item, post, now_us);
+    if (json_type(json_get(post, "record")) != JSON_OBJECT)
+        return settle_absent(subjects, item, now_us);
+    enum rc rc = add_post(subjects, item, post, now_us);
     if (rc == RC_AGAIN && empty)
         return due_failed(&subjects->due, item, RETRY_PERMANENT, "does not fit into a batch", -1,
                           &dead);

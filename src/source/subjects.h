@@ -4,9 +4,10 @@
  * wrote them.
  *
  * The store notes which ones it lacks; they are asked of an AppView, 25 at a time, and stored as
- * what they are: no act of sharing, kept for their links. One that the AppView does not have is
- * gone, and that is an answer too. One address that the AppView cannot read spoils the question for
- * the others, so they are then asked one by one.
+ * what they are: no act of sharing, kept for their links. One that the AppView does not have may
+ * not have reached it yet, and is asked for again while the share is young; then it is given up,
+ * with the reason, until somebody shares it anew. One address that the AppView cannot read spoils
+ * the question for the others, so they are then asked one by one.
  *
  * Owner: the daemon.  Thread: the ingest loop. */
 #ifndef SOURCE_SUBJECTS_H

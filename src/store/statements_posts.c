@@ -108,6 +108,14 @@ static const struct statement statements[] = {
      "OR s.cid = r.subject_cid)) AND NOT EXISTS (SELECT 1 FROM tombstones t "
      "WHERE t.collection = 'posts' AND t.key = " SUBJECT_KEY ") "
      "ON CONFLICT (source, stream, item) DO NOTHING"},
+    /* One that was given up is worth asking for again when somebody shares it anew. */
+    {.kind = RECORD_POST, .only = &put, .has = POST_SUBJECT, .sql =
+     "UPDATE owed SET state = 'owed', attempts = 0, next_us = m.at_us, since_us = m.at_us, "
+     "seq = {seq} FROM (SELECT o.id AS id, max(r.shared_us) AS at_us "
+     "{rows with} owed o CROSS JOIN actors a CROSS JOIN post p WHERE o.source = 'appview' "
+     "AND o.stream = 'posts' AND o.item = r.subject AND o.state = 'dead' "
+     "AND o.since_us < r.shared_us AND r.kind < 2 AND " POST_OF_RECORD " AND " WRITTEN
+     " GROUP BY o.id) m WHERE owed.id = m.id"},
     {.after = 1U << RECORD_POST, .sql =
      "INSERT INTO touched_shares (link_id, actor) SELECT l.link_id, l.actor "
      "FROM post p CROSS JOIN post_links l WHERE " PUT_RIGHT " AND l.post_id = p.n "

@@ -46,8 +46,10 @@ class PollingCell(AppviewCell):
 
     @staticmethod
     def owes(daemon):
+        """What an AppView did not have is asked for again later; that is not waited for."""
         return [row for row in daemon.walk("owed")
-                if row["source"] == "appview" and row["state"] == "owed"]
+                if row["source"] == "appview" and row["state"] == "owed"
+                and row["reason"] != "the AppView does not have it"]
 
     def look(self, daemon):
         """What differs, but for what no feed shows."""

@@ -201,6 +201,32 @@ class Polling(FeedBench):
                                   if "repost" in uri}, {"repost"})
         self.both_stores(run)
 
+    def test_what_retention_removed_does_not_come_back(self):
+        """R000-09 R001-71: the cutoff does not filter a page, the window does."""
+        def run(home):
+            with FakeAppView() as view:
+                self.migrate(home)
+                account, friend, now = view.account(), view.account(), now_us()
+                old = friend.post(now - 400 * 24 * HOUR)
+                kept = [account.post(now - HOUR), account.repost(now - 2 * HOUR, old),
+                        account.post(now - 40 * HOUR)]
+                for k in range(5):
+                    account.post(now - (60 + k) * HOUR, text="https://again.example/")
+                self.follow(home, view)
+                settings = ("retention.enabled=true", "retention.window_hours=50",
+                            "retention.keep_trending_threshold=1")
+                for _ in range(3):
+                    self.cycle(home, view, *settings)
+                    self.assertEqual(self.select(home, "SELECT count(*) FROM posts"), "3")
+                    self.assertEqual(self.select(home, "SELECT count(*) FROM links WHERE "
+                                                 "normalized_url LIKE '%again%'"), "0")
+                    self.assertEqual(self.select(home, "SELECT max(n_posts) FROM shares"), "1")
+                with self.daemon(home, view, *settings) as daemon:
+                    daemon.wait_for(lambda health: health["status"], "an answer")
+                    self.assertEqual(set(self.stored(daemon)), {item["uri"] for item in kept})
+                    daemon.stop()
+        self.both_stores(run)
+
     def test_accounts_that_cannot_be_read_hold_up_nobody(self):
         """R000-25 R000-26 R000-27 R000-28 R000-29 R000-30 R000-31 R000-32 R000-50 R000-51 R000-54
         R000-59"""
@@ -320,6 +346,34 @@ class Polling(FeedBench):
                     wait_until(daemon.health, "the daemon")
                     self.assert_stored(daemon, view)
                     daemon.stop()
+        self.both_stores(run)
+
+    def test_a_name_that_somebody_else_had_brings_no_position_along(self):
+        """Whoever had it was unfollowed since, and the row stays."""
+        def run(home):
+            with FakeAppView() as view:
+                self.migrate(home)
+                now, former, heir = now_us(), view.account(), view.account()
+                heir.handle = former.handle
+                former.post(now - MINUTE)
+                heir.post(now - HOUR)
+                for k in range(120):
+                    heir.post(now - 2 * HOUR - k * MINUTE)
+                self.follow(home, view)
+                for table in ("follows", "circle"):
+                    self.run_sql(home, [f"DELETE FROM {table} WHERE did = '{heir.did}'"])
+                self.cycle(home, view)
+                self.assertNotEqual(self.state(home, former), "")
+                for table in ("follows", "circle"):
+                    self.run_sql(home, [f"DELETE FROM {table}"])
+                self.run_sql(home, ["INSERT INTO follows (did, handle) VALUES "
+                                    f"('{heir.did}', '{heir.handle}')"])
+                self.assertEqual(self.cycle(home, view),
+                                 [f"[INITIAL] {heir.handle}: 121 posts, 121 URLs across 3 pages"])
+                self.assertEqual(self.cycle(home, view), [])
+                # A row that nobody is known to have left is the position of whoever has the name.
+                self.run_sql(home, ["DELETE FROM cursors WHERE source = 'feed'"])
+                self.assertEqual(self.cycle(home, view), [])
         self.both_stores(run)
 
     def test_what_is_deleted_or_edited_is_noticed(self):

@@ -59,6 +59,36 @@ static void a_repost_that_comes_first_is_told_later(void **state)
     assert_int_equal(number(bench, "SELECT count(*) FROM posts"), 2);
 }
 
+static void a_subject_that_was_given_up_is_asked_for_when_it_is_shared_anew(void **state)
+{
+    static const char dead[] = "UPDATE owed SET state = 'dead', attempts = 9, next_us = NULL";
+    static const char alive[] = "SELECT count(*) FROM owed WHERE source = 'appview' "
+                                "AND state = 'owed' AND attempts = 0";
+    struct bench *bench = *state;
+    struct news_post again = reposted_by_b, earlier = reposted_by_b, quote = by_a;
+    news_add_post(bench, reposted_by_b);
+    assert_ok(write_batch(bench));
+    run_script(bench, dead);
+    news_add_post(bench, reposted_by_b); /* the same once more is nothing new */
+    earlier.rkey = "8";
+    earlier.shared_us = reposted_by_b.shared_us - 1;
+    news_add_post(bench, earlier);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, alive), 0);
+    again.rkey = "10";
+    again.shared_us = 300;
+    quote.rkey = "2"; /* by two at once */
+    quote.shared_us = 310;
+    quote.subject_did = A;
+    quote.subject_rkey = "1";
+    news_add_post(bench, again);
+    news_add_post(bench, quote);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, alive), 1);
+    assert_int_equal(number(bench, "SELECT next_us FROM owed"), 310);
+    assert_int_equal(number(bench, "SELECT since_us FROM owed"), 310);
+}
+
 static void edits_and_deletes_of_the_subject_reach_those_who_shared_it(void **state)
 {
     struct bench *bench = *state;
@@ -445,6 +475,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_STORE(a_post_shares_its_links_and_a_repost_inherits_them),
         ON_STORE(a_repost_that_comes_first_is_told_later),
+        ON_STORE(a_subject_that_was_given_up_is_asked_for_when_it_is_shared_anew),
         ON_STORE(edits_and_deletes_of_the_subject_reach_those_who_shared_it),
         ON_STORE(own_links_beat_inherited_ones),
         ON_STORE(sharing_twice_counts_once_until_both_are_gone),

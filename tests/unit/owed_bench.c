@@ -109,7 +109,7 @@ static void read_table(void *arg)
         told[row - bench->rows] = true;
         field[0] = field_text(bytes_of(row->item));
         field[1] = field_int(row->attempts);
-        field[2] = field_int(OWED_BENCH_T0);
+        field[2] = field_int(row->since_us);
         field[3] =
             row->address[0] == '\0' ? field_null(FIELD_TEXT) : field_text(bytes_of(row->address));
         field[4] = field_int(0);
@@ -228,6 +228,7 @@ struct owed_bench_row *owed_bench_add(struct owed_bench *bench, const char *item
     snprintf(row->item, sizeof row->item, "%s", item);
     snprintf(row->address, sizeof row->address, "%s", address);
     snprintf(row->state, sizeof row->state, "owed");
+    row->since_us = OWED_BENCH_T0;
     return row;
 }
 

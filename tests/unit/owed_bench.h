@@ -16,7 +16,7 @@
 
 struct owed_bench_row {
     char item[256], address[256], state[8], reason[128]; /* state "": no row */
-    int64_t attempts, next_us;
+    int64_t attempts, next_us, since_us;
 };
 
 struct owed_bench_sent {

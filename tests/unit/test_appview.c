@@ -361,6 +361,68 @@ static void another_appview_answers_when_one_fails(void **state)
     finish(&desk);
 }
 
+static void ask_only(struct asker *asker, const char *provider)
+{
+    struct appview_request request = {.method = PROFILE};
+    unsigned answers = asker->desk->answers;
+    assert_non_null(appview_ask_only(asker->desk->appview, &request, provider, heard, asker));
+    assert_int_equal(asker->desk->answers, answers); /* never from inside */
+}
+
+static void what_only_one_appview_understands_is_asked_of_nobody_else(void **state)
+{
+    (void)state;
+    struct desk desk;
+    begin(&desk, (const char *const[]){"http://a", "http://b"}, 2,
+          (struct appview_pace){.retries_max = 1});
+    struct asker asker = {&desk, 'x'}, other = {&desk, 'y'};
+    ask_only(&asker, "b"); /* though the other one is preferred */
+    assert_non_null(strstr(desk.http.sent[0].url, "http://b/"));
+    answer(&desk, 0, 502, "");
+    pass(&desk, 1000 * MS);
+    assert_non_null(strstr(desk.http.sent[1].url, "http://b/"));
+    ask(&other, "x", 0); /* nobody waits for it */
+    assert_non_null(strstr(desk.http.sent[2].url, "http://a/"));
+    answer(&desk, 2, 200, "{}");
+    answer(&desk, 1, 502, "");
+    assert_string_equal(desk.order, "yx");
+    assert_int_equal(desk.last.rc, RC_RETRY);
+    ask_only(&asker, "c"); /* is not there any more */
+    pass(&desk, 0);
+    assert_int_equal(desk.answers, 3);
+    assert_int_equal(desk.last.rc, RC_RETRY);
+    assert_int_equal(desk.http.sent_count, 3);
+    finish(&desk);
+}
+
+static void who_pauses_for_long_is_not_waited_for_by_what_only_it_understands(void **state)
+{
+    (void)state;
+    static const int64_t pauses_ms[] = {3000, 30000};
+    for (size_t i = 0; i < 2; i++) {
+        struct desk desk;
+        begin(&desk, (const char *const[]){"http://a", "http://b"}, 2,
+              (struct appview_pace){.retries_max = 3});
+        struct asker asker = {&desk, 'x'};
+        ask_only(&asker, "a");
+        ask_only(&asker, "a");
+        http_desk_answer_with(&desk.http, 0,
+                              (struct http_response){.status = 429, .retry_after_ms = pauses_ms[i]},
+                              "{\"error\":\"RateLimitExceeded\"}");
+        assert_int_equal(desk.answers, i); /* a long one ends it at once */
+        answer(&desk, 1, 200, "{}");
+        ask_only(&asker, "a");
+        pass(&desk, 0);
+        assert_int_equal(desk.answers, 1 + 2 * i);
+        pass(&desk, 3000 * MS);
+        assert_int_equal(desk.http.sent_count, i == 0 ? 4 : 2);
+        for (size_t k = 2; k < desk.http.sent_count; k++)
+            answer(&desk, k, 200, "{}");
+        assert_int_equal(desk.answers, 3);
+        finish(&desk);
+    }
+}
+
 static void the_queue_has_an_end_and_cancelled_questions_leave_it(void **state)
 {
     (void)state;
@@ -416,6 +478,8 @@ int main(void)
         cmocka_unit_test(requests_keep_their_distance_and_their_number),
         cmocka_unit_test(the_urgent_go_first_and_equals_in_their_order),
         cmocka_unit_test(another_appview_answers_when_one_fails),
+        cmocka_unit_test(what_only_one_appview_understands_is_asked_of_nobody_else),
+        cmocka_unit_test(who_pauses_for_long_is_not_waited_for_by_what_only_it_understands),
         cmocka_unit_test(the_queue_has_an_end_and_cancelled_questions_leave_it),
         cmocka_unit_test(an_address_that_is_none_is_refused),
     };

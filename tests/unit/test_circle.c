@@ -109,6 +109,42 @@ static void a_list_that_breaks_off_is_never_ended(void **state)
     }
 }
 
+/* Its tokens mean something else to another AppView, or nothing. */
+static void a_list_that_one_appview_breaks_off_is_not_ended_by_another(void **state)
+{
+    (void)state;
+    struct circle_desk desk;
+    circle_desk_begin_with(
+        &desk,
+        (struct circle_options){.actors = (const char *const[]){"did:plc:me"}, .actor_count = 1},
+        2);
+    circle_desk_start(&desk);
+    circle_desk_answer(&desk, 200, "{\"follows\":[{\"did\":\"did:plc:a\"}],\"cursor\":\"2\"}");
+    circle_desk_store(&desk);
+    circle_desk_answer(&desk, 503, "");
+    http_desk_pass(&desk.http, SECOND_US); /* the same one is asked once more */
+    assert_string_equal(circle_desk_last_url(&desk),
+                        GET "graph.getFollows?actor=did:plc:me&limit=100&cursor=2");
+    circle_desk_answer(&desk, 503, "");
+    assert_null(desk.handed);
+    assert_int_equal(desk.listings, 0);
+    size_t sent = desk.http.sent_count;
+    http_desk_pass(&desk.http, 10 * SECOND_US);
+    assert_int_equal(desk.http.sent_count, sent + 1);
+    assert_string_equal(circle_desk_last_url(&desk),
+                        "http://b/xrpc/app.bsky.graph.getFollows?actor=did:plc:me&limit=100");
+    circle_desk_answer(&desk, 200, "{\"follows\":[{\"did\":\"did:plc:a\"}],\"cursor\":\"1\"}");
+    circle_desk_store(&desk);
+    assert_non_null(strstr(circle_desk_last_url(&desk), "http://b/"));
+    circle_desk_answer(&desk, 200, "{\"follows\":[{\"did\":\"did:plc:b\"}]}");
+    circle_desk_store(&desk);
+    circle_desk_rows(&desk, 0, 0, NULL);
+    circle_desk_store(&desk);
+    assert_int_equal(desk.listings, 1);
+    assert_int_equal(desk.entries, 2);
+    circle_desk_finish(&desk);
+}
+
 /* Each page leads to another, and none has anybody new. */
 static void a_list_that_goes_round_in_circles_is_given_up(void **state)
 {
@@ -325,6 +361,7 @@ int main(void)
         cmocka_unit_test(a_list_is_read_page_by_page_and_then_stands),
         cmocka_unit_test(another_interval_holds_at_once),
         cmocka_unit_test(a_list_that_breaks_off_is_never_ended),
+        cmocka_unit_test(a_list_that_one_appview_breaks_off_is_not_ended_by_another),
         cmocka_unit_test(a_list_that_goes_round_in_circles_is_given_up),
         cmocka_unit_test(handles_are_found_by_the_25_and_only_once),
         cmocka_unit_test(what_the_store_knows_needs_no_question),

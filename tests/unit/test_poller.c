@@ -19,7 +19,7 @@
 #define PEOPLE       3
 #define BATCHES      8
 #define QUESTIONS    4
-#define LIST_COLUMNS 10
+#define LIST_COLUMNS 11
 
 struct person {
     char did[40], handle[16], cursor[TIMESTAMP_TEXT_MAX], state[1024];
@@ -97,7 +97,8 @@ static void answer_question(struct desk *desk)
                                                 field_int(person->active),
                                                 field_int(person->status_us),
                                                 field_null(FIELD_TEXT),
-                                                field_null(FIELD_INT)};
+                                                field_null(FIELD_INT),
+                                                field_int(0)};
         memcpy(rows + answer.rows++ * LIST_COLUMNS, row, sizeof row);
     }
     question.fn(question.arg, &answer);
@@ -289,6 +290,26 @@ static void nobody_is_asked_while_the_firehose_works(void **state)
     finish(&desk);
 }
 
+static void a_position_ahead_of_the_clock_is_none(void **state)
+{
+    (void)state;
+    struct desk desk;
+    char seen[TIMESTAMP_TEXT_MAX];
+    begin(&desk, HOUR);
+    assert_true(timestamp_format(DESK_T0 + 24 * HOUR, desk.people[0].cursor));
+    assert_true(timestamp_format(DESK_T0 + MINUTE / 2, desk.people[1].cursor)); /* clocks differ */
+    assert_true(timestamp_format(DESK_T0 - HOUR, seen));
+    desk.people[0].row = desk.people[1].row = true;
+    poller_allow(desk.poller, true, 0);
+    live(&desk, MINUTE);
+    assert_int_equal(view_of(&desk).last.initial, 2); /* and who has none yet */
+    assert_string_equal(desk.people[0].cursor, seen);
+    assert_true(strcmp(desk.people[1].cursor, seen) > 0);
+    live(&desk, HOUR);
+    assert_int_equal(view_of(&desk).last.initial, 0);
+    finish(&desk);
+}
+
 /* R000-28 */
 static void who_is_gone_is_left_alone_for_a_day(void **state)
 {
@@ -344,6 +365,7 @@ int main(void)
         cmocka_unit_test(a_round_begins_every_interval),
         cmocka_unit_test(a_first_round_over_nobody_is_made_up_for),
         cmocka_unit_test(nobody_is_asked_while_the_firehose_works),
+        cmocka_unit_test(a_position_ahead_of_the_clock_is_none),
         cmocka_unit_test(who_is_gone_is_left_alone_for_a_day),
         cmocka_unit_test(a_slow_round_is_told),
     };

@@ -104,7 +104,7 @@ static void posts_of_others_are_fetched_by_25_with_their_links(void **state)
     assert_int_equal(count_words(desk->bench.sent[0].url, "uris="), 25);
     assert_int_equal(count_words(desk->bench.sent[1].url, "uris="), 5);
     answer_posts(desk, 0, 25);
-    answer_posts(desk, 25, 3); /* two are gone */
+    answer_posts(desk, 25, 3); /* two are not there */
     owed_bench_pass(&desk->bench, SECOND);
     const char *stored = text_string(&desk->bench.committed);
     assert_int_equal(count_words(stored, "\"record\":\"post\""), 28);
@@ -112,9 +112,55 @@ static void posts_of_others_are_fetched_by_25_with_their_links(void **state)
     assert_int_equal(count_words(stored, "\"record\":\"link\""), 28);
     assert_non_null(strstr(stored, "\"shared_us\":1786323723000000"));
     assert_non_null(strstr(stored, "\"url\":\"https://x.example/27\",\"rev\":null"));
-    assert_int_equal(count_state(desk, "done"), 30);
-    owed_bench_pass(&desk->bench, 60 * SECOND);
-    assert_int_equal(desk->bench.sent_count, 2);
+    assert_int_equal(count_state(desk, "done"), 28);
+    assert_int_equal(count_state(desk, "owed"), 2);
+}
+
+/* The stream may be ahead of the AppView. */
+static void a_post_that_the_appview_does_not_have_yet_is_asked_for_again(void **state)
+{
+    struct desk *desk = *state;
+    owe(desk, 0);
+    owe(desk, 1);
+    owed_bench_pass(&desk->bench, SECOND);
+    answer_posts(desk, 0, 1);
+    owed_bench_pass(&desk->bench, SECOND);
+    struct owed_bench_row *row = &desk->bench.rows[1];
+    assert_string_equal(row->state, "owed");
+    assert_string_equal(row->reason, "the AppView does not have it");
+    assert_int_equal(row->attempts, 1);
+    assert_int_equal(desk->bench.sent_count, 1);
+    owed_bench_pass(&desk->bench, 6 * SECOND);
+    answer_posts(desk, 1, 1);
+    owed_bench_pass(&desk->bench, SECOND);
+    assert_int_equal(count_state(desk, "done"), 2);
+    assert_non_null(strstr(text_string(&desk->bench.committed), "https://x.example/1"));
+}
+
+static void a_post_that_stays_away_is_given_up_with_the_reason(void **state)
+{
+    struct desk *desk = *state;
+    owe(desk, 0);
+    owe(desk, 1);
+    desk->bench.rows[1].since_us -= 7 * 3600 * SECOND; /* shared long ago: no AppView lags so */
+    owed_bench_pass(&desk->bench, SECOND);
+    answer_posts(desk, 0, 0);
+    owed_bench_pass(&desk->bench, SECOND);
+    assert_string_equal(desk->bench.rows[0].state, "owed");
+    assert_string_equal(desk->bench.rows[1].state, "dead");
+    assert_string_equal(desk->bench.rows[1].reason, "the AppView does not have it");
+    struct owed_bench_row *row = &desk->bench.rows[0];
+    for (int i = 0; strcmp(row->state, "owed") == 0; i++) {
+        assert_true(i < 12);
+        int64_t now_us = OWED_BENCH_T0 + desk->bench.mono_us;
+        assert_true(now_us < row->since_us + 7 * 3600 * SECOND);
+        owed_bench_pass(&desk->bench, row->next_us - now_us + 2 * SECOND);
+        answer_posts(desk, 0, 0);
+        owed_bench_pass(&desk->bench, SECOND);
+    }
+    assert_string_equal(row->state, "dead");
+    assert_string_equal(row->reason, "the AppView does not have it");
+    assert_true(desk->bench.mono_us > 6 * 3600 * SECOND);
 }
 
 static void an_address_that_spoils_the_question_is_found_and_given_up(void **state)
@@ -200,6 +246,8 @@ int main(void)
 #define AT_DESK(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         AT_DESK(posts_of_others_are_fetched_by_25_with_their_links),
+        AT_DESK(a_post_that_the_appview_does_not_have_yet_is_asked_for_again),
+        AT_DESK(a_post_that_stays_away_is_given_up_with_the_reason),
         AT_DESK(an_address_that_spoils_the_question_is_found_and_given_up),
         AT_DESK(an_appview_that_is_down_is_asked_again_later),
         AT_DESK(a_clock_that_is_set_back_keeps_nothing_waiting),
