@@ -36,9 +36,9 @@ struct ws_session {
     enum listener_kind from;
     unsigned scopes;
     struct visitor_id visitor;
-    bool greeted;
-    uint8_t session[HANDLE_SESSION_SIZE];
-    struct ws_command *commands; /* under way */
+    bool greeted, commanded;              /* it named its session; it wanted something else */
+    uint8_t session[HANDLE_SESSION_SIZE]; /* joined, unless it is zero */
+    struct ws_command *commands;          /* under way */
     unsigned command_count;
     struct ws_tail *tails;
     unsigned tail_count;
