@@ -83,6 +83,12 @@ static void finish_command(struct request *request)
     free_command(command);
 }
 
+bool ws_command_is_left(const struct request *request)
+{
+    return request->resume == finish_command &&
+           ((const struct ws_command *)request)->session == NULL;
+}
+
 /* ---- commands ---- */
 
 static bool is_name(struct bytes name)
@@ -302,6 +308,11 @@ static void end_session(struct ws_wire *wire)
     ws_session_end_tails(session);
     for (struct ws_command *at = session->commands; at != NULL; at = at->after)
         at->session = NULL;
+    for (struct ws_command *at = session->commands, *next; at != NULL; at = next) {
+        next = at->after;
+        if (at->request.gone != NULL)
+            at->request.gone(&at->request);
+    }
     session_gone(session->service->handles, session->session, runtime->ops->wall_us(runtime));
     *(session->before != NULL ? &session->before->after : &session->all->first) = session->after;
     if (session->after != NULL)

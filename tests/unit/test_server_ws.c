@@ -3,6 +3,7 @@
  * The websocket as a client sees it, from a real server. */
 #include "server_bench.h"
 
+#include "sys/clock.h"
 #include "sys/thread.h"
 #include "ws_peer.h"
 
@@ -281,6 +282,36 @@ static void commands_under_way_are_bounded(void **state)
         assert_says(ws_peer_hear(&client), "\"op\":\"enter\"");
 }
 
+static bool somebody_follows(struct bench *bench)
+{
+    assert_int_equal(bench_get(bench, "/metrics"), 200);
+    return !bench_says(bench, "\ntidemark_tails_live 0\n");
+}
+
+static void commands_that_wait_end_with_their_connection(void **state)
+{
+    struct bench *bench = *state;
+    struct ws_peer other;
+    char handle[37], command[256];
+    int64_t end_us = clock_mono_us() + 30 * INT64_C(1000000); /* half of what they wait for */
+    open_posts(handle);
+    ws_peer_open(&other, server_port(bench->server, LISTENER_MAIN), "/api/ws", "");
+    for (int i = 0; i < 32; i++) {
+        snprintf(command, sizeof command,
+                 "{\"id\":%d,\"command\":\"query-tail\",\"params\":"
+                 "{\"queryHandle\":\"%s\",\"wait\":60000}}",
+                 i, handle);
+        ws_peer_say(&other, command);
+    }
+    while (!somebody_follows(bench))
+        thread_yield();
+    ws_peer_close(&other);
+    while (somebody_follows(bench)) {
+        assert_true(clock_mono_us() < end_us);
+        thread_yield();
+    }
+}
+
 static void who_breaks_the_protocol_is_told_by_the_code(void **state)
 {
     struct bench *bench = *state;
@@ -385,6 +416,7 @@ int main(void)
         WITH_SERVER(changes_are_pushed_until_nobody_wants_them),
         WITH_SERVER(a_tail_that_has_a_gap_says_so_and_ends),
         WITH_SERVER(commands_under_way_are_bounded),
+        WITH_SERVER(commands_that_wait_end_with_their_connection),
         WITH_SERVER(who_breaks_the_protocol_is_told_by_the_code),
         WITH_SERVER(a_close_or_a_text_that_is_none_is_told_by_the_code),
         WITH_SERVER(only_what_asks_rightly_becomes_a_websocket),
