@@ -36,16 +36,19 @@ void daemon_say_failure(const char *what, const struct err *err)
 
 /* ---- what the parts are given ---- */
 
+/* At the end somebody may still be told something and want to go on: writer and lookup are gone. */
 enum rc daemon_submit(void *arg, struct batch *batch)
 {
     struct daemon *daemon = arg;
-    return outbox_submit(daemon->outbox, batch);
+    return daemon->outbox == NULL ? RC_REJECT : outbox_submit(daemon->outbox, batch);
 }
 
 static enum rc ask(void *arg, const char *sql, const struct field *params, size_t param_count,
                    lookup_fn *fn, void *fn_arg)
 {
     struct daemon *daemon = arg;
+    if (daemon->lookup == NULL)
+        return RC_AGAIN;
     return lookup_ask(daemon->lookup, sql, params, param_count, fn, fn_arg);
 }
 
@@ -53,6 +56,8 @@ static enum rc ask_steadily(void *arg, const struct lookup_question *question, l
                             void *fn_arg)
 {
     struct daemon *daemon = arg;
+    if (daemon->lookup == NULL)
+        return RC_AGAIN;
     return lookup_ask_steadily(daemon->lookup, question, fn, fn_arg);
 }
 
@@ -92,15 +97,22 @@ static void look_stopped(void *arg)
     runtime->ops->timer_arm(runtime, &daemon->stop_look, STOP_LOOK_US);
 }
 
+static void stop_parts(struct daemon *daemon)
+{
+    daemon->stopping = true;
+    if (daemon->opened)
+        parts_stop(&daemon->parts);
+    daemon->opened = false;
+}
+
 static void stop(void *arg)
 {
     struct daemon *daemon = arg;
     if (daemon->stopping)
         return;
-    daemon->stopping = true;
     daemon->stop_by_us = clock_mono_us() + STOP_US_MAX;
     log_event(LOG_INFO, "daemon", "stopping", NULL);
-    parts_stop(&daemon->parts);
+    stop_parts(daemon);
     look_stopped(daemon);
 }
 
@@ -293,7 +305,8 @@ static enum rc open_parts(struct daemon *daemon, struct err *err)
 {
     start_writer(daemon);
     enum rc rc = parts_open(&daemon->parts, err);
-    if (rc == RC_OK)
+    daemon->opened = rc == RC_OK;
+    if (daemon->opened)
         daemon_look(daemon);
     return rc;
 }
@@ -354,8 +367,12 @@ static void free_loop(struct daemon *daemon)
     loop_free(daemon->loop);
 }
 
+/* Whoever asked the store or the writer is told in here how it ended: first of all they hear that
+ * nothing is to be begun any more. What ends without a stop, as a start that fails, hears it here.
+ */
 static void stop_all(struct daemon *daemon)
 {
+    stop_parts(daemon);
     if (daemon->reset != NULL) {
         reset_abandon(daemon->reset);
         backfill_ask_abandon(daemon->backfill_ask);
@@ -375,8 +392,10 @@ static void stop_all(struct daemon *daemon)
     store_close(daemon->store);
     if (daemon->outbox != NULL)
         outbox_free(daemon->outbox);
+    daemon->outbox = NULL;
     if (daemon->lookup != NULL)
         lookup_free(daemon->lookup);
+    daemon->lookup = NULL;
     if (daemon->reset != NULL) {
         reset_free(daemon->reset);
         backfill_ask_free(daemon->backfill_ask);

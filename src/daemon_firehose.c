@@ -258,7 +258,7 @@ static void reload(struct part *part, const struct config *fresh)
 static void stop(struct part *part)
 {
     struct firehose *firehose = (struct firehose *)part;
-    if (!firehose->stopping)
+    if (!firehose->stopping && firehose->source != NULL) /* NULL: it could not be restarted */
         firehose->source->ops->stop(firehose->source);
     firehose->stopping = true;
 }

@@ -22,8 +22,8 @@ struct daemon {
     struct loop *loop;
     struct network *network;
     struct batch_pool *pool;
-    struct outbox *outbox;
-    struct lookup *lookup;
+    struct outbox *outbox; /* NULL: not yet, or gone */
+    struct lookup *lookup; /* NULL: not yet, or gone */
     struct part_env env;
     struct parts parts;
     unsigned news; /* not yet told */
@@ -41,6 +41,7 @@ struct daemon {
     int64_t started_us;
     struct timer stop_look, look, news_due;
     int64_t stop_by_us;
+    bool opened; /* the parts are, and were not stopped since */
     bool stopping, failed;
 };
 

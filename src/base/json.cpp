@@ -67,7 +67,7 @@ static inline struct bytes bytes_from(std::string_view view)
 struct json_doc *json_doc_new(size_t bytes_max, unsigned depth_max)
 {
     assert(bytes_max > 0 && bytes_max < UINT32_MAX / 2);
-    assert(depth_max >= 2 && depth_max <= JSON_DEPTH_MAX);
+    assert(depth_max >= 2 && depth_max <= JSON_ANSWER_DEPTH_MAX);
     size_t first = bytes_max < DOC_BYTES_FIRST ? bytes_max : DOC_BYTES_FIRST;
     struct json_doc *doc = new (std::nothrow) json_doc;
     if (doc == nullptr || doc->parser.allocate(first, depth_max))
@@ -457,7 +457,7 @@ static void print_container(struct json_writer *writer, struct json value, bool 
         json_end_array(writer);
 }
 
-/* As deep as the document at most, which is JSON_DEPTH_MAX at most. */
+/* As deep as the document at most, which is JSON_ANSWER_DEPTH_MAX at most. */
 static void print_value(struct json_writer *writer, struct json value)
 {
     dom::element element = place_from<dom::element>(value);
@@ -491,7 +491,7 @@ static void print_value(struct json_writer *writer, struct json value)
 
 void json_print(struct json value, struct text *out)
 {
-    static_assert(JSON_DEPTH_MAX <= JSON_WRITE_DEPTH_MAX, "what was read can be written");
+    static_assert(JSON_ANSWER_DEPTH_MAX <= JSON_WRITE_DEPTH_MAX, "what was read can be written");
     if (value.doc == nullptr)
         return;
     struct json_writer writer;

@@ -39,6 +39,8 @@ enum json_type {
 };
 
 #define JSON_DEPTH_MAX 64
+/* For our own answers, which hold what came as deep as that some levels down. */
+#define JSON_ANSWER_DEPTH_MAX (JSON_DEPTH_MAX + 8)
 
 struct json_doc;
 
@@ -49,7 +51,7 @@ struct json {
 };
 
 /* Refuses documents of more than `bytes_max` bytes, and those with a value more than `depth_max`
- * (2 to JSON_DEPTH_MAX) levels down; the root is on level 1. */
+ * (2 to JSON_ANSWER_DEPTH_MAX) levels down; the root is on level 1. */
 struct json_doc *json_doc_new(size_t bytes_max, unsigned depth_max);
 void json_doc_free(struct json_doc *doc);
 

@@ -23,7 +23,7 @@ void json_writer_init(struct json_writer *writer, struct text *out)
 
 static bool in_object(const struct json_writer *writer)
 {
-    return writer->depth > 0 && (writer->objects >> (writer->depth - 1) & 1) != 0;
+    return writer->depth > 0 && writer->objects[writer->depth - 1];
 }
 
 static void separate(struct json_writer *writer)
@@ -46,9 +46,7 @@ static void begin_container(struct json_writer *writer, bool object)
 {
     start_value(writer);
     assert(writer->depth < JSON_WRITE_DEPTH_MAX);
-    uint64_t bit = (uint64_t)1 << writer->depth;
-    writer->objects = object ? writer->objects | bit : writer->objects & ~bit;
-    writer->depth++;
+    writer->objects[writer->depth++] = object;
     writer->first = true;
     text_append_char(writer->out, object ? '{' : '[');
 }

@@ -16,13 +16,13 @@
 extern "C" {
 #endif
 
-#define JSON_WRITE_DEPTH_MAX 64
+#define JSON_WRITE_DEPTH_MAX 72
 
 struct json_writer {
     struct text *out;
     unsigned depth;
     bool first, key_pending;
-    uint64_t objects; /* bit per level: 1 = object, 0 = array */
+    bool objects[JSON_WRITE_DEPTH_MAX]; /* per level; else an array */
 };
 
 void json_writer_init(struct json_writer *writer, struct text *out);

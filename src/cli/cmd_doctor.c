@@ -86,7 +86,7 @@ int cmd_doctor(int argc, char **argv)
     }
     check_configuration(&target.settings, &report);
     config_socket_path(&target.settings.config, &target.socket);
-    target.doc = json_doc_new(SOCKET_ANSWER_MAX, JSON_DEPTH_MAX);
+    target.doc = json_doc_new(SOCKET_ANSWER_MAX, JSON_ANSWER_DEPTH_MAX);
     target.seconds_max = DOCTOR_SECONDS;
     doctor_check_files(&target.settings.config, &report);
     doctor_check_store(&target, &clues, &report);

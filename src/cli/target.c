@@ -45,7 +45,7 @@ bool target_begin(struct target *target, const struct target_words *words, int a
         return false;
     }
     config_socket_path(&target->settings.config, &target->socket);
-    target->doc = json_doc_new(SOCKET_ANSWER_MAX, JSON_DEPTH_MAX);
+    target->doc = json_doc_new(SOCKET_ANSWER_MAX, JSON_ANSWER_DEPTH_MAX);
     target->seconds_max = TARGET_SECONDS;
     return true;
 }

@@ -7,7 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
-#define TOUCH_US INT64_C(15000000) /* uses that are closer than this are one */
+#define TOUCH_US INT64_C(15000000) /* uses that are closer than this are one, */
+#define TOUCHES  20                /* and so are those within this part of a handle's time */
 
 /* ---- backwards ---- */
 
@@ -152,6 +153,12 @@ static bool is_idle(const struct handle_state *state, const struct handle_questi
     return question->now_us - state->used_us >= question->idle_us_max;
 }
 
+static bool is_due(const struct handle_state *state, const struct handle_question *question)
+{
+    int64_t part_us = question->idle_us_max / TOUCHES;
+    return question->now_us - state->used_us >= (part_us < TOUCH_US ? part_us : TOUCH_US);
+}
+
 static enum rc check(const struct handle_state *state, const struct handle_question *question,
                      struct refusal *refusal)
 {
@@ -293,7 +300,7 @@ enum rc handle_look_up(struct store *store, struct handle_state *state,
         rc = shelf_load(beside, state, &question->finder, refusal, err);
     if (rc == RC_OK)
         rc = check(state, question, refusal);
-    if (rc == RC_OK && question->now_us - state->used_us >= TOUCH_US)
+    if (rc == RC_OK && is_due(state, question))
         rc = shelf_touch(beside, state->name, question->now_us, err);
     return rc;
 }

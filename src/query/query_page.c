@@ -24,6 +24,7 @@ struct reading {
     bool ended;          /* the page is whole */
     bool too_long;       /* a key cannot be kept */
     bool too_many;       /* rows moved into it */
+    bool too_large;      /* or grew in it */
     bool sliced;         /* the rows are judged here */
     struct row_key at;   /* of the last row looked at in slices */
     struct row_key from; /* where the slice under way begins */
@@ -44,13 +45,22 @@ static bool is_full(const struct reading *reading)
            (page->rows > 0 && page->items.len >= PAGE_BYTES_MAX);
 }
 
+/* Whether a page asked for again cannot take another row. */
+static bool is_overgrown(struct reading *reading)
+{
+    const struct page *page = reading->page;
+    reading->too_many = page->rows == reading->rows_max;
+    reading->too_large = page->rows > 0 && page->items.len >= PAGE_AGAIN_BYTES_MAX;
+    return reading->too_many || reading->too_large;
+}
+
 /* Puts a row into the page, unless that is whole without it. */
 static void add_row(struct reading *reading, const struct field *columns)
 {
     const struct order *order = reading->request->order;
     struct page *page = reading->page;
     if (reading->request->last != NULL)
-        reading->ended = reading->too_many = page->rows == reading->rows_max;
+        reading->ended = is_overgrown(reading);
     else if (is_full(reading))
         reading->ended = page->has_more = true;
     else if (!row_key_set(&page->last, columns, order->count))
@@ -105,6 +115,11 @@ static enum rc judge(const struct reading *reading, struct refusal *refusal)
         return refusal_set(refusal, REFUSAL_CONFLICT,
                            "too many rows moved into this page since it was delivered: open the "
                            "query again");
+    if (reading->too_large)
+        return refusal_set(refusal, REFUSAL_CONFLICT,
+                           "the rows of this page grew to more than %d MiB since it was delivered: "
+                           "open the query again",
+                           PAGE_AGAIN_BYTES_MAX >> 20);
     return RC_OK;
 }
 
@@ -116,7 +131,7 @@ static void begin_page(struct reading *reading)
     page->rows = page->scanned = 0;
     page->has_more = false;
     reading->seen = 0;
-    reading->ended = reading->too_long = reading->too_many = false;
+    reading->ended = reading->too_long = reading->too_many = reading->too_large = false;
     text_reserve(&page->items, ITEMS_ROOM);
     json_writer_init(&reading->writer, &page->items);
     json_begin_array(&reading->writer);

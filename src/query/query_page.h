@@ -4,8 +4,9 @@
  *
  * A page is the interval of keys after one place up to and including another. A new page ends where
  * its rows are enough; a page asked for again ends at the place that was recorded (I10), however
- * many rows are there now. When rows that moved into such an interval are too many for one reply,
- * the page is refused with CONFLICT rather than cut, since a cut would lose rows.
+ * many rows are there now. When rows that moved into such an interval, or grew there, are too much
+ * for one reply (I6), the page is refused with CONFLICT rather than cut, since a cut would lose
+ * rows.
  *
  * A filter that few rows match can make the store look at many. What it does not find in the time
  * of one query is read in slices: the next so many rows of the index, judged here. When that took
@@ -18,9 +19,12 @@
 #include "query/filter.h"
 #include "store/store.h"
 
-#define PAGE_BYTES_MAX  (4 << 20) /* a new page ends here, however many rows were asked for */
-#define COUNT_EXACT_MAX 100000
-#define PAGE_SCAN_US    INT64_C(1500000)
+#define PAGE_BYTES_MAX (4 << 20) /* a new page ends here, however many rows were asked for */
+/* One asked for again has no row behind this. A page that nobody changed is never refused: before
+ * its last row it has less than a new page may have. */
+#define PAGE_AGAIN_BYTES_MAX (32 << 20)
+#define COUNT_EXACT_MAX      100000
+#define PAGE_SCAN_US         INT64_C(1500000)
 
 struct page_request {
     const struct collection *collection;

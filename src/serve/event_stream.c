@@ -117,6 +117,14 @@ static ssize_t give(struct request *request, char *to, size_t size)
     return (ssize_t)size;
 }
 
+static void end_stream(struct request *request)
+{
+    struct event_stream *stream = request->data;
+    leave(stream);
+    stream->ended = true;
+    listener_wake(request);
+}
+
 /* The stream begins when it is known that it can. */
 static void begin_stream(struct event_stream *stream)
 {
@@ -124,6 +132,7 @@ static void begin_stream(struct event_stream *stream)
     text_append_string(&stream->out, "retry: 1000\n\n");
     request->give = give;
     arm_mark(stream);
+    listener_watch(request, end_stream);
     request_send(request, 200, "text/event-stream");
     request_resume(request);
 }

@@ -260,6 +260,41 @@ static enum MHD_Result handle_request(void *arg, struct MHD_Connection *connecti
     return MHD_YES;
 }
 
+/* ---- clients that go while they wait ---- */
+
+void listener_unwatch(struct request *request)
+{
+    request->gone = NULL;
+    if (request->hang_up != NULL)
+        fd_watch_free(request->hang_up);
+    request->hang_up = NULL;
+}
+
+static void hear_hang_up(void *arg, bool readable, bool writable)
+{
+    struct request *request = arg;
+    route_fn *gone = request->gone;
+    (void)readable, (void)writable;
+    listener_unwatch(request);
+    gone(request);
+}
+
+void listener_watch(struct request *request, route_fn *gone)
+{
+    struct listener *listener = request->listener;
+    assert(request->gone == NULL && gone != NULL);
+    request->gone = gone;
+    if (request->connection == NULL)
+        return;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    request->hang_up =
+        fd_watch_new(listener->options.loop, info->connect_fd, hear_hang_up, request);
+    fd_watch_set_hang_up(request->hang_up);
+}
+
+/* ---- the end of a request ---- */
+
 static void complete_request(void *arg, struct MHD_Connection *connection, void **state,
                              enum MHD_RequestTerminationCode why)
 {
@@ -271,6 +306,7 @@ static void complete_request(void *arg, struct MHD_Connection *connection, void 
     if (request == NULL)
         return;
     assert(!request->waiting);
+    listener_unwatch(request);
     listener->options.completed(listener->options.arg, request);
     if (request->free_data != NULL)
         request->free_data(request->data);

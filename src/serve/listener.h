@@ -9,7 +9,8 @@
  * bodies have to fit what their route allows.
  *
  * Always holds: a request that waits is suspended and costs no thread; the listener is freed only
- * when none waits.
+ * when none waits. The library does not look at a suspended connection: who waits for long is
+ * watched here, for a client that is gone must not keep its connection from others.
  *
  * Owner: the server.  Thread: the serving loop; made and freed while the loop does not run. */
 #ifndef SERVE_LISTENER_H
@@ -47,6 +48,12 @@ void listener_free(struct listener *listener);
 void listener_resume(struct request *request);
 /* There is more of its stream. */
 void listener_wake(struct request *request);
+/* A request that waits for something to happen: `gone` is called, at most once, when its client
+ * hangs up first, and answers it or ends its stream. Of what came over a websocket this is called
+ * when that ends. */
+void listener_watch(struct request *request, route_fn *gone);
+/* It waits no longer. */
+void listener_unwatch(struct request *request);
 /* Does what can be done without waiting. */
 void listener_run(struct listener *listener);
 

@@ -28,7 +28,6 @@
 
 struct MHD_UpgradeResponseHandle;
 struct listener;
-struct MHD_Connection;
 
 typedef void route_fn(struct request *request);
 typedef enum rc route_work_fn(struct request *request, struct store *store, struct err *err);
@@ -70,7 +69,8 @@ struct request {
     void *data;              /* the route's own; given back by `free_data` */
     void (*free_data)(void *data);
     route_fn *resume; /* of whom it came through: it was answered after a while */
-
+    route_fn *gone;   /* while its client is watched: it hung up; else NULL */
+    struct fd_watch *hang_up;
     bool old_http, head_only;          /* HTTP/1.0; a HEAD */
     char asked_host[REQUEST_HOST_MAX]; /* with its port, where the address was whole; else "" */
     bool answered, begun, dispatched, waiting, parked, reading;

@@ -31,6 +31,7 @@
 #define PACKERS              1
 #define PACKING_MAX          64
 #define ROUTE_BODY_MAX       (16 << 20) /* what any route may allow itself */
+#define POLLS_SPARE          4          /* each fourth connection waits for nothing */
 #define LAST_TURNS           16         /* what a stopping server may still send without waiting */
 
 struct server {
@@ -50,6 +51,12 @@ struct server {
 static unsigned or_default(unsigned value, unsigned fallback)
 {
     return value == 0 ? fallback : value;
+}
+
+/* How many of so many connections may wait for a change at a time. */
+static unsigned polls_of(unsigned connections)
+{
+    return connections - connections / POLLS_SPARE;
 }
 
 /* ---- requests ---- */
@@ -356,6 +363,7 @@ enum rc server_start(const struct server_options *options, struct server **out, 
         .handles = handles_new(&options->handles, runtime->ops->random(runtime)),
         .views = view_cache_new(),
         .waiting_max = or_default(options->waiting_max, WAITING_DEFAULT),
+        .polls_max = polls_of(or_default(options->connections_max, CONNECTIONS_DEFAULT)),
         .doc = json_doc_new(ROUTE_BODY_MAX, JSON_DEPTH_MAX),
     };
     server->drain = (struct timer){.fn = give_up_draining, .arg = server};

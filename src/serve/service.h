@@ -42,10 +42,11 @@ struct service {
     void *server; /* for both */
     struct reader_pool *readers;
     unsigned waiting, waiting_max; /* requests that wait for a reader, or are with one */
-    struct desk *desk;             /* where what is to be written goes; NULL: nothing can be */
-    struct json_doc *doc;          /* for request bodies; its values last until the next parse */
-    size_t body_bytes;             /* of all requests */
-    uint64_t list_cursors;         /* lists that went on from a client's own cursor */
+    unsigned polls[LISTENER_COUNT], polls_max; /* requests that wait for a change, of each */
+    struct desk *desk;     /* where what is to be written goes; NULL: nothing can be */
+    struct json_doc *doc;  /* for request bodies; its values last until the next parse */
+    size_t body_bytes;     /* of all requests */
+    uint64_t list_cursors; /* lists that went on from a client's own cursor */
     uint64_t refusals[REFUSAL_COUNT];
     uint64_t cuts; /* connections that took too long */
     bool draining;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "serve/listener.h"
 #include "serve/routes.h"
 #include "serve/tail_hub.h"
 #include "serve/tail_question.h"
 #include "serve/tail_watch.h"
+#include "serve/ws_session.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -17,6 +19,7 @@ struct poll {
     struct tail_question question;
     struct timer timer;
     bool on_the_way; /* the timer is for the way */
+    bool counted;    /* it keeps a connection waiting */
 };
 
 static void free_poll(void *data)
@@ -32,6 +35,9 @@ static void end_waiting(struct poll *poll)
 {
     struct service *service = poll->request->service;
     service->runtime->ops->timer_disarm(service->runtime, &poll->timer);
+    service->polls[poll->request->from] -= poll->counted;
+    poll->counted = false;
+    listener_unwatch(poll->request);
     tail_watch_end(&poll->follower);
     tail_hub_leave(service->tails, &poll->follower);
 }
@@ -91,6 +97,29 @@ static void give_up(void *arg)
     request_resume(poll->request);
 }
 
+/* Who says no more but still listens has its answer, too. */
+static void let_go(struct request *request)
+{
+    give_up(request->data);
+}
+
+/* Most connections may wait, but never all of them. */
+static bool may_wait(struct poll *poll)
+{
+    struct request *request = poll->request;
+    struct service *service = request->service;
+    if (poll->question.wait_ms == 0 || request->connection == NULL)
+        return true;
+    if (service->polls[request->from] >= service->polls_max) {
+        request_refuse(request, REFUSAL_BUSY, "%u others wait for changes here: try again",
+                       service->polls_max);
+        return false;
+    }
+    service->polls[request->from]++;
+    poll->counted = true;
+    return true;
+}
+
 void query_tail_begin(struct request *request)
 {
     static const struct follower_ops ops = {hear, be_refused};
@@ -121,9 +150,17 @@ void query_tail_finish(struct request *request)
     }
     if (!tail_question_follow(&poll->question, request, &poll->follower))
         return;
-    if (poll->question.wait_ms > 0)
+    if (ws_command_is_left(request))
+        poll->question.wait_ms = 0;
+    if (!may_wait(poll)) {
+        end_waiting(poll);
+        return;
+    }
+    if (poll->question.wait_ms > 0) {
         service->runtime->ops->timer_arm(service->runtime, &poll->timer,
                                          poll->question.wait_ms * 1000);
+        listener_watch(request, let_go);
+    }
     request->parked = true;
     tail_hub_follow(service->tails, &poll->follower, poll->question.wait_ms == 0);
 }

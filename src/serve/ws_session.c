@@ -83,6 +83,12 @@ static void finish_command(struct request *request)
     free_command(command);
 }
 
+bool ws_command_is_left(const struct request *request)
+{
+    return request->resume == finish_command &&
+           ((const struct ws_command *)request)->session == NULL;
+}
+
 /* ---- commands ---- */
 
 static bool is_name(struct bytes name)
@@ -181,19 +187,20 @@ static void print_session(const uint8_t session[HANDLE_SESSION_SIZE], char out[3
         snprintf(out + 2 * i, 3, "%02x", session[i]);
 }
 
-/* The session that the header or the token gave, or the one named here, or one of its own. */
-static bool choose_session(struct ws_session *session, struct json params)
+/* The session that the header or the token gave, or the one named here, or one of its own. `chosen`
+ * begins as the first; false: what is named is none. */
+static bool choose_session(struct runtime *runtime, struct json named,
+                           uint8_t chosen[HANDLE_SESSION_SIZE])
 {
-    struct runtime *runtime = session->service->runtime;
     static const uint8_t none[HANDLE_SESSION_SIZE];
-    struct bytes named;
-    if (json_string(json_get(params, "session"), &named))
-        return uuid_parse(named, session->session);
-    if (memcmp(session->session, none, sizeof none) == 0) {
+    enum json_type type = json_type(named);
+    if (type != JSON_ABSENT && type != JSON_NULL)
+        return type == JSON_STRING && uuid_parse(json_string_or_absent(named), chosen);
+    if (memcmp(chosen, none, sizeof none) == 0) {
         const uint64_t random[2] = {runtime->ops->random(runtime), runtime->ops->random(runtime)};
-        memcpy(session->session, random, sizeof random);
+        memcpy(chosen, random, sizeof random);
     }
-    return json_type(json_get(params, "session")) == JSON_ABSENT;
+    return true;
 }
 
 static void greet(struct ws_session *session, struct bytes id, struct json params)
@@ -201,19 +208,21 @@ static void greet(struct ws_session *session, struct bytes id, struct json param
     struct handles *handles = session->service->handles;
     struct runtime *runtime = session->service->runtime;
     struct text result = {0};
-    uint8_t before[HANDLE_SESSION_SIZE];
+    uint8_t before[HANDLE_SESSION_SIZE], chosen[HANDLE_SESSION_SIZE];
     char words[33];
     memcpy(before, session->session, sizeof before);
-    if (session->greeted || session->command_count > 0) {
+    memcpy(chosen, before, sizeof chosen);
+    if (session->greeted || session->commanded) {
         refuse(session, id, REFUSAL_CONFLICT, "hello is said once, and before anything else");
         return;
     }
-    if (!choose_session(session, params)) {
+    if (!choose_session(runtime, json_get(params, "session"), chosen)) {
         refuse(session, id, REFUSAL_BAD_REQUEST, "session has 32 hexadecimal digits");
         return;
     }
     session->greeted = true;
-    session_joined(handles, session->session);
+    session_joined(handles, chosen);
+    memcpy(session->session, chosen, sizeof chosen);
     session_gone(handles, before, runtime->ops->wall_us(runtime));
     print_session(session->session, words);
     text_appendf(&result,
@@ -251,11 +260,16 @@ static void take_command(struct ws_session *session, struct bytes id, struct jso
     struct bytes name = json_string_or_absent(json_get(root, "command"));
     if (bytes_starts_with(name, "data/"))
         name = bytes_make(name.data + 5, name.len - 5);
-    if (name.data == NULL)
+    if (name.data == NULL) {
         refuse(session, id, REFUSAL_BAD_REQUEST, "command is missing");
-    else if (bytes_equal_string(name, "hello"))
+        return;
+    }
+    if (bytes_equal_string(name, "hello")) {
         greet(session, id, params);
-    else if (bytes_equal_string(name, "query-untail"))
+        return;
+    }
+    session->commanded = true;
+    if (bytes_equal_string(name, "query-untail"))
         untail(session, id, params);
     else
         begin_command(session, id, name, params);
@@ -294,6 +308,11 @@ static void end_session(struct ws_wire *wire)
     ws_session_end_tails(session);
     for (struct ws_command *at = session->commands; at != NULL; at = at->after)
         at->session = NULL;
+    for (struct ws_command *at = session->commands, *next; at != NULL; at = next) {
+        next = at->after;
+        if (at->request.gone != NULL)
+            at->request.gone(&at->request);
+    }
     session_gone(session->service->handles, session->session, runtime->ops->wall_us(runtime));
     *(session->before != NULL ? &session->before->after : &session->all->first) = session->after;
     if (session->after != NULL)

@@ -11,7 +11,7 @@
  * (`query-untail` ends that).
  *
  * Always holds: commands under way and tails of one connection are bounded (I6). When a connection
- * ends its tails end, and commands under way are answered to nobody.
+ * ends its tails end, and commands under way are answered to nobody; those that wait end with it.
  *
  * Owner: the server.  Thread: the serving loop. */
 #ifndef SERVE_WS_SESSION_H
@@ -36,9 +36,9 @@ struct ws_session {
     enum listener_kind from;
     unsigned scopes;
     struct visitor_id visitor;
-    bool greeted;
-    uint8_t session[HANDLE_SESSION_SIZE];
-    struct ws_command *commands; /* under way */
+    bool greeted, commanded;              /* it named its session; it wanted something else */
+    uint8_t session[HANDLE_SESSION_SIZE]; /* joined, unless it is zero */
+    struct ws_command *commands;          /* under way */
     unsigned command_count;
     struct ws_tail *tails;
     unsigned tail_count;
@@ -61,6 +61,9 @@ void ws_sessions_drain(struct ws_sessions *sessions);
 void ws_sessions_abort(struct ws_sessions *sessions);
 /* There are other tokens: those whose token is no longer known are closed. */
 void ws_sessions_check(struct ws_sessions *sessions, const struct gate *gate);
+
+/* Whether it came over a websocket that has ended since. */
+bool ws_command_is_left(const struct request *request);
 
 /* The route that has the changes of a query pushed to the session of a command. */
 extern const struct route ws_push_route;

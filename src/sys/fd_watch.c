@@ -35,9 +35,8 @@ struct fd_watch *fd_watch_new(struct loop *loop, int fd, fd_watch_fn *fn, void *
     return watch;
 }
 
-void fd_watch_set(struct fd_watch *watch, bool readable, bool writable)
+static void wait_for(struct fd_watch *watch, int events)
 {
-    int events = (readable ? UV_READABLE : 0) | (writable ? UV_WRITABLE : 0);
     if (events == watch->events)
         return; /* to say it again would be two calls of the kernel */
     watch->events = events;
@@ -45,6 +44,16 @@ void fd_watch_set(struct fd_watch *watch, bool readable, bool writable)
         uv_poll_stop(&watch->poll);
     else if (uv_poll_start(&watch->poll, events, on_ready) != 0)
         abort();
+}
+
+void fd_watch_set(struct fd_watch *watch, bool readable, bool writable)
+{
+    wait_for(watch, (readable ? UV_READABLE : 0) | (writable ? UV_WRITABLE : 0));
+}
+
+void fd_watch_set_hang_up(struct fd_watch *watch)
+{
+    wait_for(watch, UV_DISCONNECT);
 }
 
 static void free_watch(uv_handle_t *handle)

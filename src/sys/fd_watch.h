@@ -20,6 +20,9 @@ typedef void fd_watch_fn(void *arg, bool readable, bool writable);
 /* Watches for nothing at first. */
 struct fd_watch *fd_watch_new(struct loop *loop, int fd, fd_watch_fn *fn, void *arg);
 void fd_watch_set(struct fd_watch *watch, bool readable, bool writable);
+/* Watches for one thing only: that the other end says no more. Told as readable; what it said
+ * before may be unread. */
+void fd_watch_set_hang_up(struct fd_watch *watch);
 void fd_watch_free(struct fd_watch *watch);
 
 #endif

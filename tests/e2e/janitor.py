@@ -6,6 +6,7 @@
 import json
 import os
 import re
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -15,7 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path += [os.path.join(HERE, "..", "support"), HERE]
 
 from both_stores import BothStores, main  # noqa: E402
-from daemon_client import Daemon, wait_until  # noqa: E402
+from daemon_client import WAIT_S, Daemon, wait_until  # noqa: E402
 from sim_client import Simulator, lines  # noqa: E402
 from store_trouble import Stalled  # noqa: E402
 
@@ -83,6 +84,28 @@ class Janitor(BothStores):
                 daemon.stop()
             self.assertEqual(sql(home, "SELECT share_count_total FROM links"), "1202")
             self.assertEqual(sql(home, "SELECT count(*) FROM shares WHERE n_posts = 1"), "1202")
+            self.tell(home, "verify")
+        self.both_stores(run)
+
+    def fail_to_start(self, home, times, *settings):
+        """Starts whose last step fails, when the store was asked already what is to go."""
+        for _ in range(times):
+            with Daemon(self.program, home, (*NOWHERE, *settings)) as daemon:
+                self.assertEqual(daemon.process.wait(WAIT_S), 1, daemon.words())
+        for word in ("cannot_start", "stopped"):
+            self.assertEqual(daemon.words().count(f"msg={word} "), times, daemon.words())
+        os.remove(daemon.log)
+
+    def test_a_start_that_fails_late_ends_in_order(self):
+        def run(home):
+            self.tell(home, "migrate")
+            fill(home)
+            with socket.create_server(("127.0.0.1", 0)) as other:
+                self.fail_to_start(home, 6, f"serve.listen=127.0.0.1:{other.getsockname()[1]}")
+            self.fail_to_start(home, 6, f"serve.tokens_file={home.folder}/nowhere")
+            with Daemon(self.program, home, NOWHERE) as daemon:
+                wait_until(lambda: "cleaned_up" in daemon.words(), "the old to go")
+                daemon.stop()
             self.tell(home, "verify")
         self.both_stores(run)
 

@@ -195,6 +195,31 @@ class QueryCommand(BothStores):
                 tail.kill()
         self.with_chat(check)
 
+    def test_a_document_as_deep_as_one_may_be_is_listed_and_followed(self):
+        levels = 62  # below the request and its data, which are two of 64
+        tree = json.loads("[" * levels + "]" * levels)
+
+        def check(home, daemon):
+            def create(name, value):
+                return daemon.ask("POST", "/api/data/create",
+                                  {"collection": "rooms", "data": {"id": name, "tree": value}})
+            self.assertEqual(create("deeper", [tree])[0], 400)
+            self.assertEqual(create("deep", tree)[0], 200)
+            command = [self.program, "query", "rooms", "--tail", "--json", "-c", CHAT,
+                       "--set", f"store.url={home.url}", "--set", f"store.data_dir={home.folder}"]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as tail:
+                self.assertEqual(json.loads(tail.stdout.readline())["item"]["tree"], tree)
+                self.assertEqual(create("another", tree)[0], 200)
+                self.assertEqual(json.loads(tail.stdout.readline())["item"]["tree"], tree)
+                tail.kill()
+            for words in (("--json",), ("--csv",), ()):
+                self.assertEqual(self.tell(home, "query", "rooms", *words)[0].count("[" * levels),
+                                 0 if words == () else 2)
+            daemon.stop()
+            for line in self.tell(home, "query", "rooms", "--json")[0].splitlines():
+                self.assertEqual(json.loads(line)["tree"], tree)
+        self.with_chat(check)
+
     def test_who_reads_slowly_reads_all_of_it(self):
         rooms = [{"id": f"{n:03}", "name": "x" * 2000} for n in range(300)]
 

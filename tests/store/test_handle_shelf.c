@@ -235,6 +235,32 @@ static void five_minutes_without_use_end_a_handle(void **state) /* R004-26 */
     }
 }
 
+/* However short their time is; and not each of many uses is written down. */
+static void who_follows_a_query_uses_it(void **state)
+{
+    struct bench *bench = *state;
+    static const int64_t idles_us[] = {SECOND, 3 * SECOND, IDLE};
+    make_things(bench, 1, 10);
+    for (size_t i = 0; i < sizeof idles_us / sizeof idles_us[0]; i++) {
+        page_bench_open(bench, &things, BY_A, 10);
+        bench->question.idle_us_max = idles_us[i];
+        for (int turn = 1; turn <= 9; turn++) {
+            bench->question.now_us = turn * idles_us[i] / 3;
+            assert_ok(handle_look_up(bench->store, &bench->state, &bench->question, &bench->refusal,
+                                     &bench->err));
+        }
+        bench->question.now_us += idles_us[i] / 100;
+        assert_ok(handle_look_up(bench->store, &bench->state, &bench->question, &bench->refusal,
+                                 &bench->err));
+        assert_int_equal(bench->state.used_us, 3 * idles_us[i]);
+        bench->question.now_us += idles_us[i];
+        assert_int_equal(handle_look_up(bench->store, &bench->state, &bench->question,
+                                        &bench->refusal, &bench->err),
+                         RC_REJECT);
+        assert_int_equal(bench->refusal.code, REFUSAL_HANDLE_NOT_FOUND);
+    }
+}
+
 static void what_nobody_opened_is_not_found(void **state) /* R004-33 */
 {
     struct bench *bench = *state;
@@ -425,6 +451,7 @@ int main(void)
         ON_STORE(many_at_once_get_every_page_once),
         ON_STORE(another_sessions_handle_is_forbidden_also_when_parked),
         ON_STORE(five_minutes_without_use_end_a_handle),
+        ON_STORE(who_follows_a_query_uses_it),
         ON_STORE(what_nobody_opened_is_not_found),
         ON_STORE(a_closed_handle_leaves_nothing),
         ON_STORE(many_are_taken_away_in_slices_and_no_others),

@@ -128,6 +128,43 @@ static void a_page_that_too_many_rows_moved_into_is_refused_not_cut(void **state
     assert_int_equal(bench->refusal.code, REFUSAL_CONFLICT);
 }
 
+/* Rows 1 to 10 have so many bytes. */
+static void grow_things(struct bench *bench, unsigned bytes)
+{
+    char sql[160];
+    const char *make = both_stores_kind == FIXTURE_SQLITE ? "hex(zeroblob(" : "repeat('xx', (";
+    snprintf(sql, sizeof sql, "UPDATE thing SET b = %s%u)) WHERE n <= 10", make, bytes / 2);
+    page_bench_run(bench, sql);
+}
+
+/* I6: what was delivered once is delivered whole, or not at all. */
+static void a_page_whose_rows_grew_too_much_is_refused_not_cut(void **state)
+{
+    struct bench *bench = *state;
+    int64_t ids[10];
+    bool has_more;
+    make_things(bench, 20, "i");
+    page_bench_open(bench, &things, "[{\"field\":\"a\",\"direction\":\"asc\"}]", 10);
+    assert_int_equal(page_bench_ask(bench, -1, ids, &has_more), 10);
+    grow_things(bench, 3 << 20);
+    bench->question.named = true;
+    bench->question.page = 0;
+    assert_ok(page_bench_try(bench));
+    assert_int_equal(bench->answer.page.rows, 10);
+    grow_things(bench, 4 << 20);
+    assert_int_equal(page_bench_try(bench), RC_REJECT);
+    assert_int_equal(bench->refusal.code, REFUSAL_CONFLICT);
+    assert_non_null(strstr(bench->refusal.err.text, "32 MiB"));
+    assert_int_equal(page_bench_ask(bench, -1, ids, &has_more), 10);
+    assert_int_equal(ids[0], 11);
+    bench->question.direction = WALK_PREVIOUS;
+    assert_int_equal(page_bench_try(bench), RC_REJECT);
+    assert_int_equal(bench->refusal.code, REFUSAL_CONFLICT);
+    grow_things(bench, 2);
+    assert_int_equal(page_bench_ask_back(bench, NULL, ids), 10);
+    assert_int_equal(ids[0], 1);
+}
+
 static void a_changed_row_is_read_fresh_on_a_later_page(void **state) /* R004-32 */
 {
     struct bench *bench = *state;
@@ -302,6 +339,7 @@ int main(void)
         ON_STORE(counts_are_exact_up_to_a_hundred_thousand),
         ON_STORE(a_condition_narrows_pages_and_counts_alike),
         ON_STORE(a_page_that_too_many_rows_moved_into_is_refused_not_cut),
+        ON_STORE(a_page_whose_rows_grew_too_much_is_refused_not_cut),
         ON_STORE(a_changed_row_is_read_fresh_on_a_later_page),
         ON_STORE(a_post_looks_the_same_on_both_stores),
         ON_STORE(every_built_in_collection_can_be_paged),

@@ -186,6 +186,13 @@ static void a_document_has_a_greatest_depth(void **state)
     assert_rejected(*state, nested(&text, JSON_DEPTH_MAX, "{}"), "64 levels");
     assert_rejected(*state, nested(&text, JSON_DEPTH_MAX, "1"), "64 levels");
     assert_rejected(*state, nested(&text, 100000, "1"), "64 levels");
+    struct json_doc *answer = json_doc_new(BYTES_MAX, JSON_ANSWER_DEPTH_MAX);
+    nested(&text, JSON_ANSWER_DEPTH_MAX - 1, "{}");
+    text_clear(&printed);
+    json_print(parse(answer, text_string(&text)), &printed);
+    assert_string_equal(text_string(&printed), text_string(&text));
+    assert_rejected(answer, nested(&text, JSON_ANSWER_DEPTH_MAX, "1"), "72 levels");
+    json_doc_free(answer);
     struct json_doc *shallow = json_doc_new(BYTES_MAX, 2);
     parse(shallow, "[[],1,{}]");
     assert_rejected(shallow, bytes_of("[[1]]"), "2 levels");

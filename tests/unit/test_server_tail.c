@@ -3,6 +3,7 @@
  * query-tail as a client sees it, from a real server. */
 #include "server_bench.h"
 
+#include "sys/clock.h"
 #include "sys/thread.h"
 
 #include <setjmp.h>
@@ -147,6 +148,86 @@ static void one_reading_after_a_commit_is_enough_for_all(void **state)
     }
     assert_int_equal(metric(bench, "tidemark_changes_readings_total"), before + 1);
     assert_int_equal(metric(bench, "tidemark_tails_live"), 0);
+}
+
+/* Long before anything else would end them. */
+static void wait_until_nobody_follows(struct bench *bench)
+{
+    int64_t end_us = clock_mono_us() + 10 * INT64_C(1000000);
+    while (metric(bench, "tidemark_tails_live") > 0) {
+        assert_true(clock_mono_us() < end_us);
+        thread_yield();
+    }
+}
+
+static void who_hangs_up_waits_no_longer(void **state)
+{
+    struct bench *bench = *state;
+    struct http_peer peers[5], half;
+    char handle[37];
+    bench_open_query(bench, "{\"collection\":\"posts\"}", handle);
+    for (int i = 0; i < 5; i++) {
+        http_peer_connect(&peers[i], server_port(bench->server, LISTENER_MAIN));
+        send_tail(&peers[i], handle, ",\"wait\":60000");
+    }
+    http_peer_connect_unix(&half, bench->socket_path);
+    send_tail(&half, handle, ",\"wait\":60000");
+    while (metric(bench, "tidemark_tails_live") < 6)
+        thread_yield();
+    http_peer_say(&peers[4], "GET /health HTTP/1.1\r\n"); /* more is unread when it goes */
+    for (int i = 0; i < 5; i++)
+        http_peer_close(&peers[i]);
+    /* Who only says no more may still listen. */
+    assert_int_equal(shutdown(half.fd, SHUT_WR), 0);
+    http_peer_read(&half, &bench->answer, false);
+    assert_true(bench_says(bench, "{\"success\":true,\"changes\":[],\"seq\":"));
+    http_peer_close(&half);
+    wait_until_nobody_follows(bench);
+}
+
+static void a_stream_ends_with_its_reader(void **state)
+{
+    struct bench *bench = *state;
+    struct http_peer reader;
+    char handle[37], path[128];
+    bench_open_query(bench, "{\"collection\":\"posts\"}", handle);
+    snprintf(path, sizeof path, "/api/events?queryHandle=%s", handle);
+    http_peer_connect(&reader, server_port(bench->server, LISTENER_MAIN));
+    http_peer_ask(&reader, path, NULL);
+    while (metric(bench, "tidemark_tails_live") < 1)
+        thread_yield();
+    http_peer_close(&reader);
+    wait_until_nobody_follows(bench);
+}
+
+static void polls_leave_connections_to_those_who_do_not_wait(void **state)
+{
+    struct bench *bench = *state;
+    struct http_peer peers[6];
+    char handle[37];
+    bench->options.connections_max = 8;
+    bench_restart(bench);
+    bench_reconnect(bench);
+    bench_open_query(bench, "{\"collection\":\"posts\"}", handle);
+    for (int i = 0; i < 6; i++) {
+        http_peer_connect(&peers[i], server_port(bench->server, LISTENER_MAIN));
+        send_tail(&peers[i], handle, ",\"wait\":60000");
+    }
+    while (metric(bench, "tidemark_tails_live") < 6)
+        thread_yield();
+    assert_int_equal(ask_tail(bench, handle, ",\"wait\":60000"), 503);
+    assert_true(bench_says(bench, "\"code\":\"BUSY\""));
+    assert_int_equal(ask_tail(bench, handle, ""), 200);
+    http_peer_close(&peers[5]);
+    while (metric(bench, "tidemark_tails_live") == 6)
+        thread_yield();
+    assert_int_equal(ask_tail(bench, handle, ",\"wait\":1"), 200);
+    add_post(bench, 393);
+    for (int i = 0; i < 5; i++) {
+        http_peer_read(&peers[i], &bench->answer, false);
+        assert_true(bench_says(bench, "\"id\":\"393\""));
+        http_peer_close(&peers[i]);
+    }
 }
 
 static void who_waits_in_vain_is_told_how_far_it_is(void **state)
@@ -364,6 +445,9 @@ int main(void)
         WITH_SERVER(a_row_that_never_was_in_the_result_does_not_leave_it),
         WITH_SERVER(two_who_wait_are_told_independently),
         WITH_SERVER(one_reading_after_a_commit_is_enough_for_all),
+        WITH_SERVER(who_hangs_up_waits_no_longer),
+        WITH_SERVER(a_stream_ends_with_its_reader),
+        WITH_SERVER(polls_leave_connections_to_those_who_do_not_wait),
         WITH_SERVER(who_waits_in_vain_is_told_how_far_it_is),
         WITH_SERVER(pages_are_read_while_a_tail_waits),
         WITH_SERVER(what_is_forgotten_is_a_gap),

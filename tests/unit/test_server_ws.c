@@ -3,6 +3,7 @@
  * The websocket as a client sees it, from a real server. */
 #include "server_bench.h"
 
+#include "sys/clock.h"
 #include "sys/thread.h"
 #include "ws_peer.h"
 
@@ -128,11 +129,47 @@ static void hello_names_the_session(void **state)
     ws_peer_close(&other);
     ws_peer_open(&other, server_port(bench->server, LISTENER_MAIN), "/api/ws",
                  "Tidemark-Session: 00112233445566778899aabbccddeeff\r\n");
-    ws_peer_say(&other, command);
-    assert_says(ws_peer_hear(&other), "\"success\":true");
     ws_peer_say(&other, "{\"id\":0,\"command\":\"hello\",\"params\":{\"session\":\"x\"}}");
     assert_says(ws_peer_hear(&other), "\"code\":\"BAD_REQUEST\"");
+    ws_peer_say(&other, command); /* the header's session stays */
+    assert_says(ws_peer_hear(&other), "\"success\":true");
     ws_peer_close(&other);
+}
+
+/* A hello that is refused names no session: there is none to leave when the connection ends. */
+static void a_refused_hello_leaves_the_session_as_it_was(void **state)
+{
+    static const char *const bad[] = {"5", "\"x\"", "{}", "[]", "true", "\"\""};
+    struct bench *bench = *state;
+    unsigned port = server_port(bench->server, LISTENER_MAIN);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct ws_peer other;
+        char hello[128];
+        snprintf(hello, sizeof hello,
+                 "{\"id\":0,\"command\":\"hello\",\"params\":{\"session\":%s}}", bad[i]);
+        ws_peer_open(&other, port, "/api/ws", "");
+        ws_peer_say(&other, hello);
+        assert_says(ws_peer_hear(&other), "\"code\":\"BAD_REQUEST\"");
+        ws_peer_close(&other);
+        ws_peer_open(&other, port, "/api/ws", "");
+        ws_peer_say(&other, hello);
+        assert_says(ws_peer_hear(&other), "\"code\":\"BAD_REQUEST\"");
+        ws_peer_say(&other, "{\"id\":1,\"command\":\"hello\"}"); /* who erred may try again */
+        assert_says(ws_peer_hear(&other), "{\"success\":true,\"session\":\"");
+        ws_peer_close(&other);
+    }
+    assert_says(ask("{\"id\":0,\"command\":\"hello\",\"params\":{\"session\":null}}"),
+                "{\"success\":true,\"session\":\"");
+}
+
+static void hello_comes_before_anything_else(void **state)
+{
+    char handle[37];
+    (void)state;
+    assert_says(ask("nonsense"), "\"code\":\"BAD_REQUEST\"");
+    open_posts(handle);
+    assert_says(ask("{\"id\":0,\"command\":\"hello\"}"), "\"code\":\"CONFLICT\"");
+    assert_says(ask_of("2", "query-next", handle, ""), "\"success\":true");
 }
 
 static size_t count_handles(struct bench *bench)
@@ -245,6 +282,36 @@ static void commands_under_way_are_bounded(void **state)
         assert_says(ws_peer_hear(&client), "\"op\":\"enter\"");
 }
 
+static bool somebody_follows(struct bench *bench)
+{
+    assert_int_equal(bench_get(bench, "/metrics"), 200);
+    return !bench_says(bench, "\ntidemark_tails_live 0\n");
+}
+
+static void commands_that_wait_end_with_their_connection(void **state)
+{
+    struct bench *bench = *state;
+    struct ws_peer other;
+    char handle[37], command[256];
+    int64_t end_us = clock_mono_us() + 30 * INT64_C(1000000); /* half of what they wait for */
+    open_posts(handle);
+    ws_peer_open(&other, server_port(bench->server, LISTENER_MAIN), "/api/ws", "");
+    for (int i = 0; i < 32; i++) {
+        snprintf(command, sizeof command,
+                 "{\"id\":%d,\"command\":\"query-tail\",\"params\":"
+                 "{\"queryHandle\":\"%s\",\"wait\":60000}}",
+                 i, handle);
+        ws_peer_say(&other, command);
+    }
+    while (!somebody_follows(bench))
+        thread_yield();
+    ws_peer_close(&other);
+    while (somebody_follows(bench)) {
+        assert_true(clock_mono_us() < end_us);
+        thread_yield();
+    }
+}
+
 static void who_breaks_the_protocol_is_told_by_the_code(void **state)
 {
     struct bench *bench = *state;
@@ -343,10 +410,13 @@ int main(void)
         WITH_SERVER(what_is_no_command_is_refused_and_the_connection_stays),
         WITH_SERVER(an_id_is_told_back_up_to_its_longest),
         WITH_SERVER(hello_names_the_session),
+        WITH_SERVER(a_refused_hello_leaves_the_session_as_it_was),
+        WITH_SERVER(hello_comes_before_anything_else),
         WITH_SERVER(a_session_that_does_not_come_back_takes_its_handles_along),
         WITH_SERVER(changes_are_pushed_until_nobody_wants_them),
         WITH_SERVER(a_tail_that_has_a_gap_says_so_and_ends),
         WITH_SERVER(commands_under_way_are_bounded),
+        WITH_SERVER(commands_that_wait_end_with_their_connection),
         WITH_SERVER(who_breaks_the_protocol_is_told_by_the_code),
         WITH_SERVER(a_close_or_a_text_that_is_none_is_told_by_the_code),
         WITH_SERVER(only_what_asks_rightly_becomes_a_websocket),
