@@ -176,6 +176,7 @@ void evm_chain_accept(struct evm_chain *chain)
     if (chain->hi - chain->lo + 1 == chain->range && chain->range < EVM_CHAIN_RANGE_MAX)
         chain->range *= 2;
     chain->refusals = 0;
+    chain->doubt.answers = 0;
     evm_chain_give(chain);
 }
 
@@ -265,13 +266,13 @@ static void read_on(struct evm_chain *chain)
     uint64_t left = chain->target - chain->next, depth = chain->settings.reorg_depth;
     char params[EVM_CHAIN_NUMBER_PARAMS];
     chain->lo = chain->hi = chain->next;
-    if (chain->doubted != chain->lo)
-        chain->empty_answers = 0;
-    chain->doubted = chain->lo;
     if (left > depth && !last_may_change(chain)) {
         uint64_t most = left - depth < chain->range ? left - depth : chain->range;
         chain->hi = chain->lo + most - 1;
     }
+    /* What is in doubt stays what it is while the head moves on. */
+    if (chain->doubt.answers > 0 && chain->doubt.lo == chain->lo && chain->doubt.hi < chain->hi)
+        chain->hi = chain->doubt.hi;
     evm_chain_number_params(chain->hi, params);
     rpc_ask(chain->rpc, "eth_getBlockByNumber", params, take_block, chain);
 }
@@ -300,7 +301,7 @@ static void take_head(void *arg, enum rc rc, struct json result, const struct er
         rpc_disbelieve(chain->rpc, why.text);
         return;
     }
-    chain->round_head = head.number;
+    evm_chain_take_head(chain, &head);
     if (replaces_last(chain, &head))
         evm_chain_fork(chain);
     else

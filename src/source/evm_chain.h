@@ -11,7 +11,9 @@
  * One node is not enough to believe that there is nothing. Logs count only from a node that has
  * shown the last block of the range itself; when none come where some may be (an empty range, or
  * the header's bloom says so), a second node with the same last block is heard, and the answer with
- * more logs is taken. Heads are compared, too, and a node that lags behind the others is left.
+ * more logs is taken. A node's index of logs may come after its blocks: what a bloom promises is
+ * asked of all, again and again, until the block is so old that a bloom with nothing behind it is
+ * the likelier reason. Heads are compared, too, and a node that lags behind the others is left.
  *
  * A parent that is not the block before means that the chain has changed its mind: the stored
  * blocks are compared, newest first, until one is still the chain's; what came after it is undone.

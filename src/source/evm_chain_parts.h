@@ -7,9 +7,13 @@
 #include "source/evm_chain.h"
 
 #define EVM_CHAIN_EMPTY_ANSWERS 2 /* of the only node there is, and they are believed */
-#define EVM_CHAIN_LAG_MAX       8 /* blocks that a node's head may lie behind another's */
-#define EVM_CHAIN_MUTE_OPINIONS 64
-#define EVM_CHAIN_PASSED_MAX    16 /* blocks passed over before a range is tried again */
+/* So old a block is before it is believed that it holds nothing of what its bloom promises: by the
+ * word of one node, and when another has nothing either. */
+#define EVM_CHAIN_PROMISE_US        INT64_C(60000000)
+#define EVM_CHAIN_PROMISE_SHARED_US INT64_C(15000000)
+#define EVM_CHAIN_LAG_MAX           8 /* blocks that a node's head may lie behind another's */
+#define EVM_CHAIN_MUTE_OPINIONS     64
+#define EVM_CHAIN_PASSED_MAX        16 /* blocks passed over before a range is tried again */
 /* Rounds after which heads are compared though nothing looks wrong. */
 #define EVM_CHAIN_COMPARE_ROUNDS 16
 #define EVM_CHAIN_LACKS_MAX      4 /* answers that lack a block before the head is asked for anew */
@@ -31,6 +35,15 @@ struct evm_chain_ref {
     size_t space;          /* in `words`, with its NUL; SIZE_MAX: none */
 };
 
+/* A range in which something may be missing. */
+struct evm_chain_doubt {
+    uint64_t lo, hi;
+    struct evm_hash hash; /* of `hi` */
+    int64_t since_us;
+    unsigned answers; /* without what is missing; 0: there is no doubt */
+    bool shared;      /* another node has no more, in this round */
+};
+
 struct evm_chain {
     struct source_env env;
     struct rpc *rpc;
@@ -47,13 +60,16 @@ struct evm_chain {
     size_t log_count;       /* in the answer that was read */
     int witness;            /* the node that showed `block`, or answered where the head is */
     uint32_t heard;         /* a bit for each node that was asked for its opinion */
-    uint64_t doubted;       /* the block whose range `empty_answers` is about */
-    unsigned empty_answers, lacks;
+    struct evm_chain_doubt doubt;
+    unsigned lacks;
     unsigned refusals;   /* of ranges, in a row */
     unsigned passed;     /* blocks that were read alone, without a question for logs */
     uint32_t mute;       /* a bit for each node that refuses logs however few are asked for */
     unsigned mute_left;  /* opinions of theirs that are done without before it is looked at anew */
     uint64_t round_head; /* where the head is, as this round has it */
+    struct evm_hash head_hash;
+    uint64_t head_s;    /* its time, in the chain's own words */
+    int64_t head_at_us; /* since when we know it */
     unsigned rounds;
     size_t fork;     /* the link that is compared */
     uint32_t strays; /* a bit for each node that shows another chain than the links */
@@ -92,11 +108,15 @@ void evm_chain_remember(struct evm_chain *chain, uint64_t number, const struct e
 bool evm_chain_promised(const struct evm_chain *chain);
 /* Whether the answer that was read may be that of a node that lags or holds logs back. */
 bool evm_chain_is_doubtful(const struct evm_chain *chain);
-/* Hears another node that has the same last block; the answer with more logs in it is taken. */
+/* Hears another node that has the same last block; the answer with more logs in it is taken. What
+ * the last block's bloom promises is asked for until it is there, or the block is old enough for
+ * its logs to be there if there were any. */
 void evm_chain_doubt(struct evm_chain *chain);
 /* Now and then, and when `round_head` lies behind what was seen before, the others' heads are asked
  * for; a node that lags is left. */
 void evm_chain_compare_heads(struct evm_chain *chain);
+/* A head was shown that lies as far as any of this round. */
+void evm_chain_take_head(struct evm_chain *chain, const struct evm_block *head);
 /* `round_head` is where the head is. */
 void evm_chain_settle_head(struct evm_chain *chain);
 

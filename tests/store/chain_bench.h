@@ -24,6 +24,8 @@ struct chain_node {
     bool hides;            /* it answers no logs */
     uint64_t range_max;    /* it refuses more blocks than this; 0: none */
     unsigned hides_next;   /* so many answers are without logs */
+    int64_t hides_until;   /* so are all before this time: its index comes after its blocks */
+    bool nulls;            /* every question for logs is answered by null */
     unsigned breaks_next;  /* so many questions for logs are answered by 503 */
     bool dead;             /* every question is */
     bool strays;           /* it follows another chain, whose blocks name nothing */
@@ -43,6 +45,8 @@ struct chain_model {
     uint64_t range_max; /* a node refuses more blocks than this; 0: none */
     uint64_t changes;   /* when its logs are asked for, this block has become another; 0: none */
     bool blank_blooms;  /* headers say of no log that it is there */
+    bool full_blooms;   /* headers say of every log that it may be there */
+    uint64_t block_s;   /* between the times of two blocks; 0: all are of the same */
     size_t node_count;
     struct chain_node nodes[CHAIN_NODES];
     struct rpc *rpc;
@@ -62,6 +66,9 @@ void chain_bench_hash(uint64_t number, char *out, size_t size);
 bool chain_bench_answer(struct content_bench *b);
 /* Until the chain is read to its head and all is stored. */
 void chain_bench_run(struct content_bench *b);
+/* For so many seconds, in which every question is answered. */
+void chain_bench_run_for(struct content_bench *b, int seconds);
+int64_t chain_bench_now(const struct content_bench *b);
 int64_t chain_bench_references(struct content_bench *b);
 unsigned chain_bench_log_questions(void);
 

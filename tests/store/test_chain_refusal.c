@@ -35,21 +35,6 @@ static const char *trouble(struct content_bench *b)
     return view.trouble;
 }
 
-/* For so many seconds, in which every question is answered. */
-static void run_for(struct content_bench *b, int seconds)
-{
-    for (int i = 0; i < seconds; i++) {
-        for (int turn = 0; turn < 100; turn++) {
-            bool moved = content_bench_commit(b);
-            moved |= chain_bench_answer(b);
-            content_bench_pass(b, 0);
-            if (!moved)
-                break;
-        }
-        content_bench_pass(b, 1000 * DESK_MS);
-    }
-}
-
 /* R002-12: a node that refuses every question has failed; the next one answers in its place. */
 static void a_node_that_refuses_everything_is_left(void **state)
 {
@@ -59,7 +44,7 @@ static void a_node_that_refuses_everything_is_left(void **state)
     chain_bench_name(150, "A");
     chain_bench_name(298, "B");
     content_bench_read_by(b, &chain_reader);
-    run_for(b, 60);
+    chain_bench_run_for(b, 60);
     expect(b, 300, 2);
     assert_int_equal(current_node(), 1);
     assert_true(node(0)->failures > 0);
@@ -76,7 +61,7 @@ static void a_node_that_refuses_all_logs_is_left(void **state)
     chain_bench_name(150, "A");
     chain_bench_name(298, "B");
     content_bench_read_by(b, &chain_reader);
-    run_for(b, 60);
+    chain_bench_run_for(b, 60);
     expect(b, 300, 2);
     assert_int_equal(current_node(), 1);
     assert_true(node(0)->failures > 0);
@@ -92,7 +77,7 @@ static void a_node_that_has_no_head_is_left(void **state)
     model.nodes[0].has_nothing = true;
     chain_bench_name(298, "B");
     content_bench_read_by(b, &chain_reader);
-    run_for(b, 60);
+    chain_bench_run_for(b, 60);
     expect(b, 300, 1);
     assert_int_equal(current_node(), 1);
     assert_true(node(0)->failures > 0);
@@ -115,7 +100,7 @@ static void nodes_that_answer_again_are_followed_again(void **state)
         }
         model.head = 303;
         chain_bench_name(302, "B");
-        run_for(b, 10);
+        chain_bench_run_for(b, 10);
         assert_int_equal(content_bench_position(b), way == 1 ? 301 : 300);
         if (way < 2)
             assert_non_null(strstr(trouble(b), "daily request count exceeded"));
@@ -124,7 +109,7 @@ static void nodes_that_answer_again_are_followed_again(void **state)
         for (int i = 0; i < 2; i++)
             model.nodes[i].refuses = model.nodes[i].refuses_logs = model.nodes[i].has_nothing =
                 false;
-        run_for(b, 120);
+        chain_bench_run_for(b, 120);
         expect(b, 303, 2);
         assert_string_equal(trouble(b), "");
     }
@@ -143,7 +128,7 @@ static void a_block_that_nobody_knows_any_more_is_not_asked_for_again(void **sta
         model.head = 302;
         model.changes = 302;
         chain_bench_name(302, "A");
-        run_for(b, 120);
+        chain_bench_run_for(b, 120);
         expect(b, 302, 1);
         assert_int_equal(model.changes, 0);
     }
@@ -157,7 +142,7 @@ static void the_key_in_an_address_is_not_told(void **state)
     model.nodes[0].refuses = model.nodes[0].echoes = true;
     model.head = 300;
     content_bench_read_by(b, &chain_reader);
-    run_for(b, 10);
+    chain_bench_run_for(b, 10);
     assert_non_null(strstr(trouble(b), "the node refuses"));
     assert_null(strstr(trouble(b), CHAIN_KEY));
     assert_null(strstr(node(0)->last_error, CHAIN_KEY));
@@ -177,7 +162,7 @@ static void a_range_grows_again_after_refusals(void **state)
         for (uint64_t number = firsts[i]; number <= 3500; number++)
             chain_bench_name(number, "A");
         content_bench_read_by(b, &chain_reader);
-        run_for(b, 120);
+        chain_bench_run_for(b, 120);
         expect(b, 3500, (int64_t)(3501 - firsts[i]));
         assert_int_equal(model.nodes[0].refuses_next, 0);
         assert_true(model.nodes[0].questions < 600);
@@ -212,7 +197,7 @@ static void a_witness_that_refuses_everything_is_not_heeded(void **state)
         model.head = 3000;
         chain_bench_name(2000, "A");
         content_bench_read_by(b, &chain_reader);
-        run_for(b, 120);
+        chain_bench_run_for(b, 120);
         expect(b, 3000, 1);
         assert_true(model.nodes[0].log_questions < 100);
         assert_true(node(1)->failures > 0);
