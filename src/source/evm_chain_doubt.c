@@ -72,6 +72,9 @@ static void take_other_logs(void *arg, enum rc rc, struct json result, const str
         if (rc == RC_REJECT)
             rpc_blame(chain->rpc, rpc_told_by(chain->rpc), err->text);
         ask_next_witness(chain);
+    } else if (json_type(result) != JSON_ARRAY) {
+        rpc_blame(chain->rpc, rpc_told_by(chain->rpc), "the node's logs are no list");
+        ask_next_witness(chain);
     } else if (json_count(result) <= chain->log_count) {
         take_agreement(chain);
     } else if (evm_chain_logs_read(chain, result, &why) == RC_OK) {

@@ -82,6 +82,24 @@ static void a_node_that_refuses_a_range_does_not_call_it_empty(void **state)
     expect(b, 1000, 3);
 }
 
+/* R002-12: one that answers null where a list should be has not said that there is nothing: it has
+ * failed, and the next one is heard; far from the head and near it. */
+static void null_is_no_opinion(void **state)
+{
+    struct content_bench *b = *state;
+    int current;
+    model.head = 1000;
+    model.node_count = 3;
+    model.nodes[0].hides = model.nodes[1].nulls = true;
+    chain_bench_name(150, "A");
+    chain_bench_name(500, "BC");
+    chain_bench_name(999, "D");
+    chain_bench_read(b);
+    expect(b, 1000, 4);
+    assert_true(model.nodes[1].questions > 0);
+    assert_true(rpc_group(model.rpc, &current)->providers[1].failures > 0);
+}
+
 /* A second opinion is worth something only from a node that has the range's end. */
 static void a_node_without_the_end_of_a_range_has_no_opinion(void **state)
 {
@@ -295,6 +313,7 @@ int main(void)
         ON_STORE(a_blank_bloom_says_nothing_beside_transactions),
         ON_STORE(an_empty_range_takes_two_nodes_to_be_believed),
         ON_STORE(a_node_that_refuses_a_range_does_not_call_it_empty),
+        ON_STORE(null_is_no_opinion),
         ON_STORE(a_node_without_the_end_of_a_range_has_no_opinion),
         ON_STORE(a_node_on_another_chain_has_no_opinion),
         ON_STORE(a_node_that_takes_over_in_mid_range_must_have_its_end),
