@@ -34,6 +34,15 @@ struct rpc {
     struct err trouble;
 };
 
+/* A status says nothing of what was asked: that is always the same address. So none is for good,
+ * not even that of a node which refuses to know who asks: a proxy before it may have said so. */
+static const struct retry_rule rules[] = {
+    {401, 401, NULL, RETRY_AUTH},
+    {407, 407, NULL, RETRY_AUTH},
+    {429, 429, NULL, RETRY_RATE_LIMITED},
+    {300, 599, NULL, RETRY_TRANSIENT},
+};
+
 static void send_question(struct rpc *rpc);
 
 static int64_t mono(const struct rpc *rpc)
@@ -79,9 +88,7 @@ static void note_failure(struct rpc *rpc, const struct failover_pick *pick,
 
 static void fail(struct rpc *rpc, enum retry_class class, int64_t retry_after_us, const char *why)
 {
-    struct provider_failure failure = {.class = class == RETRY_AUTH ? RETRY_PERMANENT : class,
-                                       .retry_after_us = retry_after_us,
-                                       .reason = why};
+    struct provider_failure failure = {class, retry_after_us, why};
     if (rpc->aside) {
         tell_silence(rpc, &failure);
         return;
@@ -99,7 +106,9 @@ static void tell(struct rpc *rpc, enum rc rc, struct json result, const struct e
     int64_t latency_us = mono(rpc) - rpc->asked_us;
     bool aside = rpc->aside;
     if (aside && rc == RC_OK)
-        provider_succeeded(asked_node(rpc), pick.ticket, latency_us, mono(rpc));
+        failover_succeeded(&rpc->stream, &pick, latency_us, mono(rpc));
+    else if (aside)
+        failover_abandoned(&rpc->stream, &pick);
     rpc->fn = NULL;
     rpc->telling = true;
     rpc->told_by = pick.provider;
@@ -148,14 +157,22 @@ static void note_refusal(const struct rpc *rpc, struct json error, struct err *e
         err_set(err, RC_REJECT, "the node refuses: %.*s", (int)message.len, message.data);
 }
 
+static void fail_by_status(struct rpc *rpc, const struct http_response *response)
+{
+    struct retry_failure seen = {.cause = RETRY_BY_STATUS, .status = response->status};
+    int64_t after_us = response->retry_after_ms < 0 ? -1 : response->retry_after_ms * 1000;
+    bool refused = seen.status == 401 || seen.status == 403 || seen.status == 407;
+    char words[PROVIDER_REASON_MAX];
+    snprintf(words, sizeof words, "the node answers %d%s", seen.status,
+             refused ? ": are the credentials in its address (content.rpc) right?" : "");
+    fail(rpc, retry_classify(&seen, rules, sizeof rules / sizeof rules[0]), after_us, words);
+}
+
 static void take_answer(void *arg, const struct http_response *response)
 {
     struct rpc *rpc = arg;
-    struct retry_failure seen = {.cause = RETRY_BY_STATUS, .status = response->status};
-    int64_t after_us = response->retry_after_ms < 0 ? -1 : response->retry_after_ms * 1000;
     struct json root, error;
     struct err err;
-    char words[64];
     rpc->exchange = NULL;
     if (response->rc != RC_OK) {
         fail(rpc, RETRY_TRANSIENT, -1, response->err.text);
@@ -167,8 +184,7 @@ static void take_answer(void *arg, const struct http_response *response)
         note_refusal(rpc, error, &err);
         tell(rpc, RC_REJECT, (struct json){0}, &err);
     } else if (response->status != 200) {
-        snprintf(words, sizeof words, "the node answers %d", response->status);
-        fail(rpc, retry_classify(&seen, NULL, 0), after_us, words);
+        fail_by_status(rpc, response);
     } else if (!parsed || json_type(json_get(root, "result")) == JSON_ABSENT) {
         fail(rpc, RETRY_TRANSIENT, -1, "the answer is no JSON-RPC");
     } else {
@@ -229,17 +245,26 @@ void rpc_ask(struct rpc *rpc, const char *method, const char *params, rpc_fn *fn
     put_question(rpc, method, params, fn, arg);
 }
 
-/* The best of those that can be asked now. */
+static bool is_closed(const struct rpc *rpc, int node)
+{
+    return provider_circuit(&rpc->group.providers[node], mono(rpc)) == CIRCUIT_CLOSED;
+}
+
+/* The best of those that can be asked now: one that is well, or one that was left alone for long
+ * enough to be tried. */
 static int find_other(const struct rpc *rpc, uint32_t without)
 {
     int best = PROVIDER_NONE;
     int64_t now_us = mono(rpc);
     for (int i = 0; i < rpc->group.count; i++) {
         const struct provider *node = &rpc->group.providers[i];
-        if ((without >> i & 1) != 0 || provider_circuit(node, now_us) != CIRCUIT_CLOSED ||
+        bool closed = is_closed(rpc, i);
+        if ((without >> i & 1) != 0 || (!closed && !provider_probe_wanted(node, now_us)) ||
             bucket_closed_until(&node->bucket, now_us) > now_us)
             continue;
-        if (best == PROVIDER_NONE || provider_compare(node, &rpc->group.providers[best]) < 0)
+        bool better = best == PROVIDER_NONE || (closed && !is_closed(rpc, best));
+        if (better || (closed == is_closed(rpc, best) &&
+                       provider_compare(node, &rpc->group.providers[best]) < 0))
             best = i;
     }
     return best;
@@ -252,8 +277,11 @@ bool rpc_ask_other(struct rpc *rpc, uint32_t without, const char *method, const 
     if (node == PROVIDER_NONE)
         return false;
     rpc->aside = true;
+    struct provider *provider = &rpc->group.providers[node];
     rpc->pick = (struct failover_pick){.provider = node,
-                                       .ticket = provider_ticket(&rpc->group.providers[node])};
+                                       .ticket = is_closed(rpc, node)
+                                                     ? provider_ticket(provider)
+                                                     : provider_probe_begin(provider, mono(rpc))};
     put_question(rpc, method, params, fn, arg);
     return true;
 }
