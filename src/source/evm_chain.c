@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RANGE_FIRST 100
-
 static const char links_sql[] =
     "SELECT number, hash FROM chain_blocks WHERE hash IS NOT NULL AND number <= ?1 "
     "ORDER BY number DESC LIMIT ?2";
@@ -118,40 +116,12 @@ void evm_chain_give(struct evm_chain *chain)
 
 static void read_on(struct evm_chain *chain);
 
-static void note_trouble(struct evm_chain *chain, const char *why)
-{
-    int current, node = rpc_told_by(chain->rpc);
-    err_set(&chain->trouble, RC_RETRY, "%s: %s",
-            rpc_group(chain->rpc, &current)->providers[node].name, why);
-}
-
-/* Nodes say in many words that a range is too large; whatever they mean, less is asked next: at
- * once, unless that was refused, too, and it may be the asking that is too much. */
-void evm_chain_shrink(struct evm_chain *chain, const struct err *err)
-{
-    note_trouble(chain, err->text);
-    chain->range = chain->range > 1 ? chain->range / 2 : 1;
-    if (chain->refusals++ == 0)
-        evm_chain_step(chain);
-    else
-        evm_chain_poll_later(chain);
-}
-
-/* What cannot be answered with less has failed. The question itself is not asked again: the block
- * may have become another since, whose logs nobody has under the old hash. */
-static void leave_node(struct evm_chain *chain, const char *why)
-{
-    note_trouble(chain, why);
-    rpc_reproach(chain->rpc, why);
-    evm_chain_step(chain);
-}
-
 static void take_logs(void *arg, enum rc rc, struct json result, const struct err *err)
 {
     struct evm_chain *chain = arg;
     struct err why;
     if (rc != RC_OK && chain->lo < chain->hi) {
-        evm_chain_shrink(chain, err);
+        evm_chain_shrink(chain, rc, err);
         return;
     }
     if (rc == RC_OK)
@@ -159,7 +129,7 @@ static void take_logs(void *arg, enum rc rc, struct json result, const struct er
     else
         why = *err;
     if (rc != RC_OK) {
-        leave_node(chain, why.text);
+        evm_chain_leave(chain, why.text);
         return;
     }
     chain->log_count = json_count(result);
@@ -173,9 +143,7 @@ static void take_logs(void *arg, enum rc rc, struct json result, const struct er
 
 void evm_chain_accept(struct evm_chain *chain)
 {
-    if (chain->hi - chain->lo + 1 == chain->range && chain->range < EVM_CHAIN_RANGE_MAX)
-        chain->range *= 2;
-    chain->refusals = 0;
+    evm_chain_grow(chain);
     chain->doubt.answers = 0;
     evm_chain_give(chain);
 }
@@ -200,7 +168,7 @@ static void take_nothing(struct evm_chain *chain, const char *words)
         return;
     }
     if (words != NULL) {
-        note_trouble(chain, words);
+        evm_chain_note_trouble(chain, words);
         rpc_reproach(chain->rpc, words);
     }
     chain->lacks = 0;
@@ -249,8 +217,11 @@ static void take_block(void *arg, enum rc rc, struct json result, const struct e
         evm_chain_fork(chain);
     else if (alone && is_ruled_out(chain, result))
         pass_over(chain);
+    else if (alone)
+        rpc_ask(chain->rpc, "eth_getLogs", evm_chain_logs_params(chain, true), take_logs, chain);
     else
-        rpc_ask(chain->rpc, "eth_getLogs", evm_chain_logs_params(chain, alone), take_logs, chain);
+        rpc_ask_once(chain->rpc, "eth_getLogs", evm_chain_logs_params(chain, false), take_logs,
+                     chain);
 }
 
 /* The last block may have been replaced since, however far away the head is by now: the next one is
@@ -297,7 +268,7 @@ static void take_head(void *arg, enum rc rc, struct json result, const struct er
     else
         why = *err;
     if (rc != RC_OK) {
-        note_trouble(chain, why.text);
+        evm_chain_note_trouble(chain, why.text);
         rpc_disbelieve(chain->rpc, why.text);
         return;
     }
@@ -417,7 +388,7 @@ struct evm_chain *evm_chain_new(const struct source_env *env, struct rpc *rpc,
     chain->env = *env;
     chain->rpc = rpc;
     chain->settings = *settings;
-    chain->range = RANGE_FIRST;
+    chain->range = EVM_CHAIN_RANGE_FIRST;
     chain->links = memory_new(links_max(chain) * sizeof *chain->links);
     chain->poll = (struct timer){.fn = on_poll, .arg = chain};
     return chain;

@@ -3,10 +3,10 @@
  * evm_chain.h - the blocks of an EVM chain, in order, each with the documents its logs name.
  *
  * Far below the head, where nothing changes any more, logs are asked for by ranges of numbers; a
- * range that a node refuses is halved, and grows again; a node that refuses a single block has
- * failed, and the next one is asked. Near the head, within `reorg_depth` of it, every block is
- * asked for by itself: it must name the one before as its parent, and its logs are asked for by its
- * hash.
+ * range that a node refuses, does not answer or has too much to say about is halved, and grows
+ * again; a node that refuses a single block has failed, and the next one is asked. Near the head,
+ * within `reorg_depth` of it, every block is asked for by itself: it must name the one before as
+ * its parent, and its logs are asked for by its hash.
  *
  * One node is not enough to believe that there is nothing. Logs count only from a node that has
  * shown the last block of the range itself; when none come where some may be (an empty range, or

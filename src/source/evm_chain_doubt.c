@@ -67,7 +67,7 @@ static void take_other_logs(void *arg, enum rc rc, struct json result, const str
     if (rc == RC_OK)
         chain->mute &= ~bit;
     if (rc == RC_REJECT && !is_mute(chain, bit)) {
-        evm_chain_shrink(chain, err); /* too much for it is not nothing */
+        evm_chain_shrink(chain, rc, err); /* too much for it is not nothing */
     } else if (rc != RC_OK) {
         if (rc == RC_REJECT)
             rpc_blame(chain->rpc, rpc_told_by(chain->rpc), err->text);

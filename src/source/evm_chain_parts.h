@@ -6,6 +6,9 @@
 
 #include "source/evm_chain.h"
 
+#define EVM_CHAIN_RANGE_FIRST   100
+#define EVM_CHAIN_HELD_ANSWERS  16 /* after a range without an answer, before a larger one */
+#define EVM_CHAIN_DENIED_US_MAX INT64_C(600000000)
 #define EVM_CHAIN_EMPTY_ANSWERS 2 /* of the only node there is, and they are believed */
 /* So old a block is before it is believed that it holds nothing of what its bloom promises: by the
  * word of one node, and when another has nothing either. */
@@ -63,6 +66,8 @@ struct evm_chain {
     struct evm_chain_doubt doubt;
     unsigned lacks;
     unsigned refusals;   /* of ranges, in a row */
+    unsigned held;       /* answers before a range grows again */
+    unsigned denials;    /* of one block's logs, in a row */
     unsigned passed;     /* blocks that were read alone, without a question for logs */
     uint32_t mute;       /* a bit for each node that refuses logs however few are asked for */
     unsigned mute_left;  /* opinions of theirs that are done without before it is looked at anew */
@@ -92,8 +97,6 @@ void evm_chain_step(struct evm_chain *chain);
 void evm_chain_give(struct evm_chain *chain);
 /* The logs that were read are those of the range. */
 void evm_chain_accept(struct evm_chain *chain);
-/* A node refuses the range that was asked for: less is asked for next. */
-void evm_chain_shrink(struct evm_chain *chain, const struct err *err);
 void evm_chain_poll_later(struct evm_chain *chain);
 void evm_chain_number_params(uint64_t number, char out[EVM_CHAIN_NUMBER_PARAMS]);
 /* A header contradicts the last block given: looks for one that both have. */
@@ -102,6 +105,16 @@ void evm_chain_fork(struct evm_chain *chain);
 void evm_chain_find(struct evm_chain *chain);
 const struct evm_chain_link *evm_chain_last_link(const struct evm_chain *chain);
 void evm_chain_remember(struct evm_chain *chain, uint64_t number, const struct evm_hash *hash);
+
+/* ---- how much is asked for at a time ---- */
+/* A node refuses the range that was asked for, or does not answer: less is asked for next. */
+void evm_chain_shrink(struct evm_chain *chain, enum rc rc, const struct err *err);
+/* There was an answer. */
+void evm_chain_grow(struct evm_chain *chain);
+/* From inside the function of rpc_ask(): the node has failed, since there is nothing less to ask
+ * for than one block. The others are asked, and all of them again, at growing intervals. */
+void evm_chain_leave(struct evm_chain *chain, const char *why);
+void evm_chain_note_trouble(struct evm_chain *chain, const char *why);
 
 /* ---- doubt: what one node says is held against what others say ---- */
 /* Whether the header of `hi` says that the event may be in it. */

@@ -28,6 +28,7 @@ struct rpc {
     void *arg;
     bool telling;
     bool aside; /* the question is for a second opinion */
+    bool once;  /* whoever asks is told that there is no answer */
     int told_by;
     bool disbelieved, reproached;  /* while telling */
     char why[PROVIDER_REASON_MAX]; /* it is disbelieved */
@@ -60,16 +61,15 @@ static struct provider *asked_node(struct rpc *rpc)
     return &rpc->group.providers[rpc->pick.provider];
 }
 
-/* An opinion that is not to be had is told, not waited for. */
-static void tell_silence(struct rpc *rpc, const struct provider_failure *failure)
+/* An answer that is not to be had is told, not waited for. */
+static void tell_silence(struct rpc *rpc, const char *why)
 {
     struct err err;
     rpc_fn *fn = rpc->fn;
-    provider_failed(asked_node(rpc), rpc->pick.ticket, failure, mono(rpc));
     rpc->fn = NULL;
     rpc->telling = true;
     rpc->told_by = rpc->pick.provider;
-    err_set(&err, RC_RETRY, "%s: %s", asked_node(rpc)->name, failure->reason);
+    err_set(&err, RC_RETRY, "%s", why);
     fn(rpc->arg, RC_RETRY, (struct json){0}, &err);
     rpc->telling = false;
     if (rpc->fn != NULL)
@@ -89,12 +89,14 @@ static void note_failure(struct rpc *rpc, const struct failover_pick *pick,
 static void fail(struct rpc *rpc, enum retry_class class, int64_t retry_after_us, const char *why)
 {
     struct provider_failure failure = {class, retry_after_us, why};
-    if (rpc->aside) {
-        tell_silence(rpc, &failure);
-        return;
-    }
-    note_failure(rpc, &rpc->pick, &failure);
-    rpc->runtime->ops->timer_arm(rpc->runtime, &rpc->again, 0);
+    if (rpc->aside)
+        provider_failed(asked_node(rpc), rpc->pick.ticket, &failure, mono(rpc));
+    else
+        note_failure(rpc, &rpc->pick, &failure);
+    if (rpc->aside || (rpc->once && class != RETRY_RATE_LIMITED))
+        tell_silence(rpc, why);
+    else
+        rpc->runtime->ops->timer_arm(rpc->runtime, &rpc->again, 0);
 }
 
 /* Tells the answer; the function may disbelieve it. What is refused for a second opinion is neither
@@ -118,6 +120,7 @@ static void tell(struct rpc *rpc, enum rc rc, struct json result, const struct e
     if (rpc->disbelieved) {
         assert(rpc->fn == NULL);
         rpc->fn = fn;
+        rpc->once = false; /* there was an answer */
         fail(rpc, RETRY_TRANSIENT, -1, rpc->why);
         return;
     }
@@ -174,6 +177,12 @@ static void take_answer(void *arg, const struct http_response *response)
     struct json root, error;
     struct err err;
     rpc->exchange = NULL;
+    if (response->rc == RC_REJECT || (response->rc == RC_OK && response->status == 413)) {
+        err_set(&err, RC_REJECT, "%s",
+                response->rc == RC_REJECT ? response->err.text : "the node answers 413: too much");
+        tell(rpc, RC_REJECT, (struct json){0}, &err);
+        return;
+    }
     if (response->rc != RC_OK) {
         fail(rpc, RETRY_TRANSIENT, -1, response->err.text);
         return;
@@ -241,8 +250,14 @@ static void put_question(struct rpc *rpc, const char *method, const char *params
 
 void rpc_ask(struct rpc *rpc, const char *method, const char *params, rpc_fn *fn, void *arg)
 {
-    rpc->aside = false;
+    rpc->aside = rpc->once = false;
     put_question(rpc, method, params, fn, arg);
+}
+
+void rpc_ask_once(struct rpc *rpc, const char *method, const char *params, rpc_fn *fn, void *arg)
+{
+    rpc_ask(rpc, method, params, fn, arg);
+    rpc->once = true;
 }
 
 static bool is_closed(const struct rpc *rpc, int node)

@@ -139,6 +139,27 @@ static void answer_block(const struct chain_node *node, const char *body, struct
     text_append_string(out, "}");
 }
 
+/* Whether the question for logs is not answered: the end of the exchange takes its place. */
+static bool chokes(struct content_bench *b, const struct chain_node *node, size_t at)
+{
+    const char *body = b->desk.sent[at].body;
+    bool by_hash = strstr(body, "blockHash") != NULL;
+    uint64_t lo = by_hash ? block_of_hash(body) : number_after(body, "fromBlock\":\"0x");
+    uint64_t hi = by_hash ? lo : number_after(body, "toBlock\":\"0x");
+    struct http_response response = {.retry_after_ms = -1};
+    if (node->heavy >= lo && node->heavy <= hi && node->heavy > 0)
+        response.rc = err_set(&response.err, RC_REJECT, "the answer is over %zu bytes",
+                              b->desk.sent[at].body_bytes_max);
+    else if (node->chokes_above == 0 || hi - lo + 1 <= node->chokes_above)
+        return false;
+    else if (node->chokes_with < 0)
+        response.rc = err_set(&response.err, (enum rc) - node->chokes_with, "no whole answer");
+    else
+        response.status = node->chokes_with;
+    http_desk_answer_with(&b->desk, at, response, "<html>not today</html>");
+    return true;
+}
+
 static void answer_node(struct content_bench *b, size_t at)
 {
     const char *body = b->desk.sent[at].body;
@@ -146,6 +167,10 @@ static void answer_node(struct content_bench *b, size_t at)
     bool logs = strstr(body, "eth_getLogs") != NULL;
     node->questions++;
     struct text out = {0};
+    if (logs && chokes(b, node, at)) {
+        node->log_questions++;
+        return;
+    }
     if (node->dead || (logs && node->breaks_next > 0)) {
         node->breaks_next -= logs && node->breaks_next > 0;
         http_desk_answer(&b->desk, at, 503, "");

@@ -23,15 +23,18 @@ struct chain_node {
     uint64_t claims;       /* what it says its head is; 0: the truth */
     bool hides;            /* it answers no logs */
     uint64_t range_max;    /* it refuses more blocks than this; 0: none */
-    unsigned hides_next;   /* so many answers are without logs */
-    int64_t hides_until;   /* so are all before this time: its index comes after its blocks */
-    bool nulls;            /* every question for logs is answered by null */
-    unsigned breaks_next;  /* so many questions for logs are answered by 503 */
-    bool dead;             /* every question is */
-    bool strays;           /* it follows another chain, whose blocks name nothing */
-    bool refuses;          /* every question is answered by an error, in words */
-    bool echoes;           /* those words have the key in them */
-    bool refuses_logs;     /* every question for logs is */
+    uint64_t chokes_above; /* it does not answer for more blocks than this; 0: it does */
+    int chokes_with;       /* an HTTP status, or less the result of the exchange */
+    uint64_t heavy;       /* its answer with the logs of this block is over what is read; 0: none */
+    unsigned hides_next;  /* so many answers are without logs */
+    int64_t hides_until;  /* so are all before this time: its index comes after its blocks */
+    bool nulls;           /* every question for logs is answered by null */
+    unsigned breaks_next; /* so many questions for logs are answered by 503 */
+    bool dead;            /* every question is */
+    bool strays;          /* it follows another chain, whose blocks name nothing */
+    bool refuses;         /* every question is answered by an error, in words */
+    bool echoes;          /* those words have the key in them */
+    bool refuses_logs;    /* every question for logs is */
     unsigned refuses_next; /* so many questions for logs are */
     bool has_nothing;      /* every question is answered by null */
     unsigned log_questions, questions;

@@ -5,6 +5,7 @@
  * lasts. */
 #include "chain_bench.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void expect(struct content_bench *b, uint64_t position, int64_t references)
@@ -169,6 +170,59 @@ static void a_range_grows_again_after_refusals(void **state)
     }
 }
 
+/* R002-12: a node, or a proxy before it, that has no answer for a large range: it does not matter
+ * how it says so, less is asked for, and what it failed with is not tried again at once. */
+static void a_range_without_an_answer_is_made_smaller(void **state)
+{
+    struct content_bench *b = *state;
+    static const int ways[] = {500, 502, 503, 504, 524, 413, -RC_RETRY, -RC_REJECT};
+    for (size_t way = 0; way < sizeof ways / sizeof *ways; way++) {
+        chain_bench_forget(b);
+        model.node_count = 1;
+        model.nodes[0] = (struct chain_node){.chokes_above = 30, .chokes_with = ways[way]};
+        model.head = 3500;
+        chain_bench_name(150, "A");
+        chain_bench_name(3400, "B");
+        content_bench_read_by(b, &chain_reader);
+        chain_bench_run_for(b, 120);
+        expect(b, 3500, 2);
+        bool told = ways[way] == 413 || ways[way] == -RC_REJECT; /* that it is too much */
+        assert_true(model.nodes[0].log_questions < (told ? 450 : 320));
+        assert_string_equal(trouble(b), "");
+    }
+}
+
+/* The logs of one block are more than is read. Nothing smaller can be asked for: people read which
+ * block it is, the nodes are asked again ever less often, and one that has less to say ends it. */
+static void a_block_whose_logs_are_too_large_is_named(void **state)
+{
+    struct content_bench *b = *state;
+    static const uint64_t blocks[] = {230, 299}; /* in a range, and near the head */
+    for (size_t i = 0; i < 2; i++) {
+        chain_bench_forget(b);
+        model.nodes[0] = model.nodes[1] = (struct chain_node){.heavy = blocks[i]};
+        model.head = 300;
+        chain_bench_name(150, "A");
+        chain_bench_name(blocks[i], "B");
+        content_bench_read_by(b, &chain_reader);
+        chain_bench_run_for(b, 60);
+        assert_int_equal(content_bench_position(b), blocks[i] - 1);
+        char name[32];
+        snprintf(name, sizeof name, "block %d", (int)blocks[i]);
+        assert_non_null(strstr(trouble(b), name));
+        assert_non_null(strstr(trouble(b), "over 16777216 bytes"));
+        assert_non_null(strstr(trouble(b), "again"));
+        assert_true(node(0)->failures > 0 && node(1)->failures > 0);
+        unsigned before = chain_bench_log_questions();
+        chain_bench_run_for(b, 1200);
+        assert_in_range(chain_bench_log_questions() - before, 1, 24);
+        model.nodes[1].heavy = 0;
+        chain_bench_run_for(b, 1300);
+        expect(b, 300, 2);
+        assert_string_equal(trouble(b), "");
+    }
+}
+
 /* Who refuses once may mean the range, and is asked for less at once; who goes on refusing is given
  * time. */
 static void a_node_that_refuses_again_is_given_time(void **state)
@@ -216,6 +270,8 @@ int main(void)
         ON_STORE(a_block_that_nobody_knows_any_more_is_not_asked_for_again),
         ON_STORE(the_key_in_an_address_is_not_told),
         ON_STORE(a_range_grows_again_after_refusals),
+        ON_STORE(a_range_without_an_answer_is_made_smaller),
+        ON_STORE(a_block_whose_logs_are_too_large_is_named),
         ON_STORE(a_node_that_refuses_again_is_given_time),
         ON_STORE(a_witness_that_refuses_everything_is_not_heeded),
     };
