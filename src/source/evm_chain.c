@@ -214,7 +214,7 @@ static void take_block(void *arg, enum rc rc, struct json result, const struct e
     chain->lacks = 0;
     evm_chain_logs_clear(chain);
     if (alone && !follows_last(chain))
-        evm_chain_fork(chain);
+        evm_chain_fork(chain, chain->link_count - 1);
     else if (alone && is_ruled_out(chain, result))
         pass_over(chain);
     else if (alone)
@@ -248,14 +248,24 @@ static void read_on(struct evm_chain *chain)
     rpc_ask(chain->rpc, "eth_getBlockByNumber", params, take_block, chain);
 }
 
-/* Another block stands where the last one that was given did, and none has followed it yet. */
-static bool replaces_last(const struct evm_chain *chain, const struct evm_block *head)
+/* The block of that number among those that are remembered; SIZE_MAX: it is none of them. */
+static size_t find_link(const struct evm_chain *chain, uint64_t number)
 {
-    const struct evm_chain_link *last = evm_chain_last_link(chain);
+    size_t i = chain->link_count;
+    while (i > 0 && chain->links[i - 1].number > number)
+        i--;
+    return i > 0 && chain->links[i - 1].number == number ? i - 1 : SIZE_MAX;
+}
+
+/* Whether another block stands where one that was given did: the last one, if none has followed it
+ * yet, or one below. The same block below the last is the head of a node that lags. */
+static bool contradicts(const struct evm_chain *chain, const struct evm_block *head, size_t link)
+{
     char hash[EVM_HASH_TEXT_SIZE];
+    if (link == SIZE_MAX || (link + 1 == chain->link_count && chain->next != head->number + 1))
+        return false;
     evm_hash_format(&head->hash, hash);
-    return last != NULL && last->number == head->number && chain->next == last->number + 1 &&
-           strcmp(last->hash, hash) != 0;
+    return strcmp(chain->links[link].hash, hash) != 0;
 }
 
 static void take_head(void *arg, enum rc rc, struct json result, const struct err *err)
@@ -273,8 +283,9 @@ static void take_head(void *arg, enum rc rc, struct json result, const struct er
         return;
     }
     evm_chain_take_head(chain, &head);
-    if (replaces_last(chain, &head))
-        evm_chain_fork(chain);
+    size_t link = find_link(chain, head.number);
+    if (contradicts(chain, &head, link))
+        evm_chain_fork(chain, link);
     else
         evm_chain_compare_heads(chain);
 }

@@ -15,7 +15,9 @@
  * asked of all, again and again, until the block is so old that a bloom with nothing behind it is
  * the likelier reason. Heads are compared, too, and a node that lags behind the others is left.
  *
- * A parent that is not the block before means that the chain has changed its mind: the stored
+ * A parent that is not the block before, or a head that is not the block read at its number, means
+ * that the chain has changed its mind; a head below, of the same chain, is that of a node that
+ * lags, as is another one while a second node has the last block that was read. The stored
  * blocks are compared, newest first, until one is still the chain's; what came after it is undone.
  * If none within `reorg_depth` is, another node is heard: one that still has the oldest of them is
  * followed. If there is none, reading stops and says so: nothing is guessed; it goes on when a node

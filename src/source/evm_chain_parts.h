@@ -77,6 +77,7 @@ struct evm_chain {
     int64_t head_at_us; /* since when we know it */
     unsigned rounds;
     size_t fork;     /* the link that is compared */
+    size_t fork_top; /* the first that was */
     uint32_t strays; /* a bit for each node that shows another chain than the links */
     struct evm_chain_ref *refs;
     struct content_ref *given; /* room for as many */
@@ -99,8 +100,10 @@ void evm_chain_give(struct evm_chain *chain);
 void evm_chain_accept(struct evm_chain *chain);
 void evm_chain_poll_later(struct evm_chain *chain);
 void evm_chain_number_params(uint64_t number, char out[EVM_CHAIN_NUMBER_PARAMS]);
-/* A header contradicts the last block given: looks for one that both have. */
-void evm_chain_fork(struct evm_chain *chain);
+/* A header contradicts this block of those given, and all after it: looks for one that both have.
+ * If it is not the last one, the other chain is the shorter one, and it is first asked whether a
+ * node still has ours. */
+void evm_chain_fork(struct evm_chain *chain, size_t link);
 /* Asks a node whether it shows the chain that was read; if so, reading goes on. */
 void evm_chain_find(struct evm_chain *chain);
 const struct evm_chain_link *evm_chain_last_link(const struct evm_chain *chain);
