@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/rpc.h"
 
+#include "source/node_secret.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +12,6 @@
 #define CONNECT_MS_MAX 5000
 #define TOTAL_MS_MAX   30000
 #define WAIT_US_MAX    INT64_C(60000000)
-#define SECRET_MIN     8 /* bytes; shorter words of an address are in many sentences */
 
 struct rpc {
     struct runtime *runtime;
@@ -132,30 +133,13 @@ static void tell(struct rpc *rpc, enum rc rc, struct json result, const struct e
         rpc->runtime->ops->timer_arm(rpc->runtime, &rpc->again, 0);
 }
 
-/* Whether the words hold a part of the node's address that may be a secret: whatever stands before
- * or behind its host and is long enough to be one. */
-static bool holds_secret(const char *url, struct bytes words)
-{
-    const char *at = strstr(url, "://");
-    at = at == NULL ? url : at + 3;
-    const char *host_end = at + strcspn(at, "/?#");
-    const char *user_end = memchr(at, '@', (size_t)(host_end - at));
-    for (at = user_end == NULL ? host_end : at; *at != '\0';) {
-        size_t len = strcspn(at, ":@/?&=#");
-        bool in_host = user_end != NULL && at > user_end && at < host_end;
-        if (len >= SECRET_MIN && !in_host && words.len > 0 &&
-            memmem(words.data, words.len, at, len) != NULL)
-            return true;
-        at += len + (at[len] != '\0');
-    }
-    return false;
-}
-
 static void note_refusal(const struct rpc *rpc, struct json error, struct err *err)
 {
     struct bytes message = json_string_or_absent(json_get(error, "message"));
-    if (message.len == 0 || holds_secret(rpc->urls[rpc->pick.provider], message))
+    if (message.len == 0)
         err_set(err, RC_REJECT, "the node refuses");
+    else if (node_secret_said(rpc->urls[rpc->pick.provider], message))
+        err_set(err, RC_REJECT, "the node refuses, in words that may hold a secret");
     else
         err_set(err, RC_REJECT, "the node refuses: %.*s", (int)message.len, message.data);
 }

@@ -178,6 +178,78 @@ static void a_second_opinion_ends_what_a_node_waits_out(void **state)
     assert_true(asked(b, "a.example") >= 0);
 }
 
+/* ---- what is said of it ---- */
+
+#define UNSAID    "the node refuses, in words that may hold a secret"
+#define SECRETIVE "http://ursula:p%40ssw0rdXYZ!@a.example/v3/Key%2DSegment12345?also=Fragile99"
+
+static const char *refused_with(struct bench *b, const char *url, const char *words)
+{
+    char body[512];
+    open_nodes(b, 1, &url);
+    ask(b);
+    snprintf(body, sizeof body, "{\"error\":{\"code\":-32000,\"message\":\"%s\"}}", words);
+    answer(b, "a.example", 200, body);
+    assert_int_equal(b->rc, RC_REJECT);
+    return b->words;
+}
+
+/* A node may say back what it was told in confidence, as it stands in the address or as it came to
+ * it: decoded, in the header, cut, in other letters. None of that is shown. */
+static void no_form_of_a_secret_is_told(void **state)
+{
+    struct bench *b = *state;
+    static const char *const words[] = {
+        "bad auth p%40ssw0rdXYZ!",
+        "bad auth Basic dXJzdWxhOnBAc3N3MHJkWFlaIQ==", /* ursula:p@ssw0rdXYZ! */
+        "bad auth dXJzdWxhOnBAc3N3MHJkWFlaIQ",
+        "bad auth dXJzdWxhOnAlNDBzc3cwcmRYWVoh", /* as it stands in the address */
+        "bad auth ursula:p@ssw0rdXYZ!",
+        "bad password p@ssw0rdXYZ!",
+        "bad password P@SSW0RDXYZ!",
+        "bad password p@ssw0rd...",
+        "bad password p&#64;ssw0rdXYZ!",
+        "path /V3/KEY%2DSEGMENT12345",
+        "path /v3/Key-Segment12345",
+        "path %2fv3%2fkey%2dsegment12345",
+        "key Key-Segm... is over its limit",
+        "key fragile99 is over its limit",
+        "token 70407373773072645859 is bad, or 7040737377307264585a21",
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        assert_string_equal(refused_with(b, SECRETIVE, words[i]), UNSAID);
+}
+
+/* A short password is one, too. */
+static void a_short_password_is_not_told(void **state)
+{
+    struct bench *b = *state;
+    assert_string_equal(refused_with(b, "http://u:pa55@a.example", "bad password Pa55"), UNSAID);
+    assert_string_equal(refused_with(b, "http://:pa55@a.example", "bad password Pa55"), UNSAID);
+    assert_string_equal(refused_with(b, "http://@a.example", "who?"), "the node refuses: who?");
+}
+
+/* What else a node says is shown: people need it. */
+static void other_words_of_a_node_are_told(void **state)
+{
+    struct bench *b = *state;
+    static const char *const words[] = {
+        "query returned more than 10000 results. Try with this block range [0x1dc1300, 0x1dc1358].",
+        "daily request count exceeded, request rate limited",
+        "header for hash 0x9b83c12c69edb74f6c8dd5d052765c1adf940e320bd1291696e6fa07829eee71 not "
+        "found",
+        "the method eth_getLogs does not exist/is not available at a.example",
+        "%zz is 100% wrong",
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        assert_non_null(strstr(refused_with(b, SECRETIVE, words[i]), words[i]));
+        assert_non_null(strstr(refused_with(b, "http://a.example", words[i]), words[i]));
+    }
+    assert_non_null(
+        strstr(refused_with(b, "http://a.example:8545/v3", "id 7c9e6679f7425aa1 failed"),
+               "7c9e6679f7425aa1"));
+}
+
 int main(void)
 {
 #define AT_DESK(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -186,6 +258,9 @@ int main(void)
         AT_DESK(refused_credentials_are_tried_again_within_minutes),
         AT_DESK(a_second_opinion_brings_a_node_back),
         AT_DESK(a_second_opinion_ends_what_a_node_waits_out),
+        AT_DESK(no_form_of_a_secret_is_told),
+        AT_DESK(a_short_password_is_not_told),
+        AT_DESK(other_words_of_a_node_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
