@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RANGE_FIRST 100
-
 static const char links_sql[] =
     "SELECT number, hash FROM chain_blocks WHERE hash IS NOT NULL AND number <= ?1 "
     "ORDER BY number DESC LIMIT ?2";
@@ -118,40 +116,12 @@ void evm_chain_give(struct evm_chain *chain)
 
 static void read_on(struct evm_chain *chain);
 
-static void note_trouble(struct evm_chain *chain, const char *why)
-{
-    int current, node = rpc_told_by(chain->rpc);
-    err_set(&chain->trouble, RC_RETRY, "%s: %s",
-            rpc_group(chain->rpc, &current)->providers[node].name, why);
-}
-
-/* Nodes say in many words that a range is too large; whatever they mean, less is asked next: at
- * once, unless that was refused, too, and it may be the asking that is too much. */
-void evm_chain_shrink(struct evm_chain *chain, const struct err *err)
-{
-    note_trouble(chain, err->text);
-    chain->range = chain->range > 1 ? chain->range / 2 : 1;
-    if (chain->refusals++ == 0)
-        evm_chain_step(chain);
-    else
-        evm_chain_poll_later(chain);
-}
-
-/* What cannot be answered with less has failed. The question itself is not asked again: the block
- * may have become another since, whose logs nobody has under the old hash. */
-static void leave_node(struct evm_chain *chain, const char *why)
-{
-    note_trouble(chain, why);
-    rpc_reproach(chain->rpc, why);
-    evm_chain_step(chain);
-}
-
 static void take_logs(void *arg, enum rc rc, struct json result, const struct err *err)
 {
     struct evm_chain *chain = arg;
     struct err why;
     if (rc != RC_OK && chain->lo < chain->hi) {
-        evm_chain_shrink(chain, err);
+        evm_chain_shrink(chain, rc, err);
         return;
     }
     if (rc == RC_OK)
@@ -159,7 +129,7 @@ static void take_logs(void *arg, enum rc rc, struct json result, const struct er
     else
         why = *err;
     if (rc != RC_OK) {
-        leave_node(chain, why.text);
+        evm_chain_leave(chain, why.text);
         return;
     }
     chain->log_count = json_count(result);
@@ -173,9 +143,8 @@ static void take_logs(void *arg, enum rc rc, struct json result, const struct er
 
 void evm_chain_accept(struct evm_chain *chain)
 {
-    if (chain->hi - chain->lo + 1 == chain->range && chain->range < EVM_CHAIN_RANGE_MAX)
-        chain->range *= 2;
-    chain->refusals = 0;
+    evm_chain_grow(chain);
+    chain->doubt.answers = 0;
     evm_chain_give(chain);
 }
 
@@ -199,7 +168,7 @@ static void take_nothing(struct evm_chain *chain, const char *words)
         return;
     }
     if (words != NULL) {
-        note_trouble(chain, words);
+        evm_chain_note_trouble(chain, words);
         rpc_reproach(chain->rpc, words);
     }
     chain->lacks = 0;
@@ -245,11 +214,14 @@ static void take_block(void *arg, enum rc rc, struct json result, const struct e
     chain->lacks = 0;
     evm_chain_logs_clear(chain);
     if (alone && !follows_last(chain))
-        evm_chain_fork(chain);
+        evm_chain_fork(chain, chain->link_count - 1);
     else if (alone && is_ruled_out(chain, result))
         pass_over(chain);
+    else if (alone)
+        rpc_ask(chain->rpc, "eth_getLogs", evm_chain_logs_params(chain, true), take_logs, chain);
     else
-        rpc_ask(chain->rpc, "eth_getLogs", evm_chain_logs_params(chain, alone), take_logs, chain);
+        rpc_ask_once(chain->rpc, "eth_getLogs", evm_chain_logs_params(chain, false), take_logs,
+                     chain);
 }
 
 /* The last block may have been replaced since, however far away the head is by now: the next one is
@@ -265,25 +237,35 @@ static void read_on(struct evm_chain *chain)
     uint64_t left = chain->target - chain->next, depth = chain->settings.reorg_depth;
     char params[EVM_CHAIN_NUMBER_PARAMS];
     chain->lo = chain->hi = chain->next;
-    if (chain->doubted != chain->lo)
-        chain->empty_answers = 0;
-    chain->doubted = chain->lo;
     if (left > depth && !last_may_change(chain)) {
         uint64_t most = left - depth < chain->range ? left - depth : chain->range;
         chain->hi = chain->lo + most - 1;
     }
+    /* What is in doubt stays what it is while the head moves on. */
+    if (chain->doubt.answers > 0 && chain->doubt.lo == chain->lo && chain->doubt.hi < chain->hi)
+        chain->hi = chain->doubt.hi;
     evm_chain_number_params(chain->hi, params);
     rpc_ask(chain->rpc, "eth_getBlockByNumber", params, take_block, chain);
 }
 
-/* Another block stands where the last one that was given did, and none has followed it yet. */
-static bool replaces_last(const struct evm_chain *chain, const struct evm_block *head)
+/* The block of that number among those that are remembered; SIZE_MAX: it is none of them. */
+static size_t find_link(const struct evm_chain *chain, uint64_t number)
 {
-    const struct evm_chain_link *last = evm_chain_last_link(chain);
+    size_t i = chain->link_count;
+    while (i > 0 && chain->links[i - 1].number > number)
+        i--;
+    return i > 0 && chain->links[i - 1].number == number ? i - 1 : SIZE_MAX;
+}
+
+/* Whether another block stands where one that was given did: the last one, if none has followed it
+ * yet, or one below. The same block below the last is the head of a node that lags. */
+static bool contradicts(const struct evm_chain *chain, const struct evm_block *head, size_t link)
+{
     char hash[EVM_HASH_TEXT_SIZE];
+    if (link == SIZE_MAX || (link + 1 == chain->link_count && chain->next != head->number + 1))
+        return false;
     evm_hash_format(&head->hash, hash);
-    return last != NULL && last->number == head->number && chain->next == last->number + 1 &&
-           strcmp(last->hash, hash) != 0;
+    return strcmp(chain->links[link].hash, hash) != 0;
 }
 
 static void take_head(void *arg, enum rc rc, struct json result, const struct err *err)
@@ -296,13 +278,14 @@ static void take_head(void *arg, enum rc rc, struct json result, const struct er
     else
         why = *err;
     if (rc != RC_OK) {
-        note_trouble(chain, why.text);
+        evm_chain_note_trouble(chain, why.text);
         rpc_disbelieve(chain->rpc, why.text);
         return;
     }
-    chain->round_head = head.number;
-    if (replaces_last(chain, &head))
-        evm_chain_fork(chain);
+    evm_chain_take_head(chain, &head);
+    size_t link = find_link(chain, head.number);
+    if (contradicts(chain, &head, link))
+        evm_chain_fork(chain, link);
     else
         evm_chain_compare_heads(chain);
 }
@@ -416,7 +399,7 @@ struct evm_chain *evm_chain_new(const struct source_env *env, struct rpc *rpc,
     chain->env = *env;
     chain->rpc = rpc;
     chain->settings = *settings;
-    chain->range = RANGE_FIRST;
+    chain->range = EVM_CHAIN_RANGE_FIRST;
     chain->links = memory_new(links_max(chain) * sizeof *chain->links);
     chain->poll = (struct timer){.fn = on_poll, .arg = chain};
     return chain;

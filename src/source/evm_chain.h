@@ -3,17 +3,21 @@
  * evm_chain.h - the blocks of an EVM chain, in order, each with the documents its logs name.
  *
  * Far below the head, where nothing changes any more, logs are asked for by ranges of numbers; a
- * range that a node refuses is halved, and grows again; a node that refuses a single block has
- * failed, and the next one is asked. Near the head, within `reorg_depth` of it, every block is
- * asked for by itself: it must name the one before as its parent, and its logs are asked for by its
- * hash.
+ * range that a node refuses, does not answer or has too much to say about is halved, and grows
+ * again; a node that refuses a single block has failed, and the next one is asked. Near the head,
+ * within `reorg_depth` of it, every block is asked for by itself: it must name the one before as
+ * its parent, and its logs are asked for by its hash.
  *
  * One node is not enough to believe that there is nothing. Logs count only from a node that has
  * shown the last block of the range itself; when none come where some may be (an empty range, or
  * the header's bloom says so), a second node with the same last block is heard, and the answer with
- * more logs is taken. Heads are compared, too, and a node that lags behind the others is left.
+ * more logs is taken. A node's index of logs may come after its blocks: what a bloom promises is
+ * asked of all, again and again, until the block is so old that a bloom with nothing behind it is
+ * the likelier reason. Heads are compared, too, and a node that lags behind the others is left.
  *
- * A parent that is not the block before means that the chain has changed its mind: the stored
+ * A parent that is not the block before, or a head that is not the block read at its number, means
+ * that the chain has changed its mind; a head below, of the same chain, is that of a node that
+ * lags, as is another one while a second node has the last block that was read. The stored
  * blocks are compared, newest first, until one is still the chain's; what came after it is undone.
  * If none within `reorg_depth` is, another node is heard: one that still has the oldest of them is
  * followed. If there is none, reading stops and says so: nothing is guessed; it goes on when a node

@@ -9,6 +9,11 @@ static uint32_t bit_of(int node)
     return UINT32_C(1) << node;
 }
 
+static int64_t mono(const struct evm_chain *chain)
+{
+    return chain->env.runtime->ops->mono_us(chain->env.runtime);
+}
+
 static void note_told(struct evm_chain *chain)
 {
     chain->heard |= bit_of(rpc_told_by(chain->rpc));
@@ -44,6 +49,16 @@ static bool is_mute(struct evm_chain *chain, uint32_t bit)
     return (chain->mute & bit) != 0;
 }
 
+/* What is promised is asked of everybody. */
+static void take_agreement(struct evm_chain *chain)
+{
+    chain->doubt.shared = true;
+    if (evm_chain_promised(chain))
+        ask_next_witness(chain);
+    else
+        evm_chain_accept(chain);
+}
+
 static void take_other_logs(void *arg, enum rc rc, struct json result, const struct err *err)
 {
     struct evm_chain *chain = arg;
@@ -52,13 +67,16 @@ static void take_other_logs(void *arg, enum rc rc, struct json result, const str
     if (rc == RC_OK)
         chain->mute &= ~bit;
     if (rc == RC_REJECT && !is_mute(chain, bit)) {
-        evm_chain_shrink(chain, err); /* too much for it is not nothing */
+        evm_chain_shrink(chain, rc, err); /* too much for it is not nothing */
     } else if (rc != RC_OK) {
         if (rc == RC_REJECT)
             rpc_blame(chain->rpc, rpc_told_by(chain->rpc), err->text);
         ask_next_witness(chain);
+    } else if (json_type(result) != JSON_ARRAY) {
+        rpc_blame(chain->rpc, rpc_told_by(chain->rpc), "the node's logs are no list");
+        ask_next_witness(chain);
     } else if (json_count(result) <= chain->log_count) {
-        evm_chain_accept(chain);
+        take_agreement(chain);
     } else if (evm_chain_logs_read(chain, result, &why) == RC_OK) {
         rpc_blame(chain->rpc, chain->witness, "it holds logs back that another node has");
         evm_chain_accept(chain);
@@ -85,13 +103,45 @@ static void take_other_header(void *arg, enum rc rc, struct json result, const s
         ask_next_witness(chain);
 }
 
-/* Nobody else can be asked: the same node is, once more. */
-static void ask_again_alone(struct evm_chain *chain)
+/* How much longer a promise is held on to: 0 when the block is so old that its logs would be there.
+ * It is as old as the doubt, or as its time says: however many blocks promise what is not there,
+ * the reader does not fall ever further behind. */
+static int64_t promise_left_us(const struct evm_chain *chain, int64_t now_us)
 {
-    if (++chain->empty_answers >= EVM_CHAIN_EMPTY_ANSWERS)
+    int64_t most_us = chain->doubt.shared ? EVM_CHAIN_PROMISE_SHARED_US : EVM_CHAIN_PROMISE_US;
+    uint64_t time_s = chain->block.time_s;
+    uint64_t behind_s = chain->head_s > time_s ? chain->head_s - time_s : 0;
+    if (behind_s >= (uint64_t)(most_us / 1000000))
+        return 0;
+    int64_t age_us = now_us - chain->head_at_us + (int64_t)behind_s * 1000000;
+    int64_t waited_us = now_us - chain->doubt.since_us;
+    int64_t left_us = most_us - (age_us > waited_us ? age_us : waited_us);
+    return left_us > 0 ? left_us : 0;
+}
+
+/* The same questions are asked again, at ever longer intervals; nothing wakes the reader before,
+ * since new blocks have nothing to say about this one. */
+static void ask_again_later(struct evm_chain *chain, int64_t waited_us, int64_t left_us)
+{
+    struct runtime *runtime = chain->env.runtime;
+    int64_t wait_us = waited_us > EVM_CHAIN_POLL_US ? waited_us : EVM_CHAIN_POLL_US;
+    if (left_us > 0 && wait_us > left_us)
+        wait_us = left_us;
+    runtime->ops->timer_arm(runtime, &chain->poll, wait_us);
+}
+
+/* Whoever can be asked was asked. Logs may come a little after their blocks, and a bloom may
+ * promise what is not there: only time tells which it is. */
+static void weigh(struct evm_chain *chain)
+{
+    const struct evm_chain_doubt *doubt = &chain->doubt;
+    bool promised = evm_chain_promised(chain);
+    int64_t now_us = mono(chain);
+    int64_t left_us = promised ? promise_left_us(chain, now_us) : 0;
+    if (left_us == 0 && (doubt->shared || doubt->answers >= EVM_CHAIN_EMPTY_ANSWERS))
         evm_chain_accept(chain);
-    else if (evm_chain_promised(chain))
-        evm_chain_poll_later(chain); /* its logs may come a little after its blocks */
+    else if (promised)
+        ask_again_later(chain, now_us - doubt->since_us, left_us);
     else
         evm_chain_step(chain);
 }
@@ -102,16 +152,32 @@ static void ask_next_witness(struct evm_chain *chain)
     evm_chain_number_params(chain->hi, params);
     if (!rpc_ask_other(chain->rpc, chain->heard, "eth_getBlockByNumber", params, take_other_header,
                        chain))
-        ask_again_alone(chain);
+        weigh(chain);
 }
 
 void evm_chain_doubt(struct evm_chain *chain)
 {
+    struct evm_chain_doubt *doubt = &chain->doubt;
+    if (doubt->answers == 0 || doubt->lo != chain->lo ||
+        !evm_hash_equal(&doubt->hash, &chain->block.hash))
+        *doubt = (struct evm_chain_doubt){
+            .lo = chain->lo, .hi = chain->hi, .hash = chain->block.hash, .since_us = mono(chain)};
+    doubt->answers++;
+    doubt->shared = false;
     chain->heard = bit_of(chain->witness);
     ask_next_witness(chain);
 }
 
 /* ---- heads ---- */
+
+void evm_chain_take_head(struct evm_chain *chain, const struct evm_block *head)
+{
+    if (!evm_hash_equal(&chain->head_hash, &head->hash))
+        chain->head_at_us = mono(chain);
+    chain->head_hash = head->hash;
+    chain->head_s = head->time_s;
+    chain->round_head = head->number;
+}
 
 static void take_other_head(void *arg, enum rc rc, struct json result, const struct err *err)
 {
@@ -129,7 +195,7 @@ static void take_other_head(void *arg, enum rc rc, struct json result, const str
         rpc_blame(chain->rpc, chain->witness, words);
     }
     if (known && head.number > chain->round_head)
-        chain->round_head = head.number;
+        evm_chain_take_head(chain, &head);
     /* What was said of a higher one is over: all who answer were heard. */
     if (!rpc_ask_other(chain->rpc, chain->heard, "eth_getBlockByNumber", EVM_CHAIN_LATEST,
                        take_other_head, chain))

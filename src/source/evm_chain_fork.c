@@ -9,9 +9,18 @@
 #define STRAYS "it shows another chain than the one that was read"
 
 static void compare(struct evm_chain *chain);
+static void ask_for_last(struct evm_chain *chain);
+
+/* The chain may be shorter than what was seen of the one it was. */
+static void forget_head(struct evm_chain *chain)
+{
+    chain->head = chain->round_head;
+    chain->target = 0;
+}
 
 static void undo_to(struct evm_chain *chain, size_t link)
 {
+    forget_head(chain);
     chain->link_count = link + 1;
     chain->next = chain->links[link].number + 1;
     content_undo(chain->content, chain->links[link].number, bytes_of(chain->links[link].hash),
@@ -29,6 +38,7 @@ static bool may_begin_anew(const struct evm_chain *chain)
 
 static void undo_all(struct evm_chain *chain)
 {
+    forget_head(chain);
     chain->link_count = 0;
     chain->next = chain->settings.start_block;
     content_undo(chain->content, chain->next - 1, BYTES_ABSENT, BYTES_ABSENT);
@@ -44,15 +54,15 @@ static const struct evm_chain_link *deepest(const struct evm_chain *chain)
     return &chain->links[chain->fork < chain->link_count ? chain->fork : chain->link_count - 1];
 }
 
-static bool is_ours(const struct evm_chain *chain, enum rc rc, struct json result)
+static bool is_link(const struct evm_chain_link *link, enum rc rc, struct json result)
 {
     struct evm_block block;
     char hash[EVM_HASH_TEXT_SIZE];
     if (rc != RC_OK || evm_block_read(result, &block, NULL) != RC_OK ||
-        block.number != deepest(chain)->number)
+        block.number != link->number)
         return false;
     evm_hash_format(&block.hash, hash);
-    return strcmp(hash, deepest(chain)->hash) == 0;
+    return strcmp(hash, link->hash) == 0;
 }
 
 static void look_later(struct evm_chain *chain)
@@ -76,7 +86,7 @@ static void give_up(struct evm_chain *chain)
 static void take_found(void *arg, enum rc rc, struct json result, const struct err *err)
 {
     struct evm_chain *chain = arg;
-    if (!is_ours(chain, rc, result)) {
+    if (!is_link(deepest(chain), rc, result)) {
         rpc_reproach(chain->rpc, rc == RC_OK ? STRAYS : err->text); /* the next look is another's */
         look_later(chain);
         return;
@@ -96,20 +106,26 @@ void evm_chain_find(struct evm_chain *chain)
 
 static void ask_opinion(struct evm_chain *chain);
 
+/* Another node has the chain that was read. */
+static void leave_strays(struct evm_chain *chain)
+{
+    for (int node = 0; node < FAILOVER_PROVIDERS_MAX; node++)
+        if ((chain->strays >> node & 1) != 0)
+            rpc_blame(chain->rpc, node, STRAYS);
+    evm_chain_poll_later(chain);
+}
+
 /* One that is on our chain is enough to go on with; those who showed the other have strayed. */
 static void take_opinion(void *arg, enum rc rc, struct json result, const struct err *err)
 {
     struct evm_chain *chain = arg;
     (void)err;
     chain->heard |= UINT32_C(1) << rpc_told_by(chain->rpc);
-    if (!is_ours(chain, rc, result)) {
+    if (!is_link(deepest(chain), rc, result)) {
         ask_opinion(chain);
         return;
     }
-    for (int node = 0; node < FAILOVER_PROVIDERS_MAX; node++)
-        if ((chain->strays >> node & 1) != 0)
-            rpc_blame(chain->rpc, node, STRAYS);
-    evm_chain_poll_later(chain);
+    leave_strays(chain);
 }
 
 static void ask_opinion(struct evm_chain *chain)
@@ -140,7 +156,7 @@ static void take_block(void *arg, enum rc rc, struct json result, const struct e
     evm_hash_format(&block.hash, hash);
     bool same = strcmp(hash, chain->links[chain->fork].hash) == 0;
     chain->strays |= same ? 0 : UINT32_C(1) << rpc_told_by(chain->rpc);
-    if (same && chain->fork + 1 == chain->link_count)
+    if (same && chain->fork == chain->fork_top)
         evm_chain_poll_later(chain); /* it is as it was: nodes differ about it, or change back */
     else if (same)
         undo_to(chain, chain->fork);
@@ -167,10 +183,34 @@ static void compare(struct evm_chain *chain)
     rpc_ask(chain->rpc, "eth_getBlockByNumber", params, take_block, chain);
 }
 
-void evm_chain_fork(struct evm_chain *chain)
+/* A chain that is shorter than ours is one that a node has not left yet, unless all have it. */
+static void take_last(void *arg, enum rc rc, struct json result, const struct err *err)
 {
-    assert(chain->link_count > 0);
-    chain->fork = chain->link_count;
-    chain->strays = UINT32_C(1) << rpc_told_by(chain->rpc);
-    compare(chain);
+    struct evm_chain *chain = arg;
+    (void)err;
+    chain->heard |= UINT32_C(1) << rpc_told_by(chain->rpc);
+    if (is_link(evm_chain_last_link(chain), rc, result))
+        leave_strays(chain);
+    else
+        ask_for_last(chain);
+}
+
+static void ask_for_last(struct evm_chain *chain)
+{
+    char params[EVM_CHAIN_NUMBER_PARAMS];
+    evm_chain_number_params(evm_chain_last_link(chain)->number, params);
+    if (!rpc_ask_other(chain->rpc, chain->heard, "eth_getBlockByNumber", params, take_last, chain))
+        compare(chain);
+}
+
+void evm_chain_fork(struct evm_chain *chain, size_t link)
+{
+    assert(link < chain->link_count);
+    chain->fork_top = link;
+    chain->fork = link + 1;
+    chain->heard = chain->strays = UINT32_C(1) << rpc_told_by(chain->rpc);
+    if (link + 1 < chain->link_count)
+        ask_for_last(chain);
+    else
+        compare(chain);
 }

@@ -6,10 +6,17 @@
 
 #include "source/evm_chain.h"
 
+#define EVM_CHAIN_RANGE_FIRST   100
+#define EVM_CHAIN_HELD_ANSWERS  16 /* after a range without an answer, before a larger one */
+#define EVM_CHAIN_DENIED_US_MAX INT64_C(600000000)
 #define EVM_CHAIN_EMPTY_ANSWERS 2 /* of the only node there is, and they are believed */
-#define EVM_CHAIN_LAG_MAX       8 /* blocks that a node's head may lie behind another's */
-#define EVM_CHAIN_MUTE_OPINIONS 64
-#define EVM_CHAIN_PASSED_MAX    16 /* blocks passed over before a range is tried again */
+/* So old a block is before it is believed that it holds nothing of what its bloom promises: by the
+ * word of one node, and when another has nothing either. */
+#define EVM_CHAIN_PROMISE_US        INT64_C(60000000)
+#define EVM_CHAIN_PROMISE_SHARED_US INT64_C(15000000)
+#define EVM_CHAIN_LAG_MAX           8 /* blocks that a node's head may lie behind another's */
+#define EVM_CHAIN_MUTE_OPINIONS     64
+#define EVM_CHAIN_PASSED_MAX        16 /* blocks passed over before a range is tried again */
 /* Rounds after which heads are compared though nothing looks wrong. */
 #define EVM_CHAIN_COMPARE_ROUNDS 16
 #define EVM_CHAIN_LACKS_MAX      4 /* answers that lack a block before the head is asked for anew */
@@ -31,6 +38,15 @@ struct evm_chain_ref {
     size_t space;          /* in `words`, with its NUL; SIZE_MAX: none */
 };
 
+/* A range in which something may be missing. */
+struct evm_chain_doubt {
+    uint64_t lo, hi;
+    struct evm_hash hash; /* of `hi` */
+    int64_t since_us;
+    unsigned answers; /* without what is missing; 0: there is no doubt */
+    bool shared;      /* another node has no more, in this round */
+};
+
 struct evm_chain {
     struct source_env env;
     struct rpc *rpc;
@@ -47,15 +63,21 @@ struct evm_chain {
     size_t log_count;       /* in the answer that was read */
     int witness;            /* the node that showed `block`, or answered where the head is */
     uint32_t heard;         /* a bit for each node that was asked for its opinion */
-    uint64_t doubted;       /* the block whose range `empty_answers` is about */
-    unsigned empty_answers, lacks;
+    struct evm_chain_doubt doubt;
+    unsigned lacks;
     unsigned refusals;   /* of ranges, in a row */
+    unsigned held;       /* answers before a range grows again */
+    unsigned denials;    /* of one block's logs, in a row */
     unsigned passed;     /* blocks that were read alone, without a question for logs */
     uint32_t mute;       /* a bit for each node that refuses logs however few are asked for */
     unsigned mute_left;  /* opinions of theirs that are done without before it is looked at anew */
     uint64_t round_head; /* where the head is, as this round has it */
+    struct evm_hash head_hash;
+    uint64_t head_s;    /* its time, in the chain's own words */
+    int64_t head_at_us; /* since when we know it */
     unsigned rounds;
     size_t fork;     /* the link that is compared */
+    size_t fork_top; /* the first that was */
     uint32_t strays; /* a bit for each node that shows another chain than the links */
     struct evm_chain_ref *refs;
     struct content_ref *given; /* room for as many */
@@ -76,27 +98,41 @@ void evm_chain_step(struct evm_chain *chain);
 void evm_chain_give(struct evm_chain *chain);
 /* The logs that were read are those of the range. */
 void evm_chain_accept(struct evm_chain *chain);
-/* A node refuses the range that was asked for: less is asked for next. */
-void evm_chain_shrink(struct evm_chain *chain, const struct err *err);
 void evm_chain_poll_later(struct evm_chain *chain);
 void evm_chain_number_params(uint64_t number, char out[EVM_CHAIN_NUMBER_PARAMS]);
-/* A header contradicts the last block given: looks for one that both have. */
-void evm_chain_fork(struct evm_chain *chain);
+/* A header contradicts this block of those given, and all after it: looks for one that both have.
+ * If it is not the last one, the other chain is the shorter one, and it is first asked whether a
+ * node still has ours. */
+void evm_chain_fork(struct evm_chain *chain, size_t link);
 /* Asks a node whether it shows the chain that was read; if so, reading goes on. */
 void evm_chain_find(struct evm_chain *chain);
 const struct evm_chain_link *evm_chain_last_link(const struct evm_chain *chain);
 void evm_chain_remember(struct evm_chain *chain, uint64_t number, const struct evm_hash *hash);
+
+/* ---- how much is asked for at a time ---- */
+/* A node refuses the range that was asked for, or does not answer: less is asked for next. */
+void evm_chain_shrink(struct evm_chain *chain, enum rc rc, const struct err *err);
+/* There was an answer. */
+void evm_chain_grow(struct evm_chain *chain);
+/* From inside the function of rpc_ask(): the node has failed, since there is nothing less to ask
+ * for than one block. The others are asked, and all of them again, at growing intervals. */
+void evm_chain_leave(struct evm_chain *chain, const char *why);
+void evm_chain_note_trouble(struct evm_chain *chain, const char *why);
 
 /* ---- doubt: what one node says is held against what others say ---- */
 /* Whether the header of `hi` says that the event may be in it. */
 bool evm_chain_promised(const struct evm_chain *chain);
 /* Whether the answer that was read may be that of a node that lags or holds logs back. */
 bool evm_chain_is_doubtful(const struct evm_chain *chain);
-/* Hears another node that has the same last block; the answer with more logs in it is taken. */
+/* Hears another node that has the same last block; the answer with more logs in it is taken. What
+ * the last block's bloom promises is asked for until it is there, or the block is old enough for
+ * its logs to be there if there were any. */
 void evm_chain_doubt(struct evm_chain *chain);
 /* Now and then, and when `round_head` lies behind what was seen before, the others' heads are asked
  * for; a node that lags is left. */
 void evm_chain_compare_heads(struct evm_chain *chain);
+/* A head was shown that lies as far as any of this round. */
+void evm_chain_take_head(struct evm_chain *chain, const struct evm_block *head);
 /* `round_head` is where the head is. */
 void evm_chain_settle_head(struct evm_chain *chain);
 

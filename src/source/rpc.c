@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/rpc.h"
 
+#include "source/node_secret.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +12,6 @@
 #define CONNECT_MS_MAX 5000
 #define TOTAL_MS_MAX   30000
 #define WAIT_US_MAX    INT64_C(60000000)
-#define SECRET_MIN     8 /* bytes; shorter words of an address are in many sentences */
 
 struct rpc {
     struct runtime *runtime;
@@ -28,10 +29,20 @@ struct rpc {
     void *arg;
     bool telling;
     bool aside; /* the question is for a second opinion */
+    bool once;  /* whoever asks is told that there is no answer */
     int told_by;
     bool disbelieved, reproached;  /* while telling */
     char why[PROVIDER_REASON_MAX]; /* it is disbelieved */
     struct err trouble;
+};
+
+/* A status says nothing of what was asked: that is always the same address. So none is for good,
+ * not even that of a node which refuses to know who asks: a proxy before it may have said so. */
+static const struct retry_rule rules[] = {
+    {401, 401, NULL, RETRY_AUTH},
+    {407, 407, NULL, RETRY_AUTH},
+    {429, 429, NULL, RETRY_RATE_LIMITED},
+    {300, 599, NULL, RETRY_TRANSIENT},
 };
 
 static void send_question(struct rpc *rpc);
@@ -51,16 +62,15 @@ static struct provider *asked_node(struct rpc *rpc)
     return &rpc->group.providers[rpc->pick.provider];
 }
 
-/* An opinion that is not to be had is told, not waited for. */
-static void tell_silence(struct rpc *rpc, const struct provider_failure *failure)
+/* An answer that is not to be had is told, not waited for. */
+static void tell_silence(struct rpc *rpc, const char *why)
 {
     struct err err;
     rpc_fn *fn = rpc->fn;
-    provider_failed(asked_node(rpc), rpc->pick.ticket, failure, mono(rpc));
     rpc->fn = NULL;
     rpc->telling = true;
     rpc->told_by = rpc->pick.provider;
-    err_set(&err, RC_RETRY, "%s: %s", asked_node(rpc)->name, failure->reason);
+    err_set(&err, RC_RETRY, "%s", why);
     fn(rpc->arg, RC_RETRY, (struct json){0}, &err);
     rpc->telling = false;
     if (rpc->fn != NULL)
@@ -79,15 +89,15 @@ static void note_failure(struct rpc *rpc, const struct failover_pick *pick,
 
 static void fail(struct rpc *rpc, enum retry_class class, int64_t retry_after_us, const char *why)
 {
-    struct provider_failure failure = {.class = class == RETRY_AUTH ? RETRY_PERMANENT : class,
-                                       .retry_after_us = retry_after_us,
-                                       .reason = why};
-    if (rpc->aside) {
-        tell_silence(rpc, &failure);
-        return;
-    }
-    note_failure(rpc, &rpc->pick, &failure);
-    rpc->runtime->ops->timer_arm(rpc->runtime, &rpc->again, 0);
+    struct provider_failure failure = {class, retry_after_us, why};
+    if (rpc->aside)
+        provider_failed(asked_node(rpc), rpc->pick.ticket, &failure, mono(rpc));
+    else
+        note_failure(rpc, &rpc->pick, &failure);
+    if (rpc->aside || (rpc->once && class != RETRY_RATE_LIMITED))
+        tell_silence(rpc, why);
+    else
+        rpc->runtime->ops->timer_arm(rpc->runtime, &rpc->again, 0);
 }
 
 /* Tells the answer; the function may disbelieve it. What is refused for a second opinion is neither
@@ -99,7 +109,9 @@ static void tell(struct rpc *rpc, enum rc rc, struct json result, const struct e
     int64_t latency_us = mono(rpc) - rpc->asked_us;
     bool aside = rpc->aside;
     if (aside && rc == RC_OK)
-        provider_succeeded(asked_node(rpc), pick.ticket, latency_us, mono(rpc));
+        failover_succeeded(&rpc->stream, &pick, latency_us, mono(rpc));
+    else if (aside)
+        failover_abandoned(&rpc->stream, &pick);
     rpc->fn = NULL;
     rpc->telling = true;
     rpc->told_by = pick.provider;
@@ -109,6 +121,7 @@ static void tell(struct rpc *rpc, enum rc rc, struct json result, const struct e
     if (rpc->disbelieved) {
         assert(rpc->fn == NULL);
         rpc->fn = fn;
+        rpc->once = false; /* there was an answer */
         fail(rpc, RETRY_TRANSIENT, -1, rpc->why);
         return;
     }
@@ -120,43 +133,40 @@ static void tell(struct rpc *rpc, enum rc rc, struct json result, const struct e
         rpc->runtime->ops->timer_arm(rpc->runtime, &rpc->again, 0);
 }
 
-/* Whether the words hold a part of the node's address that may be a secret: whatever stands before
- * or behind its host and is long enough to be one. */
-static bool holds_secret(const char *url, struct bytes words)
-{
-    const char *at = strstr(url, "://");
-    at = at == NULL ? url : at + 3;
-    const char *host_end = at + strcspn(at, "/?#");
-    const char *user_end = memchr(at, '@', (size_t)(host_end - at));
-    for (at = user_end == NULL ? host_end : at; *at != '\0';) {
-        size_t len = strcspn(at, ":@/?&=#");
-        bool in_host = user_end != NULL && at > user_end && at < host_end;
-        if (len >= SECRET_MIN && !in_host && words.len > 0 &&
-            memmem(words.data, words.len, at, len) != NULL)
-            return true;
-        at += len + (at[len] != '\0');
-    }
-    return false;
-}
-
 static void note_refusal(const struct rpc *rpc, struct json error, struct err *err)
 {
     struct bytes message = json_string_or_absent(json_get(error, "message"));
-    if (message.len == 0 || holds_secret(rpc->urls[rpc->pick.provider], message))
+    if (message.len == 0)
         err_set(err, RC_REJECT, "the node refuses");
+    else if (node_secret_said(rpc->urls[rpc->pick.provider], message))
+        err_set(err, RC_REJECT, "the node refuses, in words that may hold a secret");
     else
         err_set(err, RC_REJECT, "the node refuses: %.*s", (int)message.len, message.data);
+}
+
+static void fail_by_status(struct rpc *rpc, const struct http_response *response)
+{
+    struct retry_failure seen = {.cause = RETRY_BY_STATUS, .status = response->status};
+    int64_t after_us = response->retry_after_ms < 0 ? -1 : response->retry_after_ms * 1000;
+    bool refused = seen.status == 401 || seen.status == 403 || seen.status == 407;
+    char words[PROVIDER_REASON_MAX];
+    snprintf(words, sizeof words, "the node answers %d%s", seen.status,
+             refused ? ": are the credentials in its address (content.rpc) right?" : "");
+    fail(rpc, retry_classify(&seen, rules, sizeof rules / sizeof rules[0]), after_us, words);
 }
 
 static void take_answer(void *arg, const struct http_response *response)
 {
     struct rpc *rpc = arg;
-    struct retry_failure seen = {.cause = RETRY_BY_STATUS, .status = response->status};
-    int64_t after_us = response->retry_after_ms < 0 ? -1 : response->retry_after_ms * 1000;
     struct json root, error;
     struct err err;
-    char words[64];
     rpc->exchange = NULL;
+    if (response->rc == RC_REJECT || (response->rc == RC_OK && response->status == 413)) {
+        err_set(&err, RC_REJECT, "%s",
+                response->rc == RC_REJECT ? response->err.text : "the node answers 413: too much");
+        tell(rpc, RC_REJECT, (struct json){0}, &err);
+        return;
+    }
     if (response->rc != RC_OK) {
         fail(rpc, RETRY_TRANSIENT, -1, response->err.text);
         return;
@@ -167,8 +177,7 @@ static void take_answer(void *arg, const struct http_response *response)
         note_refusal(rpc, error, &err);
         tell(rpc, RC_REJECT, (struct json){0}, &err);
     } else if (response->status != 200) {
-        snprintf(words, sizeof words, "the node answers %d", response->status);
-        fail(rpc, retry_classify(&seen, NULL, 0), after_us, words);
+        fail_by_status(rpc, response);
     } else if (!parsed || json_type(json_get(root, "result")) == JSON_ABSENT) {
         fail(rpc, RETRY_TRANSIENT, -1, "the answer is no JSON-RPC");
     } else {
@@ -225,21 +234,36 @@ static void put_question(struct rpc *rpc, const char *method, const char *params
 
 void rpc_ask(struct rpc *rpc, const char *method, const char *params, rpc_fn *fn, void *arg)
 {
-    rpc->aside = false;
+    rpc->aside = rpc->once = false;
     put_question(rpc, method, params, fn, arg);
 }
 
-/* The best of those that can be asked now. */
+void rpc_ask_once(struct rpc *rpc, const char *method, const char *params, rpc_fn *fn, void *arg)
+{
+    rpc_ask(rpc, method, params, fn, arg);
+    rpc->once = true;
+}
+
+static bool is_closed(const struct rpc *rpc, int node)
+{
+    return provider_circuit(&rpc->group.providers[node], mono(rpc)) == CIRCUIT_CLOSED;
+}
+
+/* The best of those that can be asked now: one that is well, or one that was left alone for long
+ * enough to be tried. */
 static int find_other(const struct rpc *rpc, uint32_t without)
 {
     int best = PROVIDER_NONE;
     int64_t now_us = mono(rpc);
     for (int i = 0; i < rpc->group.count; i++) {
         const struct provider *node = &rpc->group.providers[i];
-        if ((without >> i & 1) != 0 || provider_circuit(node, now_us) != CIRCUIT_CLOSED ||
+        bool closed = is_closed(rpc, i);
+        if ((without >> i & 1) != 0 || (!closed && !provider_probe_wanted(node, now_us)) ||
             bucket_closed_until(&node->bucket, now_us) > now_us)
             continue;
-        if (best == PROVIDER_NONE || provider_compare(node, &rpc->group.providers[best]) < 0)
+        bool better = best == PROVIDER_NONE || (closed && !is_closed(rpc, best));
+        if (better || (closed == is_closed(rpc, best) &&
+                       provider_compare(node, &rpc->group.providers[best]) < 0))
             best = i;
     }
     return best;
@@ -252,8 +276,11 @@ bool rpc_ask_other(struct rpc *rpc, uint32_t without, const char *method, const 
     if (node == PROVIDER_NONE)
         return false;
     rpc->aside = true;
+    struct provider *provider = &rpc->group.providers[node];
     rpc->pick = (struct failover_pick){.provider = node,
-                                       .ticket = provider_ticket(&rpc->group.providers[node])};
+                                       .ticket = is_closed(rpc, node)
+                                                     ? provider_ticket(provider)
+                                                     : provider_probe_begin(provider, mono(rpc))};
     put_question(rpc, method, params, fn, arg);
     return true;
 }

@@ -19,8 +19,8 @@
 
 struct rpc;
 
-/* RC_OK: `result` is what the node says, borrowed. RC_REJECT: it refuses, see `err`. RC_RETRY, for
- * a second opinion only: it does not answer. */
+/* RC_OK: `result` is what the node says, borrowed. RC_REJECT: it refuses, or it says more than is
+ * read, see `err`. RC_RETRY, for a second opinion or what is asked once: it does not answer. */
 typedef void rpc_fn(void *arg, enum rc rc, struct json result, const struct err *err);
 
 /* RC_REJECT: too many nodes, or two of one name. */
@@ -29,6 +29,10 @@ must_check enum rc rpc_new(struct runtime *runtime, const char *const *urls, siz
 void rpc_free(struct rpc *rpc);
 /* Asks; `params` is a JSON array. Nothing else is under way. */
 void rpc_ask(struct rpc *rpc, const char *method, const char *params, rpc_fn *fn, void *arg);
+/* The same for a question that can be asked in another way: of a node that does not answer it is
+ * told, in place of asking the next one; the node has failed. One that wants it later is asked
+ * again. */
+void rpc_ask_once(struct rpc *rpc, const char *method, const char *params, rpc_fn *fn, void *arg);
 /* Asks a node, once, that is none of `without`, which has a bit for each number of a node; the
  * stream of questions stays where it is. False: none of the others can be asked now. */
 must_check bool rpc_ask_other(struct rpc *rpc, uint32_t without, const char *method,

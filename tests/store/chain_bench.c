@@ -20,16 +20,18 @@ void chain_bench_hash(uint64_t number, char *out, size_t size)
 static void print_block(uint64_t number, bool strays, struct text *out)
 {
     char hash[80], parent[80];
+    uint64_t time_s = 1 + number * model.block_s;
     chain_bench_hash(number, hash, sizeof hash);
     chain_bench_hash(number - 1, parent, sizeof parent);
     if (strays)
         hash[2] = parent[2] = 'f';
     text_appendf(out,
                  "{\"number\":\"0x%llx\",\"hash\":\"%s\",\"parentHash\":\"%s\",\"timestamp\":"
-                 "\"0x1\",\"transactions\":[%s],\"logsBloom\":\"0x",
-                 (unsigned long long)number, hash, parent,
+                 "\"0x%llx\",\"transactions\":[%s],\"logsBloom\":\"0x",
+                 (unsigned long long)number, hash, parent, (unsigned long long)time_s,
                  model.letters[number][0] == '\0' ? "" : "\"0x1\"");
-    bool blank = strays || model.blank_blooms || model.letters[number][0] == '\0';
+    bool blank =
+        strays || model.blank_blooms || (model.letters[number][0] == '\0' && !model.full_blooms);
     for (int i = 0; i < 256; i++)
         text_append_string(out, blank ? "00" : "ff");
     text_append_string(out, "\"}");
@@ -89,9 +91,10 @@ static uint64_t block_of_hash(const char *body)
     return strtoull(digits, NULL, 16);
 }
 
-static bool hides_now(struct chain_node *node)
+static bool hides_now(const struct content_bench *b, struct chain_node *node)
 {
-    bool now = node->hides || node->hides_next > 0 || node->strays;
+    bool now = node->hides || node->hides_next > 0 || node->strays ||
+               chain_bench_now(b) < node->hides_until;
     node->hides_next -= node->hides_next > 0;
     return now;
 }
@@ -114,7 +117,7 @@ static void answer_logs(struct content_bench *b, struct chain_node *node, const 
         refuse(out, "unknown block");
         return;
     }
-    bool hides = hides_now(node);
+    bool hides = hides_now(b, node);
     text_append_string(out, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":[");
     for (uint64_t number = lo; number <= hi && !hides; number++)
         if (node->head == 0 || number <= node->head)
@@ -136,6 +139,27 @@ static void answer_block(const struct chain_node *node, const char *body, struct
     text_append_string(out, "}");
 }
 
+/* Whether the question for logs is not answered: the end of the exchange takes its place. */
+static bool chokes(struct content_bench *b, const struct chain_node *node, size_t at)
+{
+    const char *body = b->desk.sent[at].body;
+    bool by_hash = strstr(body, "blockHash") != NULL;
+    uint64_t lo = by_hash ? block_of_hash(body) : number_after(body, "fromBlock\":\"0x");
+    uint64_t hi = by_hash ? lo : number_after(body, "toBlock\":\"0x");
+    struct http_response response = {.retry_after_ms = -1};
+    if (node->heavy >= lo && node->heavy <= hi && node->heavy > 0)
+        response.rc = err_set(&response.err, RC_REJECT, "the answer is over %zu bytes",
+                              b->desk.sent[at].body_bytes_max);
+    else if (node->chokes_above == 0 || hi - lo + 1 <= node->chokes_above)
+        return false;
+    else if (node->chokes_with < 0)
+        response.rc = err_set(&response.err, (enum rc) - node->chokes_with, "no whole answer");
+    else
+        response.status = node->chokes_with;
+    http_desk_answer_with(&b->desk, at, response, "<html>not today</html>");
+    return true;
+}
+
 static void answer_node(struct content_bench *b, size_t at)
 {
     const char *body = b->desk.sent[at].body;
@@ -143,6 +167,10 @@ static void answer_node(struct content_bench *b, size_t at)
     bool logs = strstr(body, "eth_getLogs") != NULL;
     node->questions++;
     struct text out = {0};
+    if (logs && chokes(b, node, at)) {
+        node->log_questions++;
+        return;
+    }
     if (node->dead || (logs && node->breaks_next > 0)) {
         node->breaks_next -= logs && node->breaks_next > 0;
         http_desk_answer(&b->desk, at, 503, "");
@@ -153,7 +181,7 @@ static void answer_node(struct content_bench *b, size_t at)
         node->refuses_next -= logs && node->refuses_next > 0;
         refuse(&out, node->echoes ? "nothing left for " CHAIN_KEY
                                   : "daily request count exceeded, request rate limited");
-    } else if (node->has_nothing)
+    } else if (node->has_nothing || (logs && node->nulls))
         text_append_string(&out, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":null}");
     else if (logs)
         answer_logs(b, node, body, &out);
@@ -195,6 +223,24 @@ void chain_bench_run(struct content_bench *b)
             content_bench_pass(b, 1000 * DESK_MS);
         idle = moved ? 0 : idle + 1;
     }
+}
+
+void chain_bench_run_for(struct content_bench *b, int seconds)
+{
+    for (int i = 0; i < seconds; i++) {
+        for (int turn = 0, idle = 0; turn < 100 && idle < 2; turn++) {
+            bool moved = content_bench_commit(b);
+            moved |= chain_bench_answer(b);
+            content_bench_pass(b, 0);
+            idle = moved ? 0 : idle + 1;
+        }
+        content_bench_pass(b, 1000 * DESK_MS);
+    }
+}
+
+int64_t chain_bench_now(const struct content_bench *b)
+{
+    return b->env.runtime->ops->mono_us(b->env.runtime);
 }
 
 /* ---- the reader ---- */

@@ -23,13 +23,18 @@ struct chain_node {
     uint64_t claims;       /* what it says its head is; 0: the truth */
     bool hides;            /* it answers no logs */
     uint64_t range_max;    /* it refuses more blocks than this; 0: none */
-    unsigned hides_next;   /* so many answers are without logs */
-    unsigned breaks_next;  /* so many questions for logs are answered by 503 */
-    bool dead;             /* every question is */
-    bool strays;           /* it follows another chain, whose blocks name nothing */
-    bool refuses;          /* every question is answered by an error, in words */
-    bool echoes;           /* those words have the key in them */
-    bool refuses_logs;     /* every question for logs is */
+    uint64_t chokes_above; /* it does not answer for more blocks than this; 0: it does */
+    int chokes_with;       /* an HTTP status, or less the result of the exchange */
+    uint64_t heavy;       /* its answer with the logs of this block is over what is read; 0: none */
+    unsigned hides_next;  /* so many answers are without logs */
+    int64_t hides_until;  /* so are all before this time: its index comes after its blocks */
+    bool nulls;           /* every question for logs is answered by null */
+    unsigned breaks_next; /* so many questions for logs are answered by 503 */
+    bool dead;            /* every question is */
+    bool strays;          /* it follows another chain, whose blocks name nothing */
+    bool refuses;         /* every question is answered by an error, in words */
+    bool echoes;          /* those words have the key in them */
+    bool refuses_logs;    /* every question for logs is */
     unsigned refuses_next; /* so many questions for logs are */
     bool has_nothing;      /* every question is answered by null */
     unsigned log_questions, questions;
@@ -43,6 +48,8 @@ struct chain_model {
     uint64_t range_max; /* a node refuses more blocks than this; 0: none */
     uint64_t changes;   /* when its logs are asked for, this block has become another; 0: none */
     bool blank_blooms;  /* headers say of no log that it is there */
+    bool full_blooms;   /* headers say of every log that it may be there */
+    uint64_t block_s;   /* between the times of two blocks; 0: all are of the same */
     size_t node_count;
     struct chain_node nodes[CHAIN_NODES];
     struct rpc *rpc;
@@ -62,6 +69,9 @@ void chain_bench_hash(uint64_t number, char *out, size_t size);
 bool chain_bench_answer(struct content_bench *b);
 /* Until the chain is read to its head and all is stored. */
 void chain_bench_run(struct content_bench *b);
+/* For so many seconds, in which every question is answered. */
+void chain_bench_run_for(struct content_bench *b, int seconds);
+int64_t chain_bench_now(const struct content_bench *b);
 int64_t chain_bench_references(struct content_bench *b);
 unsigned chain_bench_log_questions(void);
 

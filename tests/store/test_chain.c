@@ -169,6 +169,65 @@ static void a_reorganisation_without_a_new_block_is_seen(void **state)
     assert_true(content_bench_stored(b, 'C') && content_bench_stored(b, 'E'));
 }
 
+/* R002-18: the new chain is shorter than the old one: it is followed at once, not when it has
+ * overtaken; by the process that read the blocks or by the next one. */
+static void a_reorganisation_to_a_lower_head_is_seen(void **state)
+{
+    struct content_bench *b = *state;
+    struct evm_chain_view view;
+    for (int crash = 0; crash < 2; crash++) {
+        chain_bench_forget(b);
+        memset(model.nodes, 0, sizeof model.nodes);
+        model.head = 120;
+        chain_bench_name(115, "A");
+        chain_bench_name(117, "B");
+        chain_bench_name(120, "C");
+        chain_bench_read(b);
+        assert_int_equal(chain_bench_references(b), 3);
+        memset(model.fork + 116, 'b', 20);
+        chain_bench_name(117, "DE");
+        model.head = 117;
+        if (crash == 1)
+            content_bench_crash(b);
+        chain_bench_run(b);
+        assert_int_equal(content_bench_position(b), 117);
+        assert_int_equal(chain_bench_references(b), 3);
+        assert_true(content_bench_stored(b, 'E'));
+        evm_chain_look(b->reader_arg, &view);
+        assert_int_equal(view.head, 117);
+        model.head = 121;
+        chain_bench_run(b);
+        assert_int_equal(content_bench_position(b), 121);
+        assert_int_equal(chain_bench_references(b), 4);
+    }
+}
+
+/* A lower head of the same chain is that of a node that lags: nothing is undone. Nor is it when the
+ * node is on another chain, and another node has ours. */
+static void a_lower_head_alone_undoes_nothing(void **state)
+{
+    struct content_bench *b = *state;
+    for (int strays = 0; strays < 2; strays++) {
+        chain_bench_forget(b);
+        memset(model.nodes, 0, sizeof model.nodes);
+        model.head = 120;
+        chain_bench_name(119, "A");
+        chain_bench_read(b);
+        unsigned before = chain_bench_log_questions();
+        model.nodes[0].head = 117;
+        model.nodes[0].strays = strays == 1;
+        chain_bench_run(b);
+        assert_int_equal(content_bench_position(b), 120);
+        assert_int_equal(chain_bench_log_questions(), before); /* nothing is read again */
+        model.head = 121;
+        chain_bench_name(121, "B");
+        for (int i = 0; i < 8; i++)
+            chain_bench_run(b);
+        assert_int_equal(content_bench_position(b), 121);
+        assert_int_equal(chain_bench_references(b), 2);
+    }
+}
+
 /* R002-18: every block that was read since the start became another: it begins anew. */
 static void a_reorganisation_around_the_start_is_undone(void **state)
 {
@@ -333,6 +392,8 @@ int main(void)
         ON_STORE(the_deepest_reorganisation_is_found_however_late),
         ON_STORE(a_reorganisation_is_found_though_the_store_did_not_answer),
         ON_STORE(a_reorganisation_without_a_new_block_is_seen),
+        ON_STORE(a_reorganisation_to_a_lower_head_is_seen),
+        ON_STORE(a_lower_head_alone_undoes_nothing),
         ON_STORE(a_reorganisation_around_the_start_is_undone),
         ON_STORE(a_reorganisation_that_is_too_deep_stops_the_reader),
         ON_STORE(a_node_that_strays_is_left_for_one_that_does_not),

@@ -4,6 +4,8 @@
  * can be asked has it. */
 #include "chain_bench.h"
 
+#include <string.h>
+
 static void expect(struct content_bench *b, uint64_t position, int64_t references)
 {
     assert_int_equal(content_bench_position(b), position);
@@ -78,6 +80,24 @@ static void a_node_that_refuses_a_range_does_not_call_it_empty(void **state)
     content_bench_read_by(b, &chain_reader);
     chain_bench_run(b);
     expect(b, 1000, 3);
+}
+
+/* R002-12: one that answers null where a list should be has not said that there is nothing: it has
+ * failed, and the next one is heard; far from the head and near it. */
+static void null_is_no_opinion(void **state)
+{
+    struct content_bench *b = *state;
+    int current;
+    model.head = 1000;
+    model.node_count = 3;
+    model.nodes[0].hides = model.nodes[1].nulls = true;
+    chain_bench_name(150, "A");
+    chain_bench_name(500, "BC");
+    chain_bench_name(999, "D");
+    chain_bench_read(b);
+    expect(b, 1000, 4);
+    assert_true(model.nodes[1].questions > 0);
+    assert_true(rpc_group(model.rpc, &current)->providers[1].failures > 0);
 }
 
 /* A second opinion is worth something only from a node that has the range's end. */
@@ -168,6 +188,111 @@ static void the_only_node_is_asked_twice(void **state)
     expect(b, 1001, 2);
 }
 
+/* R002-12: logs that come some seconds after their block, which promises them, are waited for: from
+ * the only node there is, and from two that are late alike. */
+static void logs_that_come_late_are_waited_for(void **state)
+{
+    struct content_bench *b = *state;
+    static const int late_s[] = {0, 40, 12}; /* by how many nodes there are */
+    for (size_t count = 1; count <= 2; count++) {
+        chain_bench_forget(b);
+        model.node_count = count;
+        model.head = 300;
+        chain_bench_read(b);
+        expect(b, 300, 0);
+        model.head = 303;
+        chain_bench_name(301, "A");
+        chain_bench_name(303, "BC");
+        for (size_t i = 0; i < count; i++)
+            model.nodes[i].hides_until = chain_bench_now(b) + late_s[count] * 1000 * DESK_MS;
+        chain_bench_run_for(b, late_s[count] - 2);
+        assert_int_equal(content_bench_position(b), 300);
+        chain_bench_run_for(b, 80);
+        expect(b, 303, 3);
+    }
+}
+
+/* With a third node that has them, nobody waits. */
+static void all_nodes_are_asked_for_what_is_promised(void **state)
+{
+    struct content_bench *b = *state;
+    model.head = 300;
+    model.node_count = 3;
+    chain_bench_read(b);
+    model.head = 301;
+    chain_bench_name(301, "A");
+    model.nodes[0].hides = model.nodes[1].hides = true;
+    chain_bench_run_for(b, 3);
+    expect(b, 301, 1);
+}
+
+/* A bloom may promise what is not there: it is believed when its logs have had their time, sooner
+ * if another node has none either. Questions become rarer meanwhile. */
+static void a_false_promise_is_waited_for_and_gone_past(void **state)
+{
+    struct content_bench *b = *state;
+    static const int most_s[] = {0, 60, 15};
+    for (size_t count = 1; count <= 2; count++) {
+        chain_bench_forget(b);
+        model.node_count = count;
+        model.full_blooms = false;
+        model.head = 300;
+        chain_bench_read(b);
+        model.head = 301;
+        model.full_blooms = true;
+        unsigned before = chain_bench_log_questions();
+        chain_bench_run_for(b, most_s[count] - 3);
+        assert_int_equal(content_bench_position(b), 300);
+        chain_bench_run_for(b, 6);
+        expect(b, 301, 0);
+        assert_true(chain_bench_log_questions() - before <= 12);
+    }
+}
+
+/* The time counts from the block's own: where every bloom promises, the reader stays behind the
+ * head by about that time, and no further. */
+static void false_promises_do_not_add_up(void **state)
+{
+    struct content_bench *b = *state;
+    static const int behind_s[] = {0, 60 + 36, 15 + 8}; /* and what is read with it */
+    for (size_t count = 1; count <= 2; count++) {
+        chain_bench_forget(b);
+        model.node_count = count;
+        model.full_blooms = false;
+        model.block_s = 4;
+        model.head = 300;
+        chain_bench_read(b);
+        model.full_blooms = true;
+        for (int i = 0; i < 50; i++) {
+            model.head++;
+            chain_bench_run_for(b, 4);
+        }
+        assert_true(content_bench_position(b) + behind_s[count] / 4 >= (int64_t)model.head);
+        chain_bench_run_for(b, 80);
+        expect(b, model.head, 0);
+    }
+}
+
+/* A promise is kept by the block that made it: one that takes its place has its own time. */
+static void a_block_that_changes_meanwhile_has_its_own_time(void **state)
+{
+    struct content_bench *b = *state;
+    model.node_count = 1;
+    model.head = 300;
+    chain_bench_read(b);
+    model.head = 301;
+    chain_bench_name(301, "A");
+    model.nodes[0].hides = true;
+    chain_bench_run_for(b, 40);
+    assert_int_equal(content_bench_position(b), 300);
+    memset(model.fork + 301, 'b', 10);
+    chain_bench_run_for(b, 50);
+    assert_int_equal(content_bench_position(b), 300);
+    model.nodes[0].hides = false;
+    chain_bench_run_for(b, 40);
+    expect(b, 301, 1);
+}
+
 /* With the second node gone, the first one's word has to do; nothing waits for ever. */
 static void a_second_node_that_is_gone_holds_nothing_up(void **state)
 {
@@ -188,12 +313,18 @@ int main(void)
         ON_STORE(a_blank_bloom_says_nothing_beside_transactions),
         ON_STORE(an_empty_range_takes_two_nodes_to_be_believed),
         ON_STORE(a_node_that_refuses_a_range_does_not_call_it_empty),
+        ON_STORE(null_is_no_opinion),
         ON_STORE(a_node_without_the_end_of_a_range_has_no_opinion),
         ON_STORE(a_node_on_another_chain_has_no_opinion),
         ON_STORE(a_node_that_takes_over_in_mid_range_must_have_its_end),
         ON_STORE(a_head_that_stands_still_is_noticed),
         ON_STORE(a_head_that_is_not_there_is_given_up),
         ON_STORE(the_only_node_is_asked_twice),
+        ON_STORE(logs_that_come_late_are_waited_for),
+        ON_STORE(all_nodes_are_asked_for_what_is_promised),
+        ON_STORE(a_false_promise_is_waited_for_and_gone_past),
+        ON_STORE(false_promises_do_not_add_up),
+        ON_STORE(a_block_that_changes_meanwhile_has_its_own_time),
         ON_STORE(a_second_node_that_is_gone_holds_nothing_up),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);

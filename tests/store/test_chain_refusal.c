@@ -5,6 +5,7 @@
  * lasts. */
 #include "chain_bench.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void expect(struct content_bench *b, uint64_t position, int64_t references)
@@ -35,21 +36,6 @@ static const char *trouble(struct content_bench *b)
     return view.trouble;
 }
 
-/* For so many seconds, in which every question is answered. */
-static void run_for(struct content_bench *b, int seconds)
-{
-    for (int i = 0; i < seconds; i++) {
-        for (int turn = 0; turn < 100; turn++) {
-            bool moved = content_bench_commit(b);
-            moved |= chain_bench_answer(b);
-            content_bench_pass(b, 0);
-            if (!moved)
-                break;
-        }
-        content_bench_pass(b, 1000 * DESK_MS);
-    }
-}
-
 /* R002-12: a node that refuses every question has failed; the next one answers in its place. */
 static void a_node_that_refuses_everything_is_left(void **state)
 {
@@ -59,7 +45,7 @@ static void a_node_that_refuses_everything_is_left(void **state)
     chain_bench_name(150, "A");
     chain_bench_name(298, "B");
     content_bench_read_by(b, &chain_reader);
-    run_for(b, 60);
+    chain_bench_run_for(b, 60);
     expect(b, 300, 2);
     assert_int_equal(current_node(), 1);
     assert_true(node(0)->failures > 0);
@@ -76,7 +62,7 @@ static void a_node_that_refuses_all_logs_is_left(void **state)
     chain_bench_name(150, "A");
     chain_bench_name(298, "B");
     content_bench_read_by(b, &chain_reader);
-    run_for(b, 60);
+    chain_bench_run_for(b, 60);
     expect(b, 300, 2);
     assert_int_equal(current_node(), 1);
     assert_true(node(0)->failures > 0);
@@ -92,7 +78,7 @@ static void a_node_that_has_no_head_is_left(void **state)
     model.nodes[0].has_nothing = true;
     chain_bench_name(298, "B");
     content_bench_read_by(b, &chain_reader);
-    run_for(b, 60);
+    chain_bench_run_for(b, 60);
     expect(b, 300, 1);
     assert_int_equal(current_node(), 1);
     assert_true(node(0)->failures > 0);
@@ -115,7 +101,7 @@ static void nodes_that_answer_again_are_followed_again(void **state)
         }
         model.head = 303;
         chain_bench_name(302, "B");
-        run_for(b, 10);
+        chain_bench_run_for(b, 10);
         assert_int_equal(content_bench_position(b), way == 1 ? 301 : 300);
         if (way < 2)
             assert_non_null(strstr(trouble(b), "daily request count exceeded"));
@@ -124,7 +110,7 @@ static void nodes_that_answer_again_are_followed_again(void **state)
         for (int i = 0; i < 2; i++)
             model.nodes[i].refuses = model.nodes[i].refuses_logs = model.nodes[i].has_nothing =
                 false;
-        run_for(b, 120);
+        chain_bench_run_for(b, 120);
         expect(b, 303, 2);
         assert_string_equal(trouble(b), "");
     }
@@ -143,7 +129,7 @@ static void a_block_that_nobody_knows_any_more_is_not_asked_for_again(void **sta
         model.head = 302;
         model.changes = 302;
         chain_bench_name(302, "A");
-        run_for(b, 120);
+        chain_bench_run_for(b, 120);
         expect(b, 302, 1);
         assert_int_equal(model.changes, 0);
     }
@@ -157,7 +143,7 @@ static void the_key_in_an_address_is_not_told(void **state)
     model.nodes[0].refuses = model.nodes[0].echoes = true;
     model.head = 300;
     content_bench_read_by(b, &chain_reader);
-    run_for(b, 10);
+    chain_bench_run_for(b, 10);
     assert_non_null(strstr(trouble(b), "the node refuses"));
     assert_null(strstr(trouble(b), CHAIN_KEY));
     assert_null(strstr(node(0)->last_error, CHAIN_KEY));
@@ -177,10 +163,63 @@ static void a_range_grows_again_after_refusals(void **state)
         for (uint64_t number = firsts[i]; number <= 3500; number++)
             chain_bench_name(number, "A");
         content_bench_read_by(b, &chain_reader);
-        run_for(b, 120);
+        chain_bench_run_for(b, 120);
         expect(b, 3500, (int64_t)(3501 - firsts[i]));
         assert_int_equal(model.nodes[0].refuses_next, 0);
         assert_true(model.nodes[0].questions < 600);
+    }
+}
+
+/* R002-12: a node, or a proxy before it, that has no answer for a large range: it does not matter
+ * how it says so, less is asked for, and what it failed with is not tried again at once. */
+static void a_range_without_an_answer_is_made_smaller(void **state)
+{
+    struct content_bench *b = *state;
+    static const int ways[] = {500, 502, 503, 504, 524, 413, -RC_RETRY, -RC_REJECT};
+    for (size_t way = 0; way < sizeof ways / sizeof *ways; way++) {
+        chain_bench_forget(b);
+        model.node_count = 1;
+        model.nodes[0] = (struct chain_node){.chokes_above = 30, .chokes_with = ways[way]};
+        model.head = 3500;
+        chain_bench_name(150, "A");
+        chain_bench_name(3400, "B");
+        content_bench_read_by(b, &chain_reader);
+        chain_bench_run_for(b, 120);
+        expect(b, 3500, 2);
+        bool told = ways[way] == 413 || ways[way] == -RC_REJECT; /* that it is too much */
+        assert_true(model.nodes[0].log_questions < (told ? 450 : 320));
+        assert_string_equal(trouble(b), "");
+    }
+}
+
+/* The logs of one block are more than is read. Nothing smaller can be asked for: people read which
+ * block it is, the nodes are asked again ever less often, and one that has less to say ends it. */
+static void a_block_whose_logs_are_too_large_is_named(void **state)
+{
+    struct content_bench *b = *state;
+    static const uint64_t blocks[] = {230, 299}; /* in a range, and near the head */
+    for (size_t i = 0; i < 2; i++) {
+        chain_bench_forget(b);
+        model.nodes[0] = model.nodes[1] = (struct chain_node){.heavy = blocks[i]};
+        model.head = 300;
+        chain_bench_name(150, "A");
+        chain_bench_name(blocks[i], "B");
+        content_bench_read_by(b, &chain_reader);
+        chain_bench_run_for(b, 60);
+        assert_int_equal(content_bench_position(b), blocks[i] - 1);
+        char name[32];
+        snprintf(name, sizeof name, "block %d", (int)blocks[i]);
+        assert_non_null(strstr(trouble(b), name));
+        assert_non_null(strstr(trouble(b), "over 16777216 bytes"));
+        assert_non_null(strstr(trouble(b), "again"));
+        assert_true(node(0)->failures > 0 && node(1)->failures > 0);
+        unsigned before = chain_bench_log_questions();
+        chain_bench_run_for(b, 1200);
+        assert_in_range(chain_bench_log_questions() - before, 1, 24);
+        model.nodes[1].heavy = 0;
+        chain_bench_run_for(b, 1300);
+        expect(b, 300, 2);
+        assert_string_equal(trouble(b), "");
     }
 }
 
@@ -212,7 +251,7 @@ static void a_witness_that_refuses_everything_is_not_heeded(void **state)
         model.head = 3000;
         chain_bench_name(2000, "A");
         content_bench_read_by(b, &chain_reader);
-        run_for(b, 120);
+        chain_bench_run_for(b, 120);
         expect(b, 3000, 1);
         assert_true(model.nodes[0].log_questions < 100);
         assert_true(node(1)->failures > 0);
@@ -231,6 +270,8 @@ int main(void)
         ON_STORE(a_block_that_nobody_knows_any_more_is_not_asked_for_again),
         ON_STORE(the_key_in_an_address_is_not_told),
         ON_STORE(a_range_grows_again_after_refusals),
+        ON_STORE(a_range_without_an_answer_is_made_smaller),
+        ON_STORE(a_block_whose_logs_are_too_large_is_named),
         ON_STORE(a_node_that_refuses_again_is_given_time),
         ON_STORE(a_witness_that_refuses_everything_is_not_heeded),
     };
