@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { Browser } from './browser.mjs';
 import { Daemon, until } from './daemon.mjs';
-import { ARTICLES, articlesSql, fill, gapSql, peopleSql } from './news_world.mjs';
+import { ARTICLES, articlesSql, fill, gapSql, linkSql, peopleSql } from './news_world.mjs';
 import { Simulator } from './simulator.mjs';
 
 const shownTitles = `[...document.querySelectorAll('.links > li:not([hidden]) .title')]
@@ -18,6 +18,7 @@ const noteStreams = `window.streams = [];
     constructor(url) { super(url); window.streams.push(this); }
   };`;
 const following = 'window.streams.some((stream) => stream.readyState === EventSource.OPEN)';
+const twin = { title: ARTICLES[1][0], about: null, people: 1, ageMinutes: 90 };
 const equipped = 'document.querySelectorAll(".tools").length === 1';
 
 describe('a reader of the page', () => {
@@ -187,6 +188,43 @@ describe('a reader of the page', () => {
     assert.deepEqual(page.complaints, []);
   });
 
+  test('sees what a link is called once that is known, wherever it is told, with its picture', async () => {
+    const last = `[...document.querySelectorAll('.link')].at(-1)`;
+    const words = (selector) => page.eval(`${last}.querySelector('${selector}')?.textContent`);
+    assert.equal(await words('.title'), 'paste.example: 12');
+    assert.equal(await words('.address'), 'https://paste.example/12');
+    await page.eval(`${last}.querySelector('.title').focus()`);
+    // What is filled in by hand is no commit that anybody is told of.
+    const fillAndLook = async (sql) => {
+      await fill(daemon, sql);
+      await page.eval(`dispatchEvent(new Event('online'))`);
+    };
+    await fillAndLook(`UPDATE links SET title = 'A name at last', description = 'And what it says.',
+      image_url = 'https://paste.example/12.png' WHERE id = 12;
+      ${linkSql(71, { ...twin, domain: 'elsewhere.example' }, nowUs)}`);
+    await page.until(`${last}.querySelector('.title').textContent === 'A name at last'`);
+    assert.equal(await page.eval('document.activeElement.textContent'), 'A name at last');
+    assert.equal(await words('.address'), undefined);
+    assert.equal(await words('.about'), 'And what it says.');
+    assert.equal(await page.eval(`${last}.querySelector('.about').previousElementSibling.className`),
+      'source');
+    assert.equal(await page.eval(`${last}.matches('.pictured')
+      && ${last}.lastElementChild.matches('img.picture')`), true);
+    const also = `document.querySelector('.link[data-id="2"] .also')`;
+    assert.equal(await page.eval(`${also}.textContent`), 'also at elsewhere.example (1)');
+    await fillAndLook(`UPDATE links SET title = NULL, description = NULL, image_url = NULL WHERE id = 12;
+      DELETE FROM post_links WHERE link_id = 71; DELETE FROM shares WHERE link_id = 71;
+      DELETE FROM links WHERE id = 71;`);
+    await page.until(`${last}.querySelector('.title').textContent === 'paste.example: 12'`);
+    assert.deepEqual(await page.eval(`[${also} === null, ${last}.querySelectorAll('.picture').length,
+      ${last}.querySelector('.address').nextElementSibling.className, ${last}.className]`),
+    [true, 0, 'source', 'link']);
+    // It is still a link that can be read.
+    await page.eval(`${last}.querySelector('.title').click()`);
+    assert.equal(await page.eval(`${last}.classList.contains('read')`), true);
+    assert.deepEqual(page.complaints, []);
+  });
+
   test('is told when there is no network, and when there is', async () => {
     await page.hands.addInitScript(noteStreams);
     await open();
@@ -312,6 +350,27 @@ describe('the page goes on living', () => {
     assert.equal(await page.eval(`document.querySelectorAll('.more[open]').length`), 1);
     assert.equal(await page.eval('document.querySelector(".pill").hidden'), true);
     assert.deepEqual(page.complaints, []);
+  });
+
+  test('who is on a name stays there until they go on', async () => {
+    const reading = await browser.newPage();
+    await reading.open(daemon.url);
+    await reading.until(equipped);
+    const link = (await trending()).find((one) => one.shares === 5);
+    const mine = `document.querySelector('.link[data-id="${link.id}"]')`;
+    const names = () => reading.eval(`${mine}.querySelector('.names').textContent`);
+    const before = await names();
+    await reading.eval(`${mine}.querySelector('.names .person').focus();
+      window.focused = document.activeElement`);
+    for (const did of follows.slice(5, 8)) await act(did, 4);
+    await reading.until(`${mine}.querySelector('.count b').textContent === '8'`);
+    assert.equal(await reading.eval('window.focused.isConnected'), true);
+    assert.equal(await reading.eval('document.activeElement === window.focused'), true);
+    assert.equal(await names(), before);
+    await reading.eval(`${mine}.querySelector('.title').focus()`);
+    await reading.until(`${mine}.querySelector('.names').textContent.endsWith('and 5 more')`);
+    assert.deepEqual(reading.complaints, []);
+    await reading.close();
   });
 
   test('what changes before the page listens is shown, too', async () => {
