@@ -96,10 +96,13 @@ export class Live {
   #pill = makeButton('', () => this.showNew(), { className: 'pill', hidden: true });
   #state = make('p', { className: 'offline', role: 'status', hidden: true });
   #changed;
+  #isHidden;
 
-  /** `changed` is called after the list has been touched. */
-  constructor(changed) {
+  /** `changed` is called after the list has been touched; `isHidden` says of a link whether the
+   *  reader does not want to see it. */
+  constructor(changed, isHidden) {
     this.#changed = changed;
+    this.#isHidden = isHidden;
     document.querySelector('.standing').after(this.#state);
     document.body.append(make('div', { className: 'pill-place', 'aria-live': 'polite' }, this.#pill));
     addEventListener('offline', () => this.#tellTrouble());
@@ -180,10 +183,18 @@ export class Live {
     }
     if (list) list.replaceChildren(...items);
     else document.querySelector('.empty').replaceWith(make('ol', { className: 'links' }, ...items));
-    this.#pill.hidden = true;
     this.#changed();
     scrollTo({ top: 0 });
     document.querySelector('.links > li:not([hidden]) .title')?.focus({ preventScroll: true });
+  }
+
+  /** Counts the new links that the reader would see. */
+  count() {
+    const mine = articlesIn(document);
+    const fresh = [...(this.#page ? articlesIn(this.#page) : [])]
+      .filter(([id, article]) => !mine.has(id) && !this.#isHidden(article)).length;
+    this.#pill.textContent = `${fresh} new ${fresh === 1 ? 'link' : 'links'}`;
+    this.#pill.hidden = fresh === 0;
   }
 
   #takeOver() {
@@ -194,10 +205,6 @@ export class Live {
     standing.className = this.#page.querySelector('.standing').className;
     taken.push(take(document, this.#page, '.standing'));
     this.#owes = !taken.every((done) => done);
-    const mine = articlesIn(document);
-    const count = [...fresh.keys()].filter((id) => !mine.has(id)).length;
-    this.#pill.textContent = `${count} new ${count === 1 ? 'link' : 'links'}`;
-    this.#pill.hidden = count === 0;
     this.#changed();
   }
 

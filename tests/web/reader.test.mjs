@@ -373,6 +373,32 @@ describe('the page goes on living', () => {
     await reading.close();
   });
 
+  test('new links that the reader does not want to see are not counted', async () => {
+    const picky = await browser.newPage();
+    let listen;
+    const mayListen = new Promise((resolve) => { listen = resolve; });
+    await picky.hands.route('**/api/data/query-open', async (route) => {
+      await mayListen;
+      await route.continue();
+    });
+    await picky.open(daemon.url);
+    await picky.eval(`localStorage.setItem('tidemark.mute.accounts', '["${follows[9]}"]')`);
+    await picky.open(daemon.url);
+    await picky.until(equipped);
+    const { length } = await trending();
+    await act(follows[9], 12);
+    await act(follows[0], 13);
+    await until(async () => (await trending()).length === length + 2, 'both links');
+    listen();
+    const pill = `document.querySelector('.pill:not([hidden])')?.textContent`;
+    assert.equal(await picky.until(pill), '1 new link');
+    await picky.eval(press('Muted'));
+    await picky.eval(press('Unmute'));
+    assert.equal(await picky.eval(pill), '2 new links');
+    assert.deepEqual(picky.complaints, []);
+    await picky.close();
+  });
+
   test('what changes before the page listens is shown, too', async () => {
     const early = await browser.newPage();
     let listen;
