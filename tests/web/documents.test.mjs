@@ -175,6 +175,24 @@ describe('documents', () => {
     assert.deepEqual(query.ids, newestFirst);
   });
 
+  test('options that are made anew at every render are one walk of TanStack Query', async () => {
+    const asked = () => daemon.proxy.seen.filter(({ path, params }) =>
+      path.endsWith('/query-open') && params.collection === 'chat_messages').length;
+    const before = asked();
+    const fresh = () => infiniteOptions(db, 'chat_messages', { ...room, pageSize: 50 });
+    const query = new Infinite(undefined);
+    Object.defineProperty(query, 'options', { get: fresh });
+    while (await query.next());
+    assert.deepEqual(query.ids, newestFirst);
+    assert.deepEqual(query.pages.map((page) => page.items.length), [50, 50, 50, 50, 50, 50, 50, 42]);
+    assert.equal(asked() - before, 1);
+    const other = infiniteOptions(db, 'chat_messages', { ...room, pageSize: 40 });
+    assert.equal((await other.queryFn({ pageParam: null })).items.length, 40);
+    assert.equal(daemon.handles(db.session).length, 2);
+    for (const options of [fresh(), other]) await options.close();
+    assert.equal(daemon.handles(db.session).length, 0);
+  });
+
   test('a page that was scanned in vain is not the end for TanStack Query', async () => {
     const pages = [[], ['1'], [], [], ['2'], []];
     let at = -1;
