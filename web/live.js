@@ -97,12 +97,14 @@ export class Live {
   #state = make('p', { className: 'offline', role: 'status', hidden: true });
   #changed;
   #isHidden;
+  #shown;
 
-  /** `changed` is called after the list has been touched; `isHidden` says of a link whether the
-   *  reader does not want to see it. */
-  constructor(changed, isHidden) {
+  /** `changed` is called after the list has been touched, `shown` when the reader asked for it;
+   *  `isHidden` says of a link whether the reader does not want to see it. */
+  constructor({ changed, isHidden, shown }) {
     this.#changed = changed;
     this.#isHidden = isHidden;
+    this.#shown = shown;
     document.querySelector('.standing').after(this.#state);
     document.body.append(make('div', { className: 'pill-place', 'aria-live': 'polite' }, this.#pill));
     addEventListener('offline', () => this.#tellTrouble());
@@ -183,6 +185,7 @@ export class Live {
     }
     if (list) list.replaceChildren(...items);
     else document.querySelector('.empty').replaceWith(make('ol', { className: 'links' }, ...items));
+    this.#shown();
     this.#changed();
     scrollTo({ top: 0 });
     document.querySelector('.links > li:not([hidden]) .title')?.focus({ preventScroll: true });

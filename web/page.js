@@ -25,7 +25,11 @@ function renew() {
   renewTimes();
 }
 
-const live = new Live(renew, (article) => reader.isHidden(linkOf(article)));
+const live = new Live({
+  changed: renew,
+  isHidden: (article) => reader.isHidden(linkOf(article)),
+  shown: () => reader.noteVisit(),
+});
 reader.addEventListener('change', renew);
 addThemeChoice(document.querySelector('.places'));
 listenToKeys({

@@ -129,14 +129,42 @@ describe('a reader of the page', () => {
     await other.close();
   });
 
+  const ago = (name) => `(Date.now() - Number(localStorage.getItem('tidemark.visit.${name}'))) / 60000`;
+  const setHidden = (hidden) => page.eval(`(() => {
+    Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange')); })()`);
+  const shiftClock = (minutes) => page.eval(
+    `Date.now = ((now) => () => now() + ${minutes * 60000})(Date.now.bind(Date))`);
+
   test('sees what came since the last visit', async () => {
     // The visit before this one ended two hours ago.
-    await page.eval(`localStorage.setItem('tidemark.visit.last', String(Date.now() - 7200000))`);
+    await page.leftAgo(120);
     await open();
     const since = ARTICLES.filter(([, , , , minutes]) => minutes < 120);
     await page.eval(press(`${since.length} since your last visit, 2 h ago`));
     assert.equal((await shown()).length, since.length);
     assert.equal(await page.eval('document.querySelectorAll(".fresh").length'), since.length);
+  });
+
+  test('is still on the same visit while the page is read', async () => {
+    await page.eval(`localStorage.setItem('tidemark.visit.last', String(Date.now() - 180 * 60000))`);
+    await open(); // the page before it was read until just now
+    assert.ok(await page.eval(ago('last')) < 5);
+    assert.equal(await page.eval(`localStorage.getItem('tidemark.visit.before')`), null);
+    await page.eval(`localStorage.setItem('tidemark.visit.last', String(Date.now() - 20 * 60000))`);
+    await setHidden(true);
+    assert.ok(await page.eval(ago('last')) < 5);
+    // Who comes back to the tab an hour later comes for another visit.
+    await shiftClock(60);
+    await setHidden(false);
+    assert.ok(await page.eval(ago('before')) > 59);
+    assert.match(await page.eval('document.querySelector(".tools").textContent'),
+      /since your last visit, 1 h ago/);
+    // Who looks at what is new is there.
+    await page.eval(`localStorage.setItem('tidemark.visit.last', '1')`);
+    await page.eval(`dispatchEvent(new Event('online'))`);
+    await page.until(`(document.querySelector('.pill').click(), ${ago('last')} < 5)`);
+    assert.deepEqual(page.complaints, []);
   });
 
   test('goes through the list by keyboard', async () => {
