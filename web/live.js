@@ -34,11 +34,56 @@ function articlesIn(root) {
   return new Map([...root.querySelectorAll('.link')].map((article) => [article.dataset.id, article]));
 }
 
+/** Parts of a link that may come and go, each with what it stands before. */
+const PASSING = {
+  '.address': '.source',
+  '.about': '.also, .sharers',
+  '.also': '.sharers',
+  '.posts': '.all',
+};
+
+/** Has a part say what is said by now; false: not yet, as the reader is in the midst of it. */
 function take(old, fresh, selector) {
   const mine = old.querySelector(selector);
   const theirs = fresh.querySelector(selector);
-  if (mine && theirs && mine.textContent !== theirs.textContent)
-    mine.replaceChildren(...document.importNode(theirs, true).childNodes);
+  const here = document.activeElement;
+  if (!mine || !theirs || mine.textContent === theirs.textContent) return true;
+  if (mine !== here && mine.contains(here)) return false;
+  mine.replaceChildren(...document.importNode(theirs, true).childNodes);
+  return true;
+}
+
+/** The same for one that may be new, or gone. */
+function takePassing(old, fresh, selector) {
+  const mine = old.querySelector(selector);
+  const theirs = fresh.querySelector(selector);
+  if (mine && theirs) return take(old, fresh, selector);
+  if (mine?.contains(document.activeElement)) return false;
+  mine?.remove();
+  if (theirs) old.querySelector(PASSING[selector]).before(document.importNode(theirs, true));
+  return true;
+}
+
+/** A picture stands last. One that is there already is not loaded anew. */
+function takePicture(old, fresh) {
+  const mine = old.querySelector('.picture');
+  const theirs = fresh.querySelector('.picture');
+  if (mine?.getAttribute('src') === theirs?.getAttribute('src')) return;
+  mine?.remove();
+  if (theirs) old.append(document.importNode(theirs, true));
+  old.classList.toggle('pictured', theirs !== null);
+}
+
+/** Has a link say what is said of it by now; false: something of it is owed. */
+function takeLink(old, fresh) {
+  const still = old.querySelector('.more').open ? [] : ['.posts'];
+  const taken = [
+    ...['.title', '.count', '.sharers', '.why', '.more > summary'].map((part) =>
+      take(old, fresh, part)),
+    ...['.address', '.about', '.also', ...still].map((part) => takePassing(old, fresh, part)),
+  ];
+  takePicture(old, fresh);
+  return taken.every((done) => done);
 }
 
 export class Live {
@@ -47,17 +92,24 @@ export class Live {
   #turn = 0; // of following; whoever waited while it changed has nothing to do any more
   #asked = false;
   #again = false; // something changed while a look was under way
+  #owes = false; // a part was left as it was for the reader's sake
   #pill = makeButton('', () => this.showNew(), { className: 'pill', hidden: true });
   #state = make('p', { className: 'offline', role: 'status', hidden: true });
   #changed;
+  #isHidden;
+  #shown;
 
-  /** `changed` is called after the list has been touched. */
-  constructor(changed) {
+  /** `changed` is called after the list has been touched, `shown` when the reader asked for it;
+   *  `isHidden` says of a link whether the reader does not want to see it. */
+  constructor({ changed, isHidden, shown }) {
     this.#changed = changed;
+    this.#isHidden = isHidden;
+    this.#shown = shown;
     document.querySelector('.standing').after(this.#state);
     document.body.append(make('div', { className: 'pill-place', 'aria-live': 'polite' }, this.#pill));
     addEventListener('offline', () => this.#tellTrouble());
     addEventListener('online', () => this.look());
+    document.addEventListener('focusout', () => this.#owes && this.look());
   }
 
   /** Follows the daemon while the page is seen: a browser has few connections to give. */
@@ -126,34 +178,36 @@ export class Live {
     const theirs = this.#page?.querySelector('.links');
     if (!theirs) return;
     const mine = articlesIn(document);
-    const items = [...theirs.children].map((item) =>
-      mine.get(item.querySelector('.link').dataset.id)?.closest('li') ??
-      document.importNode(item, true));
+    const items = [...theirs.children].map((item) => document.importNode(item, true));
+    for (const item of items) {
+      const old = mine.get(item.querySelector('.link').dataset.id);
+      item.querySelector('.more').open = old?.querySelector('.more').open ?? false;
+    }
     if (list) list.replaceChildren(...items);
     else document.querySelector('.empty').replaceWith(make('ol', { className: 'links' }, ...items));
-    this.#pill.hidden = true;
+    this.#shown();
     this.#changed();
     scrollTo({ top: 0 });
     document.querySelector('.links > li:not([hidden]) .title')?.focus({ preventScroll: true });
   }
 
-  #takeOver() {
+  /** Counts the new links that the reader would see. */
+  count() {
     const mine = articlesIn(document);
-    let fresh = 0;
-    for (const [id, article] of articlesIn(this.#page)) {
-      const old = mine.get(id);
-      if (!old) {
-        fresh++;
-        continue;
-      }
-      for (const selector of ['.count', '.sharers', '.why']) take(old, article, selector);
-      if (!old.querySelector('.more').open) take(old, article, '.posts');
-    }
-    const standing = document.querySelector('.standing');
-    standing.className = this.#page.querySelector('.standing').className;
-    take(document, this.#page, '.standing');
+    const fresh = [...(this.#page ? articlesIn(this.#page) : [])]
+      .filter(([id, article]) => !mine.has(id) && !this.#isHidden(article)).length;
     this.#pill.textContent = `${fresh} new ${fresh === 1 ? 'link' : 'links'}`;
     this.#pill.hidden = fresh === 0;
+  }
+
+  #takeOver() {
+    const fresh = articlesIn(this.#page);
+    const taken = [...articlesIn(document)].map(([id, article]) =>
+      !fresh.has(id) || takeLink(article, fresh.get(id)));
+    const standing = document.querySelector('.standing');
+    standing.className = this.#page.querySelector('.standing').className;
+    taken.push(take(document, this.#page, '.standing'));
+    this.#owes = !taken.every((done) => done);
     this.#changed();
   }
 

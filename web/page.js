@@ -6,7 +6,7 @@ import { keepTimes, renewTimes } from './ages.js';
 import { listenToKeys } from './keys.js';
 import { equip, show } from './link-tools.js';
 import { Live } from './live.js';
-import { Reader } from './reader.js';
+import { Reader, linkOf } from './reader.js';
 import { addThemeChoice } from './theme-choice.js';
 import { Tools } from './tools.js';
 
@@ -20,11 +20,16 @@ function renew() {
     if (!show(article, reader)) hidden++;
   }
   tools.renew(hidden);
+  live.count();
   reader.noteView();
   renewTimes();
 }
 
-const live = new Live(renew);
+const live = new Live({
+  changed: renew,
+  isHidden: (article) => reader.isHidden(linkOf(article)),
+  shown: () => reader.noteVisit(),
+});
 reader.addEventListener('change', renew);
 addThemeChoice(document.querySelector('.places'));
 listenToKeys({

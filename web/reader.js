@@ -13,7 +13,7 @@ const SAVED_MAX = 500;
 const MUTES_MAX = 500;
 const AWAY_MS = 30 * 60000; // who is away for longer comes for another visit
 
-/** When the visit before this one ended; undefined: this is the first. */
+/** Begins a visit, or goes on with one; when the one before it ended, undefined: this is the first. */
 function lastVisit(now) {
   const last = Number(recall('visit.last', '0'));
   if (last > 0 && now - last > AWAY_MS) keep('visit.before', String(last));
@@ -54,10 +54,25 @@ export class Reader extends EventTarget {
 
   constructor() {
     super();
+    document.addEventListener('visibilitychange', () => {
+      if (document.hidden) this.noteVisit();
+      else this.#comeBack();
+    });
+    addEventListener('pagehide', () => document.hidden || this.noteVisit());
     listenToTabs(() => {
       for (const list of [this.read, this.saved, ...Object.values(this.mutes)]) list.refresh();
       this.#changed();
     });
+  }
+
+  /** The reader is here: the visit lasts until now at least. */
+  noteVisit() {
+    keep('visit.last', String(Date.now()));
+  }
+
+  #comeBack() {
+    this.lastVisitMs = lastVisit(Date.now());
+    this.#changed();
   }
 
   setHideRead(hide) {

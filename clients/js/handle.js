@@ -45,8 +45,8 @@ export class Handle {
   #left = []; // of a page that a loop over rows did not finish
   #last; // the page delivered last
   #turn = Promise.resolve();
-  #tailed; // seq up to which changes were received
-  #untold = []; // changes of a tail that was left
+  #told; // {seq, untold} of the tail that was left last: up to where, and what it had yet to tell
+  #followed = false; // by a tail, under the handle's own name
   #direction = 1;
   #gaveUp = false; // on a question that the daemon may still be at work on
   #life = new AbortController();
@@ -61,7 +61,7 @@ export class Handle {
     this.pageSize = opened.pageSize;
     this.seq = opened.seq;
     this.#name = opened.queryHandle;
-    this.#tailed = opened.seq;
+    this.#told = { seq: opened.seq, untold: [] };
   }
 
   get closed() {
@@ -112,26 +112,29 @@ export class Handle {
 
   /** What changes in the result from `since` on (left out: from the opening, or from where the last
    *  tail was left). Ends with the signal, with close(), or with an error: GAP says that the daemon
-   *  no longer knows all of it, and the result is to be read anew. */
+   *  no longer knows all of it, and the result is to be read anew. Several at once are each told all
+   *  of it. */
   async *tail({ since, signal, push = true } = {}) {
     const life = follow(signal, this.#life.signal);
-    const place = {
-      wire: this.#wire,
-      spec: this.#spec,
-      name: this.#name,
-      since: since ?? this.#tailed,
+    const told = {
+      seq: since ?? this.#told.seq,
+      untold: since === undefined ? [...this.#told.untold] : [],
     };
-    if (since !== undefined) this.#untold = [];
+    const first = !this.#followed; // a name has one follower: the others open one of their own
+    const place = { wire: this.#wire, spec: this.#spec, since: told.seq };
+    if (first) place.name = this.#name;
+    this.#followed = true;
     try {
-      while (this.#untold.length > 0) yield this.#untold.shift();
+      while (told.untold.length > 0) yield told.untold.shift();
       for await (const { changes, seq } of batchesOf(place, { signal: life.signal, push })) {
-        this.#untold = [...changes];
-        this.#tailed = seq;
-        while (this.#untold.length > 0 && !life.signal.aborted) yield this.#untold.shift();
+        Object.assign(told, { seq, untold: [...changes] });
+        while (told.untold.length > 0 && !life.signal.aborted) yield told.untold.shift();
       }
     } catch (error) {
       if (!life.signal.aborted) throw error;
     } finally {
+      this.#told = told;
+      if (first) this.#followed = false;
       life.release();
     }
   }

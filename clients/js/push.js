@@ -76,9 +76,12 @@ export class Push {
     return typeof globalThis.WebSocket === 'function' && IS_WORD.test(wire.token ?? 'none');
   }
 
-  /** Batches {changes, seq} of one handle from `since` on, until it breaks or the signal says so. */
+  /** Batches {changes, seq} of one handle from `since` on, until it breaks or the signal says so. A
+   *  handle has one follower here: a second is refused, as the daemon would, and disturbs nobody. */
   async *changes(queryHandle, since, signal) {
     const socket = await this.#open();
+    if (this.#inboxes.has(queryHandle))
+      throw new TidemarkError('CONFLICT', 'this query is followed here already');
     const inbox = new Inbox();
     const stop = () => inbox.end(signal.reason);
     this.#inboxes.set(queryHandle, inbox);

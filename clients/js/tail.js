@@ -10,7 +10,8 @@
 // Changes are pushed over a websocket where there is one. Where there is none, or where something on
 // the way lets none through, the daemon is asked and answers when there is something to tell.
 //
-// A place is {wire, spec, name, since}: `name` is the handle at the daemon, `since` moves on.
+// A place is {wire, spec, name, since}: `name` is the handle at the daemon, `since` moves on. Without
+// a name, or when the daemon has forgotten it, a handle is opened, and closed at the end.
 
 import { pause, pauseBefore } from './wire.js';
 import { Push } from './push.js';
@@ -23,6 +24,13 @@ async function openAnew(place, signal) {
   const { around, ...spec } = place.spec;
   const opened = await place.wire.ask('query-open', { ...spec, count: 'none' }, { signal });
   place.name = opened.queryHandle;
+  place.owned = opened.queryHandle;
+}
+
+/** What was opened here is of no use to anybody else; never throws. */
+function leave(place) {
+  const { wire, owned: queryHandle } = place;
+  if (queryHandle !== undefined) wire.once('query-close', { queryHandle }).catch(() => {});
 }
 
 async function ask(place, wait, signal) {
@@ -70,9 +78,8 @@ class Ways {
   }
 }
 
-/** Batches {changes, seq} of everything after place.since; ends with the signal. */
-export async function* batchesOf(place, { signal, push }) {
-  const ways = new Ways(push && Push.worksFor(place.wire));
+/** Tries one way after the other for as long as it makes sense. */
+async function* insist(place, ways, signal) {
   for (let failures = 0; !signal.aborted; ) {
     try {
       if (place.name === undefined) await openAnew(place, signal);
@@ -90,5 +97,14 @@ export async function* batchesOf(place, { signal, push }) {
       else throw error;
       await pause(Math.max(error.retryAfterMs ?? 0, pauseBefore(failures++)), signal);
     }
+  }
+}
+
+/** Batches {changes, seq} of everything after place.since; ends with the signal. */
+export async function* batchesOf(place, { signal, push }) {
+  try {
+    yield* insist(place, new Ways(push && Push.worksFor(place.wire)), signal);
+  } finally {
+    leave(place);
   }
 }

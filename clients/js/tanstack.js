@@ -8,10 +8,16 @@
 // page parameter says everything that is needed to read its page, whoever asks for it and whenever:
 // which row it follows, or comes before. While the handle that read the neighbour is at hand, the
 // page is one question to it; otherwise the query is opened anew around that row.
+//
+// A component makes its options anew whenever it renders. So the handles of a query belong to the
+// connection, the collection and what is asked for, not to one set of options.
 
 import { TidemarkError } from './wire.js';
 
+const QUERIES_MAX = 50; // of a connection; who comes later has the oldest one closed
+
 let walks = 0;
+const queries = new WeakMap(); // of each connection: a Walks by what is asked for
 
 /** The rows on one side of the row in a page that shows it. */
 function sideOf(page, id, direction) {
@@ -35,6 +41,7 @@ class Walks {
   #collection;
   #spec;
   #current; // {number, handle, page}: the walk that read last
+  #turn = Promise.resolve();
 
   constructor(db, collection, spec) {
     this.#db = db;
@@ -42,7 +49,26 @@ class Walks {
     this.#spec = spec;
   }
 
-  async read(param, signal) {
+  /** Several readers come one after the other: each finds a handle that nobody else moves or closes. */
+  read(param, signal) {
+    return this.#inTurn(() => this.#read(param, signal));
+  }
+
+  close() {
+    return this.#inTurn(async () => {
+      await this.#current?.handle.close();
+      this.#current = undefined;
+    });
+  }
+
+  #inTurn(work) {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => {});
+    return result;
+  }
+
+  async #read(param, signal) {
+    signal?.throwIfAborted();
     const walk = this.#current;
     if (param === null) return this.#begin({}, signal);
     if (walk === undefined || walk.number !== param.walk) return this.#beginAt(param, signal);
@@ -59,7 +85,13 @@ class Walks {
   async #begin(extra, signal) {
     const former = this.#current;
     const handle = await this.#db.open(this.#collection, { ...this.#spec, ...extra, signal });
-    const walk = { number: ++walks, handle, page: await turn(handle, 1, signal) };
+    const walk = { number: ++walks, handle };
+    try {
+      walk.page = await turn(handle, 1, signal);
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
     this.#current = walk;
     await former?.handle.close();
     return this.#result(walk);
@@ -90,23 +122,33 @@ class Walks {
       previous: page.hasPrevious && items.length > 0 ? side(-1, items[0]) : undefined,
     };
   }
+}
 
-  async close() {
-    await this.#current?.handle.close();
-    this.#current = undefined;
+function walksOf(db, collection, spec) {
+  const name = JSON.stringify([collection, spec]);
+  const mine = queries.get(db) ?? new Map();
+  const found = mine.get(name) ?? new Walks(db, collection, spec);
+  queries.set(db, mine);
+  mine.delete(name);
+  mine.set(name, found); // the last is the one used last
+  for (const [oldest, old] of mine) {
+    if (mine.size <= QUERIES_MAX) break;
+    mine.delete(oldest);
+    old.close();
   }
+  return found;
 }
 
 /** What useInfiniteQuery is given. `close` frees the daemon's handle; without it, it expires. */
 export function infiniteOptions(db, collection, spec = {}) {
-  const walksOf = new Walks(db, collection, spec);
+  const reader = walksOf(db, collection, spec);
   return {
     queryKey: ['tidemark', collection, spec],
     initialPageParam: null,
-    queryFn: ({ pageParam, signal }) => walksOf.read(pageParam, signal),
+    queryFn: ({ pageParam, signal }) => reader.read(pageParam, signal),
     getNextPageParam: (page) => page.next,
     getPreviousPageParam: (page) => page.previous,
-    close: () => walksOf.close(),
+    close: () => reader.close(),
   };
 }
 

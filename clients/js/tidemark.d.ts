@@ -161,14 +161,15 @@ export class Database {
     options?: WriteOptions,
   ): Promise<{ items: R[]; seq: number }>;
   read<R = Row>(collection: string, id: string, options?: Cancellable & { minSeq?: number }): Promise<R>;
+  /** `item` is null when the reply was lost and the document is gone by now. */
   update<R = Row>(
     collection: string,
     id: string,
     data: Partial<R>,
-    options?: Cancellable,
-  ): Promise<{ item: R; seq: number }>;
-  /** Without `seq` when the reply was lost and the document is gone. */
-  delete(collection: string, id: string, options?: Cancellable): Promise<{ seq?: number }>;
+    options?: WriteOptions,
+  ): Promise<{ item: R | null; seq: number }>;
+  /** Without `seq` when a request was lost and somebody else deleted it. */
+  delete(collection: string, id: string, options?: WriteOptions): Promise<{ seq?: number }>;
   list<R = Row>(
     collection: string,
     options?: ListOptions<R>,

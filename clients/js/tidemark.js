@@ -60,14 +60,15 @@ export class Database {
     return (await this.#wire.ask('read', { collection, id, ...rest }, { signal })).item;
   }
 
-  /** Changes the given fields only. */
-  update(collection, id, data, { signal, ...rest } = {}) {
-    return this.#wire.ask('update', { collection, id, data, ...rest }, { signal });
+  /** Changes the given fields only. When the reply got lost on the way, `item` is the document as it
+   *  is by then: null when it is gone. */
+  update(collection, id, data, { idempotencyKey = newSession(), signal, ...rest } = {}) {
+    return this.#wire.ask('update', { collection, id, data, idempotencyKey, ...rest }, { signal });
   }
 
-  delete(collection, id, { signal, ...rest } = {}) {
+  delete(collection, id, { idempotencyKey = newSession(), signal, ...rest } = {}) {
     const options = { signal, doneIf: 'NOT_FOUND' };
-    return this.#wire.ask('delete', { collection, id, ...rest }, options);
+    return this.#wire.ask('delete', { collection, id, idempotencyKey, ...rest }, options);
   }
 
   list(collection, { orderBy, signal, ...rest } = {}) {

@@ -93,7 +93,7 @@ int cmd_digest(int argc, char **argv)
     const struct target_words words = {.usage = usage, .flags = flags, .arg = &wanted};
     struct target target;
     struct text answer = {0}, out = {0};
-    struct json root = {0};
+    struct digest digest = {0};
     struct err err;
     int first, code;
     wanted.request.limit = 20;
@@ -107,9 +107,11 @@ int cmd_digest(int argc, char **argv)
     }
     enum rc rc = ask(&target, &wanted.request, &answer, &err);
     if (rc == RC_OK)
-        rc = target_parse(&target, &answer, &root, &err);
+        rc = target_parse(&target, &answer, &digest.answer, &err);
+    digest.hours = wanted.request.hours;
+    digest.now_us = clock_wall_us();
     if (rc == RC_OK && !wanted.json)
-        digest_print(root, wanted.request.hours, wanted.format, &out);
+        digest_print(&digest, wanted.format, &out);
     code = rc == RC_OK ? target_put(wanted.json ? &answer : &out) : target_fail(&err);
     text_free(&answer);
     text_free(&out);

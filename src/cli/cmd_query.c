@@ -181,6 +181,20 @@ static void print_rows(struct query *query, struct json items, size_t count, str
     row_printer_flush(&query->printer, out);
 }
 
+/* A program that reads CSV finds the names, also of a result without a row. */
+static int print_names(struct query *query)
+{
+    const char *names[ROW_PRINTER_COLUMNS_MAX];
+    struct text out = {0};
+    if (query->printer.format != ROWS_CSV || query->printer.begun)
+        return EXIT_DONE;
+    size_t count = pages_names(&query->pages, names, ROW_PRINTER_COLUMNS_MAX);
+    row_printer_put_names(&query->printer, names, count, &out);
+    int code = out.len > 0 ? target_put(&out) : EXIT_DONE;
+    text_free(&out);
+    return code;
+}
+
 static enum rc print_pages(struct query *query, int *code, struct err *err)
 {
     struct text page = {0}, out = {0};
@@ -199,6 +213,8 @@ static enum rc print_pages(struct query *query, int *code, struct err *err)
         *code = target_put(&out);
         text_clear(&out);
     }
+    if (rc == RC_OK && !query->tail && *code == EXIT_DONE)
+        *code = print_names(query);
     text_free(&page);
     text_free(&out);
     return rc;

@@ -2,6 +2,7 @@
 #include "cli/digest_text.h"
 
 #include "base/markup.h"
+#include "base/timestamp.h"
 #include "base/utf8.h"
 #include "cli/table.h"
 
@@ -12,6 +13,7 @@
 #define TITLE_MAX 300
 #define ABOUT_MAX 400
 #define NAMES_MAX 5
+#define HOUR_US   INT64_C(3600000000)
 
 const char *const digest_format_names[DIGEST_FORMATS] = {"text", "markdown", "html"};
 
@@ -33,9 +35,10 @@ static void append_bytes(struct text *out, struct bytes bytes)
     text_append(out, bytes.data, bytes.len);
 }
 
-static void append_headline(struct json answer, int64_t hours, struct text *out)
+static void append_headline(const struct digest *digest, struct text *out)
 {
-    size_t count = json_count(json_get(answer, "links"));
+    size_t count = json_count(json_get(digest->answer, "links"));
+    int64_t hours = digest->hours;
     text_appendf(out, "What was shared in the last %" PRId64 " hour%s: %zu stor%s", hours,
                  hours == 1 ? "" : "s", count, count == 1 ? "y" : "ies");
 }
@@ -64,15 +67,31 @@ static void append_people(struct json link, struct text *out)
     }
 }
 
-/* What is not known to be there; "" when nothing is missing. */
-static void append_missing(struct json answer, struct text *out)
+static bool is_whole(const struct digest *digest, struct bytes since)
 {
-    size_t gaps = json_count(json_get(answer, "gaps"));
-    struct bytes since = words_in(answer, "complete_since");
-    if (gaps == 0)
-        return;
-    text_appendf(out, "%zu gap%s in this time %s still being filled; complete since %.*s.", gaps,
-                 gaps == 1 ? "" : "s", gaps == 1 ? "is" : "are", (int)since.len, since.data);
+    int64_t us;
+    return timestamp_parse(since, &us) && us <= digest->now_us - digest->hours * HOUR_US;
+}
+
+/* What is not known to be there; "" when nothing is missing. */
+static void append_missing(const struct digest *digest, struct text *out)
+{
+    size_t gaps = json_count(json_get(digest->answer, "gaps"));
+    struct bytes since = words_in(digest->answer, "complete_since");
+    bool incomplete = gaps > 0 || !is_whole(digest, since);
+    if (gaps > 0)
+        text_appendf(out, "%zu gap%s in this time %s still being filled", gaps,
+                     gaps == 1 ? "" : "s", gaps == 1 ? "is" : "are");
+    else if (incomplete)
+        text_append_string(out, "Not all of this time has been read yet");
+    if (incomplete && since.len > 0)
+        text_appendf(out, "; complete since %.*s", (int)since.len, since.data);
+    text_append_string(out, incomplete ? "." : "");
+    if (json_type(json_get(digest->answer, "truncated")) != JSON_ABSENT)
+        text_appendf(out,
+                     "%sThere were more links than are looked at; those that the fewest people "
+                     "shared are left out.",
+                     incomplete ? " " : "");
 }
 
 /* ---- plain text ---- */
@@ -91,16 +110,16 @@ static void put_plain_link(struct json link, size_t number, struct text *out)
     text_free(&people);
 }
 
-static void print_plain(struct json answer, int64_t hours, struct text *out)
+static void print_plain(const struct digest *digest, struct text *out)
 {
-    struct json links = json_get(answer, "links");
-    append_headline(answer, hours, out);
+    struct json links = json_get(digest->answer, "links");
+    append_headline(digest, out);
     text_append_char(out, '\n');
     for (size_t i = 0; i < json_count(links); i++)
         put_plain_link(json_at(links, i), i + 1, out);
     size_t before = out->len;
     text_append_char(out, '\n');
-    append_missing(answer, out);
+    append_missing(digest, out);
     if (out->len == before + 1)
         out->data[out->len = before] = '\0';
     else
@@ -139,12 +158,12 @@ static bool is_web(struct bytes url)
     return bytes_starts_with(url, "https://") || bytes_starts_with(url, "http://");
 }
 
-static void print_markdown(struct json answer, int64_t hours, struct text *out)
+static void print_markdown(const struct digest *digest, struct text *out)
 {
-    struct json links = json_get(answer, "links");
+    struct json links = json_get(digest->answer, "links");
     struct text words = {0};
     text_append_string(out, "# ");
-    append_headline(answer, hours, out);
+    append_headline(digest, out);
     text_append_string(out, "\n\n");
     for (size_t i = 0; i < json_count(links); i++) {
         struct json link = json_at(links, i);
@@ -163,7 +182,7 @@ static void print_markdown(struct json answer, int64_t hours, struct text *out)
         text_append_char(out, '\n');
     }
     text_clear(&words);
-    append_missing(answer, &words);
+    append_missing(digest, &words);
     if (words.len > 0) {
         text_append_char(out, '\n');
         append_escaped(out, text_bytes(&words));
@@ -198,12 +217,12 @@ static void put_html_link(struct markup *html, struct json link)
     text_free(&people);
 }
 
-static void print_html(struct json answer, int64_t hours, struct text *out)
+static void print_html(const struct digest *digest, struct text *out)
 {
-    struct json links = json_get(answer, "links");
+    struct json links = json_get(digest->answer, "links");
     struct text words = {0};
     struct markup html;
-    append_headline(answer, hours, &words);
+    append_headline(digest, &words);
     markup_init(&html, out, MARKUP_HTML);
     markup_begin(&html, "html");
     markup_attr_string(&html, "lang", "en");
@@ -220,7 +239,7 @@ static void print_html(struct json answer, int64_t hours, struct text *out)
         put_html_link(&html, json_at(links, i));
     markup_end(&html, "ol");
     text_clear(&words);
-    append_missing(answer, &words);
+    append_missing(digest, &words);
     if (words.len > 0)
         markup_leaf(&html, "p", text_string(&words));
     markup_end(&html, "body");
@@ -229,9 +248,9 @@ static void print_html(struct json answer, int64_t hours, struct text *out)
     text_free(&words);
 }
 
-void digest_print(struct json answer, int64_t hours, enum digest_format format, struct text *out)
+void digest_print(const struct digest *digest, enum digest_format format, struct text *out)
 {
-    static void (*const print[DIGEST_FORMATS])(struct json, int64_t, struct text *) = {
+    static void (*const print[DIGEST_FORMATS])(const struct digest *, struct text *) = {
         print_plain, print_markdown, print_html};
-    print[format](answer, hours, out);
+    print[format](digest, out);
 }

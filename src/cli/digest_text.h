@@ -15,7 +15,12 @@ enum digest_format { DIGEST_TEXT, DIGEST_MARKDOWN, DIGEST_HTML, DIGEST_FORMATS }
 
 extern const char *const digest_format_names[DIGEST_FORMATS];
 
-/* `answer` is what /api/trending gives with stories=1. */
-void digest_print(struct json answer, int64_t hours, enum digest_format format, struct text *out);
+struct digest {
+    struct json answer; /* what /api/trending gives with stories=1 */
+    int64_t hours;      /* so many were asked for */
+    int64_t now_us;     /* when the answer was there */
+};
+
+void digest_print(const struct digest *digest, enum digest_format format, struct text *out);
 
 #endif

@@ -282,7 +282,7 @@ static enum rc understand(struct pages *pages, const struct pages_question *ques
     return rc;
 }
 
-/* As a daemon would find them in this store. */
+/* As a daemon would find them in this store; of a daemon's own the indexes are not known. */
 static enum rc learn_declared(struct pages *pages, struct err *err)
 {
     const struct config *config = &pages->target->settings.config;
@@ -290,7 +290,7 @@ static enum rc learn_declared(struct pages *pages, struct err *err)
     struct text ready = {0};
     enum rc rc = RC_OK;
     pages->collections = collections_new();
-    if (config->collection_count > 0)
+    if (config->collection_count > 0 && pages->target->store != NULL)
         rc = row_schema_ready(pages->target->store, &ready, err);
     if (rc == RC_OK)
         rc = collections_draft_new(pages->collections, config->collections,
@@ -361,6 +361,20 @@ enum rc pages_next(struct pages *pages, struct text *page, struct json *items, b
     text_clear(page);
     return pages->target->store == NULL ? read_from_daemon(pages, page, items, more, err)
                                         : read_from_store(pages, page, items, more, err);
+}
+
+size_t pages_names(struct pages *pages, const char **names, size_t max)
+{
+    struct err err;
+    if (pages->collections == NULL && learn_declared(pages, &err) != RC_OK)
+        return 0;
+    const struct collection *collection =
+        collections_find(pages->collections, bytes_of(pages->question.collection));
+    size_t count = collection == NULL ? 0 : collection->column_count;
+    count = count < max ? count : max;
+    for (size_t i = 0; i < count; i++)
+        names[i] = collection->columns[i].name;
+    return count;
 }
 
 void pages_close(struct pages *pages)

@@ -46,6 +46,8 @@ must_check enum rc pages_open(struct pages *pages, struct target *target,
 /* `items` borrows from `page`, which is filled; `more`: whether further ones follow. */
 must_check enum rc pages_next(struct pages *pages, struct text *page, struct json *items,
                               bool *more, struct err *err);
+/* The fields that every row has, at most `max` of them; 0: not known here. */
+size_t pages_names(struct pages *pages, const char **names, size_t max);
 /* Waits for what changes in the result; `changes` may be without any after a while. Only a daemon
  * can be asked. RC_AGAIN: it is away, or not ready yet; whoever asks again later goes on where this
  * was, with a handle of its own if need be, and misses nothing. RC_REJECT: what was missed is not

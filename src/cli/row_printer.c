@@ -151,3 +151,14 @@ void row_printer_flush(struct row_printer *printer, struct text *out)
     table_print(&printer->table, !printer->titled, printer->bold, out);
     printer->titled = true;
 }
+
+void row_printer_put_names(struct row_printer *printer, const char *const *names, size_t count,
+                           struct text *out)
+{
+    assert(printer->format == ROWS_CSV && !printer->begun);
+    for (size_t i = 0; i < count && printer->column_count < columns_max(printer); i++)
+        if (!has_column(printer, bytes_of(names[i])))
+            add_column(printer, bytes_of(names[i]));
+    if (printer->column_count > 0)
+        begin(printer, out);
+}

@@ -38,5 +38,8 @@ void row_printer_learn(struct row_printer *printer, struct json row);
 /* A table's rows wait for the flush: columns are as wide as all of them need. */
 void row_printer_put(struct row_printer *printer, struct json row, struct text *out);
 void row_printer_flush(struct row_printer *printer, struct text *out);
+/* CSV for which there was no row has the names of these all the same. */
+void row_printer_put_names(struct row_printer *printer, const char *const *names, size_t count,
+                           struct text *out);
 
 #endif

@@ -21,14 +21,15 @@
 #include "config.h"
 #include "store/store.h"
 
-#define TRENDING_LIMIT_MAX   100
-#define TRENDING_HOURS_MAX   8760
-#define TRENDING_Q_MAX       128
-#define TRENDING_NAME_MAX    256
-#define TRENDING_POSTS_MAX   5 /* that are told with a link */
-#define TRENDING_WHY_MAX     320
-#define TRENDING_SHARERS_MAX 20      /* that are named with a link */
-#define TRENDING_WALK_MAX    1000000 /* links looked at for one answer */
+#define TRENDING_LIMIT_MAX     100
+#define TRENDING_HOURS_MAX     8760
+#define TRENDING_Q_MAX         128
+#define TRENDING_NAME_MAX      256
+#define TRENDING_POSTS_MAX     5 /* that are told with a link */
+#define TRENDING_WHY_MAX       320
+#define TRENDING_ALL_POSTS_MAX 200     /* of one link that is asked for */
+#define TRENDING_SHARERS_MAX   20      /* that are named with a link */
+#define TRENDING_WALK_MAX      1000000 /* links looked at for one answer */
 /* A share's age is taken in so many steps a half-life, and counts as the middle of its step. */
 #define TRENDING_STEPS 16
 

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 
 #define HOUR_US    INT64_C(3600000000)
-#define POSTS_MAX  200
 #define TITLES_MAX (1 << 18) /* bytes of all that are compared */
 #define GAPS_MAX   100
 #define OPEN_GAPS                                                                                  \
@@ -388,7 +387,7 @@ enum rc trending_print_posts(struct store *store, int64_t link, struct text *out
     if (rc == RC_OK && !printing.found)
         rc = err_set(err, RC_REJECT, "there is no link %" PRId64, link);
     if (rc == RC_OK)
-        rc = print_posts(&printing, store, link, POSTS_MAX, err);
+        rc = print_posts(&printing, store, link, TRENDING_ALL_POSTS_MAX, err);
     json_end_object(&printing.json);
     text_append_char(out, '\n');
     return rc;

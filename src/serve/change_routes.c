@@ -13,7 +13,8 @@ static void begin_on_one(struct request *request)
     struct bytes id;
     if (!request_parse_body(request, &root))
         return;
-    bool good = write_call_find(request, root, call) && request_take_id(request, root, &id);
+    bool good = write_call_find(request, root, call) && request_take_id(request, root, &id) &&
+                write_call_take_key(request, root, call);
     if (!good) {
         request_refuse_with(request, &request->refusal);
         return;
@@ -101,13 +102,16 @@ static bool change_row(void *arg, const struct field *columns, size_t count)
     if (change->op == RECORD_OP_PUT)
         change->rc = document_change(collection, columns, &columns[count - 1], change->data,
                                      &call->write.batch, row, &request->refusal);
-    if (change->rc == RC_OK)
+    if (change->rc == RC_OK) {
+        bool fits = write_call_keep_key(call, row);
+        assert(fits);
         note_past(change, &past, row);
+    }
     text_free(&past);
     return false;
 }
 
-static enum rc read_row(struct request *request, struct change *change, struct store *store,
+static enum rc read_row(struct request *request, row_fn *see, void *arg, struct store *store,
                         struct err *err)
 {
     const struct write_call *call = request->data;
@@ -118,9 +122,76 @@ static enum rc read_row(struct request *request, struct change *change, struct s
     for (size_t i = 0; i < collection->column_count; i++)
         text_appendf(&sql, "%s, ", collection->columns[i].sql);
     text_appendf(&sql, "%s FROM %s WHERE t.id = ?1", collection->extra, collection->table);
-    enum rc rc = store_query(store, text_string(&sql), &id, 1, change_row, change, err);
+    enum rc rc = store_query(store, text_string(&sql), &id, 1, see, arg, err);
     text_free(&sql);
-    return rc == RC_OK ? change->rc : rc;
+    return rc;
+}
+
+static enum rc change_document(struct change *change, struct store *store, struct err *err)
+{
+    struct request *request = change->request;
+    struct write_call *call = request->data;
+    call->found = false;
+    enum rc rc = read_row(request, change_row, change, store, err);
+    if (rc == RC_OK)
+        rc = change->rc;
+    return rc == RC_OK && !call->found ? refuse_absent(request) : rc;
+}
+
+/* ---- done before ---- */
+
+/* What the request asks for: no other one has these words. */
+static void note_request(struct write_call *call, const char *deed, struct json data)
+{
+    struct text words = {0};
+    if (call->key.len == 0)
+        return;
+    text_appendf(&words, "%s %zu ", deed, call->id.len);
+    text_append(&words, text_string(&call->id), call->id.len);
+    if (json_type(data) != JSON_ABSENT)
+        json_print(data, &words);
+    write_call_note(call, text_bytes(&words));
+    text_free(&words);
+}
+
+static void put_item(struct write_call *call, const struct field *columns,
+                     const struct field *extra)
+{
+    struct text item = {0};
+    struct json_writer writer;
+    json_writer_init(&writer, &item);
+    row_print(call->collection, columns, extra, &writer);
+    text_clear(&call->reply);
+    text_append_string(&call->reply, "\"item\":");
+    text_append(&call->reply, item.data, item.len);
+    text_free(&item);
+}
+
+static bool put_present(void *arg, const struct field *columns, size_t count)
+{
+    put_item(arg, columns, &columns[count - 1]);
+    return false;
+}
+
+/* Others may have changed it since, and it may be gone. */
+static enum rc answer_again(struct request *request, struct store *store, struct err *err)
+{
+    struct write_call *call = request->data;
+    text_clear(&call->reply);
+    text_append_string(&call->reply, "\"item\":null");
+    return read_row(request, put_present, call, store, err);
+}
+
+/* ---- the routes ---- */
+
+static void finish_on_one(struct request *request)
+{
+    struct write_call *call = request->data;
+    if (request->job.rc != RC_OK)
+        request_fail(request);
+    else if (call->replayed)
+        write_call_answer(&call->write, RC_OK);
+    write_call_end(request, call);
 }
 
 /* RC_REJECT: `data` is no change of this document. */
@@ -141,15 +212,16 @@ enum rc update_work(struct request *request, struct store *store, struct err *er
     struct json_doc *doc = json_doc_new(request->body.len + 1, JSON_DEPTH_MAX);
     struct change change = {.request = request, .op = RECORD_OP_PUT, .rc = RC_OK};
     struct json root;
-    call->found = false;
     enum rc rc = json_parse_copy(doc, text_bytes(&request->body), &root, err);
     assert(rc == RC_OK);
     change.data = json_get(root, "data");
     rc = check_data(request, change.data);
+    note_request(call, "update", change.data);
     if (rc == RC_OK)
-        rc = read_row(request, &change, store, err);
-    if (rc == RC_OK && !call->found)
-        rc = refuse_absent(request);
+        rc = write_call_find_key(request, store, err);
+    if (rc == RC_OK)
+        rc = call->replayed ? answer_again(request, store, err)
+                            : change_document(&change, store, err);
     json_doc_free(doc);
     return rc;
 }
@@ -157,33 +229,22 @@ enum rc update_work(struct request *request, struct store *store, struct err *er
 void update_finish(struct request *request)
 {
     struct write_call *call = request->data;
-    struct json_writer writer;
-    if (request->job.rc != RC_OK) {
-        request_fail(request);
-    } else {
-        const struct record *row = call->write.batch.first[RECORD_ROW];
-        struct text item = {0};
-        json_writer_init(&writer, &item);
-        row_print(call->collection, &row->fields[ROW_ID], &row->fields[ROW_EXTRA], &writer);
-        text_append_string(&call->reply, "\"item\":");
-        text_append(&call->reply, item.data, item.len);
-        text_free(&item);
-    }
-    write_call_end(request, call);
+    const struct record *row = call->write.batch.first[RECORD_ROW];
+    if (request->job.rc == RC_OK && !call->replayed)
+        put_item(call, &row->fields[ROW_ID], &row->fields[ROW_EXTRA]);
+    finish_on_one(request);
 }
 
 enum rc delete_work(struct request *request, struct store *store, struct err *err)
 {
     struct write_call *call = request->data;
     struct change change = {.request = request, .op = RECORD_OP_DELETE, .rc = RC_OK};
-    call->found = false;
-    enum rc rc = read_row(request, &change, store, err);
-    return rc == RC_OK && !call->found ? refuse_absent(request) : rc;
+    note_request(call, "delete", (struct json){0});
+    enum rc rc = write_call_find_key(request, store, err);
+    return rc != RC_OK || call->replayed ? rc : change_document(&change, store, err);
 }
 
 void delete_finish(struct request *request)
 {
-    if (request->job.rc != RC_OK)
-        request_fail(request);
-    write_call_end(request, request->data);
+    finish_on_one(request);
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define DOCUMENTS_MAX BATCH_RECORDS_MAX
-#define KEY_BYTES_MAX 255
 #define IDS_AT_ONCE   32
 /* A larger body is read by a reader: on the loop everybody would wait for it. */
 #define BODY_HERE_MAX ((size_t)64 << 10)
@@ -88,34 +87,15 @@ static bool add_documents(struct request *request, struct write_call *call, stru
 
 static bool take_key(struct request *request, struct json root, struct write_call *call)
 {
-    struct json value = json_get(root, "idempotencyKey");
-    enum json_type type = json_type(value);
     struct text data = {0};
-    struct bytes key;
-    if (type == JSON_ABSENT || type == JSON_NULL)
-        return true;
-    if (!json_string(value, &key) || key.len == 0 || key.len > KEY_BYTES_MAX) {
-        refusal_set(&request->refusal, REFUSAL_BAD_REQUEST,
-                    "idempotencyKey is a string of 1 to %d bytes", KEY_BYTES_MAX);
+    if (!write_call_take_key(request, root, call))
         return false;
+    if (call->key.len > 0) {
+        json_print(json_get(root, "data"), &data);
+        write_call_note(call, text_bytes(&data));
     }
-    text_append(&call->key, key.data, key.len);
-    json_print(json_get(root, "data"), &data);
-    digest_sha256(text_bytes(&data), call->digest);
     text_free(&data);
     return true;
-}
-
-/* The key stands on the first row: with it, or not at all. */
-static bool keep_key(struct write_call *call)
-{
-    struct batch *batch = &call->write.batch;
-    struct record *row = batch->first[RECORD_ROW];
-    if (call->key.len == 0)
-        return true;
-    write_name(&call->write, call->collection->name, WRITE_NAME_KEY, text_bytes(&call->key));
-    return batch_set_text(batch, row, ROW_KEY, text_bytes(&call->key)) &&
-           batch_set_text(batch, row, ROW_DIGEST, bytes_make(call->digest, DIGEST_SIZE));
 }
 
 static void print_items(struct write_call *call)
@@ -145,7 +125,7 @@ static bool parse_create(struct request *request, struct json root, struct write
     }
     if (!add_documents(request, call, data))
         return false;
-    if (!keep_key(call)) {
+    if (!write_call_keep_key(call, call->write.batch.first[RECORD_ROW])) {
         refusal_set(&request->refusal, REFUSAL_TOO_LARGE, "too much at once");
         return false;
     }
@@ -199,17 +179,6 @@ void create_begin(struct request *request)
         write_call_end(request, call);
 }
 
-static bool take_key_row(void *arg, const struct field *columns, size_t count)
-{
-    struct write_call *call = arg;
-    assert(count == 2);
-    call->found = true;
-    call->seq = columns[1].i;
-    call->replayed = columns[0].b.len == DIGEST_SIZE &&
-                     memcmp(columns[0].b.data, call->digest, DIGEST_SIZE) == 0;
-    return false;
-}
-
 static bool take_id(void *arg, const struct field *columns, size_t count)
 {
     struct write_call *call = arg;
@@ -244,19 +213,9 @@ enum rc create_work(struct request *request, struct store *store, struct err *er
     if (!call->prepared)
         return prepare(request, call) ? RC_OK : RC_REJECT;
     const struct record *row = call->write.batch.first[RECORD_ROW];
-    const struct field key[] = {field_text(bytes_of(call->collection->name)),
-                                field_text(text_bytes(&call->key))};
-    enum rc rc = RC_OK;
-    call->found = call->replayed = false;
-    if (call->key.len > 0)
-        rc = store_query(store,
-                         "SELECT digest, seq FROM request_keys WHERE collection = ?1 AND key = ?2",
-                         key, 2, take_key_row, call, err);
+    enum rc rc = write_call_find_key(request, store, err);
     if (rc != RC_OK || call->replayed)
         return rc;
-    if (call->found)
-        return refusal_set(&request->refusal, REFUSAL_CONFLICT,
-                           "this idempotencyKey was sent before with other data");
     while (row != NULL && rc == RC_OK && !call->found)
         rc = look_for_ids(call, &row, store, err);
     if (rc == RC_OK && call->found)

@@ -53,7 +53,8 @@ static void print_page(const struct link_call *call, struct json answer, struct 
     page_begin(&page, out, &head);
     put_link(&page, &call->question, json_get(answer, "link"));
     markup_begin_class(&page, "p", "source");
-    markup_textf(&page, "%zu %s", count, page_plural((int64_t)count, "post", "posts"));
+    markup_textf(&page, "%s%zu %s", count < TRENDING_ALL_POSTS_MAX ? "" : "The newest ", count,
+                 page_plural((int64_t)count, "post", "posts"));
     markup_end(&page, "p");
     markup_begin_class(&page, "ul", "posts");
     for (size_t i = 0; i < count; i++)

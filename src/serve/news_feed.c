@@ -53,22 +53,52 @@ static void append_people(struct json link, struct text *out)
     text_append_char(out, '.');
 }
 
-/* Paragraphs of HTML: what the article says of itself, who shared it and why it is here. */
+static void put_paragraph(struct markup *html, struct bytes words)
+{
+    if (words.len == 0)
+        return;
+    markup_begin(html, "p");
+    markup_text(html, words);
+    markup_end(html, "p");
+}
+
+/* The other articles of the story: no item of the feed is about them. */
+static void put_others(struct markup *html, struct json link)
+{
+    struct json also = json_get(link, "also");
+    size_t count = json_count(also);
+    if (count == 0)
+        return;
+    markup_begin(html, "p");
+    for (size_t i = 0; i < count; i++) {
+        struct json other = json_at(also, i);
+        struct bytes domain = string_in(other, "domain"), url = string_in(other, "url");
+        int64_t people = 0;
+        (void)json_i64(json_get(other, "shares"), &people);
+        markup_string(html, i == 0 ? "Also at " : ", ");
+        markup_begin(html, "a");
+        (void)markup_attr_url(html, "href", url);
+        markup_attr(html, "title", string_in(other, "title"));
+        markup_stranger(html, domain.len > 0 ? domain : url, TITLE_MAX);
+        markup_end(html, "a");
+        markup_textf(html, " (%" PRId64 ")", people);
+    }
+    markup_string(html, ".");
+    markup_end(html, "p");
+}
+
+/* Paragraphs of HTML: what the article says of itself, who shared it, who else tells it, and why it
+ * is here. */
 static void append_html(struct json link, struct text *out)
 {
     struct text people = {0};
-    struct bytes about = string_in(link, "description"), why = string_in(link, "why");
     struct markup html;
     markup_init_part(&html, out, MARKUP_HTML);
     append_people(link, &people);
-    const struct bytes paragraphs[] = {about, text_bytes(&people), why};
-    for (size_t i = 0; i < 3; i++) {
-        if (paragraphs[i].len == 0)
-            continue;
-        markup_begin(&html, "p");
-        markup_text(&html, paragraphs[i]);
-        markup_end(&html, "p");
-    }
+    put_paragraph(&html, string_in(link, "description"));
+    put_paragraph(&html, text_bytes(&people));
+    put_others(&html, link);
+    put_paragraph(&html, string_in(link, "why"));
     text_free(&people);
 }
 

@@ -232,6 +232,17 @@ bool page_is_wanted(const struct request *request)
     return accepted != NULL && strstr(accepted, "text/html") != NULL;
 }
 
+/* Who pressed something on another page goes back there. */
+static void put_way_on(struct markup *page, const struct request *request)
+{
+    bool of_status =
+        request->route != NULL && bytes_starts_with(bytes_of(request->route->path), "/status/");
+    markup_begin(page, "p");
+    put_place(page, of_status ? "/status#quarantine" : "/",
+              of_status ? "Back to the quarantine" : "What is shared today", false);
+    markup_end(page, "p");
+}
+
 void page_refuse(struct request *request, const struct refusal *refusal)
 {
     const struct page_head head = {
@@ -244,12 +255,7 @@ void page_refuse(struct request *request, const struct refusal *refusal)
     markup_begin_class(&page, "p", "notice");
     markup_stranger(&page, bytes_of(refusal->err.text), sizeof refusal->err.text);
     markup_end(&page, "p");
-    markup_begin(&page, "p");
-    markup_begin(&page, "a");
-    markup_attr_string(&page, "href", "/");
-    markup_string(&page, "What is shared today");
-    markup_end(&page, "a");
-    markup_end(&page, "p");
+    put_way_on(&page, request);
     page_end(&page);
     request->policy = PAGE_POLICY;
     request_send(request, request_status_of(refusal->code), PAGE_TYPE);

@@ -34,6 +34,16 @@ struct write_call {
 struct write_call *write_call_begin(struct request *request);
 /* One that can be written; false: see the request's refusal. */
 bool write_call_find(struct request *request, struct json root, struct write_call *call);
+/* Takes the request's idempotencyKey, if it has one, and names it; false: see the refusal. */
+bool write_call_take_key(struct request *request, struct json root, struct write_call *call);
+/* Notes what is asked for: a key stands for these words and no others. */
+void write_call_note(struct write_call *call, struct bytes words);
+/* Whether this was done before (`replayed`). RC_REJECT: the key was sent with something else. Does
+ * nothing without a key. */
+must_check enum rc write_call_find_key(struct request *request, struct store *store,
+                                       struct err *err);
+/* Puts the key on a row: it is stored with it, or not at all. False: the batch is full. */
+bool write_call_keep_key(struct write_call *call, struct record *row);
 /* Answers for a batch that was committed, or was not. */
 void write_call_answer(struct write *write, enum rc rc);
 /* The request ends here, or with its commit. */

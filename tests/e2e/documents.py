@@ -294,6 +294,53 @@ class Collections(BothStores):
                     daemon.stop()
         self.both_stores(run)
 
+    def test_a_change_sent_twice_undoes_nothing_that_came_between(self):
+        def run(home):
+            with Chat(home) as daemon:
+                def update(name, status=200, **more):
+                    return daemon.data("update", status, collection="rooms", id="r",
+                                       **{"data": {"name": name}, **more})
+
+                def name():
+                    return daemon.data("read", collection="rooms", id="r")["item"]["name"]
+
+                daemon.create("rooms", {"id": "r", "name": "first", "topic": "tides"},
+                              idempotencyKey="made")
+                mine = update("mine", idempotencyKey="k")
+                theirs = update("theirs")
+                again = update("mine", idempotencyKey="k")
+                self.assertEqual((name(), again["seq"]), ("theirs", mine["seq"]))
+                self.assertEqual(again["item"], theirs["item"])
+                for code, more in (("CONFLICT", {"name": "other", "idempotencyKey": "k"}),
+                                   ("CONFLICT", {"name": "mine", "idempotencyKey": "made"}),
+                                   ("BAD_REQUEST", {"name": "mine", "idempotencyKey": ""})):
+                    answer = update(status=409 if code == "CONFLICT" else 400, **more)
+                    self.assertEqual(answer["code"], code)
+                # What was refused has done nothing, and may be asked for again.
+                absent = {"collection": "rooms", "id": "none", "idempotencyKey": "later"}
+                daemon.data("update", 404, data={"name": "x"}, **absent)
+                daemon.create("rooms", {"id": "none"})
+                daemon.data("update", data={"name": "x"}, **absent)
+                gone = {"collection": "rooms", "id": "r", "idempotencyKey": "gone"}
+                first = daemon.data("delete", **gone)
+                self.assertEqual(daemon.data("delete", **gone), first)
+                self.assertEqual(update("mine", idempotencyKey="k"),
+                                 {"success": True, "item": None, "seq": mine["seq"]})
+                daemon.data("delete", 404, collection="rooms", id="r")
+                daemon.data("delete", 409, collection="rooms", id="none", idempotencyKey="gone")
+                daemon.create("rooms", {"id": "r", "name": "made anew"})
+                daemon.kill()
+            with Chat(home) as daemon:
+                self.assertEqual(daemon.data("delete", **gone), first)
+                self.assertEqual(update("mine", idempotencyKey="k")["seq"], mine["seq"])
+                self.assertEqual(name(), "made anew")
+                with concurrent.futures.ThreadPoolExecutor(16) as pool:
+                    same = [pool.submit(update, "once", idempotencyKey="at once")
+                            for _ in range(16)]
+                    self.assertEqual(len({one.result()["seq"] for one in same}), 1)
+                daemon.stop()
+        self.both_stores(run)
+
     def test_many_at_once_lose_no_change(self):
         def run(home):
             with Chat(home) as daemon:

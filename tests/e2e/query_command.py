@@ -93,6 +93,22 @@ class QueryCommand(BothStores):
             return out
         self.everywhere(check)
 
+    def test_csv_without_a_row_is_the_line_of_names(self):
+        def check(home):
+            names = self.tell(home, "query", "gaps", "--csv", "--limit", "1")[0].splitlines()[0]
+            for words in (("--where", '{"source": "none"}'), ("--limit", "0")):
+                self.assertEqual(self.tell(home, "query", "gaps", "--csv", *words)[0], names + "\n")
+            self.assertEqual(self.tell(home, "query", "gaps", "--limit", "0")[0], "")
+            return names
+        self.everywhere(check)
+
+        def check_declared(home, daemon):
+            empty = self.tell(home, "query", "rooms", "--csv")[0]
+            self.create(daemon, {"id": "a"})
+            out = self.tell(home, "query", "rooms", "--csv")[0]
+            self.assertEqual(empty, out.splitlines()[0] + "\n")
+        self.with_chat(check_declared)
+
     def test_a_table_cannot_be_steered_by_what_strangers_wrote(self):
         def check(home):
             out, _ = self.tell(home, "query", "gaps", "--limit", "12", "--page-size", "5")

@@ -185,6 +185,9 @@ class RunTool(unittest.TestCase):
                 self.assertNotIn("level=warn", run.log())  # nothing here is amiss
                 self.assertIn("tidemark_compressed 1\n", run.get(address, "/metrics")[1])
                 self.check_news(run, address)
+                # Where it stood is kept with its data: the next one has another network.
+                wait_until(lambda: glob.glob(run.scratch + "/tidemark-run.*/jetstream_cursor.txt"),
+                           "the cursor file")
                 self.end(run, number)
 
     def test_whoever_wants_more_is_told_where_the_network_is_and_sees_the_log(self):

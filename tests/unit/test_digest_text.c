@@ -17,16 +17,24 @@ static const char answer[] =
     "\"sharers\":[{\"did\":\"did:plc:c\"}],\"also\":[]}],"
     "\"complete_since\":\"2026-09-21T14:02:00.000Z\",\"gaps\":[{}]}";
 
-static const char *made(struct text *out, enum digest_format format)
+/* 2026-09-21T20:00:00Z */
+#define NOW_US INT64_C(1790020800000000)
+
+static const char *made_of(const char *words, struct text *out, enum digest_format format)
 {
     struct json_doc *doc = json_doc_new(1 << 16, JSON_DEPTH_MAX);
-    struct json root;
+    struct digest digest = {.hours = 24, .now_us = NOW_US};
     struct err err;
-    assert_int_equal(json_parse_copy(doc, bytes_of(answer), &root, &err), RC_OK);
+    assert_int_equal(json_parse_copy(doc, bytes_of(words), &digest.answer, &err), RC_OK);
     text_clear(out);
-    digest_print(root, 24, format, out);
+    digest_print(&digest, format, out);
     json_doc_free(doc);
     return text_string(out);
+}
+
+static const char *made(struct text *out, enum digest_format format)
+{
+    return made_of(answer, out, format);
 }
 
 static void the_text_is_plain(void **state)
@@ -70,12 +78,39 @@ static void html_has_no_markup_of_strangers(void **state)
     text_free(&out);
 }
 
+static void what_is_known_to_be_missing_is_said_at_the_end(void **state)
+{
+    (void)state;
+    static const char unread[] =
+        "{\"links\":[],\"complete_since\":\"2026-09-21T19:59:00.000Z\",\"gaps\":[]}";
+    static const char whole[] =
+        "{\"links\":[],\"complete_since\":\"2026-09-20T20:00:00.000Z\",\"gaps\":[]}";
+    static const char unknown[] = "{\"links\":[],\"complete_since\":null,\"gaps\":[]}";
+    static const char cut[] = "{\"links\":[],\"complete_since\":\"2026-09-20T19:59:59.000Z\","
+                              "\"truncated\":true,\"gaps\":[]}";
+    struct text out = {0};
+    assert_non_null(strstr(made_of(unread, &out, DIGEST_TEXT),
+                           "\nNot all of this time has been read yet; complete since "
+                           "2026-09-21T19:59:00.000Z.\n"));
+    assert_non_null(strstr(made_of(unread, &out, DIGEST_HTML), "<p>Not all of this time"));
+    assert_non_null(strstr(made_of(unread, &out, DIGEST_MARKDOWN), "\nNot all of this time"));
+    assert_string_equal(made_of(whole, &out, DIGEST_TEXT),
+                        "What was shared in the last 24 hours: 0 stories\n");
+    assert_non_null(
+        strstr(made_of(unknown, &out, DIGEST_TEXT), "\nNot all of this time has been read yet.\n"));
+    assert_string_equal(made_of(cut, &out, DIGEST_TEXT),
+                        "What was shared in the last 24 hours: 0 stories\n\nThere were more links "
+                        "than are looked at; those that the fewest people shared are left out.\n");
+    text_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_text_is_plain),
         cmocka_unit_test(markdown_takes_titles_for_what_they_are),
         cmocka_unit_test(html_has_no_markup_of_strangers),
+        cmocka_unit_test(what_is_known_to_be_missing_is_said_at_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

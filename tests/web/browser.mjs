@@ -105,6 +105,13 @@ export class Page {
     return this.hands.keyboard.press(key);
   }
 
+  /** As if a reader of the news had left so long ago, and opened the next page now. */
+  leftAgo(minutes) {
+    return this.hands.addInitScript(`if (!sessionStorage.getItem('left')) {
+      sessionStorage.setItem('left', 'once');
+      localStorage.setItem('tidemark.visit.last', String(Date.now() - ${minutes * 60000})); }`);
+  }
+
   offline(offline) {
     return this.send('Network.emulateNetworkConditions', {
       offline, latency: 0, downloadThroughput: -1, uploadThroughput: -1,

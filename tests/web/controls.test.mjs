@@ -302,7 +302,7 @@ describe('the controls of the page at /', () => {
 
   test('what came since the last visit is shown alone', async () => {
     const all = await shown();
-    await page.eval(`localStorage.setItem('tidemark.visit.last', String(Date.now() - 7200000))`);
+    await page.leftAgo(120);
     await open();
     await press('.tools button', 'since your last visit');
     const fresh = await shown();
@@ -345,7 +345,7 @@ describe('the controls of the page at /', () => {
   });
 
   test('nothing else can be pressed', async () => {
-    await page.eval(`localStorage.setItem('tidemark.visit.last', String(Date.now() - 7200000))`);
+    await page.leftAgo(120);
     for (const path of ['/', '/?hours=720', '/?q=kettle&domain=fieldnotes.example', '/?author=did:plc:2&hours=168']) {
       await open(path);
       await page.eval(`document.querySelectorAll('details').forEach((part) => { part.open = true; })`);

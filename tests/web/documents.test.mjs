@@ -7,6 +7,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { applyChange, infiniteOptions } from '../../clients/js/tanstack.js';
 import { connect } from '../../clients/js/tidemark.js';
 import { MESSAGES, ROOM, newestFirst, startChat } from './chat.mjs';
+import { until } from './daemon.mjs';
 
 const room = { filter: { roomId: ROOM, status: 'sent' } };
 
@@ -59,6 +60,36 @@ describe('documents', () => {
     assert.equal(replies, 2);
     await assert.rejects(db.delete('users', items[0].id), { code: 'NOT_FOUND' });
     await assert.rejects(db.read('users', items[0].id), { code: 'NOT_FOUND' });
+  });
+
+  test('a change whose reply is lost undoes nothing that others wrote since', async () => {
+    const others = connect(`http://127.0.0.1:${daemon.proxy.target}`);
+    db = connect(daemon.url, { attempts: 12 });
+    /** Loses the reply of such a command, and what is sent again until something else is done. */
+    const meanwhile = async (command, deed) => {
+      let tries = 0;
+      let done = false;
+      daemon.proxy.strike((path) => {
+        if (!path.endsWith(`/${command}`) || done) return undefined;
+        return tries++ === 0 ? 'reply' : 'request';
+      });
+      await until(() => tries > 1, 'the second try');
+      await deed();
+      done = true;
+    };
+    await others.create('users', { id: 'shared', name: 'start' });
+    const [mine] = await Promise.all([
+      db.update('users', 'shared', { name: 'mine' }),
+      meanwhile('update', () => others.update('users', 'shared', { name: 'theirs' })),
+    ]);
+    assert.equal(mine.item.name, 'theirs');
+    assert.equal((await others.read('users', 'shared')).name, 'theirs');
+    const [{ seq }] = await Promise.all([
+      db.delete('users', 'shared'),
+      meanwhile('delete', () => others.create('users', { id: 'shared', name: 'new' })),
+    ]);
+    assert.ok(seq > mine.seq);
+    assert.equal((await others.read('users', 'shared')).name, 'new');
   });
 
   test('a row that moved is no place to go on from', async () => {
@@ -142,6 +173,24 @@ describe('documents', () => {
     await query.options.close();
     await query.refetch();
     assert.deepEqual(query.ids, newestFirst);
+  });
+
+  test('options that are made anew at every render are one walk of TanStack Query', async () => {
+    const asked = () => daemon.proxy.seen.filter(({ path, params }) =>
+      path.endsWith('/query-open') && params.collection === 'chat_messages').length;
+    const before = asked();
+    const fresh = () => infiniteOptions(db, 'chat_messages', { ...room, pageSize: 50 });
+    const query = new Infinite(undefined);
+    Object.defineProperty(query, 'options', { get: fresh });
+    while (await query.next());
+    assert.deepEqual(query.ids, newestFirst);
+    assert.deepEqual(query.pages.map((page) => page.items.length), [50, 50, 50, 50, 50, 50, 50, 42]);
+    assert.equal(asked() - before, 1);
+    const other = infiniteOptions(db, 'chat_messages', { ...room, pageSize: 40 });
+    assert.equal((await other.queryFn({ pageParam: null })).items.length, 40);
+    assert.equal(daemon.handles(db.session).length, 2);
+    for (const options of [fresh(), other]) await options.close();
+    assert.equal(daemon.handles(db.session).length, 0);
   });
 
   test('a page that was scanned in vain is not the end for TanStack Query', async () => {

@@ -122,4 +122,30 @@ describe('feeds', () => {
       }
     }
   });
+
+  test('a story is told once, with all the places that tell it', async () => {
+    const twin = (id, domain, url) => linkSql(id, {
+      title: `Bridge over the sound opens after ten years | ${domain}`, about: null, domain, url,
+      people: 1, ageMinutes: 60 + id,
+    }, nowUs);
+    const hostile = 'https://c.example/"><script>alert(1)</script>&x';
+    await fill(daemon, twin(91, 'a.example') + twin(92, 'b.example') + twin(93, 'c.example', hostile));
+    const query = '?q=bridge&sort=recent';
+    const [first, ...others] = await ranked(query);
+    assert.deepEqual(others.map((other) => other.domain), ['b.example', 'c.example']);
+    const rss = parse(Buffer.from(await (await get(`/feed.xml${query}`)).arrayBuffer()));
+    const { items } = await (await get(`/feed.json${query}`)).json();
+    assert.deepEqual([rss.items.map((item) => item.link), items.map((item) => item.url)],
+      [[first.url], [first.url]]);
+    const escaped = hostile.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
+      .replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+    const at = (url, domain) => new RegExp(
+      `<a href="${url.replaceAll(/[.?()]/g, '\\$&')}"[^>]*>[^/]*${domain}.*?</a> \\(1\\)`);
+    assert.match(items[0].content_html, /<p>Also at <a /);
+    assert.match(items[0].content_html, at('https://b.example/92', 'b.example'));
+    assert.match(items[0].content_html, at(escaped, 'c.example'));
+    assert.match(rss.items[0].summary, at('https://b.example/92', 'b.example'));
+    for (const words of [items[0].content_html, rss.items[0].summary])
+      assert.doesNotMatch(words, /<script/);
+  });
 });

@@ -7,7 +7,8 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { Browser } from './browser.mjs';
 import { Daemon } from './daemon.mjs';
 import {
-  ARTICLES, HOSTILE, articlesSql, fill, gapSql, hostileSql, peopleSql, storySql, titleOf,
+  ARTICLES, HOSTILE, articlesSql, fill, gapSql, hostileSql, linkSql, peopleSql, storySql,
+  titleOf,
 } from './news_world.mjs';
 
 describe('the page at /', () => {
@@ -175,5 +176,24 @@ describe('the page at /', () => {
     assert.match(policy, /require-trusted-types-for 'script'/);
     assert.doesNotMatch(policy, /unsafe/);
     assert.equal((await fetch(address('assets/nothing.js'))).status, 404);
+  });
+
+  test('says so when a link has more posts than are shown', async () => {
+    const at = nowUs - 3600e6;
+    await fill(daemon, `${linkSql(80, { title: 'Talked about', about: null, domain: 'talk.example',
+      people: 1, ageMinutes: 60 }, nowUs)}
+      CREATE TEMP TABLE more AS WITH RECURSIVE counted(i) AS (
+        SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < 235) SELECT i FROM counted;
+      INSERT INTO post (n, seq, actor, collection, rkey, kind, shared_us, body)
+        SELECT 900000 + i, 1, 1001, 'app.bsky.feed.post', 'more' || i, 0, ${at} + i, 'Again'
+        FROM more;
+      INSERT INTO post_links (post_id, link_id, via, actor)
+        SELECT 900000 + i, 80, 'post', 1001 FROM more;
+      UPDATE shares SET n_posts = 236 WHERE link_id = 80;`);
+    await open('/links/80');
+    assert.equal((await texts('.post')).length, 200);
+    assert.equal((await texts('.source')).at(-1), 'The newest 200 posts');
+    await open('/links/1');
+    assert.equal((await texts('.source')).at(-1), `${ARTICLES[0][3]} posts`);
   });
 });

@@ -149,6 +149,47 @@ test('websockets that were let through are not given up because they were cut', 
   assert.equal(CutSocket.tails, 4);
 });
 
+/** A socket to a daemon that refuses to have a query followed twice, as it does. */
+class StrictSocket extends EagerSocket {
+  static last;
+  followed = new Set();
+
+  constructor(...words) {
+    super(...words);
+    StrictSocket.last = this;
+  }
+
+  send(words) {
+    const { id, command, params } = JSON.parse(words);
+    const twice = command === 'query-tail' && this.followed.has(params.queryHandle);
+    if (command === 'query-tail') this.followed.add(params.queryHandle);
+    if (command === 'query-untail') this.followed.delete(params.queryHandle);
+    const result = twice ? { success: false, code: 'CONFLICT', error: 'twice' } : { success: true };
+    queueMicrotask(() => this.onmessage({ data: JSON.stringify({ id, result }) }));
+  }
+
+  tell(queryHandle, seq) {
+    this.onmessage({ data: JSON.stringify({ push: 'tail', queryHandle, ...batch(seq) }) });
+  }
+}
+
+test('a query that is followed is not taken from its reader by a second one', async (t) => {
+  const former = globalThis.WebSocket;
+  globalThis.WebSocket = StrictSocket;
+  t.after(() => {
+    globalThis.WebSocket = former;
+  });
+  const stop = new AbortController();
+  const push = new Push({ base: new URL('http://127.0.0.1/'), session: '0'.repeat(32) });
+  const first = push.changes('h', 0, stop.signal);
+  assert.equal((await first.next()).value.seq, 0);
+  await assert.rejects(push.changes('h', 0, stop.signal).next(), { code: 'CONFLICT' });
+  StrictSocket.last.tell('h', 1);
+  assert.equal((await first.next()).value.seq, 1);
+  assert.equal(StrictSocket.last.readyState, EagerSocket.OPEN);
+  await first.return();
+});
+
 test('a token goes with the websocket and is in no address', async (t) => {
   const former = globalThis.WebSocket;
   globalThis.WebSocket = EagerSocket;

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { Browser } from './browser.mjs';
 import { Daemon, until } from './daemon.mjs';
-import { ARTICLES, articlesSql, fill, gapSql, peopleSql } from './news_world.mjs';
+import { ARTICLES, articlesSql, fill, gapSql, linkSql, peopleSql } from './news_world.mjs';
 import { Simulator } from './simulator.mjs';
 
 const shownTitles = `[...document.querySelectorAll('.links > li:not([hidden]) .title')]
@@ -18,6 +18,7 @@ const noteStreams = `window.streams = [];
     constructor(url) { super(url); window.streams.push(this); }
   };`;
 const following = 'window.streams.some((stream) => stream.readyState === EventSource.OPEN)';
+const twin = { title: ARTICLES[1][0], about: null, people: 1, ageMinutes: 90 };
 const equipped = 'document.querySelectorAll(".tools").length === 1';
 
 describe('a reader of the page', () => {
@@ -128,14 +129,42 @@ describe('a reader of the page', () => {
     await other.close();
   });
 
+  const ago = (name) => `(Date.now() - Number(localStorage.getItem('tidemark.visit.${name}'))) / 60000`;
+  const setHidden = (hidden) => page.eval(`(() => {
+    Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange')); })()`);
+  const shiftClock = (minutes) => page.eval(
+    `Date.now = ((now) => () => now() + ${minutes * 60000})(Date.now.bind(Date))`);
+
   test('sees what came since the last visit', async () => {
     // The visit before this one ended two hours ago.
-    await page.eval(`localStorage.setItem('tidemark.visit.last', String(Date.now() - 7200000))`);
+    await page.leftAgo(120);
     await open();
     const since = ARTICLES.filter(([, , , , minutes]) => minutes < 120);
     await page.eval(press(`${since.length} since your last visit, 2 h ago`));
     assert.equal((await shown()).length, since.length);
     assert.equal(await page.eval('document.querySelectorAll(".fresh").length'), since.length);
+  });
+
+  test('is still on the same visit while the page is read', async () => {
+    await page.eval(`localStorage.setItem('tidemark.visit.last', String(Date.now() - 180 * 60000))`);
+    await open(); // the page before it was read until just now
+    assert.ok(await page.eval(ago('last')) < 5);
+    assert.equal(await page.eval(`localStorage.getItem('tidemark.visit.before')`), null);
+    await page.eval(`localStorage.setItem('tidemark.visit.last', String(Date.now() - 20 * 60000))`);
+    await setHidden(true);
+    assert.ok(await page.eval(ago('last')) < 5);
+    // Who comes back to the tab an hour later comes for another visit.
+    await shiftClock(60);
+    await setHidden(false);
+    assert.ok(await page.eval(ago('before')) > 59);
+    assert.match(await page.eval('document.querySelector(".tools").textContent'),
+      /since your last visit, 1 h ago/);
+    // Who looks at what is new is there.
+    await page.eval(`localStorage.setItem('tidemark.visit.last', '1')`);
+    await page.eval(`dispatchEvent(new Event('online'))`);
+    await page.until(`(document.querySelector('.pill').click(), ${ago('last')} < 5)`);
+    assert.deepEqual(page.complaints, []);
   });
 
   test('goes through the list by keyboard', async () => {
@@ -184,6 +213,43 @@ describe('a reader of the page', () => {
     assert.equal(await page.eval(`window.streams${openOnes}`), 1);
     await show(false);
     assert.equal(await page.eval(`window.streams${openOnes}`), 0);
+    assert.deepEqual(page.complaints, []);
+  });
+
+  test('sees what a link is called once that is known, wherever it is told, with its picture', async () => {
+    const last = `[...document.querySelectorAll('.link')].at(-1)`;
+    const words = (selector) => page.eval(`${last}.querySelector('${selector}')?.textContent`);
+    assert.equal(await words('.title'), 'paste.example: 12');
+    assert.equal(await words('.address'), 'https://paste.example/12');
+    await page.eval(`${last}.querySelector('.title').focus()`);
+    // What is filled in by hand is no commit that anybody is told of.
+    const fillAndLook = async (sql) => {
+      await fill(daemon, sql);
+      await page.eval(`dispatchEvent(new Event('online'))`);
+    };
+    await fillAndLook(`UPDATE links SET title = 'A name at last', description = 'And what it says.',
+      image_url = 'https://paste.example/12.png' WHERE id = 12;
+      ${linkSql(71, { ...twin, domain: 'elsewhere.example' }, nowUs)}`);
+    await page.until(`${last}.querySelector('.title').textContent === 'A name at last'`);
+    assert.equal(await page.eval('document.activeElement.textContent'), 'A name at last');
+    assert.equal(await words('.address'), undefined);
+    assert.equal(await words('.about'), 'And what it says.');
+    assert.equal(await page.eval(`${last}.querySelector('.about').previousElementSibling.className`),
+      'source');
+    assert.equal(await page.eval(`${last}.matches('.pictured')
+      && ${last}.lastElementChild.matches('img.picture')`), true);
+    const also = `document.querySelector('.link[data-id="2"] .also')`;
+    assert.equal(await page.eval(`${also}.textContent`), 'also at elsewhere.example (1)');
+    await fillAndLook(`UPDATE links SET title = NULL, description = NULL, image_url = NULL WHERE id = 12;
+      DELETE FROM post_links WHERE link_id = 71; DELETE FROM shares WHERE link_id = 71;
+      DELETE FROM links WHERE id = 71;`);
+    await page.until(`${last}.querySelector('.title').textContent === 'paste.example: 12'`);
+    assert.deepEqual(await page.eval(`[${also} === null, ${last}.querySelectorAll('.picture').length,
+      ${last}.querySelector('.address').nextElementSibling.className, ${last}.className]`),
+    [true, 0, 'source', 'link']);
+    // It is still a link that can be read.
+    await page.eval(`${last}.querySelector('.title').click()`);
+    assert.equal(await page.eval(`${last}.classList.contains('read')`), true);
     assert.deepEqual(page.complaints, []);
   });
 
@@ -312,6 +378,53 @@ describe('the page goes on living', () => {
     assert.equal(await page.eval(`document.querySelectorAll('.more[open]').length`), 1);
     assert.equal(await page.eval('document.querySelector(".pill").hidden'), true);
     assert.deepEqual(page.complaints, []);
+  });
+
+  test('who is on a name stays there until they go on', async () => {
+    const reading = await browser.newPage();
+    await reading.open(daemon.url);
+    await reading.until(equipped);
+    const link = (await trending()).find((one) => one.shares === 5);
+    const mine = `document.querySelector('.link[data-id="${link.id}"]')`;
+    const names = () => reading.eval(`${mine}.querySelector('.names').textContent`);
+    const before = await names();
+    await reading.eval(`${mine}.querySelector('.names .person').focus();
+      window.focused = document.activeElement`);
+    for (const did of follows.slice(5, 8)) await act(did, 4);
+    await reading.until(`${mine}.querySelector('.count b').textContent === '8'`);
+    assert.equal(await reading.eval('window.focused.isConnected'), true);
+    assert.equal(await reading.eval('document.activeElement === window.focused'), true);
+    assert.equal(await names(), before);
+    await reading.eval(`${mine}.querySelector('.title').focus()`);
+    await reading.until(`${mine}.querySelector('.names').textContent.endsWith('and 5 more')`);
+    assert.deepEqual(reading.complaints, []);
+    await reading.close();
+  });
+
+  test('new links that the reader does not want to see are not counted', async () => {
+    const picky = await browser.newPage();
+    let listen;
+    const mayListen = new Promise((resolve) => { listen = resolve; });
+    await picky.hands.route('**/api/data/query-open', async (route) => {
+      await mayListen;
+      await route.continue();
+    });
+    await picky.open(daemon.url);
+    await picky.eval(`localStorage.setItem('tidemark.mute.accounts', '["${follows[9]}"]')`);
+    await picky.open(daemon.url);
+    await picky.until(equipped);
+    const { length } = await trending();
+    await act(follows[9], 12);
+    await act(follows[0], 13);
+    await until(async () => (await trending()).length === length + 2, 'both links');
+    listen();
+    const pill = `document.querySelector('.pill:not([hidden])')?.textContent`;
+    assert.equal(await picky.until(pill), '1 new link');
+    await picky.eval(press('Muted'));
+    await picky.eval(press('Unmute'));
+    assert.equal(await picky.eval(pill), '2 new links');
+    assert.deepEqual(picky.complaints, []);
+    await picky.close();
   });
 
   test('what changes before the page listens is shown, too', async () => {

@@ -171,7 +171,9 @@ describe('the page at /status', () => {
     await page.eval("document.querySelector('.refused form[action*=retry] button').click()");
     await page.until("document.querySelector('h1')?.textContent === 'This cannot be shown'");
     assert.match((await texts('.notice'))[0], /no JSON|no whole zstd frame/);
-    await openStatus();
+    await page.eval("document.querySelector('main a').click()"); // there is a way back
+    await page.until("document.querySelector('.refused') !== null");
+    assert.equal(await page.eval('location.pathname + location.hash'), '/status#quarantine');
     await page.eval("document.querySelector('.refused form[action*=drop] button').click()");
     await page.until(
       "document.querySelector('#quarantine')?.textContent.includes('Nothing that came was refused.')");

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { connect } from '../../clients/js/tidemark.js';
 import { ROOM, message, startChat } from './chat.mjs';
+import { until } from './daemon.mjs';
 
 const room = { filter: { roomId: ROOM, status: 'sent' }, pageSize: 10 };
 
@@ -64,6 +65,26 @@ describe('a tail', () => {
     const rest = await take(handle.tail(), 4);
     assert.deepEqual([...first, ...rest.map((words) => words.split(' ')[1])], said);
     await handle.close();
+  });
+
+  test('two on one handle are each told everything, and one goes on when the other is left', async () => {
+    const handle = await db.open('chat_messages', room);
+    const tails = [handle.tail(), handle.tail(), handle.tail({ push: false })];
+    for (let round = 0; round < 3; round++) {
+      const said = [await say(), await say(), await say()].map((id) => `enter ${id}`);
+      for (const words of said)
+        for (const tail of tails) assert.deepEqual(await take(tail, 1), [words]);
+    }
+    const last = await say();
+    for (const tail of tails.slice(1)) {
+      assert.deepEqual(await take(tail, 1), [`enter ${last}`]);
+      await tail.return();
+    }
+    const after = await say();
+    assert.deepEqual(await take(tails[0], 2), [`enter ${last}`, `enter ${after}`]);
+    await handle.close();
+    assert.equal((await tails[0].next()).done, true);
+    await until(() => daemon.handles(db.session).length === 0, 'all handles to be closed');
   });
 
   for (const fault of ['request', 'reply', 'cut']) {
