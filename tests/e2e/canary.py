@@ -43,7 +43,7 @@ def everything_stored(home):
 
 
 class Echo(http.server.BaseHTTPRequestHandler):
-    """An explorer that says the key again: in a record, in one that cannot be read, in a refusal."""
+    """An explorer that says the key again, in records, one of them unreadable, and in refusals."""
 
     def do_GET(self):
         asked = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query))
