@@ -6,10 +6,11 @@
  *
  * The field is the first one of the order. A list goes on after the place when the direction is the
  * order's: before and descending, after and ascending. With the id of the last row that was seen
- * the place is exact: rows of an equal value come once each. Without it all rows of that value
- * count as seen. Where the last row has no value, neither has the cursor: null. When the direction
- * is the other one, the list is of the rows on that side of the value, and an id has no meaning and
- * is refused.
+ * the place is exact: rows of an equal value come once each. That row may be gone: its number among
+ * equals is its id, or is remembered for a while; else the list has to be started again, CONFLICT.
+ * Without an id all rows of that value count as seen. Where the last row has no value, neither has
+ * the cursor: null. When the direction is the other one, the list is of the rows on that side of the
+ * value, and an id has no meaning and is refused.
  *
  * Owner: the caller.  Thread: any. */
 #ifndef QUERY_LIST_CURSOR_H
