@@ -90,25 +90,28 @@ enum rc list_cursor_parse(const struct collection *collection, const struct orde
                            "cursor.id goes with \"before\" and a descending order, or with "
                            "\"after\" and an ascending one");
     text_append(&cursor->id, id.len > 0 ? id.data : "", id.len);
-    if (!cursor->onward)
-        write_condition(first, before, json_get(json, "value"), &cursor->condition);
+    if (cursor->onward)
+        return RC_OK;
+    write_condition(first, before, json_get(json, "value"), &cursor->condition);
+    if (first->nullable && before != first->nulls_high &&
+        json_type(json_get(json, "value")) != JSON_NULL)
+        text_appendf(&cursor->no_value, "{\"%s\":{\"$isNull\":true}}", first->name);
     return RC_OK;
 }
 
-enum rc list_cursor_filter(const struct list_cursor *cursor, const struct collection *collection,
-                           struct json filter, struct filter **out, struct refusal *refusal)
+static enum rc parse_both(const struct collection *collection, struct json filter,
+                          const struct text *condition, struct filter **out,
+                          struct refusal *refusal)
 {
     struct text both = {0};
     struct json root;
     struct err err;
-    if (cursor->condition.len == 0)
-        return filter_parse(collection, filter, out, refusal);
     text_append_string(&both, "{\"$and\":[");
     if (json_type(filter) == JSON_OBJECT && json_count(filter) > 0) {
         json_print(filter, &both);
         text_append_char(&both, ',');
     }
-    text_append(&both, cursor->condition.data, cursor->condition.len);
+    text_append(&both, condition->data, condition->len);
     text_append_string(&both, "]}");
     struct json_doc *doc = json_doc_new(CONDITION_BYTES_MAX, JSON_DEPTH_MAX);
     enum rc rc = json_parse_copy(doc, text_bytes(&both), &root, &err);
@@ -118,6 +121,19 @@ enum rc list_cursor_filter(const struct list_cursor *cursor, const struct collec
         rc = refusal_set(refusal, REFUSAL_BAD_FILTER, "the filter is too large or too deep");
     json_doc_free(doc);
     text_free(&both);
+    return rc;
+}
+
+enum rc list_cursor_filter(struct list_cursor *cursor, const struct collection *collection,
+                           struct json filter, struct filter **out, struct refusal *refusal)
+{
+    enum rc rc = RC_OK;
+    if (cursor->condition.len == 0)
+        return filter_parse(collection, filter, out, refusal);
+    if (cursor->no_value.len > 0)
+        rc = parse_both(collection, filter, &cursor->no_value, &cursor->first, refusal);
+    if (rc == RC_OK)
+        rc = parse_both(collection, filter, &cursor->condition, out, refusal);
     return rc;
 }
 
@@ -236,9 +252,49 @@ enum rc list_cursor_place(const struct list_cursor *cursor, struct store *store,
     return rc;
 }
 
+/* ---- the rows ---- */
+
+static void append_items(struct page *page, const struct page *rest)
+{
+    if (rest->rows == 0)
+        return;
+    page->items.len--; /* the array goes on */
+    if (page->rows > 0)
+        text_append_char(&page->items, ',');
+    text_append(&page->items, rest->items.data + 1, rest->items.len - 1);
+    page->rows += rest->rows;
+}
+
+/* On their side of a value those that have none always come first. One condition for both would
+ * have no interval of the index. */
+enum rc list_cursor_fetch(const struct list_cursor *cursor, struct store *store,
+                          const struct page_request *wanted, struct page *page,
+                          struct refusal *refusal, struct err *err)
+{
+    struct page_request request = *wanted;
+    struct page rest = {0};
+    if (cursor->first == NULL)
+        return page_fetch(store, wanted, page, refusal, err);
+    request.filter = cursor->first;
+    enum rc rc = page_fetch(store, &request, page, refusal, err);
+    if (rc != RC_OK || page->has_more)
+        return rc;
+    bool full = page->rows == wanted->page_size;
+    request.filter = wanted->filter;
+    request.page_size = full ? 1 : wanted->page_size - page->rows;
+    rc = page_fetch(store, &request, &rest, refusal, err);
+    page->has_more = rest.has_more || (full && rest.rows > 0);
+    if (rc == RC_OK && !full)
+        append_items(page, &rest);
+    page_free(&rest);
+    return rc;
+}
+
 void list_cursor_free(struct list_cursor *cursor)
 {
+    filter_free(cursor->first);
     row_key_clear(&cursor->value);
     text_free(&cursor->id);
     text_free(&cursor->condition);
+    text_free(&cursor->no_value);
 }

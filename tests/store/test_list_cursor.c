@@ -14,6 +14,8 @@
 
 #define ROWS              80
 #define ASCENDING(field)  "[{\"field\":\"" field "\"}]"
+#define NULLS_FIRST       "[{\"field\":\"b\",\"direction\":\"desc\",\"nulls\":\"first\"}]"
+#define NULLS_LAST        "[{\"field\":\"b\",\"nulls\":\"last\"}]"
 #define DESCENDING(field) "[{\"field\":\"" field "\",\"direction\":\"desc\"}]"
 
 struct list {
@@ -79,7 +81,8 @@ static enum rc ask(struct bench *bench, const struct collection *collection, con
                                         .after = &list->place,
                                         .page_size = limit};
     if (rc == RC_OK)
-        rc = page_fetch(bench->store, &wanted, &list->page, &bench->refusal, &bench->err);
+        rc = list_cursor_fetch(&list->cursor, bench->store, &wanted, &list->page, &bench->refusal,
+                               &bench->err);
     if (rc == RC_OK)
         take_items(bench, list);
     return rc;
@@ -175,6 +178,12 @@ static void without_an_id_a_cursor_is_one_side_of_the_value(void **state)
         {DESCENDING("b"), "{}", "b", "null", "after", "b IS NOT NULL"},
         {DESCENDING("b"), "null", "b", "null", "before", "1 = 0"},
         {ASCENDING("b"), "{}", "b", "null", "before", "1 = 0"},
+        /* The other way round, too, those without a value lie on the side where they sort. */
+        {ASCENDING("b"), "null", "b", "\"b\"", "before", "(b < 'b' OR b IS NULL)"},
+        {ASCENDING("b"), "{\"a\":1}", "b", "\"b\"", "before", "(b < 'b' OR b IS NULL) AND a = 1"},
+        {NULLS_LAST, "{}", "b", "\"b\"", "before", "b < 'b'"},
+        {NULLS_FIRST, "{}", "b", "\"b\"", "after", "(b > 'b' OR b IS NULL)"},
+        {DESCENDING("b"), "{}", "b", "\"b\"", "after", "b > 'b'"},
     };
     struct list list = {0};
     char words[512];
@@ -189,6 +198,36 @@ static void without_an_id_a_cursor_is_one_side_of_the_value(void **state)
         assert_int_equal(list.count > 0, strcmp(cases[i].expected, "1 = 0") != 0);
         assert_int_equal(list.count, count_of(bench, cases[i].expected));
     }
+    free_list(&list);
+}
+
+/* However many are asked for: as a sorted list of all of them begins. */
+static void one_side_of_a_value_comes_in_the_order_that_was_asked_for(void **state)
+{
+    struct bench *bench = *state;
+    static const struct {
+        const char *order, *direction, *expected;
+    } cases[] = {{ASCENDING("b"), "before", "(b < 'c' OR b IS NULL)"},
+                 {NULLS_FIRST, "after", "(b > 'a' OR b IS NULL)"}};
+    struct list whole = {0}, list = {0};
+    char words[512];
+    fill(bench);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        size_t expected = (size_t)count_of(bench, cases[i].expected);
+        snprintf(words, sizeof words, "{\"orderBy\":%s,\"cursor\":null}", cases[i].order);
+        assert_ok(ask(bench, &things, words, ROWS, &whole));
+        snprintf(words, sizeof words,
+                 "{\"orderBy\":%s,\"cursor\":{\"field\":\"b\",\"value\":\"%s\","
+                 "\"direction\":\"%s\"}}",
+                 cases[i].order, i == 0 ? "c" : "a", cases[i].direction);
+        for (size_t limit = 1; limit <= expected + 1; limit++) {
+            assert_ok(ask(bench, &things, words, limit, &list));
+            assert_int_equal(list.count, limit < expected ? limit : expected);
+            assert_int_equal(list.page.has_more, limit < expected);
+            assert_memory_equal(list.ids, whole.ids, list.count * sizeof list.ids[0]);
+        }
+    }
+    free_list(&whole);
     free_list(&list);
 }
 
@@ -298,6 +337,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_PAGES(with_the_id_every_row_comes_once_and_in_order),
         ON_PAGES(without_an_id_a_cursor_is_one_side_of_the_value),
+        ON_PAGES(one_side_of_a_value_comes_in_the_order_that_was_asked_for),
         ON_PAGES(an_id_that_is_the_ingest_number_leads_on_without_its_row),
         ON_PAGES(a_named_row_leads_on_while_it_is_remembered),
         ON_PAGES(a_cursor_that_says_nothing_is_refused_in_words),
