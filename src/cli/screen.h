@@ -4,7 +4,7 @@
  *
  * What stood on the terminal comes back when the screen is closed: the other screen is used for
  * drawing. A frame is cut to the terminal's size as it is when the frame is drawn; nothing wraps or
- * scrolls, and nothing of the frame before stays.
+ * scrolls, nothing of the frame before stays, and how many lines are cut off is told in the last one.
  *
  * Owner: the command.  Thread: one. */
 #ifndef CLI_SCREEN_H
