@@ -2,9 +2,10 @@
  *
  * handle_state.h - what a handle stands for: one session's query, and how far it was read.
  *
- * Collection, order, filter, session and fence never change after the open, but for the collection's
- * declaration; the walk moves and the page size may. All of it can be written down as names and values, and made anew from them: no SQL
- * is kept, and nothing follows a default that changed later.
+ * Collection, order, filter, session and fence never change after the open, but for what is
+ * declared of the collection; the walk moves and the page size may. All of it can be written down
+ * as names and values, and made anew from them: no SQL is kept, and nothing follows a default that
+ * changed later.
  *
  * Owner: whoever holds the handle. */
 #ifndef QUERY_HANDLE_STATE_H

@@ -9,8 +9,9 @@
  * the place is exact: rows of an equal value come once each. That row may be gone: its number among
  * equals is its id, or is remembered for a while; else the list has to be started again, CONFLICT.
  * Without an id all rows of that value count as seen. Where the last row has no value, neither has
- * the cursor: null. When the direction is the other one, the list is of the rows on that side of the
- * value, with those that have none where they sort there, and an id has no meaning and is refused.
+ * the cursor: null. When the direction is the other one, the list is of the rows on that side of
+ * the value, with those that have none where they sort there, and an id has no meaning and is
+ * refused.
  *
  * Owner: the caller.  Thread: any. */
 #ifndef QUERY_LIST_CURSOR_H

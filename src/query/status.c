@@ -98,7 +98,7 @@ static void put_live(struct json_writer *writer, const struct status_source *liv
     else
         json_put_real(writer, live->rate);
     json_key(writer, "lag_seconds");
-    if (live == NULL)
+    if (live == NULL || live->lag_us < 0)
         json_put_null(writer);
     else
         json_put_real(writer, (double)live->lag_us / 1e6);

@@ -245,7 +245,7 @@ static void assert_refused(struct bench *bench, const struct collection *collect
     free_list(&list);
 }
 
-/* The row that a client saw last is gone since, without a trace: its id is its place among equals. */
+/* The row that a client saw last is gone, without a trace: its id is its place among equals. */
 static void an_id_that_is_the_ingest_number_leads_on_without_its_row(void **state)
 {
     struct bench *bench = *state;
