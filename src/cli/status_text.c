@@ -320,7 +320,7 @@ static void append_sources(struct json root, bool color, struct text *out)
     table_init(&table, columns, sizeof columns / sizeof columns[0]);
     /* A frame may be cut: what runs comes first. */
     for (size_t i = 0; i < 2 * count; i++) {
-        struct json source = json_at(sources, i % count);
+        struct json source = json_at(sources, i < count ? i : i - count);
         if ((json_type(json_get(source, "state")) == JSON_STRING) != (i < count))
             continue;
         add_source(&table, source, clock_wall_us());
