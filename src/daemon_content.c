@@ -27,8 +27,6 @@
 #define CALLS_USUAL 64
 
 /* Whose providers they are, for people. */
-#define NODES_NAME    "content.rpc"
-#define GATEWAYS_NAME "content.gateways"
 #define WARN_AGAIN_US INT64_C(600000000)
 
 /* What was said of a node that failed. */
@@ -344,7 +342,7 @@ static void look_at_nodes(struct content_part *part)
     const struct failover *nodes = rpc_group(part->rpc, &current);
     for (int i = 0; i < nodes->count; i++)
         warn_of_node(&nodes->providers[i], &part->warnings[i]);
-    keep_providers(part, &part->nodes_known, NODES_NAME, nodes, current);
+    keep_providers(part, &part->nodes_known, CONTENT_NODES, nodes, current);
 }
 
 /* A chain that cannot be followed any further is said once, and how to go on. */
@@ -369,8 +367,28 @@ static void look(struct part *of, int64_t now_us, const struct daemon_view *view
         return;
     if (part->rpc != NULL)
         look_at_nodes(part);
-    keep_providers(part, &part->gateways_known, GATEWAYS_NAME, gateways_group(part->gateways),
+    keep_providers(part, &part->gateways_known, CONTENT_GATEWAYS, gateways_group(part->gateways),
                    PROVIDER_NONE);
+}
+
+static size_t show_group(const struct failover *group, int current, struct source_provider *shown)
+{
+    int64_t now_us = clock_mono_us();
+    for (int i = 0; i < group->count; i++) {
+        source_show_provider(group, i, now_us, &shown[i]);
+        shown[i].current = i == current;
+    }
+    return (size_t)group->count;
+}
+
+static void show_providers(const struct content_part *part, struct documents_view *view)
+{
+    int current;
+    if (part->rpc != NULL) {
+        const struct failover *nodes = rpc_group(part->rpc, &current);
+        view->node_count = show_group(nodes, current, view->nodes);
+    }
+    view->gateway_count = show_group(gateways_group(part->gateways), PROVIDER_NONE, view->gateways);
 }
 
 static void show(struct part *of, struct daemon_view *view)
@@ -382,6 +400,7 @@ static void show(struct part *of, struct daemon_view *view)
     if (part->heads != NULL)
         chain_heads_look(part->heads, &view->documents.heads);
     content_look(part->content, &view->documents.content);
+    show_providers(part, &view->documents);
 }
 
 static void stop(struct part *of)

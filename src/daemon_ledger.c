@@ -387,7 +387,7 @@ static void show_platform(const struct ledger_platform *platform, int64_t now_us
     for (int i = 1; i < group->count; i++)
         if (group->providers[i].succeeded_us > group->providers[last].succeeded_us)
             last = i;
-    for (int i = 0; i < group->count && view->provider_count < STATUS_LEDGER_MAX; i++) {
+    for (int i = 0; i < group->count && view->provider_count < LEDGER_PROVIDERS_SHOWN_MAX; i++) {
         struct source_provider *shown = &view->providers[view->provider_count].provider;
         snprintf(view->providers[view->provider_count].platform,
                  sizeof view->providers[view->provider_count].platform, "%s", platform->name);

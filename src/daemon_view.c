@@ -3,6 +3,7 @@
 
 #include "sys/log.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -181,19 +182,56 @@ static void show_source(const struct daemon_view *view, int64_t now_us, struct s
         show_provider(&source->providers[i], &shown->providers[shown->provider_count++]);
 }
 
+static enum source_state state_of(const struct evm_chain_view *chain)
+{
+    if (chain->stuck)
+        return SOURCE_STOPPED;
+    if (chain->trouble[0] != '\0')
+        return SOURCE_WAITING;
+    return chain->head == 0 ? SOURCE_DIALLING : SOURCE_LIVE;
+}
+
+/* How far it is behind is told in blocks, beside what else is under way. */
+static void show_chain(const struct documents_view *documents, struct status_source *shown)
+{
+    shown->name = CONTENT_SOURCE;
+    shown->state = state_name(state_of(&documents->chain));
+    shown->rate = -1;
+    shown->lag_us = -1;
+    shown->events = (int64_t)documents->content.stored;
+    snprintf(shown->trouble, sizeof shown->trouble, "%s", documents->chain.trouble);
+    for (size_t i = 0; i < documents->node_count; i++)
+        if (documents->nodes[i].current)
+            snprintf(shown->provider, sizeof shown->provider, "%s", documents->nodes[i].name);
+}
+
+static void show_group(const char *name, const struct source_provider *providers, size_t count,
+                       struct status_live *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        assert(out->ledger_count < STATUS_LEDGER_MAX);
+        struct status_ledger *shown = &out->ledger[out->ledger_count++];
+        snprintf(shown->platform, sizeof shown->platform, "%s", name);
+        show_provider(&providers[i], &shown->provider);
+    }
+}
+
 void daemon_view_status(const struct daemon_view *view, int64_t now_us, struct status_live *out)
 {
+    const struct documents_view *documents = &view->documents;
     out->uptime_us = now_us - view->started_us;
     out->queued = view->queued;
     out->writing = !view->writer.in_trouble;
     show_progress(view, &out->progress);
-    for (size_t i = 0; i < view->ledger.provider_count; i++) {
-        struct status_ledger *shown = &out->ledger[out->ledger_count++];
-        memcpy(shown->platform, view->ledger.providers[i].platform, sizeof shown->platform);
-        show_provider(&view->ledger.providers[i].provider, &shown->provider);
-    }
+    for (size_t i = 0; i < view->ledger.provider_count; i++)
+        show_group(view->ledger.providers[i].platform, &view->ledger.providers[i].provider, 1, out);
     if (view->has_source)
         show_source(view, now_us, &out->sources[out->source_count++]);
+    if (!documents->on)
+        return;
+    show_chain(documents, &out->sources[out->source_count++]);
+    show_group(CONTENT_NODES, documents->nodes, documents->node_count, out);
+    show_group(CONTENT_GATEWAYS, documents->gateways, documents->gateway_count, out);
 }
 
 static void set(struct metrics *metrics, const char *name, const char *help, double value)

@@ -9,6 +9,7 @@
 #ifndef DAEMON_VIEW_H
 #define DAEMON_VIEW_H
 
+#include "ingest/failover.h"
 #include "query/status.h"
 #include "serve/health.h"
 #include "source/appview.h"
@@ -31,6 +32,8 @@ struct stored_view {
                               * for */
 };
 
+#define LEDGER_PROVIDERS_SHOWN_MAX (STATUS_LEDGER_MAX - 2 * FAILOVER_PROVIDERS_MAX)
+
 /* Accounts whose histories are kept. */
 struct ledger_view {
     /* configured ones; of these, those whose last import was complete, and whose failed */
@@ -41,9 +44,12 @@ struct ledger_view {
     struct {
         char platform[64];
         struct source_provider provider;
-    } providers[STATUS_LEDGER_MAX]; /* of platforms that were asked for */
+    } providers[LEDGER_PROVIDERS_SHOWN_MAX]; /* of platforms that were asked for */
     size_t provider_count;
 };
+
+#define CONTENT_NODES    "content.rpc" /* the names of the two groups that are asked */
+#define CONTENT_GATEWAYS "content.gateways"
 
 /* The chain that is followed for its documents. */
 struct documents_view {
@@ -52,6 +58,8 @@ struct documents_view {
     int64_t troubled_us; /* for so long whoever reads the blocks has had trouble; 0: none */
     struct chain_heads_view heads;
     struct content_view content;
+    struct source_provider nodes[FAILOVER_PROVIDERS_MAX], gateways[FAILOVER_PROVIDERS_MAX];
+    size_t node_count, gateway_count;
 };
 
 struct daemon_view {

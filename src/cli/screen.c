@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/screen.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -73,18 +74,38 @@ static size_t fit_line(struct bytes line, unsigned columns)
     return at;
 }
 
+static unsigned count_lines(struct bytes frame)
+{
+    unsigned lines = 0;
+    for (size_t i = 0; i < frame.len; i++)
+        lines += frame.data[i] == '\n' || i + 1 == frame.len;
+    return lines;
+}
+
+static void put_line(struct bytes line, unsigned columns, struct text *out)
+{
+    text_append(out, line.data, fit_line(line, columns));
+    if (line.len > 0 && memchr(line.data, '\033', line.len) != NULL)
+        text_append_string(out, PLAIN); /* the end of a colour may be cut off */
+    text_append_string(out, REST_LINE);
+}
+
 void screen_fit(struct bytes frame, unsigned rows, unsigned columns, struct text *out)
 {
+    unsigned lines = count_lines(frame);
+    char rest[48];
     text_append_string(out, HOME);
     for (unsigned row = 0; row < rows && frame.len > 0; row++) {
         const char *end = memchr(frame.data, '\n', frame.len);
         size_t len = end == NULL ? frame.len : (size_t)(end - frame.data);
         if (row > 0)
             text_append_string(out, "\r\n");
-        text_append(out, frame.data, fit_line(bytes_make(frame.data, len), columns));
-        if (len > 0 && memchr(frame.data, '\033', len) != NULL)
-            text_append_string(out, PLAIN); /* the end of a colour may be cut off */
-        text_append_string(out, REST_LINE);
+        if (row > 0 && row + 1 == rows && lines > rows) {
+            snprintf(rest, sizeof rest, "... %u more lines", lines - row);
+            put_line(bytes_of(rest), columns, out);
+            break;
+        }
+        put_line(bytes_make(frame.data, len), columns, out);
         len += end != NULL;
         frame = bytes_make(frame.data + len, frame.len - len);
     }

@@ -3,8 +3,9 @@
  * screen.h - the whole of the terminal, for as long as a command wants it.
  *
  * What stood on the terminal comes back when the screen is closed: the other screen is used for
- * drawing. A frame is cut to the terminal's size as it is when the frame is drawn; nothing wraps or
- * scrolls, and nothing of the frame before stays.
+ * drawing. A frame is cut to the terminal's size as it is when the frame is drawn; its last line
+ * tells then how many there are more; nothing wraps or scrolls, and nothing of the frame before
+ * stays.
  *
  * Owner: the command.  Thread: one. */
 #ifndef CLI_SCREEN_H

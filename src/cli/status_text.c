@@ -176,6 +176,13 @@ static void add_text(struct table *table, struct text *cell)
     text_clear(cell);
 }
 
+/* Of people who are read one by one the place is what each said last: nobody is behind who says
+ * nothing. */
+static bool is_of_people(struct json source)
+{
+    return bytes_equal_string(string_of(json_get(source, "source"), ""), "feed");
+}
+
 /* How far a stream is behind: of what comes live the daemon knows it, else a place in time has an
  * age; below 0: it is none. */
 static void add_lag(struct table *table, struct json source, int64_t age_us)
@@ -211,7 +218,8 @@ static void add_cursor(struct table *table, struct json source, struct json stre
         at_us = in_us ? at_us : at_us * 1000;
         text_appendf(&cell, "%.10s %.8s", time, time + 11);
         add_text(table, &cell);
-        add_lag(table, source, now_us < at_us ? 0 : now_us - at_us);
+        int64_t age_us = now_us < at_us ? 0 : now_us - at_us;
+        add_lag(table, source, is_of_people(source) ? -1 : age_us);
     } else {
         if (type.len > 0)
             text_appendf(&cell, "%.*s ", (int)type.len, type.data);
@@ -242,34 +250,79 @@ static void add_counts(struct table *table, struct json source)
     text_free(&cell);
 }
 
+static void add_empty(struct table *table, int cells)
+{
+    for (int i = 0; i < cells; i++)
+        table_add(table, bytes_of(""));
+}
+
+static void begin_source(struct table *table, struct json source)
+{
+    table_add(table, string_of(json_get(source, "source"), "?"));
+    table_add(table, string_of(json_get(source, "state"), "-"));
+    table_add(table, string_of(json_get(source, "provider"), "-"));
+}
+
+/* Instead of so many streams. */
+static void add_number(struct table *table, int64_t number, const char *what)
+{
+    struct text cell = {0};
+    text_appendf(&cell, "%" PRId64 " %s", number, what);
+    add_text(table, &cell);
+    text_free(&cell);
+}
+
+static void add_people(struct table *table, struct json source, int64_t count)
+{
+    begin_source(table, source);
+    add_number(table, count, "accounts");
+    table_add(table, bytes_of("-"));
+    add_lag(table, source, -1);
+    add_counts(table, source);
+}
+
 static void add_source(struct table *table, struct json source, int64_t now_us)
 {
     struct json streams = json_get(source, "streams");
     size_t count = json_count(streams);
+    int64_t more = number_of(json_get(source, "more_streams"));
+    if (is_of_people(source) && count > 1) {
+        add_people(table, source, (int64_t)count + more);
+        return;
+    }
     for (size_t i = 0; i == 0 || i < count; i++) {
         struct json stream = json_at(streams, i);
-        bool first = i == 0;
-        table_add(table, first ? string_of(json_get(source, "source"), "?") : bytes_of(""));
-        table_add(table, first ? string_of(json_get(source, "state"), "-") : bytes_of(""));
-        table_add(table, first ? string_of(json_get(source, "provider"), "-") : bytes_of(""));
+        if (i == 0)
+            begin_source(table, source);
+        else
+            add_empty(table, 3);
         table_add(table, string_of(json_get(stream, "stream"), "-"));
         add_cursor(table, source, stream, now_us);
-        if (first)
+        if (i == 0)
             add_counts(table, source);
-        for (int k = 0; !first && k < 5; k++)
-            table_add(table, bytes_of(""));
+        else
+            add_empty(table, 5);
+    }
+    if (more > 0) {
+        add_empty(table, 3);
+        add_number(table, more, "more");
+        add_empty(table, 7);
     }
 }
 
 static void append_sources(struct json root, bool color, struct text *out)
 {
     struct table table;
-    struct json_walk walk = json_walk(json_get(root, "sources"));
-    struct bytes key, trouble;
-    struct json source;
+    struct json sources = json_get(root, "sources");
+    struct bytes trouble;
     struct text words = {0};
+    size_t count = json_count(sources);
     table_init(&table, columns, sizeof columns / sizeof columns[0]);
-    while (json_walk_next(&walk, &key, &source)) {
+    /* A frame may be cut: what runs comes first. */
+    for (size_t i = 0; i < 2 * count; i++) {
+        struct json source = json_at(sources, i < count ? i : i - count);
+        if ((json_type(json_get(source, "state")) == JSON_STRING) != (i < count))
+            continue;
         add_source(&table, source, clock_wall_us());
         if (!json_string(json_get(source, "trouble"), &trouble))
             continue;

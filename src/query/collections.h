@@ -7,8 +7,9 @@
  * Once that is durable the draft is installed and can be found.
  *
  * Always holds: what was found stays as it is and in place until the registry is freed, also when
- * the same name is declared anew: an open query keeps the definition it was opened with. A
- * collection whose fields stay the same keeps the shape of its rows.
+ * the same name is declared anew. Rows are written as the newest declaration says: whoever reads
+ * them later on finds it again by its name. A collection whose fields stay the same keeps the shape
+ * of its rows.
  *
  * Owner: the daemon.  Thread: any may look; drafts are made and installed by one. */
 #ifndef QUERY_COLLECTIONS_H

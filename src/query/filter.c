@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define JSON_BYTES_MAX ((size_t)2 << 20) /* a filter was in the body of a request */
+
 void filter_free(struct filter *filter)
 {
     if (filter == NULL)
@@ -13,6 +15,26 @@ void filter_free(struct filter *filter)
     text_free(&filter->json);
     free(filter->nodes);
     free(filter);
+}
+
+enum rc filter_renew(struct filter **filter, const struct collection *collection,
+                     struct refusal *refusal)
+{
+    struct filter *fresh = NULL;
+    struct json root;
+    struct err err;
+    if (*filter == NULL)
+        return RC_OK;
+    struct json_doc *doc = json_doc_new(JSON_BYTES_MAX, JSON_DEPTH_MAX);
+    enum rc rc = json_parse_copy(doc, text_bytes(&(*filter)->json), &root, &err);
+    assert(rc == RC_OK);
+    rc = filter_parse(collection, root, &fresh, refusal);
+    json_doc_free(doc);
+    if (rc != RC_OK)
+        return rc;
+    filter_free(*filter);
+    *filter = fresh;
+    return RC_OK;
 }
 
 struct bytes filter_json(const struct filter *filter)

@@ -31,6 +31,10 @@ struct filter;
 must_check enum rc filter_parse(const struct collection *collection, struct json json,
                                 struct filter **filter, struct refusal *refusal);
 void filter_free(struct filter *filter);
+/* The same filter of its collection as that is declared now. RC_REJECT: it asks for what is not
+ * there, and is as it was. */
+must_check enum rc filter_renew(struct filter **filter, const struct collection *collection,
+                                struct refusal *refusal);
 /* The JSON it was parsed from, compact; absent for NULL. */
 struct bytes filter_json(const struct filter *filter);
 

@@ -272,6 +272,8 @@ enum rc handle_ask(struct store *store, struct handle_state *state,
     /* Whoever follows the query uses it, and only the shelf knows. */
     if (state->known && is_idle(state, question))
         handle_state_forget(state);
+    if (state->known)
+        handle_state_renew(state, &question->finder);
     if (rc == RC_OK && !state->known)
         rc = shelf_load(beside, state, &question->finder, refusal, err);
     if (rc != RC_OK)

@@ -107,3 +107,16 @@ enum rc handle_state_read(struct handle_state *state, const struct handle_words 
     return refusal_set(refusal, REFUSAL_HANDLE_NOT_FOUND,
                        "what this query asked for is not there any more: open it again");
 }
+
+void handle_state_renew(struct handle_state *state, const struct handle_finder *finder)
+{
+    const struct collection *found = finder->find(finder->arg, bytes_of(state->collection->name));
+    struct refusal refusal;
+    assert(state->known);
+    if (found == NULL || found == state->collection)
+        return;
+    if (order_renew(&state->order, found) && filter_renew(&state->filter, found, &refusal) == RC_OK)
+        state->collection = found;
+    else
+        handle_state_forget(state);
+}

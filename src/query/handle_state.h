@@ -2,9 +2,10 @@
  *
  * handle_state.h - what a handle stands for: one session's query, and how far it was read.
  *
- * Collection, order, filter, session and fence never change after the open; the walk moves and the
- * page size may. All of it can be written down as names and values, and made anew from them: no SQL
- * is kept, and nothing follows a default that changed later.
+ * Collection, order, filter, session and fence never change after the open, but for what is
+ * declared of the collection; the walk moves and the page size may. All of it can be written down
+ * as names and values, and made anew from them: no SQL is kept, and nothing follows a default that
+ * changed later.
  *
  * Owner: whoever holds the handle. */
 #ifndef QUERY_HANDLE_STATE_H
@@ -53,5 +54,8 @@ struct handle_finder {
  * a field of it is gone, or is of another type. */
 must_check enum rc handle_state_read(struct handle_state *state, const struct handle_words *words,
                                      const struct handle_finder *finder, struct refusal *refusal);
+/* The same of the collection as it is declared now, if there is one of that name. When what it asks
+ * for is gone from there the state is forgotten. */
+void handle_state_renew(struct handle_state *state, const struct handle_finder *finder);
 
 #endif

@@ -140,6 +140,24 @@ enum rc order_parse(const struct collection *collection, struct json order_by, s
     return RC_OK;
 }
 
+bool order_renew(struct order *order, const struct collection *collection)
+{
+    struct order fresh = *order;
+    for (size_t i = 0; i < fresh.count; i++) {
+        struct order_term *term = &fresh.terms[i];
+        if (term->name == NULL)
+            continue;
+        int column = collection_column(collection, bytes_of(term->name));
+        if (column < 0 || collection->columns[column].key == NULL)
+            return false;
+        term->column = (uint8_t)column;
+        term->sql = collection->columns[column].key;
+        term->name = collection->columns[column].name;
+    }
+    *order = fresh;
+    return true;
+}
+
 static bool is_fixed(uint64_t fixed, uint8_t column)
 {
     return (fixed >> column & 1) != 0;

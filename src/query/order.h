@@ -39,6 +39,9 @@ void order_default(const struct collection *collection, struct order *order);
 /* Reads [{field, direction, nulls}]; absent, null and [] give the collection's own order. */
 must_check enum rc order_parse(const struct collection *collection, struct json order_by,
                                struct order *order, struct refusal *refusal);
+/* The same order of a collection as that is declared now; false: a field is gone, and the order is
+ * as it was. */
+must_check bool order_renew(struct order *order, const struct collection *collection);
 /* Whether NULLs come after the values, this way. */
 bool order_term_ends_in_nulls(const struct order_term *term);
 /* An index that walks the rows in this order, or NULL. Fields whose bit is set in `fixed` have one

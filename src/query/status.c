@@ -7,41 +7,45 @@
 #include "query/covered.h"
 
 #include <assert.h>
-#include <string.h>
+#include <stdlib.h>
 
-#define STREAMS_MAX "10000"
-#define CURSOR_MAX  65536
+#define ROWS_MAX              "10000"
+#define STREAMS_OF_SOURCE_MAX "100"
+#define CURSOR_MAX            65536
 
-/* Every source anybody wrote about, with its streams; one row per stream. */
+/* Every source anybody wrote about. */
 static const char sources_sql[] =
     "SELECT s.source, "
+    "(SELECT count(*) FROM cursors c WHERE c.source = s.source), "
     "(SELECT count(*) FROM gaps g WHERE g.source = s.source AND g.closed_us IS NULL), "
     "(SELECT count(*) FROM owed o WHERE o.source = s.source AND o.state = 'owed'), "
     "(SELECT count(*) FROM owed o WHERE o.source = s.source AND o.state = 'dead'), "
-    "(SELECT count(*) FROM quarantine q WHERE q.source = s.source), "
-    "c.stream, c.position, c.updated_us, c.state "
+    "(SELECT count(*) FROM quarantine q WHERE q.source = s.source) "
     "FROM (SELECT source FROM cursors UNION SELECT source FROM gaps UNION "
     "SELECT source FROM owed UNION SELECT source FROM quarantine) s "
-    "LEFT JOIN cursors c ON c.source = s.source ORDER BY s.source, c.stream LIMIT " STREAMS_MAX;
+    "ORDER BY s.source LIMIT " ROWS_MAX;
+
+/* Of each the streams that moved last: those of people who are read are as many as they. */
+static const char streams_sql[] =
+    "SELECT c.source, c.stream, c.position, c.updated_us, c.state FROM (SELECT source, stream, "
+    "position, updated_us, state, row_number() OVER (PARTITION BY source ORDER BY updated_us DESC, "
+    "stream) AS place FROM cursors) c WHERE c.place <= " STREAMS_OF_SOURCE_MAX " "
+    "ORDER BY c.source, c.stream LIMIT " ROWS_MAX;
 
 static const char providers_sql[] = "SELECT source, name, state, reason, chosen FROM providers "
-                                    "ORDER BY source, name LIMIT " STREAMS_MAX;
+                                    "ORDER BY source, name LIMIT " ROWS_MAX;
 
 static const char engine_sql[] =
     "SELECT e.commit_seq, e.epoch, (SELECT max(version) FROM schema_migrations), "
     "l.holder, l.address FROM engine e LEFT JOIN leases l ON l.name = 'writer' WHERE e.id = 1";
 
-enum {
-    AT_SOURCE,
-    AT_GAPS,
-    AT_OWED,
-    AT_DEAD,
-    AT_QUARANTINE,
-    AT_STREAM,
-    AT_POSITION,
-    AT_UPDATED,
-    AT_STATE,
-    AT_COUNT
+enum { AT_SOURCE, AT_STREAM, AT_POSITION, AT_UPDATED, AT_STATE, AT_COUNT };
+enum { FIGURE_STREAMS, FIGURE_GAPS, FIGURE_OWED, FIGURE_DEAD, FIGURE_QUARANTINE, FIGURES };
+
+/* What is known of a source before its streams are. */
+struct figures {
+    size_t name_at, name_len; /* in `names` */
+    int64_t values[FIGURES];
 };
 
 struct status_call {
@@ -49,8 +53,12 @@ struct status_call {
     const struct status_live *live;
     struct json_doc *doc;
     struct covered *covered;
-    struct text source; /* the one being written */
-    bool open;
+    struct text names;
+    struct figures *sources; /* by their names */
+    size_t source_count, source_room;
+    size_t begun;                  /* so many of them are written, the last one */
+    bool open;                     /* to its streams, ... */
+    int64_t more;                  /* ... of which so many are not */
     bool told[STATUS_SOURCES_MAX]; /* which of the live ones were written */
 };
 
@@ -90,7 +98,7 @@ static void put_live(struct json_writer *writer, const struct status_source *liv
     else
         json_put_real(writer, live->rate);
     json_key(writer, "lag_seconds");
-    if (live == NULL)
+    if (live == NULL || live->lag_us < 0)
         json_put_null(writer);
     else
         json_put_real(writer, (double)live->lag_us / 1e6);
@@ -212,25 +220,60 @@ static void end_source(struct status_call *call)
     if (!call->open)
         return;
     json_end_array(&call->writer);
+    json_member_i64(&call->writer, "more_streams", call->more);
     json_end_object(&call->writer);
     call->open = false;
 }
 
-static void begin_source(struct status_call *call, struct bytes name, const struct field *counts)
+static void begin_source(struct status_call *call, struct bytes name, const int64_t *figures)
 {
-    static const char *const names[] = {"gaps", "owed", "dead", "quarantine"};
+    static const char *const names[] = {[FIGURE_GAPS] = "gaps",
+                                        [FIGURE_OWED] = "owed",
+                                        [FIGURE_DEAD] = "dead",
+                                        [FIGURE_QUARANTINE] = "quarantine"};
     struct json_writer *writer = &call->writer;
     end_source(call);
-    text_clear(&call->source);
-    text_append(&call->source, name.data, name.len);
     call->open = true;
+    call->more = figures[FIGURE_STREAMS];
     json_begin_object(writer);
     json_member_string(writer, "source", name);
     put_live(writer, find_live(call, name));
-    for (size_t i = 0; i < 4; i++)
-        json_member_i64(writer, names[i], counts == NULL ? 0 : counts[i].i);
+    for (size_t i = FIGURE_GAPS; i < FIGURES; i++)
+        json_member_i64(writer, names[i], figures[i]);
     json_key(writer, "streams");
     json_begin_array(writer);
+}
+
+static struct bytes name_of(const struct status_call *call, const struct figures *figures)
+{
+    return bytes_make(call->names.data + figures->name_at, figures->name_len);
+}
+
+static bool take_source(void *arg, const struct field *columns, size_t count)
+{
+    struct status_call *call = arg;
+    assert(count == 1 + FIGURES);
+    if (call->source_count == call->source_room) {
+        call->source_room = call->source_room == 0 ? 16 : call->source_room * 2;
+        call->sources = memory_resize(call->sources, call->source_room * sizeof *call->sources);
+    }
+    struct figures *figures = &call->sources[call->source_count++];
+    *figures = (struct figures){call->names.len, columns[0].b.len, {0}};
+    text_append(&call->names, columns[0].b.data, columns[0].b.len);
+    for (size_t i = 0; i < FIGURES; i++)
+        figures->values[i] = columns[1 + i].i;
+    return true;
+}
+
+/* Writes what is known of the sources up to this one, whose streams may follow; absent: all. */
+static void begin_up_to(struct status_call *call, struct bytes name)
+{
+    for (; call->begun < call->source_count; call->begun++) {
+        const struct figures *next = &call->sources[call->begun];
+        if (name.data != NULL && bytes_compare(name_of(call, next), name) > 0)
+            return;
+        begin_source(call, name_of(call, next), next->values);
+    }
 }
 
 /* A cursor that is no JSON is shown as a text: the object around it must stay whole. */
@@ -267,23 +310,30 @@ static bool take_stream(void *arg, const struct field *columns, size_t count)
 {
     struct status_call *call = arg;
     assert(count == AT_COUNT);
-    if (!call->open || !bytes_equal(text_bytes(&call->source), columns[AT_SOURCE].b))
-        begin_source(call, columns[AT_SOURCE].b, &columns[AT_GAPS]);
-    if (!columns[AT_STREAM].null)
-        put_stream(call, columns);
+    begin_up_to(call, columns[AT_SOURCE].b);
+    /* One that came between the two queries is told of the next time. */
+    if (call->begun == 0 || call->more == 0 ||
+        !bytes_equal(name_of(call, &call->sources[call->begun - 1]), columns[AT_SOURCE].b))
+        return true;
+    put_stream(call, columns);
+    call->more--;
     return true;
 }
 
 static enum rc put_sources(struct status_call *call, struct store *store, struct err *err)
 {
+    static const int64_t none[FIGURES];
     json_key(&call->writer, "sources");
     json_begin_array(&call->writer);
     enum rc rc = covered_read(store, NULL, &call->covered, err);
     if (rc == RC_OK)
-        rc = store_query(store, sources_sql, NULL, 0, take_stream, call, err);
+        rc = store_query(store, sources_sql, NULL, 0, take_source, call, err);
+    if (rc == RC_OK)
+        rc = store_query(store, streams_sql, NULL, 0, take_stream, call, err);
+    begin_up_to(call, BYTES_ABSENT);
     for (size_t i = 0; call->live != NULL && i < call->live->source_count; i++)
         if (!call->told[i])
-            begin_source(call, bytes_of(call->live->sources[i].name), NULL);
+            begin_source(call, bytes_of(call->live->sources[i].name), none);
     end_source(call);
     json_end_array(&call->writer);
     return rc;
@@ -428,7 +478,8 @@ enum rc status_print(struct store *store, const struct status_live *live, struct
             out->data[before] = '\0';
     }
     covered_free(call.covered);
-    text_free(&call.source);
+    text_free(&call.names);
+    free(call.sources);
     json_doc_free(call.doc);
     return rc;
 }

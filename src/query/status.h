@@ -14,7 +14,7 @@
 
 #define STATUS_SOURCES_MAX   8
 #define STATUS_PROVIDERS_MAX 4
-#define STATUS_LEDGER_MAX    48 /* providers of account histories that are shown */
+#define STATUS_LEDGER_MAX    80 /* providers of groups that are shown */
 #define STATUS_WORDS_MAX     160
 
 /* One upstream of a source, as the running process sees it. */
@@ -35,13 +35,14 @@ struct status_source {
     double rate;           /* events per second; below 0: not known yet */
     int64_t committed_us;  /* 0: none */
     int64_t last_event_us; /* wall time; 0: none */
-    int64_t lag_us;        /* how far what is committed is behind what came */
+    int64_t lag_us;        /* how far what is committed is behind what came; below 0: in no time */
     int64_t events, reconnects;
     struct status_provider providers[STATUS_PROVIDERS_MAX];
     size_t provider_count;
 };
 
-/* One that is asked for account histories. */
+/* One of a group that is asked beside or below the sources: for account histories, for the blocks
+ * and documents of a chain. */
 struct status_ledger {
     char platform[64];
     struct status_provider provider;

@@ -33,6 +33,15 @@ void tail_deinit(struct tail *tail)
     *tail = (struct tail){0};
 }
 
+enum rc tail_renew(struct tail *tail, const struct collection *collection, struct refusal *refusal)
+{
+    if (filter_renew(&tail->filter, collection, refusal) != RC_OK)
+        return refusal_set(refusal, REFUSAL_HANDLE_NOT_FOUND,
+                           "what this query asked for is not there any more: open it again");
+    tail->collection = collection;
+    return RC_OK;
+}
+
 /* Whether the row may have been in the result since tail->seq. */
 static bool may_have_been(const struct tail *tail, const struct change *change)
 {

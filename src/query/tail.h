@@ -44,6 +44,9 @@ struct tail_marks {
 void tail_init(struct tail *tail, const struct collection *collection, struct filter *filter,
                const struct opening *opening, int64_t since, const struct tail_marks *marks);
 void tail_deinit(struct tail *tail);
+/* The same of its collection as that is declared now. RC_REJECT: it asks for what is not there. */
+must_check enum rc tail_renew(struct tail *tail, const struct collection *collection,
+                              struct refusal *refusal);
 /* Writes what the query sees of the changes it was not told of yet, as elements of an array;
  * returns how many. `changes` must not begin after tail->seq; the tail is not moved. */
 size_t tail_print(const struct tail *tail, const struct changes *changes,

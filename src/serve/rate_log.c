@@ -42,6 +42,8 @@ static void note(void *arg)
     memset(&log->live, 0, sizeof log->live);
     log->options->status(log->options->arg, &log->live);
     for (size_t i = 0; i < log->live.source_count; i++) {
+        if (log->live.sources[i].rate < 0)
+            continue; /* it has none, or none yet */
         struct rate_line *line = line_of(log, log->live.sources[i].name);
         if (line != NULL)
             add(line, log->live.sources[i].rate);

@@ -166,7 +166,9 @@ enum rc list_work(struct request *request, struct store *store, struct err *err)
                                         .fence_n = call->opening.fence_n,
                                         .after = &call->place,
                                         .page_size = call->limit};
-    return rc == RC_OK ? page_fetch(store, &wanted, &call->page, &request->refusal, err) : rc;
+    if (rc == RC_OK)
+        rc = list_cursor_fetch(&call->cursor, store, &wanted, &call->page, &request->refusal, err);
+    return rc;
 }
 
 void list_finish(struct request *request)

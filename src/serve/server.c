@@ -387,7 +387,7 @@ enum rc server_start(const struct server_options *options, struct server **out, 
         .query_us_max = options->query_us_max == 0 ? QUERY_US_DEFAULT : options->query_us_max,
     };
     server->service.readers = reader_pool_start(&readers, pass_on_done, server);
-    server->service.tails = tail_hub_new(runtime, server->service.readers);
+    server->service.tails = tail_hub_new(runtime, server->service.readers, options->collections);
     server->service.waits = seq_waits_new(runtime);
     server->service.watches = tail_watches_new(server->service.tails);
     server->service.websockets = ws_sessions_new(server->loop);

@@ -324,11 +324,12 @@ static void put_cursors(struct markup *page, const struct status_page *status)
         for (size_t k = 0; k < count && k < STREAMS_MAX; k++)
             put_stream(page, source, json_at(streams, k), status->now_us);
         left_out += count > STREAMS_MAX ? count - STREAMS_MAX : 0;
+        left_out += (size_t)piece_number_in(source, "more_streams");
     }
     piece_end_table(page);
     if (left_out > 0) {
         markup_begin_class(page, "p", "about");
-        markup_textf(page, "%zu more: tidemark status shows all.", left_out);
+        markup_textf(page, "%zu more, in the table cursors.", left_out);
         markup_end(page, "p");
     }
     markup_end(page, "section");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "serve/tail_hub.h"
 
+#include "query/collections.h"
 #include "sys/log.h"
 
 #include <assert.h>
@@ -40,6 +41,7 @@ struct reading {
 struct tail_hub {
     struct runtime *runtime;
     struct reader_pool *readers;
+    struct collections *collections;
     struct tail_link groups, due;
     struct reading readings[TAIL_HUB_READINGS_MAX];
     struct timer retry;
@@ -240,6 +242,27 @@ static bool tell(struct tail_hub *hub, struct follower *follower, const struct c
     return true;
 }
 
+/* The collection as it is declared now; one that is not any more stays what it was. */
+static const struct collection *find_newest(const struct tail_hub *hub,
+                                            const struct collection *collection)
+{
+    const struct collection *found = collections_find(hub->collections, bytes_of(collection->name));
+    return found == NULL ? collection : found;
+}
+
+/* Whether it still follows. */
+static bool renew(struct tail_hub *hub, struct follower *follower,
+                  const struct collection *collection)
+{
+    struct refusal refusal;
+    if (follower->tail.collection == collection ||
+        tail_renew(&follower->tail, collection, &refusal) == RC_OK)
+        return true;
+    tail_hub_leave(hub, follower);
+    follower->ops->refused(follower, &refusal);
+    return false;
+}
+
 /* A follower may leave, and others with it, while one is told: whoever is next then is asked of the
  * circle again, in which all that were told have been put last. */
 static void tell_group(struct tail_hub *hub, struct tail_group *group, struct reading *reading)
@@ -248,7 +271,9 @@ static void tell_group(struct tail_hub *hub, struct tail_group *group, struct re
         struct follower *follower = FOLLOWER_OF(group->live.after);
         circle_take(&follower->link);
         circle_put(&group->live, &follower->link);
-        if (reading->job.rc == RC_REJECT) {
+        if (reading->collection != group->collection) {
+            (void)renew(hub, follower, group->collection);
+        } else if (reading->job.rc == RC_REJECT) {
             tail_hub_leave(hub, follower);
             follower->ops->refused(follower, &reading->refusal);
         } else if (reading->changes.seq > follower->tail.seq) {
@@ -263,12 +288,15 @@ static void finish_for_group(struct tail_hub *hub, struct reading *reading)
     bool failed = reading->job.rc != RC_OK && reading->job.rc != RC_REJECT;
     group->members++; /* it stays while its followers are told */
     group->reading = false;
+    if (!failed)
+        group->collection = find_newest(hub, group->collection);
+    bool renewed = group->collection != reading->collection;
     /* Who comes back while others are told is behind, then. */
-    if (reading->job.rc == RC_OK)
+    if (reading->job.rc == RC_OK && !renewed)
         group->seq = reading->changes.seq;
     if (!failed)
         tell_group(hub, group, reading);
-    group->due |= failed || reading->changes.more || reading->commits != hub->commits;
+    group->due |= failed || renewed || reading->changes.more || reading->commits != hub->commits;
     if (failed)
         retry_later(hub, reading);
     group->members--;
@@ -293,15 +321,19 @@ static void finish_for_follower(struct tail_hub *hub, struct reading *reading)
     if (follower == NULL)
         return;
     assert(follower->state == FOLLOWER_READING);
-    if (reading->job.rc == RC_OK) {
-        if (tell(hub, follower, &reading->changes))
-            settle_follower(hub, follower, reading);
-    } else if (reading->job.rc == RC_REJECT) {
-        tail_hub_leave(hub, follower);
-        follower->ops->refused(follower, &reading->refusal);
-    } else {
+    const struct collection *newest = find_newest(hub, reading->collection);
+    if (reading->job.rc != RC_OK && reading->job.rc != RC_REJECT) {
         become_due(hub, follower);
         retry_later(hub, reading);
+    } else if (newest != reading->collection) {
+        if (renew(hub, follower, newest))
+            become_due(hub, follower);
+    } else if (reading->job.rc == RC_OK) {
+        if (tell(hub, follower, &reading->changes))
+            settle_follower(hub, follower, reading);
+    } else {
+        tail_hub_leave(hub, follower);
+        follower->ops->refused(follower, &reading->refusal);
     }
 }
 
@@ -342,11 +374,13 @@ struct tail_counts tail_hub_counts(const struct tail_hub *hub)
     return counts;
 }
 
-struct tail_hub *tail_hub_new(struct runtime *runtime, struct reader_pool *readers)
+struct tail_hub *tail_hub_new(struct runtime *runtime, struct reader_pool *readers,
+                              struct collections *collections)
 {
     struct tail_hub *hub = memory_new_zeroed(1, sizeof *hub);
     hub->runtime = runtime;
     hub->readers = readers;
+    hub->collections = collections;
     hub->retry = (struct timer){.fn = try_again, .arg = hub};
     circle_init(&hub->groups);
     circle_init(&hub->due);

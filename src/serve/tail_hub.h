@@ -10,6 +10,9 @@
  * A group are the followers of one collection. After any number of commits it is read once, and
  * never twice at a time. The number of readings under way is fixed (I6); who is due waits in line.
  *
+ * When a collection is declared anew, what was read as it was declared before is told to nobody: it
+ * is read again, for followers that ask the same of the new one.
+ *
  * Nothing is kept for a follower that cannot take more: it goes away and comes back later, and what
  * it missed is read from the store then, every row once and as it is by then.
  *
@@ -54,7 +57,9 @@ struct follower {
     struct tail_watch watch;
 };
 
-struct tail_hub *tail_hub_new(struct runtime *runtime, struct reader_pool *readers);
+/* `collections` may be NULL: the built-in ones. */
+struct tail_hub *tail_hub_new(struct runtime *runtime, struct reader_pool *readers,
+                              struct collections *collections);
 /* Nobody follows, and no reading is under way. */
 void tail_hub_free(struct tail_hub *hub);
 /* Refuses all that follow, with SHUTTING_DOWN, and begins no reading any more; those under way come

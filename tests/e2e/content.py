@@ -278,6 +278,16 @@ class Content(unittest.TestCase):
                         "tidemark_content_stopped 0")
                 wait_until(lambda: set(told) <= set(
                     daemon.ask_raw("GET", "/metrics")[1].decode().splitlines()), "these metrics")
+                status = daemon.ask("GET", "/api/status")[1]
+                source, = [row for row in status["sources"] if row["source"] == "content"]
+                self.assertEqual((source["state"], source["events"]), ("live", 1))
+                groups = {name: [row for row in status["providers"] if row["source"] == name]
+                          for name in ("content.rpc", "content.gateways")}
+                self.assertEqual([len(rows) for rows in groups.values()], [1, 2])
+                node, = groups["content.rpc"]
+                self.assertEqual((node["name"], node["current"]), (source["provider"], True))
+                self.assertGreater(node["successes"], 0)
+                self.assertGreater(sum(row["successes"] for row in groups["content.gateways"]), 0)
                 daemon.stop()
         self.both_stores(run)
 

@@ -14,10 +14,11 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.append(os.path.join(HERE, "..", "support"))
+sys.path += [os.path.join(HERE, "..", "support"), HERE]
 
 from both_stores import BothStores, main  # noqa: E402
 from daemon_client import Daemon, wait_until  # noqa: E402
+from sim_client import Websocket  # noqa: E402
 
 CHAT = os.path.join(HERE, "..", "..", "examples", "chat", "collections.yaml")
 NOWHERE = ("jetstream.endpoint=ws://127.0.0.1:9", "jetstream.fallback_endpoint=")
@@ -458,6 +459,67 @@ class Collections(BothStores):
                 wait_until(daemon.ended, "the start to be refused")
                 self.assertEqual(daemon.process.returncode, 1)
                 self.assertIn("give the new field another name", daemon.words())
+        self.both_stores(run)
+
+    def grow(self, home, daemon, text):
+        """Declares it while the daemon runs."""
+        grown = daemon.words().count("msg=grown")
+        self.write_config(home, text)
+        daemon.reload()
+        wait_until(lambda: daemon.words().count("msg=grown") > grown, "the store to be grown")
+
+    def test_what_is_open_shows_a_field_that_is_declared_meanwhile(self):
+        def run(home):
+            config = self.write_config(home, "collections: {notes: {fields: {text: text}}}")
+            with Chat(home, config) as daemon:
+                port = wait_until(lambda: re.findall(r" port=(\d+)", daemon.words()), "the port")
+                daemon.port = int(port[0])
+                daemon.create("notes", [{"id": "a", "text": "t", "size": 5},
+                                        {"id": "b", "text": "t", "size": 6},
+                                        {"id": "c", "text": "other", "size": 6}])
+                with Websocket(daemon, "/api/ws", host="localhost") as websocket:
+                    def ask(command, **params):
+                        websocket.send(1, json.dumps({"id": 1, "command": command,
+                                                      "params": params}).encode())
+                        return json.loads(websocket.texts(1)[0])["result"]
+
+                    def told():
+                        push = json.loads(websocket.texts(1)[0])
+                        return [(change["op"], change["item"]) for change in push["changes"]]
+
+                    handle = ask("query-open", collection="notes",
+                                 filter={"text": "t"})["queryHandle"]
+                    by_text = ask("query-open", collection="notes", filter={"text": "t"},
+                                  orderBy=[{"field": "text"}], allowScan=True)["queryHandle"]
+                    self.assertTrue(ask("query-tail", queryHandle=handle, push=True)["success"])
+                    for at in (handle, by_text):
+                        ask("query-next", queryHandle=at, page=0)
+                    self.grow(home, daemon,
+                              "collections: {notes: {fields: {size: int, text: text}}}")
+                    daemon.data("update", collection="notes", id="a", data={"note": "hi"})
+                    self.assertEqual(told(), [("update", {"id": "a", "size": 5, "text": "t",
+                                                          "note": "hi"})])
+                    daemon.create("notes", {"id": "d", "text": "t", "size": 7})
+                    self.assertEqual(told(), [("enter", {"id": "d", "text": "t", "size": 7})])
+                    daemon.data("update", collection="notes", id="b", data={"text": "none"})
+                    self.assertEqual(told(), [("leave", {"id": "b"})])
+                    for at in (handle, by_text):
+                        page = ask("query-next", queryHandle=at, page=0)
+                        self.assertEqual(page["items"], [{"id": "a", "size": 5, "text": "t",
+                                                          "note": "hi"}])
+                    # What a query asked for is not there any more: it says so, as after a restart.
+                    self.write_config(home, "collections: {notes: {fields: {size: int}}}")
+                    daemon.reload()
+                    wait_until(lambda: "text" not in daemon.data(
+                        "list", 400, collection="notes", filter={"x": 1})["error"].split(";")[1],
+                        "the declaration")
+                    daemon.data("update", collection="notes", id="a", data={"size": 8})
+                    ended = json.loads(websocket.texts(1)[0])
+                    self.assertEqual(ended["code"], "HANDLE_NOT_FOUND")
+                    for at in (handle, by_text):
+                        self.assertEqual(ask("query-next", queryHandle=at, page=0)["code"],
+                                         "HANDLE_NOT_FOUND")
+                daemon.stop()
         self.both_stores(run)
 
     def test_an_index_that_a_kill_left_unfinished_is_built_at_the_next_start(self):

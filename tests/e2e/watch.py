@@ -246,6 +246,30 @@ class Watch(BothStores):
             self.assertIsNone(watched.terminal.other)
         self.following(run)
 
+    def test_what_is_live_comes_first_and_people_have_one_line(self):
+        def run(home, _):
+            place = '{"primary":{"type":"timeUs","value":%d},"lastTransactionId":""}'
+            home.run_sql("INSERT INTO cursors VALUES " + ", ".join(
+                f"('feed', 'did:plc:{i:03}', '{place % (i + 10 ** 15)}', 0, 6, 0)"
+                for i in range(140)) + ";")
+            home.run_sql("INSERT INTO gaps VALUES (991, 'aaa', 's', 1, 2, 'lost', 3, NULL, 1);")
+            watched = Watched(self.command(home), 24, 200)
+            watched.wait_for(lambda terminal: "feed" in terminal.text() and
+                             re.search(r"(?m)^jetstream +live", terminal.text()), "both sources")
+            shown = watched.terminal.text()
+            self.assertRegex(shown, r"(?m)^feed +- +- +1\d\d accounts +- +- +- +0 ")
+            self.assertNotIn("did:plc", shown)
+            names = [line.split(" ")[0] for line in shown.split("\n")]
+            self.assertLess(names.index("jetstream"), names.index("aaa"))
+            self.assertLess(names.index("aaa"), names.index("feed"))
+            self.assertNotIn(" more ", shown)
+            lines = len(shown.rstrip("\n").split("\n"))
+            watched.resize(5, 100)
+            watched.wait_for(lambda terminal: f"... {lines - 4} more lines" in terminal.lines[-1],
+                             "what is cut to be told")
+            self.assertEqual(watched.end_by(signal.SIGTERM), 130)
+        self.following(run)
+
     def test_it_works_in_tmux(self):
         def run(home, _):
             with Tmux(home.folder, self.command(home), 160, 30) as tmux:
@@ -341,6 +365,12 @@ class Watch(BothStores):
             out = subprocess.run([self.program, "status", *words], check=True, capture_output=True,
                                  text=True).stdout
             self.assertRegex(out, r"did:x +nothing yet +- ")
+            # A person who says nothing is not behind.
+            later = cursor.replace('"value":0', '"value":1700000000000000')
+            home.run_sql(f"UPDATE cursors SET state = '{later}';")
+            out = subprocess.run([self.program, "status", *words], check=True, capture_output=True,
+                                 text=True).stdout
+            self.assertRegex(out, r"did:x +2023-11-14 22:13:20 +- ")
             self.assertNotIn("1970", out)
         self.both_stores(run)
 

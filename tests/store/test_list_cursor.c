@@ -14,6 +14,8 @@
 
 #define ROWS              80
 #define ASCENDING(field)  "[{\"field\":\"" field "\"}]"
+#define NULLS_FIRST       "[{\"field\":\"b\",\"direction\":\"desc\",\"nulls\":\"first\"}]"
+#define NULLS_LAST        "[{\"field\":\"b\",\"nulls\":\"last\"}]"
 #define DESCENDING(field) "[{\"field\":\"" field "\",\"direction\":\"desc\"}]"
 
 struct list {
@@ -79,7 +81,8 @@ static enum rc ask(struct bench *bench, const struct collection *collection, con
                                         .after = &list->place,
                                         .page_size = limit};
     if (rc == RC_OK)
-        rc = page_fetch(bench->store, &wanted, &list->page, &bench->refusal, &bench->err);
+        rc = list_cursor_fetch(&list->cursor, bench->store, &wanted, &list->page, &bench->refusal,
+                               &bench->err);
     if (rc == RC_OK)
         take_items(bench, list);
     return rc;
@@ -175,6 +178,12 @@ static void without_an_id_a_cursor_is_one_side_of_the_value(void **state)
         {DESCENDING("b"), "{}", "b", "null", "after", "b IS NOT NULL"},
         {DESCENDING("b"), "null", "b", "null", "before", "1 = 0"},
         {ASCENDING("b"), "{}", "b", "null", "before", "1 = 0"},
+        /* The other way round, too, those without a value lie on the side where they sort. */
+        {ASCENDING("b"), "null", "b", "\"b\"", "before", "(b < 'b' OR b IS NULL)"},
+        {ASCENDING("b"), "{\"a\":1}", "b", "\"b\"", "before", "(b < 'b' OR b IS NULL) AND a = 1"},
+        {NULLS_LAST, "{}", "b", "\"b\"", "before", "b < 'b'"},
+        {NULLS_FIRST, "{}", "b", "\"b\"", "after", "(b > 'b' OR b IS NULL)"},
+        {DESCENDING("b"), "{}", "b", "\"b\"", "after", "b > 'b'"},
     };
     struct list list = {0};
     char words[512];
@@ -192,38 +201,102 @@ static void without_an_id_a_cursor_is_one_side_of_the_value(void **state)
     free_list(&list);
 }
 
-/* The row that a client saw last was deleted since: what was said of it leads on, or it is told
- * that nothing does. */
-static void a_place_outlives_its_row_while_it_is_remembered(void **state)
+/* However many are asked for: as a sorted list of all of them begins. */
+static void one_side_of_a_value_comes_in_the_order_that_was_asked_for(void **state)
 {
     struct bench *bench = *state;
-    struct collection declared = things;
+    static const struct {
+        const char *order, *direction, *expected;
+    } cases[] = {{ASCENDING("b"), "before", "(b < 'c' OR b IS NULL)"},
+                 {NULLS_FIRST, "after", "(b > 'a' OR b IS NULL)"}};
+    struct list whole = {0}, list = {0};
+    char words[512];
+    fill(bench);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        size_t expected = (size_t)count_of(bench, cases[i].expected);
+        snprintf(words, sizeof words, "{\"orderBy\":%s,\"cursor\":null}", cases[i].order);
+        assert_ok(ask(bench, &things, words, ROWS, &whole));
+        snprintf(words, sizeof words,
+                 "{\"orderBy\":%s,\"cursor\":{\"field\":\"b\",\"value\":\"%s\","
+                 "\"direction\":\"%s\"}}",
+                 cases[i].order, i == 0 ? "c" : "a", cases[i].direction);
+        for (size_t limit = 1; limit <= expected + 1; limit++) {
+            assert_ok(ask(bench, &things, words, limit, &list));
+            assert_int_equal(list.count, limit < expected ? limit : expected);
+            assert_int_equal(list.page.has_more, limit < expected);
+            assert_memory_equal(list.ids, whole.ids, list.count * sizeof list.ids[0]);
+        }
+    }
+    free_list(&whole);
+    free_list(&list);
+}
+
+#define AFTER_7(order, id)                                                                         \
+    "{\"orderBy\":" order                                                                          \
+    ",\"cursor\":{\"field\":\"a\",\"value\":7,\"direction\":\"after\",\"id\":" id "}}"
+
+static void assert_refused(struct bench *bench, const struct collection *collection,
+                           const char *words, enum refusal_code code)
+{
     struct list list = {0};
-    static const char after_11[] =
-        "{\"orderBy\":[{\"field\":\"a\"}],\"cursor\":"
-        "{\"field\":\"a\",\"value\":7,\"direction\":\"after\",\"id\":\"11\"}}";
-    declared.declared = true;
-    declared.tombstones = "things.x";
+    bench->refusal = (struct refusal){0};
+    assert_int_equal(ask(bench, collection, words, ROWS, &list), RC_REJECT);
+    assert_int_equal(bench->refusal.code, code);
+    free_list(&list);
+}
+
+/* The row that a client saw last is gone, without a trace: its id is its place among equals. */
+static void an_id_that_is_the_ingest_number_leads_on_without_its_row(void **state)
+{
+    struct bench *bench = *state;
+    struct list list = {0};
     page_bench_run(bench, "INSERT INTO thing (n, a) VALUES (10, 7), (12, 7), (13, 8)");
-    /* Nothing is known of it: all rows of its value count as seen. */
-    assert_ok(ask(bench, &declared, after_11, ROWS, &list));
-    assert_true(list.count == 1 && list.ids[0] == 13);
-    page_bench_run(bench, "INSERT INTO tombstones (collection, key, rev, n, seq, at_us) "
-                          "VALUES ('things.x', '11', '', 11, 1, 1)");
-    assert_ok(ask(bench, &declared, after_11, ROWS, &list));
+    assert_ok(ask(bench, &things, AFTER_7(ASCENDING("a"), "\"11\""), ROWS, &list));
     assert_true(list.count == 2 && list.ids[0] == 12 && list.ids[1] == 13);
-    /* An id that is none stands for no row. */
-    assert_ok(ask(bench, &declared,
-                  "{\"orderBy\":[{\"field\":\"a\"}],\"cursor\":{\"field\":\"a\",\"value\":7,"
-                  "\"direction\":\"after\",\"id\":\"x\"}}",
+    assert_ok(
+        ask(bench, &things,
+            "{\"cursor\":{\"field\":\"a\",\"value\":7,\"direction\":\"before\",\"id\":\"11\"}}",
+            ROWS, &list));
+    assert_true(list.count == 1 && list.ids[0] == 10);
+    /* What else it is ordered by is not known. */
+    assert_refused(bench, &things, AFTER_7("[{\"field\":\"a\"},{\"field\":\"b\"}]", "\"11\""),
+                   REFUSAL_CONFLICT);
+    assert_refused(bench, &things, AFTER_7(ASCENDING("a"), "\"x\""), REFUSAL_BAD_REQUEST);
+    assert_refused(bench, &things, AFTER_7(ASCENDING("a"), "11"), REFUSAL_BAD_REQUEST);
+    assert_refused(bench, &things, AFTER_7(ASCENDING("a"), "\"\""), REFUSAL_BAD_REQUEST);
+    free_list(&list);
+}
+
+/* A name says nothing of the place: what was kept of a deleted row leads on, or the client is told
+ * that nothing does. */
+static void a_named_row_leads_on_while_it_is_remembered(void **state)
+{
+    struct bench *bench = *state;
+    static const struct column columns[] = {{"id", COLUMN_TEXT, "t.b", "t.b", false},
+                                            {"a", COLUMN_INT, "t.a", "t.a", false}};
+    struct collection named = things;
+    struct list list = {0};
+    named.columns = columns;
+    named.column_count = 2;
+    named.declared = true;
+    named.tombstones = "things.x";
+    page_bench_run(bench, "INSERT INTO thing (n, a, b) VALUES (10, 7, 'k'), (12, 7, 'm'), "
+                          "(13, 8, 'p')");
+    assert_ok(ask(bench, &named, AFTER_7(ASCENDING("a"), "\"k\""), ROWS, &list));
+    assert_true(list.count == 2 && list.ids[0] == 12 && list.ids[1] == 13);
+    assert_refused(bench, &named, AFTER_7(ASCENDING("a"), "\"l\""), REFUSAL_CONFLICT);
+    page_bench_run(bench, "INSERT INTO tombstones (collection, key, rev, n, seq, at_us) "
+                          "VALUES ('things.x', 'l', '', 11, 1, 1)");
+    assert_ok(ask(bench, &named, AFTER_7(ASCENDING("a"), "\"l\""), ROWS, &list));
+    assert_true(list.count == 2 && list.ids[0] == 12 && list.ids[1] == 13);
+    assert_refused(bench, &named, AFTER_7("[{\"field\":\"a\"},{\"field\":\"id\"}]", "\"l\""),
+                   REFUSAL_CONFLICT);
+    /* In the order of the ids themselves the value is the whole place. */
+    assert_ok(ask(bench, &named,
+                  "{\"orderBy\":[{\"field\":\"id\"}],\"cursor\":{\"field\":\"id\",\"value\":\"n\","
+                  "\"direction\":\"after\",\"id\":\"n\"}}",
                   ROWS, &list));
     assert_true(list.count == 1 && list.ids[0] == 13);
-    enum rc rc = ask(bench, &declared,
-                     "{\"orderBy\":[{\"field\":\"a\"},{\"field\":\"b\"}],\"cursor\":"
-                     "{\"field\":\"a\",\"value\":7,\"direction\":\"after\",\"id\":\"11\"}}",
-                     ROWS, &list);
-    assert_int_equal(rc, RC_REJECT);
-    assert_int_equal(bench->refusal.code, REFUSAL_CONFLICT);
     free_list(&list);
 }
 
@@ -264,7 +337,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_PAGES(with_the_id_every_row_comes_once_and_in_order),
         ON_PAGES(without_an_id_a_cursor_is_one_side_of_the_value),
-        ON_PAGES(a_place_outlives_its_row_while_it_is_remembered),
+        ON_PAGES(one_side_of_a_value_comes_in_the_order_that_was_asked_for),
+        ON_PAGES(an_id_that_is_the_ingest_number_leads_on_without_its_row),
+        ON_PAGES(a_named_row_leads_on_while_it_is_remembered),
         ON_PAGES(a_cursor_that_says_nothing_is_refused_in_words),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);

@@ -122,6 +122,32 @@ static void without_a_daemon_it_is_told_what_the_store_holds(void **state)
     forget(&told);
 }
 
+/* One of each account that is read sorts before the firehose. */
+static void many_streams_of_one_source_hide_no_other(void **state)
+{
+    struct bench *bench = *state;
+    fill(bench);
+    run_script(bench, "INSERT INTO cursors (source, stream, state, position, updated_us, seq) "
+                      "WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM k WHERE "
+                      "i < 10050) SELECT 'feed', 'did:plc:' || (100000 + i), '{}', i, i, 1 FROM k");
+    struct told told = tell(bench, NULL);
+    assert_int_equal(json_count(json_get(told.root, "sources")), 4);
+    expect(&told, "/sources/0/source", "\"feed\"");
+    assert_int_equal(json_count(json_pointer(told.root, "/sources/0/streams")), 100);
+    expect(&told, "/sources/0/streams/0/stream", "\"did:plc:109951\"");
+    expect(&told, "/sources/0/streams/99/position", "10050");
+    expect(&told, "/sources/0/more_streams", "9950");
+    expect(&told, "/sources/1/source", "\"jetstream\"");
+    expect(&told, "/sources/1/gaps", "1");
+    expect(&told, "/sources/1/quarantine", "1");
+    expect(&told, "/sources/1/streams/0/position", "1700000000000000");
+    expect(&told, "/sources/1/more_streams", "0");
+    expect(&told, "/sources/2/owed", "2");
+    expect(&told, "/sources/3/source", "\"silent\"");
+    expect(&told, "/sources/3/more_streams", "0");
+    forget(&told);
+}
+
 static struct status_live some_live(void)
 {
     struct status_live live = {.pid = 7,
@@ -276,6 +302,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_STORE(without_a_daemon_it_is_told_what_the_store_holds),
+        ON_STORE(many_streams_of_one_source_hide_no_other),
         ON_STORE(what_runs_is_told_beside_it_and_knows_better),
         ON_STORE(a_store_without_its_row_is_told_and_nothing_is_shown),
         ON_STORE(of_gaps_the_open_ones_are_shown_and_the_late_ones),

@@ -309,6 +309,55 @@ static void health_and_metrics_tell_of_accounts_and_their_providers(void **state
     text_free(&out);
 }
 
+static void the_chain_is_shown_with_its_nodes_and_gateways(void **state)
+{
+    (void)state;
+    struct daemon_view view = well();
+    struct status_live live = {0};
+    daemon_view_status(&view, NOW, &live);
+    assert_int_equal(live.source_count, 1);
+    view.documents.on = true;
+    view.documents.node_count = 2;
+    view.documents.nodes[0] = (struct source_provider){"a", "open", .failures = 3};
+    view.documents.nodes[1] = (struct source_provider){"b", "closed", .current = true};
+    view.documents.gateway_count = 1;
+    view.documents.gateways[0] =
+        (struct source_provider){"g", "closed", .successes = 7, .latency_us = 4000};
+    view.documents.content.stored = 5;
+    live = (struct status_live){0};
+    daemon_view_status(&view, NOW, &live);
+    assert_int_equal(live.source_count, 2);
+    assert_string_equal(live.sources[1].name, "content");
+    assert_string_equal(live.sources[1].state, "dialling"); /* no node has said where it stands */
+    assert_string_equal(live.sources[1].provider, "b");
+    assert_int_equal(live.sources[1].events, 5);
+    assert_true(live.sources[1].rate < 0 && live.sources[1].lag_us < 0);
+    assert_int_equal(live.ledger_count, 3);
+    assert_string_equal(live.ledger[0].platform, "content.rpc");
+    assert_int_equal(live.ledger[0].provider.failures, 3);
+    assert_true(live.ledger[1].provider.current);
+    assert_string_equal(live.ledger[2].platform, "content.gateways");
+    assert_string_equal(live.ledger[2].provider.name, "g");
+    assert_int_equal(live.ledger[2].provider.successes, 7);
+    static const struct {
+        uint64_t head;
+        const char *trouble;
+        bool stuck;
+        const char *state;
+    } cases[] = {
+        {9, "", false, "live"}, {9, "503", false, "waiting"}, {9, "gone", true, "stopped"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        view.documents.chain.head = cases[i].head;
+        view.documents.chain.stuck = cases[i].stuck;
+        snprintf(view.documents.chain.trouble, sizeof view.documents.chain.trouble, "%s",
+                 cases[i].trouble);
+        live = (struct status_live){0};
+        daemon_view_status(&view, NOW, &live);
+        assert_string_equal(live.sources[1].state, cases[i].state);
+        assert_string_equal(live.sources[1].trouble, cases[i].trouble);
+    }
+}
+
 /* R001-119 */
 static void a_minute_down_in_a_hundred_is_ninety_nine_percent(void **state)
 {
@@ -370,6 +419,7 @@ int main(void)
         cmocka_unit_test(who_follows_nobody_for_a_misspelling_is_told),
         cmocka_unit_test(lines_that_the_log_lost_are_counted),
         cmocka_unit_test(health_and_metrics_tell_of_accounts_and_their_providers),
+        cmocka_unit_test(the_chain_is_shown_with_its_nodes_and_gateways),
         cmocka_unit_test(a_minute_down_in_a_hundred_is_ninety_nine_percent),
         cmocka_unit_test(a_days_bytes_are_those_of_24_hours),
     };

@@ -355,7 +355,7 @@ static void status_shows_every_source(void **state)
     assert_int_equal(bench_get(bench, "/api/status"), 200);
     static const char *const expected[] = {
         "\"sources\":[{\"source\":\"content\",",
-        "\"gaps\":0,\"owed\":1,\"dead\":1,\"quarantine\":0,\"streams\":[]},"
+        "\"gaps\":0,\"owed\":1,\"dead\":1,\"quarantine\":0,\"streams\":[],\"more_streams\":0},"
         "{\"source\":\"jetstream\",",
         "\"gaps\":1,\"owed\":0,\"dead\":0,\"quarantine\":0,\"streams\":["
         "{\"stream\":\"live\",\"position\":5,\"updated_at\":\"1970-01-01T00:00:00.001Z\","
