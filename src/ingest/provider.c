@@ -230,7 +230,18 @@ void provider_abandoned(struct provider *provider, struct provider_ticket ticket
 {
     check(provider);
     assert(ticket.epoch <= provider->epoch);
+    if (provider->latency_us < 0 && provider->unmeasured < UINT32_MAX)
+        provider->unmeasured++;
     (void)take_ticket(provider, ticket);
+}
+
+void provider_outrun(struct provider *provider, struct provider_ticket ticket, const char *reason)
+{
+    check(provider);
+    assert(reason != NULL);
+    (void)provider_words_copy(provider->last_error, sizeof provider->last_error, reason);
+    average_health(provider, 0);
+    provider_abandoned(provider, ticket);
 }
 
 void provider_proved(struct provider *provider, const struct provider_proof *proof)
@@ -257,6 +268,15 @@ size_t provider_words_copy(char *out, size_t size, const char *words)
     return len;
 }
 
+/* What its latency is worth against others'. */
+static int64_t latency_rank(const struct provider *provider)
+{
+    assert(provider->latency_us >= -1);
+    assert(provider->latency_us == -1 || provider->successes > 0);
+    bool spent = provider->latency_us < 0 && provider->unmeasured >= PROVIDER_UNKNOWN_TRIES;
+    return spent ? INT64_MAX : provider->latency_us;
+}
+
 int provider_compare(const struct provider *a, const struct provider *b)
 {
     check(a);
@@ -267,9 +287,8 @@ int provider_compare(const struct provider *a, const struct provider *b)
     int32_t a_band = (a->health + step / 2) / step, b_band = (b->health + step / 2) / step;
     if (a_band != b_band)
         return a_band > b_band ? -1 : 1;
-    if (a->latency_us != b->latency_us)
-        return a->latency_us < b->latency_us ? -1 : 1;
-    return 0;
+    int64_t a_us = latency_rank(a), b_us = latency_rank(b);
+    return a_us < b_us ? -1 : a_us > b_us;
 }
 
 void provider_name_of_url(const char *url, char out[PROVIDER_NAME_MAX])

@@ -4,6 +4,7 @@
 #include "base/address_words.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,15 @@ static struct provider *provider_of(struct gateway_call *call, int number)
     return &call->gateways->group.providers[number];
 }
 
+/* How long it has the call for itself. */
+static int64_t hedge_after(const struct provider *provider)
+{
+    int64_t twice_us = provider->latency_us < 0 ? HEDGE_US : 2 * provider->latency_us;
+    return twice_us < HEDGE_US_MIN   ? HEDGE_US_MIN
+           : twice_us > HEDGE_US_MAX ? HEDGE_US_MAX
+                                     : twice_us;
+}
+
 /* ---- the end of a try ---- */
 
 static void release(struct gateway_try *try)
@@ -52,7 +62,23 @@ static void release(struct gateway_try *try)
     try->call->running--;
 }
 
-static void cancel_tries(struct gateway_call *call)
+/* Whoever is still at it has lost, or nobody has won. One that had not been given its time has
+ * shown nothing. */
+static void score_loser(const struct gateway_try *try, bool lost)
+{
+    struct provider *provider = provider_of(try->call, try->provider);
+    int64_t took_us = mono(try->call->gateways) - try->asked_us;
+    char reason[PROVIDER_REASON_MAX];
+    if (!lost || took_us < hedge_after(provider)) {
+        provider_abandoned(provider, try->ticket);
+        return;
+    }
+    snprintf(reason, sizeof reason, "no answer within %" PRId64 " ms; another gateway gave it",
+             took_us / 1000);
+    provider_outrun(provider, try->ticket, reason);
+}
+
+static void cancel_tries(struct gateway_call *call, bool lost)
 {
     struct runtime *runtime = call->gateways->runtime;
     for (size_t i = 0; i < GATEWAYS_MAX; i++) {
@@ -60,7 +86,7 @@ static void cancel_tries(struct gateway_call *call)
         if (try->exchange == NULL)
             continue;
         runtime->ops->http_cancel(runtime, try->exchange);
-        provider_abandoned(provider_of(call, try->provider), try->ticket);
+        score_loser(try, lost);
         release(try);
     }
 }
@@ -110,7 +136,7 @@ static void finish(struct gateway_call *call, enum rc rc, struct bytes block)
     struct gateway_outcome outcome = {rc, block, call->failures, call->failure_count,
                                       call->doubted != 0};
     settle_doubts(call, rc == RC_OK);
-    cancel_tries(call);
+    cancel_tries(call, rc == RC_OK);
     unlink_call(call);
     wake_waiting(gateways);
     call->fn(call->arg, &outcome);
@@ -120,7 +146,7 @@ void gateways_cancel(struct gateway_call *call)
 {
     struct gateways *gateways = call->gateways;
     settle_doubts(call, false);
-    cancel_tries(call);
+    cancel_tries(call, false);
     unlink_call(call);
     wake_waiting(gateways);
 }
@@ -274,14 +300,6 @@ static int choose(struct gateway_call *call, int64_t now_us, int64_t *wake_us)
             best = i;
     }
     return best;
-}
-
-static int64_t hedge_after(const struct provider *provider)
-{
-    int64_t twice_us = provider->latency_us < 0 ? HEDGE_US : 2 * provider->latency_us;
-    return twice_us < HEDGE_US_MIN   ? HEDGE_US_MIN
-           : twice_us > HEDGE_US_MAX ? HEDGE_US_MAX
-                                     : twice_us;
 }
 
 static bool all_tried(const struct gateway_call *call)

@@ -6,8 +6,8 @@
  * is asked first; when it is slower than usual the next one is asked as well, and when it fails, at
  * once. The first answer whose bytes hash to the address wins; bytes that do not are never given
  * to anybody and cost the gateway its standing, and so does an answer too large to be taken for a
- * block that another one gives. That a gateway does not have a block says nothing about the
- * gateway.
+ * block that another one gives, or its silence, once it has had its time. That a gateway does not
+ * have a block says nothing about the gateway.
  *
  * A call ends exactly once, unless it is cancelled: with the block, or with what each gateway said.
  * It waits for gateways that are busy or recovering, but not beyond its time, and not for long

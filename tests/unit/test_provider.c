@@ -203,6 +203,39 @@ static void scoring_is_priority_then_health_then_latency(void **state)
     assert_int_equal(provider_compare(&c, &a), 0);
 }
 
+/* Else one that never answers would come first for ever. */
+static void never_measured_comes_first_for_a_few_tries_and_then_last(void **state)
+{
+    (void)state;
+    struct provider a = make("a", 0), b = make("b", 0);
+    provider_succeeded(&b, provider_ticket(&b), 30 * SECOND, 0);
+    for (int i = 0; i < PROVIDER_UNKNOWN_TRIES; i++) {
+        assert_true(provider_compare(&a, &b) < 0);
+        provider_abandoned(&a, provider_ticket(&a));
+    }
+    assert_true(provider_compare(&a, &b) > 0);
+    provider_succeeded(&a, provider_ticket(&a), 1 * SECOND, 0);
+    assert_true(provider_compare(&a, &b) < 0);
+}
+
+static void being_outrun_costs_health_and_nothing_else(void **state)
+{
+    (void)state;
+    struct provider a = make("a", 0), b = make("b", 0);
+    provider_outrun(&a, provider_ticket(&a), "too slow");
+    assert_true(provider_compare(&a, &b) > 0);
+    assert_string_equal(a.last_error, "too slow");
+    for (int i = 0; i < 100; i++)
+        provider_outrun(&a, provider_ticket(&a), "too slow");
+    assert_int_equal(provider_circuit(&a, 0), CIRCUIT_CLOSED);
+    assert_int_equal(a.failures, 0);
+    assert_int_equal(a.failures_in_row, 0);
+    for (int i = 0; i < 100; i++)
+        provider_succeeded(&a, provider_ticket(&a), 1, 0);
+    provider_succeeded(&b, provider_ticket(&b), 2, 0);
+    assert_true(provider_compare(&a, &b) < 0);
+}
+
 static void the_last_proof_is_kept(void **state)
 {
     (void)state;
@@ -241,6 +274,8 @@ int main(void)
         cmocka_unit_test(rate_limits_pause_the_bucket_and_not_the_circuit),
         cmocka_unit_test(a_closed_circuit_whose_last_answer_failed_wants_a_probe),
         cmocka_unit_test(scoring_is_priority_then_health_then_latency),
+        cmocka_unit_test(never_measured_comes_first_for_a_few_tries_and_then_last),
+        cmocka_unit_test(being_outrun_costs_health_and_nothing_else),
         cmocka_unit_test(the_last_proof_is_kept),
         cmocka_unit_test(words_are_one_line_and_cut_between_characters),
     };
