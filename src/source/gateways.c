@@ -130,11 +130,24 @@ static void settle_doubts(struct gateway_call *call, bool disproved)
     call->doubted = 0;
 }
 
+/* The shortest rest of those that may be asked, if all of them want one. */
+static int64_t rest_of(const struct gateway_call *call)
+{
+    const struct failover *group = &call->gateways->group;
+    int64_t now_us = mono(call->gateways), least_us = INT64_MAX;
+    for (int i = 0; i < group->count; i++) {
+        int64_t rest_us = bucket_closed_until(&group->providers[i].bucket, now_us) - now_us;
+        if ((call->spared >> i & 1) == 0 && rest_us < least_us)
+            least_us = rest_us;
+    }
+    return least_us > 0 ? least_us : -1;
+}
+
 static void finish(struct gateway_call *call, enum rc rc, struct bytes block)
 {
     struct gateways *gateways = call->gateways;
-    struct gateway_outcome outcome = {rc, block, call->failures, call->failure_count,
-                                      call->doubted != 0};
+    struct gateway_outcome outcome = {
+        rc, block, call->failures, call->failure_count, call->doubted != 0, rest_of(call)};
     settle_doubts(call, rc == RC_OK);
     cancel_tries(call, rc == RC_OK);
     unlink_call(call);
@@ -174,7 +187,6 @@ static void describe_status(const struct http_response *response, struct gateway
 static void describe(const struct http_response *response, struct gateway_failure *failure)
 {
     struct retry_failure seen = {.cause = RETRY_BY_STATUS, .status = response->status};
-    failure->retry_after_us = response->retry_after_ms < 0 ? -1 : response->retry_after_ms * 1000;
     if (response->rc != RC_OK) {
         failure->class = response->rc == RC_REJECT ? RETRY_PERMANENT : RETRY_TRANSIENT;
         provider_words_copy(failure->reason, sizeof failure->reason, response->err.text);
@@ -192,6 +204,7 @@ static void take_failure(struct gateway_try *try, const struct http_response *re
     struct gateway_call *call = try->call;
     struct provider *provider = provider_of(call, try->provider);
     struct gateway_failure *failure = &call->failures[call->failure_count++];
+    int64_t wait_us = response->retry_after_ms < 0 ? -1 : response->retry_after_ms * 1000;
     failure->provider = provider->name;
     describe(response, failure);
     if (response->rc == RC_REJECT)
@@ -199,10 +212,9 @@ static void take_failure(struct gateway_try *try, const struct http_response *re
     else if (is_healthy(response))
         provider_abandoned(provider, try->ticket);
     else
-        provider_failed(
-            provider, try->ticket,
-            &(struct provider_failure){failure->class, failure->retry_after_us, failure->reason},
-            mono(call->gateways));
+        provider_failed(provider, try->ticket,
+                        &(struct provider_failure){failure->class, wait_us, failure->reason},
+                        mono(call->gateways));
 }
 
 static void take_answer(void *arg, const struct http_response *response)
@@ -343,11 +355,13 @@ void gateways_get(struct gateways *gateways, struct gateway_call *call, const st
                   size_t bytes_max, uint32_t without, gateway_fn *fn, void *arg)
 {
     uint32_t all = (1U << gateways->group.count) - 1;
+    uint32_t spared = (without & all) == all ? 0 : without & all;
     *call = (struct gateway_call){.gateways = gateways,
                                   .next = gateways->calls,
                                   .cid = *cid,
                                   .bytes_max = bytes_max,
-                                  .tried = (without & all) == all ? 0 : without & all,
+                                  .spared = spared,
+                                  .tried = spared,
                                   .began_us = mono(gateways),
                                   .turn = {.fn = take_turn, .arg = call},
                                   .fn = fn,

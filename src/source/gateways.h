@@ -36,7 +36,6 @@ struct gateways;
 struct gateway_failure {
     const char *provider;
     enum retry_class class;
-    int64_t retry_after_us; /* -1: not said */
     char reason[PROVIDER_REASON_MAX];
 };
 
@@ -46,6 +45,7 @@ struct gateway_outcome {
     const struct gateway_failure *failures; /* in the order they came */
     size_t failure_count;                   /* 0: no gateway could be asked in time */
     bool too_large;                         /* one of them had more bytes than were asked for */
+    int64_t rest_us; /* for so long each of them wants to be left alone; -1: not all do */
 };
 
 typedef void gateway_fn(void *arg, const struct gateway_outcome *outcome);
@@ -63,6 +63,7 @@ struct gateway_call {
     struct gateway_call *next, *previous;
     struct cid cid;
     size_t bytes_max;
+    uint32_t spared;  /* a bit per gateway that need not be asked */
     uint32_t tried;   /* a bit per gateway that was asked, or must not be */
     uint32_t doubted; /* a bit per gateway whose answer was refused unread; its ticket is kept */
     unsigned running;
