@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/rpc.h"
 
+#include "base/secret.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +12,6 @@
 #define CONNECT_MS_MAX 5000
 #define TOTAL_MS_MAX   30000
 #define WAIT_US_MAX    INT64_C(60000000)
-#define SECRET_MIN     8 /* bytes; shorter words of an address are in many sentences */
 
 struct rpc {
     struct runtime *runtime;
@@ -131,7 +132,7 @@ static bool holds_secret(const char *url, struct bytes words)
     for (at = user_end == NULL ? host_end : at; *at != '\0';) {
         size_t len = strcspn(at, ":@/?&=#");
         bool in_host = user_end != NULL && at > user_end && at < host_end;
-        if (len >= SECRET_MIN && !in_host && words.len > 0 &&
+        if (len >= SECRET_WORD_MIN && !in_host && words.len > 0 &&
             memmem(words.data, words.len, at, len) != NULL)
             return true;
         at += len + (at[len] != '\0');
