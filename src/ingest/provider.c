@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ingest/provider.h"
 
+#include "base/utf8.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -256,14 +258,12 @@ size_t provider_words_copy(char *out, size_t size, const char *words)
 {
     assert(size > 0);
     assert(words != NULL);
-    size_t len = strnlen(words, size);
-    if (len == size) {
-        len--;
-        while (len > 0 && ((unsigned char)words[len] & 0xC0) == 0x80)
-            len--;
+    struct bytes kept = utf8_cut(bytes_make(words, strnlen(words, size)), size - 1);
+    size_t len = 0;
+    for (size_t i = 0, steers; i<kept.len; i += steers> 0 ? steers : 1) {
+        steers = utf8_steers(kept, i);
+        out[len++] = steers > 0 ? ' ' : kept.data[i];
     }
-    for (size_t i = 0; i < len; i++)
-        out[i] = (unsigned char)words[i] < 0x20 || words[i] == 0x7F ? ' ' : words[i];
     out[len] = '\0';
     return len;
 }

@@ -125,8 +125,9 @@ void provider_abandoned(struct provider *provider, struct provider_ticket ticket
 void provider_outrun(struct provider *provider, struct provider_ticket ticket, const char *reason);
 void provider_proved(struct provider *provider, const struct provider_proof *proof);
 
-/* Copies words meant for one line: control characters become spaces, a longer text is cut between
- * two characters. Returns the bytes written without the NUL; `size` is at least 1. */
+/* Copies words meant for one line: whatever steers a terminal, ends the line or turns its direction
+ * becomes a space, a longer text is cut between two characters. Returns the bytes written without
+ * the NUL; `size` is at least 1. */
 size_t provider_words_copy(char *out, size_t size, const char *words);
 
 /* What people call the provider at this address: its host, without what may be a secret before or
