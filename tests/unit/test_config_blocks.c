@@ -331,6 +331,14 @@ static void what_a_daemon_would_not_start_with_is_found(void **state)
                       "t.yaml:1:52: " HOSTS "h" OTHER);
     expect_for_daemon("jetstream: {endpoint: wss://jetstream.us-east.bsky.network/subscribe}\n",
                       "t.yaml:1:23: " HOSTS "jetstream.us-east.bsky.network" OTHER);
+    expect_for_daemon("fetch:\n  ca_file: no/such.pem\n",
+                      "t.yaml:2:12: fetch.ca_file: cannot open no/such.pem: No such file or "
+                      "directory\n");
+    expect_for_daemon("fetch: {ca_file: /}\n",
+                      "t.yaml:1:18: fetch.ca_file: cannot read /: Is a directory\n");
+    expect_for_daemon("fetch: {ca_file: /dev/null}\n",
+                      "t.yaml:1:18: fetch.ca_file: /dev/null holds no certificate in PEM: no "
+                      "server would be believed\n");
     expect_for_daemon("bluesky: {mode: polling}\n"
                       "jetstream: {endpoint: ws://h/a, fallback_endpoint: wss://h}\n",
                       "");
