@@ -233,8 +233,7 @@ static enum MHD_Result take_body(struct request *request, const char *data, size
 static void finish_reading(struct listener *listener, struct request *request)
 {
     request->begun = true;
-    request->close |=
-        request->chunked; /* nothing is read behind an end that others see elsewhere */
+    request->close |= request->chunked; /* behind an end that others may see elsewhere */
     if (request->answered)
         return;
     if (request->body_seen > body_max(request)) {
