@@ -153,11 +153,10 @@ static bool user_is_clear(struct bytes url)
 
 const char *config_check_store(struct bytes value)
 {
-    bool masked = memmem(value.data, value.len, SECRET_MASK, strlen(SECRET_MASK)) != NULL;
     bool file = bytes_starts_with(value, "sqlite:") && value.len > strlen("sqlite:");
     bool server =
         bytes_starts_with(value, "postgresql://") || bytes_starts_with(value, "postgres://");
-    if ((!file && !server) || masked)
+    if (!file && !server)
         return "sqlite:PATH or postgresql://...";
     if (bytes_equal_string(value, "sqlite::memory:"))
         return "sqlite:PATH of a file: memory keeps nothing";
@@ -311,13 +310,29 @@ const char *config_check_event(struct bytes value)
 
 /* ---- masking ---- */
 
-/* Long runs without a dot are keys more often than words: /v3/9aa3d95b3bc440fa88ea12eaa4456161. */
-static bool looks_like_key(struct bytes segment)
+#define KEY_OF_LETTERS_MIN  24
+#define KEY_OF_DATABASE_MIN 16
+
+/* Runs of letters with a digit or a capital among them are keys more often than words, and so are
+ * long ones without: /v3/9aa3d95b3bc440fa88ea12eaa4456161. */
+static bool looks_like_key(struct bytes run, size_t shortest)
 {
-    size_t digits = 0;
-    for (size_t i = 0; i < segment.len; i++)
-        digits += isdigit((unsigned char)segment.data[i]) != 0;
-    return all_of(segment, "_-") && segment.len >= (digits > 0 ? 16 : 24);
+    bool mixed = false;
+    for (size_t i = 0; i < run.len; i++)
+        mixed |= isdigit((unsigned char)run.data[i]) || isupper((unsigned char)run.data[i]);
+    return run.len >= (mixed ? shortest : KEY_OF_LETTERS_MIN);
+}
+
+static bool holds_key(struct bytes segment, size_t shortest)
+{
+    for (size_t at = 0, len; at < segment.len; at += len + 1) {
+        for (len = 0; at + len < segment.len; len++)
+            if (!all_of(bytes_make(segment.data + at + len, 1), "_-"))
+                break;
+        if (looks_like_key(bytes_make(segment.data + at, len), shortest))
+            return true;
+    }
+    return false;
 }
 
 static void mask_query(struct bytes query, struct text *out)
@@ -342,11 +357,11 @@ static void mask_query(struct bytes query, struct text *out)
     }
 }
 
-static void mask_path(struct bytes path, struct text *out)
+static void mask_path(struct bytes path, size_t shortest, struct text *out)
 {
     while (path.len > 0) {
         struct bytes segment = until(path, "/");
-        if (looks_like_key(segment))
+        if (holds_key(segment, shortest))
             text_append_string(out, SECRET_MASK);
         else
             text_append(out, segment.data, segment.len);
@@ -359,15 +374,16 @@ static void mask_path(struct bytes path, struct text *out)
 }
 
 /* A password may hold characters that should have been escaped, so the last @ ends it; where that
- * leaves doubt, all before it is hidden: hiding too much is the safe mistake. */
-static struct bytes mask_user(struct bytes rest, struct text *out)
+ * leaves doubt, all before it is hidden: hiding too much is the safe mistake. The name of a user is
+ * shown where it cannot be a key. */
+static struct bytes mask_user(struct bytes rest, bool named, struct text *out)
 {
     const char *at = memrchr(rest.data, '@', rest.len);
     if (at == NULL)
         return rest;
     struct bytes user = bytes_make(rest.data, (size_t)(at - rest.data));
     struct bytes name = until(user, ":");
-    if (until(name, "/?").len < name.len) {
+    if (!named || until(name, "/?").len < name.len) {
         text_append_string(out, SECRET_MASK);
     } else {
         text_append(out, name.data, name.len);
@@ -380,21 +396,24 @@ static struct bytes mask_user(struct bytes rest, struct text *out)
 void config_mask_url(struct bytes url, struct text *out)
 {
     const char *slashes = memmem(url.data, url.len, "://", 3);
+    bool server = bytes_starts_with(url, "postgres"); /* its path is the name of a database */
+    size_t shortest = server ? KEY_OF_DATABASE_MIN : SECRET_WORD_MIN;
     if (slashes == NULL) {
-        bool harmless = bytes_starts_with(url, "sqlite:") ||
-                        (memchr(url.data, '@', url.len) == NULL && !looks_like_key(url));
+        bool plain = !all_of(url, "_-") || !looks_like_key(url, KEY_OF_DATABASE_MIN);
+        bool harmless =
+            bytes_starts_with(url, "sqlite:") || (memchr(url.data, '@', url.len) == NULL && plain);
         text_append(out, harmless ? url.data : SECRET_MASK,
                     harmless ? url.len : strlen(SECRET_MASK));
         return;
     }
     struct bytes rest = skip(url, (size_t)(slashes + 3 - url.data));
     text_append(out, url.data, url.len - rest.len);
-    rest = mask_user(rest, out);
+    rest = mask_user(rest, server, out);
     struct bytes authority = until(rest, "/?");
     text_append(out, authority.data, authority.len);
     rest = skip(rest, authority.len);
     struct bytes path = until(rest, "?");
-    mask_path(path, out);
+    mask_path(path, shortest, out);
     rest = skip(rest, path.len);
     if (rest.len > 0) {
         text_append_char(out, '?');

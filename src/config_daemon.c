@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config_table.h"
 #include "sys/listen_socket.h"
+#include "sys/small_file.h"
 
 #include <string.h>
+
+#define SIGNERS_BYTES_MAX ((size_t)64 << 20)
 
 struct config_origin config_origin_of(const struct config *config, const char *path)
 {
@@ -71,10 +74,30 @@ static void check_reach(const struct config *config, struct config_problems *pro
                        config->serve.listen);
 }
 
+/* Each connection would fail, one after the other, for as long as the daemon runs. */
+static void check_signers(const struct config *config, struct config_problems *problems)
+{
+    static const char begin[] = "-----BEGIN ";
+    const char *path = config->fetch.ca_file;
+    struct text file = {0};
+    struct err err;
+    if (path[0] == '\0')
+        return;
+    if (small_file_read(path, SIGNERS_BYTES_MAX, &file, &err) != RC_OK)
+        config_problem(problems, config_origin_of(config, "fetch.ca_file"), "fetch.ca_file: %s",
+                       err.text);
+    else if (file.len == 0 || memmem(file.data, file.len, begin, strlen(begin)) == NULL)
+        config_problem(problems, config_origin_of(config, "fetch.ca_file"),
+                       "fetch.ca_file: %s holds no certificate in PEM: no server would be believed",
+                       path);
+    text_free(&file);
+}
+
 void config_check_daemon(const struct config *config, struct config_problems *problems)
 {
     bool content = config->content.contract[0] != '\0' || config->content.feed[0] != '\0';
     check_reach(config, problems);
+    check_signers(config, problems);
     check_hosts(config, "bluesky.appview", &config->bluesky.appview, problems);
     check_firehoses(config, problems);
     if (!content)

@@ -117,7 +117,8 @@ const char *config_check_account(struct bytes value);
 const char *config_check_contract(struct bytes value);
 const char *config_check_collection(struct bytes value);
 const char *config_check_event(struct bytes value);
-/* `url` with the password, and what looks like a key in path or query, replaced by the mask. */
+/* `url` with user and password, and what looks like a key in path or query, replaced by the mask;
+ * the user of a database is shown. */
 void config_mask_url(struct bytes url, struct text *out);
 
 /* Reads one map into a section; `special` is asked about keys the table does not know. */

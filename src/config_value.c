@@ -80,6 +80,8 @@ static bool check_text(const struct setting *setting, struct bytes value, struct
         describe_words(setting->words, must);
     else if (value.len == 0)
         wanted = setting->check == NULL ? "some text" : setting->check(bytes_of(""));
+    else if (setting->url && memmem(value.data, value.len, SECRET_MASK, strlen(SECRET_MASK)))
+        wanted = "the address itself, not one with a mask in it";
     else if (setting->check != NULL)
         wanted = setting->check(value);
     if (wanted != NULL)

@@ -14,6 +14,8 @@
 
 /* What stands for a secret wherever one would be printed. */
 #define SECRET_MASK "********"
+/* Bytes from which on a word of an address may be a key; shorter ones are in many sentences. */
+#define SECRET_WORD_MIN 8
 
 struct secret {
     unsigned char *octets; /* NULL: not given */

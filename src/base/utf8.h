@@ -39,6 +39,9 @@ bool utf8_is_text(struct bytes text);
 struct bytes utf8_cut(struct bytes text, size_t max);
 /* Copies as much of it as has room, and a NUL; absent: "". */
 void utf8_copy(struct bytes text, char *out, size_t size);
+/* Bytes of the character at `at` if it is one that words on a line must not have: it steers a
+ * terminal (C0, delete, C1), ends the line, or turns the direction of what follows; else 0. */
+size_t utf8_steers(struct bytes text, size_t at);
 /* Appends it; replacement characters stand for what is no text. */
 void utf8_append(struct text *out, struct bytes text);
 

@@ -3,6 +3,7 @@
 
 #include "decode/ipfs_uri.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* What a hash may be written with: it stands in other texts, too. */
@@ -67,23 +68,34 @@ bool block_line_next(struct json_walk *walk, struct bytes *name, struct bytes *s
 {
     struct bytes key;
     struct json value;
-    return json_walk_next(walk, &key, &value) && read_uri(value, name, space);
+    while (json_walk_next(walk, &key, &value))
+        if (read_uri(value, name, space))
+            return true;
+    return false;
 }
 
-static enum rc check_uris(struct json uris, struct err *err)
+static enum rc check_uris(struct block_line *line, struct err *err)
 {
-    struct json_walk walk = json_walk(uris);
+    struct json_walk walk = json_walk(line->uris);
     struct bytes key, name, space;
     struct json value;
-    if (is_there(uris) && json_type(uris) != JSON_ARRAY)
+    if (is_there(line->uris) && json_type(line->uris) != JSON_ARRAY)
         return err_set(err, RC_REJECT, "`uris` is no list");
     for (size_t i = 0; json_walk_next(&walk, &key, &value); i++)
-        if (!read_uri(value, &name, &space))
-            return err_set(err, RC_REJECT,
-                           "`uris[%zu]` is no ipfs:// address of at most %d letters, nor an object "
-                           "of `uri` and `space`",
-                           i, IPFS_URI_NAME_MAX);
+        if (!read_uri(value, &name, &space) && line->unusable++ == 0)
+            line->first_unusable = i;
     return RC_OK;
+}
+
+void block_line_explain(const struct block_line *line, struct err *err)
+{
+    char more[32] = "";
+    if (line->unusable > 1)
+        snprintf(more, sizeof more, " and %zu more", line->unusable - 1);
+    err_set(err, RC_REJECT,
+            "`uris[%zu]`%s: no ipfs:// address of at most %d letters, nor an object of `uri` and "
+            "`space`",
+            line->first_unusable, more, IPFS_URI_NAME_MAX);
 }
 
 enum rc block_line_read(struct json root, struct block_line *line, struct err *err)
@@ -102,7 +114,7 @@ enum rc block_line_read(struct json root, struct block_line *line, struct err *e
     if (rc == RC_OK)
         rc = read_hash(root, "parent", &line->parent, err);
     if (rc == RC_OK)
-        rc = check_uris(line->uris, err);
+        rc = check_uris(line, err);
     if (rc == RC_OK && line->undo && json_count(line->uris) > 0)
         rc = err_set(err, RC_REJECT, "an undo names no `uris`: it takes blocks back");
     return rc;

@@ -7,7 +7,8 @@
  *
  * The second takes back every block after its own. `cursor` and `number` are always there; a uri is
  * an ipfs:// address, or an object {"uri","space"}; other members are nobody's business here. A
- * line is taken whole or refused whole: nothing of it is left out.
+ * line is taken or refused whole, but for uris that are none: these are counted, and the others are
+ * taken.
  *
  * Bytes are borrowed from the parsed document. Pure; any thread. */
 #ifndef DECODE_BLOCK_LINE_H
@@ -24,14 +25,18 @@ struct block_line {
     uint64_t number;
     struct bytes hash, parent; /* absent: not said */
     bool undo;
-    struct json uris; /* a list, or absent */
+    struct json uris;                /* a list, or absent */
+    size_t unusable, first_unusable; /* of the uris: how many are none, and the first of these */
 };
 
 /* RC_REJECT: no such line, and why. */
 must_check enum rc block_line_read(struct json root, struct block_line *line, struct err *err);
+/* Says which uris of a line that has such are none, and why. */
+void block_line_explain(const struct block_line *line, struct err *err);
 
-/* Walks the names of a line that was read: `name` is what stands behind ipfs://, `space` who named
- * it, or absent. `walk` begins as json_walk(line->uris). False: there are no more. */
+/* Walks the names of a line that was read, past uris that are none: `name` is what stands behind
+ * ipfs://, `space` who named it, or absent. `walk` begins as json_walk(line->uris). False: there
+ * are no more. */
 must_check bool block_line_next(struct json_walk *walk, struct bytes *name, struct bytes *space);
 
 #endif

@@ -23,7 +23,7 @@ static bool sane(const struct owed *owed)
 static struct retry_schedule make_schedule(void)
 {
     struct retry_schedule schedule = {.jitter_percent = RETRY_JITTER_PERCENT,
-                                      .retry_after_us_max = RETRY_AFTER_US_MAX,
+                                      .retry_after_us_max = OWED_DELAY_US_MAX,
                                       .stubborn = true};
     int64_t delay_us = FIRST_DELAY_US;
     schedule.delays_us[schedule.delay_count++] = 0; /* before the attempt that failed */
@@ -101,15 +101,13 @@ bool owed_refused_by(const struct owed_item *item, const char *provider)
     return false;
 }
 
-/* Counts one failure; true when it was the one that ends hope. */
+/* What one provider said; true when it was the word that ends hope. */
 static bool note_failure(struct owed_item *item, const struct owed_failure *failure)
 {
     assert(failure->provider != NULL && failure->provider[0] != '\0');
     assert(failure->reason != NULL && item->refusal_count < OWED_REFUSALS_DEAD);
     char name[OWED_PROVIDER_MAX + 1] = "";
     put_words(name, sizeof name, failure->provider);
-    if (item->attempts < UINT32_MAX)
-        item->attempts++;
     item->reason[0] = '\0';
     put_words(item->reason, sizeof item->reason, name);
     put_words(item->reason, sizeof item->reason, ": ");
@@ -222,7 +220,7 @@ static int64_t next_attempt(const struct owed *owed, const struct owed_item *ite
     assert(item->attempts > 0);
     int64_t wait_us = retry_delay(&owed->schedule, item->attempts, retry_after_us, random);
     assert(wait_us >= OWED_DELAY_US_MIN);
-    assert(wait_us <= OWED_DELAY_US_MAX || wait_us <= retry_after_us);
+    assert(wait_us <= OWED_DELAY_US_MAX);
     return now_us + wait_us;
 }
 
@@ -251,10 +249,11 @@ enum rc owed_put(struct owed *owed, struct batch *batch, struct bytes item, stru
         return known->durable ? RC_OK : bring_along(owed, batch, known);
     struct owed_item draft = make_draft(item, unit, now_us);
     bool dead = false;
-    int64_t retry_after_us = -1;
+    int64_t retry_after_us = failures[0].retry_after_us;
+    draft.attempts = 1;
     for (size_t i = 0; i < count && !dead; i++) {
         dead = note_failure(&draft, &failures[i]);
-        if (failures[i].retry_after_us > retry_after_us)
+        if (failures[i].retry_after_us < retry_after_us)
             retry_after_us = failures[i].retry_after_us;
     }
     if (!dead)
@@ -387,6 +386,8 @@ enum rc owed_failed(struct owed *owed, struct batch *batch, struct owed_ticket t
     if (item == NULL)
         return RC_OK;
     struct owed_item draft = *item;
+    if (draft.attempts < UINT32_MAX)
+        draft.attempts++;
     bool dead = note_failure(&draft, failure);
     if (!dead)
         draft.next_us = next_attempt(owed, &draft, failure->retry_after_us, now_us, random);

@@ -3,9 +3,9 @@
  * owed.h - work the cursor may pass because a row remembers it.
  *
  * For every item exactly one of {stored, owed, dead} is durable before the cursor passes it. A
- * fetch that failed is put as an owed row; its retries wait 5 to 600 s, doubling, longer only when
- * the server asks for it. Whoever stores an item, at its first attempt or at a later one, adds the
- * `done` row to the same batch as the data, so no item is ever both. An item that two different
+ * fetch that failed is put as an owed row; its retries wait 5 to 600 s, doubling, or as long within
+ * that as the servers ask for. Whoever stores an item, at its first attempt or at a later one, adds
+ * the `done` row to the same batch as the data, so no item is ever both. An item that two different
  * providers called hopeless is dead, with both named in the reason; people can have it tried again.
  *
  * The rows are the truth; memory holds a bounded number of them (I6). Always holds: every owed row
@@ -52,7 +52,7 @@ struct owed_item {
     uint32_t generation, next_free;
     const struct batch *batch; /* that holds its row; NULL: none */
     struct owed_item *next_staged, *previous_staged;
-    uint32_t attempts; /* failed ones */
+    uint32_t attempts; /* failed ones; several providers asked together are one */
     int64_t next_us, since_us;
     unsigned refusal_count;
     char refused_by[OWED_REFUSALS_DEAD][OWED_PROVIDER_MAX + 1]; /* who said "permanent" */
@@ -113,9 +113,9 @@ bool owed_wants_load(const struct owed *owed);
 /* All that add rows: RC_AGAIN when the batch is full or the item's fate lies in a batch that is not
  * answered yet; nothing has changed, hand the batch over and come again. */
 
-/* New work failed, at each of the providers given. An item that is owed already stays as it is; one
- * that is stored already must not be put.
- * RC_REJECT: the item is empty or too long to be remembered. */
+/* New work failed at each of the providers given: one attempt, and the next one waits for the first
+ * of them that may be asked again. An item that is owed already stays as it is; one that is stored
+ * already must not be put. RC_REJECT: the item is empty or too long to be remembered. */
 must_check enum rc owed_put(struct owed *owed, struct batch *batch, struct bytes item,
                             struct bytes unit, const struct owed_failure *failures, size_t count,
                             int64_t now_us, uint64_t random);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ingest/provider.h"
 
+#include "base/utf8.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -230,7 +232,18 @@ void provider_abandoned(struct provider *provider, struct provider_ticket ticket
 {
     check(provider);
     assert(ticket.epoch <= provider->epoch);
+    if (provider->latency_us < 0 && provider->unmeasured < UINT32_MAX)
+        provider->unmeasured++;
     (void)take_ticket(provider, ticket);
+}
+
+void provider_outrun(struct provider *provider, struct provider_ticket ticket, const char *reason)
+{
+    check(provider);
+    assert(reason != NULL);
+    (void)provider_words_copy(provider->last_error, sizeof provider->last_error, reason);
+    average_health(provider, 0);
+    provider_abandoned(provider, ticket);
 }
 
 void provider_proved(struct provider *provider, const struct provider_proof *proof)
@@ -245,16 +258,23 @@ size_t provider_words_copy(char *out, size_t size, const char *words)
 {
     assert(size > 0);
     assert(words != NULL);
-    size_t len = strnlen(words, size);
-    if (len == size) {
-        len--;
-        while (len > 0 && ((unsigned char)words[len] & 0xC0) == 0x80)
-            len--;
+    struct bytes kept = utf8_cut(bytes_make(words, strnlen(words, size)), size - 1);
+    size_t len = 0;
+    for (size_t i = 0, steers; i<kept.len; i += steers> 0 ? steers : 1) {
+        steers = utf8_steers(kept, i);
+        out[len++] = steers > 0 ? ' ' : kept.data[i];
     }
-    for (size_t i = 0; i < len; i++)
-        out[i] = (unsigned char)words[i] < 0x20 || words[i] == 0x7F ? ' ' : words[i];
     out[len] = '\0';
     return len;
+}
+
+/* What its latency is worth against others'. */
+static int64_t latency_rank(const struct provider *provider)
+{
+    assert(provider->latency_us >= -1);
+    assert(provider->latency_us == -1 || provider->successes > 0);
+    bool spent = provider->latency_us < 0 && provider->unmeasured >= PROVIDER_UNKNOWN_TRIES;
+    return spent ? INT64_MAX : provider->latency_us;
 }
 
 int provider_compare(const struct provider *a, const struct provider *b)
@@ -267,9 +287,8 @@ int provider_compare(const struct provider *a, const struct provider *b)
     int32_t a_band = (a->health + step / 2) / step, b_band = (b->health + step / 2) / step;
     if (a_band != b_band)
         return a_band > b_band ? -1 : 1;
-    if (a->latency_us != b->latency_us)
-        return a->latency_us < b->latency_us ? -1 : 1;
-    return 0;
+    int64_t a_us = latency_rank(a), b_us = latency_rank(b);
+    return a_us < b_us ? -1 : a_us > b_us;
 }
 
 void provider_name_of_url(const char *url, char out[PROVIDER_NAME_MAX])

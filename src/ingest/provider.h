@@ -33,6 +33,7 @@
 #define PROVIDER_LIMIT_US_MIN  INT64_C(1000000) /* pause after a 429 that names no time, doubling */
 #define PROVIDER_LIMIT_US_MAX  INT64_C(64000000)
 #define PROVIDER_HEALTH_FULL   1000000
+#define PROVIDER_UNKNOWN_TRIES 3 /* without a verdict; then an unknown latency is a bad one */
 
 enum circuit { CIRCUIT_CLOSED, CIRCUIT_OPEN, CIRCUIT_HALF_OPEN };
 
@@ -71,6 +72,7 @@ struct provider {
     uint32_t failures_in_row, limited_in_row;
     int32_t health;       /* moving share of successes, of PROVIDER_HEALTH_FULL */
     int64_t latency_us;   /* moving mean of successes; -1: never measured */
+    uint32_t unmeasured;  /* requests that ended without a verdict before it was */
     int64_t succeeded_us; /* INT64_MIN: never */
     int64_t failed_us;    /* the same */
     char last_error[PROVIDER_REASON_MAX];
@@ -116,12 +118,16 @@ void provider_succeeded(struct provider *provider, struct provider_ticket ticket
                         int64_t latency_us, int64_t now_us);
 void provider_failed(struct provider *provider, struct provider_ticket ticket,
                      const struct provider_failure *failure, int64_t now_us);
-/* The request was called off by us: no verdict. */
+/* The request was called off by us, or its answer says nothing of the provider: no verdict. */
 void provider_abandoned(struct provider *provider, struct provider_ticket ticket);
+/* The request was called off because another provider answered, and it had had its time: that costs
+ * health, but counts as no failure and leaves the circuit alone. */
+void provider_outrun(struct provider *provider, struct provider_ticket ticket, const char *reason);
 void provider_proved(struct provider *provider, const struct provider_proof *proof);
 
-/* Copies words meant for one line: control characters become spaces, a longer text is cut between
- * two characters. Returns the bytes written without the NUL; `size` is at least 1. */
+/* Copies words meant for one line: whatever steers a terminal, ends the line or turns its direction
+ * becomes a space, a longer text is cut between two characters. Returns the bytes written without
+ * the NUL; `size` is at least 1. */
 size_t provider_words_copy(char *out, size_t size, const char *words);
 
 /* What people call the provider at this address: its host, without what may be a secret before or
@@ -129,7 +135,8 @@ size_t provider_words_copy(char *out, size_t size, const char *words);
 void provider_name_of_url(const char *url, char out[PROVIDER_NAME_MAX]);
 
 /* Negative when `a` is to be preferred: lower priority, then better health in steps of a tenth,
- * then lower latency (never measured counts as none, so that it gets measured); 0 when equal. */
+ * then lower latency; 0 when equal. One that was never measured comes first, so that it is, but
+ * only for its first tries: after that it comes last. */
 int provider_compare(const struct provider *a, const struct provider *b);
 
 #endif

@@ -34,7 +34,8 @@ struct listener {
 
 struct framing {
     unsigned headers, lengths, codings, hosts;
-    bool unknown_coding, bad_name, folded;
+    bool unknown_coding, bad_name, folded, hides;
+    const char *end; /* of what was looked at last */
     uint64_t length;
 };
 
@@ -54,6 +55,18 @@ static bool is_folded(const char *name, const char *value)
     return value != NULL && (uintptr_t)name > (uintptr_t)value;
 }
 
+/* Whether one thing of the head ends where the next begins. The library reads words up to a NUL and
+ * writes NULs over the ends of lines: a NUL that came from the client hides what stands behind it,
+ * and others would read that. Later versions of the library refuse it. */
+static bool is_next(const char *end, const char *next, size_t line_ends)
+{
+    static const char ends[] = {0, 0, 0, 0};
+    size_t between = (uintptr_t)next - (uintptr_t)end;
+    if (MHD_VERSION >= 0x00097700)
+        return true;
+    return between >= line_ends && between <= 2 * line_ends && memcmp(end, ends, between) == 0;
+}
+
 static enum MHD_Result look_at_header(void *arg, enum MHD_ValueKind kind, const char *name,
                                       const char *value)
 {
@@ -62,6 +75,8 @@ static enum MHD_Result look_at_header(void *arg, enum MHD_ValueKind kind, const 
     framing->headers++;
     framing->bad_name |= !is_token(name);
     framing->folded |= is_folded(name, value);
+    framing->hides |= !is_next(framing->end, name, 1) || (value != NULL && strchr(value, '\r'));
+    framing->end = value == NULL ? name + strlen(name) : value + strlen(value);
     framing->hosts += strcasecmp(name, "host") == 0;
     if (strcasecmp(name, "content-length") == 0) {
         framing->lengths++;
@@ -74,11 +89,20 @@ static enum MHD_Result look_at_header(void *arg, enum MHD_ValueKind kind, const 
     return MHD_YES;
 }
 
-static void check_framing(struct request *request)
+static size_t head_size(const struct request *request)
 {
-    struct framing framing = {0};
+    return MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE)
+        ->header_size;
+}
+
+/* The head begins with the method, and the version ends its first line. */
+static void check_framing(struct request *request, const char *method, const char *version)
+{
+    struct framing framing = {.end = version + strlen(version)};
     MHD_get_connection_values(request->connection, MHD_HEADER_KIND, look_at_header, &framing);
     request->body_announced = framing.length;
+    request->chunked = framing.codings > 0;
+    framing.hides |= !is_next(framing.end, method + head_size(request), 2);
     if (framing.headers > LISTENER_HEADERS_MAX)
         request_refuse(request, REFUSAL_HEADERS_TOO_LARGE, "a request may have %d headers",
                        LISTENER_HEADERS_MAX);
@@ -86,6 +110,9 @@ static void check_framing(struct request *request)
         request_refuse(request, REFUSAL_BAD_REQUEST, "a header's name has letters it may not have");
     else if (framing.folded)
         request_refuse(request, REFUSAL_BAD_REQUEST, "a header goes on in the next line");
+    else if (framing.hides)
+        request_refuse(request, REFUSAL_BAD_REQUEST,
+                       "a line of the head has a NUL or a carriage return in it");
     else if (framing.hosts > 1)
         request_refuse(request, REFUSAL_BAD_REQUEST, "more than one Host");
     else if (framing.lengths > 1)
@@ -93,6 +120,8 @@ static void check_framing(struct request *request)
     else if (framing.codings > 1 || framing.unknown_coding)
         request_refuse(request, REFUSAL_BAD_REQUEST,
                        "Transfer-Encoding may only be chunked, and only once");
+    else if (framing.codings > 0 && request->old_http)
+        request_refuse(request, REFUSAL_BAD_REQUEST, "HTTP/1.0 has no Transfer-Encoding");
     else if (framing.lengths > 0 && framing.codings > 0)
         request_refuse(request, REFUSAL_BAD_REQUEST,
                        "Content-Length and Transfer-Encoding exclude each other");
@@ -158,7 +187,7 @@ static const char *take_path(struct request *request, const char *target)
 }
 
 static struct request *begin_request(struct listener *listener, struct MHD_Connection *connection,
-                                     const char *method, const char *target)
+                                     const char *method, const char *target, const char *version)
 {
     const char *path = target;
     struct request *request = memory_new_zeroed(1, sizeof *request);
@@ -167,8 +196,9 @@ static struct request *begin_request(struct listener *listener, struct MHD_Conne
     request->connection = connection;
     request->from = listener->options.kind;
     request->head_only = strcmp(method, "HEAD") == 0;
+    request->old_http = strcmp(version, "HTTP/1.1") < 0;
     request->resume = listener_resume;
-    check_framing(request);
+    check_framing(request, method, version);
     request->close = request->answered;
     if (!request->answered)
         path = take_path(request, target);
@@ -203,6 +233,7 @@ static enum MHD_Result take_body(struct request *request, const char *data, size
 static void finish_reading(struct listener *listener, struct request *request)
 {
     request->begun = true;
+    request->close |= request->chunked; /* behind an end that others may see elsewhere */
     if (request->answered)
         return;
     if (request->body_seen > body_max(request)) {
@@ -241,8 +272,7 @@ static enum MHD_Result handle_request(void *arg, struct MHD_Connection *connecti
     struct request *request = *state;
     if (request == NULL) {
         visit_enter(visit_of(connection), VISIT_BODY);
-        *state = request = begin_request(listener, connection, method, path);
-        request->old_http = strcmp(version, "HTTP/1.1") < 0;
+        *state = request = begin_request(listener, connection, method, path, version);
         /* A request of doubtful length is answered before its body, which ends the connection.
          * Every other one waits for the second call: answered now it would end it, too. */
         return request->close ? answer_send(request) : MHD_YES;

@@ -71,7 +71,7 @@ struct request {
     route_fn *resume; /* of whom it came through: it was answered after a while */
     route_fn *gone;   /* while its client is watched: it hung up; else NULL */
     struct fd_watch *hang_up;
-    bool old_http, head_only;          /* HTTP/1.0; a HEAD */
+    bool old_http, head_only, chunked; /* HTTP/1.0; a HEAD; a body in chunks */
     char asked_host[REQUEST_HOST_MAX]; /* with its port, where the address was whole; else "" */
     bool answered, begun, dispatched, waiting, parked, reading;
     int status; /* 0: not answered */

@@ -57,18 +57,22 @@ static void stick(struct block_feed *feed, const char *why)
             feed->line_number, why);
 }
 
-static void call_bad(struct block_feed *feed, const char *why)
+static void complain(struct block_feed *feed, const char *why, const char *next)
 {
-    feed->kind = LINE_BAD;
     err_set(&feed->trouble, RC_REJECT, "content.feed, line %" PRIu64 ": %s", feed->line_number,
             why);
     log_event(LOG_ERROR, CONTENT_SOURCE, "bad_line",
               (struct log_field[]){log_string("reason", feed->trouble.text),
-                                   log_string("next", "it is in quarantine; the next line is read"),
-                                   LOG_END});
+                                   log_string("next", next), LOG_END});
 }
 
-/* True: the line is dealt with. */
+static void call_bad(struct block_feed *feed, const char *why)
+{
+    feed->kind = LINE_BAD;
+    complain(feed, why, "it is in quarantine; the next line is read");
+}
+
+/* True: the line is kept. */
 static bool give_bad(struct block_feed *feed)
 {
     enum rc rc =
@@ -149,6 +153,20 @@ static enum rc give_empty(struct block_feed *feed)
     return rc;
 }
 
+/* The line is kept for the uris that are none, before its block is given; false: it waits. */
+static bool give_unusable(struct block_feed *feed)
+{
+    struct err err;
+    if (feed->line.unusable == 0 || feed->kept)
+        return true;
+    block_line_explain(&feed->line, &err);
+    if (!feed->complained)
+        complain(feed, err.text, "it is in quarantine; the other uris of the block are taken");
+    feed->complained = true;
+    feed->kept = give_bad(feed);
+    return feed->kept;
+}
+
 static enum rc give_block(struct block_feed *feed)
 {
     const struct block_line *line = &feed->line;
@@ -157,12 +175,11 @@ static enum rc give_block(struct block_feed *feed)
                                   .hash = line->hash,
                                   .parent = line->parent,
                                   .cursor = line->cursor,
-                                  .refs = feed->refs,
-                                  .ref_count = json_count(line->uris)};
+                                  .refs = feed->refs};
     struct content_ref ref;
-    assert(block.ref_count <= NAMES_MAX);
-    for (size_t i = 0; block_line_next(&walk, &ref.name, &ref.space); i++)
-        feed->refs[i] = ref;
+    assert(json_count(line->uris) - line->unusable <= NAMES_MAX);
+    while (block_line_next(&walk, &ref.name, &ref.space))
+        feed->refs[block.ref_count++] = ref;
     enum rc rc = give_empty(feed);
     return rc == RC_OK ? content_take(feed->content, &block) : rc;
 }
@@ -179,7 +196,7 @@ static bool give_line(struct block_feed *feed)
         return true;
     if (!feed->last.known && line->number < feed->settings.start_block)
         return true;
-    if (!follows(feed))
+    if (!follows(feed) || !give_unusable(feed))
         return false;
     enum rc rc = give_block(feed);
     feed->waiting = rc == RC_AGAIN;
@@ -204,6 +221,7 @@ static void read_line(struct block_feed *feed)
     if (feed->cut == 0 && is_blank(feed->raw))
         return;
     feed->kind = LINE_BLOCK;
+    feed->complained = feed->kept = false;
     if (feed->cut > 0 || feed->raw.len > BLOCK_FEED_LINE_MAX)
         call_bad(feed, "it is longer than a line may be");
     else if (json_parse_copy(feed->doc, feed->raw, &root, &err) != RC_OK ||

@@ -35,6 +35,7 @@ struct block_feed {
     uint64_t line_number;
     struct json_doc *doc;
     struct block_line line;
+    bool complained, kept; /* of a line with uris that are none: it was told, it is in quarantine */
     struct content_ref *refs;
 
     struct content_place last; /* told or stored */

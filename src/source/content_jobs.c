@@ -80,6 +80,7 @@ static void take_outcome(void *arg, const struct content_outcome *outcome)
         job->document = *outcome->content;
         *outcome->content = (struct text){0};
     } else if (outcome->rc == RC_RETRY) {
+        job->rest_us = outcome->blocked->rest_us;
         job->failure_count = outcome->blocked->failure_count;
         memcpy(job->failures, outcome->blocked->failures,
                job->failure_count * sizeof *job->failures);
@@ -92,10 +93,11 @@ static void give_up(struct job *job)
 {
     struct gateway_failure *failure = &job->failures[0];
     content_fetch_cancel(&job->fetch);
-    *failure = (struct gateway_failure){"gateways", RETRY_TRANSIENT, -1, ""};
+    *failure = (struct gateway_failure){"gateways", RETRY_TRANSIENT, ""};
     snprintf(failure->reason, sizeof failure->reason, "not whole within %" PRId64 " s",
              (content_mono(job->content) - job->began_us) / 1000000);
     job->failure_count = 1;
+    job->rest_us = -1;
     job->rc = RC_RETRY;
     hold(job);
 }

@@ -73,6 +73,7 @@ struct job {
     struct text document;
     struct gateway_failure failures[GATEWAYS_MAX];
     size_t failure_count;
+    int64_t rest_us; /* see struct gateway_outcome */
     struct err err;
 };
 

@@ -46,13 +46,14 @@ static bool add_fetched(struct batch *batch, const struct job *job, const char *
 /* The failure that tells the most about an item that was owed before: one more refusal for good. */
 static struct owed_failure worst_of(const struct job *job, const struct owed_item *item)
 {
-    struct owed_failure failure = {"gateways", RETRY_TRANSIENT, "no gateway could be asked", -1};
+    struct owed_failure failure = {"gateways", RETRY_TRANSIENT, "no gateway could be asked",
+                                   job->rest_us};
     for (size_t i = 0; i < job->failure_count; i++) {
         const struct gateway_failure *f = &job->failures[i];
         bool fresh =
             f->class == RETRY_PERMANENT && item != NULL && !owed_refused_by(item, f->provider);
         if (fresh || failure.class != RETRY_PERMANENT)
-            failure = (struct owed_failure){f->provider, f->class, f->reason, f->retry_after_us};
+            failure = (struct owed_failure){f->provider, f->class, f->reason, job->rest_us};
         if (fresh)
             break;
     }
@@ -64,9 +65,8 @@ static enum rc add_failures(struct content *content, struct batch *batch, const 
 {
     struct owed_failure failures[GATEWAYS_MAX] = {worst_of(job, NULL)};
     for (size_t i = 0; i < job->failure_count; i++)
-        failures[i] =
-            (struct owed_failure){job->failures[i].provider, job->failures[i].class,
-                                  job->failures[i].reason, job->failures[i].retry_after_us};
+        failures[i] = (struct owed_failure){job->failures[i].provider, job->failures[i].class,
+                                            job->failures[i].reason, job->rest_us};
     return owed_put(&content->owed, batch, bytes_of(job->uri), unit, failures,
                     job->failure_count == 0 ? 1 : job->failure_count, content_wall(content),
                     content_random(content));

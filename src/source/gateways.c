@@ -4,6 +4,7 @@
 #include "base/address_words.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,15 @@ static struct provider *provider_of(struct gateway_call *call, int number)
     return &call->gateways->group.providers[number];
 }
 
+/* How long it has the call for itself. */
+static int64_t hedge_after(const struct provider *provider)
+{
+    int64_t twice_us = provider->latency_us < 0 ? HEDGE_US : 2 * provider->latency_us;
+    return twice_us < HEDGE_US_MIN   ? HEDGE_US_MIN
+           : twice_us > HEDGE_US_MAX ? HEDGE_US_MAX
+                                     : twice_us;
+}
+
 /* ---- the end of a try ---- */
 
 static void release(struct gateway_try *try)
@@ -52,7 +62,23 @@ static void release(struct gateway_try *try)
     try->call->running--;
 }
 
-static void cancel_tries(struct gateway_call *call)
+/* Whoever is still at it has lost, or nobody has won. One that had not been given its time has
+ * shown nothing. */
+static void score_loser(const struct gateway_try *try, bool lost)
+{
+    struct provider *provider = provider_of(try->call, try->provider);
+    int64_t took_us = mono(try->call->gateways) - try->asked_us;
+    char reason[PROVIDER_REASON_MAX];
+    if (!lost || took_us < hedge_after(provider)) {
+        provider_abandoned(provider, try->ticket);
+        return;
+    }
+    snprintf(reason, sizeof reason, "no answer within %" PRId64 " ms; another gateway gave it",
+             took_us / 1000);
+    provider_outrun(provider, try->ticket, reason);
+}
+
+static void cancel_tries(struct gateway_call *call, bool lost)
 {
     struct runtime *runtime = call->gateways->runtime;
     for (size_t i = 0; i < GATEWAYS_MAX; i++) {
@@ -60,7 +86,7 @@ static void cancel_tries(struct gateway_call *call)
         if (try->exchange == NULL)
             continue;
         runtime->ops->http_cancel(runtime, try->exchange);
-        provider_abandoned(provider_of(call, try->provider), try->ticket);
+        score_loser(try, lost);
         release(try);
     }
 }
@@ -104,13 +130,26 @@ static void settle_doubts(struct gateway_call *call, bool disproved)
     call->doubted = 0;
 }
 
+/* The shortest rest of those that may be asked, if all of them want one. */
+static int64_t rest_of(const struct gateway_call *call)
+{
+    const struct failover *group = &call->gateways->group;
+    int64_t now_us = mono(call->gateways), least_us = INT64_MAX;
+    for (int i = 0; i < group->count; i++) {
+        int64_t rest_us = bucket_closed_until(&group->providers[i].bucket, now_us) - now_us;
+        if ((call->spared >> i & 1) == 0 && rest_us < least_us)
+            least_us = rest_us;
+    }
+    return least_us > 0 ? least_us : -1;
+}
+
 static void finish(struct gateway_call *call, enum rc rc, struct bytes block)
 {
     struct gateways *gateways = call->gateways;
-    struct gateway_outcome outcome = {rc, block, call->failures, call->failure_count,
-                                      call->doubted != 0};
+    struct gateway_outcome outcome = {
+        rc, block, call->failures, call->failure_count, call->doubted != 0, rest_of(call)};
     settle_doubts(call, rc == RC_OK);
-    cancel_tries(call);
+    cancel_tries(call, rc == RC_OK);
     unlink_call(call);
     wake_waiting(gateways);
     call->fn(call->arg, &outcome);
@@ -120,7 +159,7 @@ void gateways_cancel(struct gateway_call *call)
 {
     struct gateways *gateways = call->gateways;
     settle_doubts(call, false);
-    cancel_tries(call);
+    cancel_tries(call, false);
     unlink_call(call);
     wake_waiting(gateways);
 }
@@ -148,7 +187,6 @@ static void describe_status(const struct http_response *response, struct gateway
 static void describe(const struct http_response *response, struct gateway_failure *failure)
 {
     struct retry_failure seen = {.cause = RETRY_BY_STATUS, .status = response->status};
-    failure->retry_after_us = response->retry_after_ms < 0 ? -1 : response->retry_after_ms * 1000;
     if (response->rc != RC_OK) {
         failure->class = response->rc == RC_REJECT ? RETRY_PERMANENT : RETRY_TRANSIENT;
         provider_words_copy(failure->reason, sizeof failure->reason, response->err.text);
@@ -166,6 +204,7 @@ static void take_failure(struct gateway_try *try, const struct http_response *re
     struct gateway_call *call = try->call;
     struct provider *provider = provider_of(call, try->provider);
     struct gateway_failure *failure = &call->failures[call->failure_count++];
+    int64_t wait_us = response->retry_after_ms < 0 ? -1 : response->retry_after_ms * 1000;
     failure->provider = provider->name;
     describe(response, failure);
     if (response->rc == RC_REJECT)
@@ -173,10 +212,9 @@ static void take_failure(struct gateway_try *try, const struct http_response *re
     else if (is_healthy(response))
         provider_abandoned(provider, try->ticket);
     else
-        provider_failed(
-            provider, try->ticket,
-            &(struct provider_failure){failure->class, failure->retry_after_us, failure->reason},
-            mono(call->gateways));
+        provider_failed(provider, try->ticket,
+                        &(struct provider_failure){failure->class, wait_us, failure->reason},
+                        mono(call->gateways));
 }
 
 static void take_answer(void *arg, const struct http_response *response)
@@ -276,14 +314,6 @@ static int choose(struct gateway_call *call, int64_t now_us, int64_t *wake_us)
     return best;
 }
 
-static int64_t hedge_after(const struct provider *provider)
-{
-    int64_t twice_us = provider->latency_us < 0 ? HEDGE_US : 2 * provider->latency_us;
-    return twice_us < HEDGE_US_MIN   ? HEDGE_US_MIN
-           : twice_us > HEDGE_US_MAX ? HEDGE_US_MAX
-                                     : twice_us;
-}
-
 static bool all_tried(const struct gateway_call *call)
 {
     return call->tried == (1U << call->gateways->group.count) - 1;
@@ -325,11 +355,13 @@ void gateways_get(struct gateways *gateways, struct gateway_call *call, const st
                   size_t bytes_max, uint32_t without, gateway_fn *fn, void *arg)
 {
     uint32_t all = (1U << gateways->group.count) - 1;
+    uint32_t spared = (without & all) == all ? 0 : without & all;
     *call = (struct gateway_call){.gateways = gateways,
                                   .next = gateways->calls,
                                   .cid = *cid,
                                   .bytes_max = bytes_max,
-                                  .tried = (without & all) == all ? 0 : without & all,
+                                  .spared = spared,
+                                  .tried = spared,
                                   .began_us = mono(gateways),
                                   .turn = {.fn = take_turn, .arg = call},
                                   .fn = fn,

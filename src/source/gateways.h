@@ -6,8 +6,8 @@
  * is asked first; when it is slower than usual the next one is asked as well, and when it fails, at
  * once. The first answer whose bytes hash to the address wins; bytes that do not are never given
  * to anybody and cost the gateway its standing, and so does an answer too large to be taken for a
- * block that another one gives. That a gateway does not have a block says nothing about the
- * gateway.
+ * block that another one gives, or its silence, once it has had its time. That a gateway does not
+ * have a block says nothing about the gateway.
  *
  * A call ends exactly once, unless it is cancelled: with the block, or with what each gateway said.
  * It waits for gateways that are busy or recovering, but not beyond its time, and not for long
@@ -36,7 +36,6 @@ struct gateways;
 struct gateway_failure {
     const char *provider;
     enum retry_class class;
-    int64_t retry_after_us; /* -1: not said */
     char reason[PROVIDER_REASON_MAX];
 };
 
@@ -46,6 +45,7 @@ struct gateway_outcome {
     const struct gateway_failure *failures; /* in the order they came */
     size_t failure_count;                   /* 0: no gateway could be asked in time */
     bool too_large;                         /* one of them had more bytes than were asked for */
+    int64_t rest_us; /* for so long each of them wants to be left alone; -1: not all do */
 };
 
 typedef void gateway_fn(void *arg, const struct gateway_outcome *outcome);
@@ -63,6 +63,7 @@ struct gateway_call {
     struct gateway_call *next, *previous;
     struct cid cid;
     size_t bytes_max;
+    uint32_t spared;  /* a bit per gateway that need not be asked */
     uint32_t tried;   /* a bit per gateway that was asked, or must not be */
     uint32_t doubted; /* a bit per gateway whose answer was refused unread; its ticket is kept */
     unsigned running;

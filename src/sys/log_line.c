@@ -3,6 +3,7 @@
 
 #include "base/json_write.h"
 #include "base/timestamp.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -30,25 +31,27 @@ static struct bytes cut(struct bytes value, size_t len)
     return bytes_make(value.data, len);
 }
 
-static bool is_control(struct bytes text, size_t i)
-{
-    unsigned char c = (unsigned char)text.data[i];
-    unsigned char next = i + 1 < text.len ? (unsigned char)text.data[i + 1] : 0;
-    return c == 0x7f || (c == 0xc2 && next >= 0x80 && next <= 0x9f);
-}
-
 /* Where the next one is from `at` on, or the end. */
 static size_t next_control(struct bytes text, size_t at)
 {
     for (; at < text.len; at++) {
-        at += strcspn(text.data + at, "\x7f\xc2");
-        if (at < text.len && is_control(text, at))
+        at += strcspn(text.data + at, "\x7f\xc2\xd8\xe2");
+        if (at < text.len && utf8_steers(text, at) > 0)
             break;
     }
     return at < text.len ? at : text.len;
 }
 
-/* Delete and the C1 controls pass through JSON; a terminal would obey them. */
+static unsigned point_of(const char *character, size_t len)
+{
+    static const unsigned char first[] = {0, 0x7f, 0x1f, 0x0f};
+    unsigned point = (unsigned char)character[0] & first[len];
+    for (size_t i = 1; i < len; i++)
+        point = point << 6 | ((unsigned char)character[i] & 0x3f);
+    return point;
+}
+
+/* Delete, the C1 controls and those of direction pass through JSON; a terminal would obey them. */
 static void escape_controls(struct text *line, size_t start)
 {
     struct bytes text = text_bytes(line);
@@ -57,9 +60,9 @@ static void escape_controls(struct text *line, size_t start)
         return;
     struct text clean = {0};
     for (size_t at = first; at < text.len;) {
-        size_t last = at + (text.data[at] != 0x7f), next = next_control(text, last + 1);
-        text_appendf(&clean, "\\u00%02x", (unsigned char)text.data[last]);
-        text_append(&clean, text.data + last + 1, next - last - 1);
+        size_t len = utf8_steers(text, at), next = next_control(text, at + len);
+        text_appendf(&clean, "\\u%04x", point_of(text.data + at, len));
+        text_append(&clean, text.data + at + len, next - at - len);
         at = next;
     }
     line->len = first;

@@ -218,7 +218,8 @@ class Gate(unittest.TestCase):
                   ("jetstream.fallback_endpoint", "jetstream.endpoint=ws://127.0.0.1:9",
                    "jetstream.fallback_endpoint=ws://127.0.0.1:9/subscribe"),
                   ("content.rpc", *chain, "content.rpc=http://n:1/a, http://n:1/b"),
-                  ("content.gateways", "content.feed=-", "content.gateways=http://g, http://g/"))
+                  ("content.gateways", "content.feed=-", "content.gateways=http://g, http://g/"),
+                  ("fetch.ca_file", "fetch.ca_file=/no/such.pem"))
         for setting, *changes in faults:
             with Home("sqlite") as home:
                 flags = [word for change in (*QUIET, *changes) for word in ("--set", change)]

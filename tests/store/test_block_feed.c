@@ -247,6 +247,40 @@ static void a_line_that_is_none_is_quarantined_and_the_next_is_read(void **state
     assert_int_equal(references(b), 2);
 }
 
+/* R002-12: a uri that is none is kept with its line; what else the block names is taken, its place
+ * and its cursor are its own, and the position passes it only with the row. Told again, from before
+ * what is stored, it is not kept again. */
+static void a_uri_that_is_none_costs_its_block_nothing_else(void **state)
+{
+    struct content_bench *b = *state;
+    char line[256];
+    content_bench_read_by(b, &reader);
+    tell_block(b, 100, 'a', 'a', "A");
+    snprintf(line, sizeof line,
+             "{\"cursor\":\"c101\",\"number\":101,\"hash\":\"h101\",\"uris\":[\"ipfs://%s\","
+             "\"http://x\",7]}\n",
+             content_bench_cid(b, 'B'));
+    tell(b, line);
+    tell(b, "{\"cursor\":\"c102\",\"number\":102,\"parent\":\"h101\",\"uris\":[\"http://y\"]}\n");
+    for (int i = 0; i < 10 && content_bench_position(b) < 102; i++) {
+        assert_true(content_bench_position(b) < 101 || quarantined(b, "%line 2%") == 1);
+        run(b);
+    }
+    assert_int_equal(content_bench_position(b), 102);
+    assert_true(cursor_is(b, "c102"));
+    assert_true(content_bench_stored(b, 'B'));
+    assert_int_equal(references(b), 2);
+    assert_int_equal(content_bench_holes(b), 0);
+    assert_int_equal(quarantined(b, "content.feed, line 2: `uris[1]` and 1 more%"), 1);
+    assert_int_equal(quarantined(b, "content.feed, line 3: `uris[0]`: no %"), 1);
+    assert_non_null(strstr(trouble(b), "line 3"));
+    content_bench_crash(b);
+    tell_block(b, 103, 'a', 'a', "C");
+    run(b);
+    assert_int_equal(content_bench_position(b), 103);
+    assert_int_equal(content_bench_number(b, "SELECT max(times) FROM quarantine"), 1);
+}
+
 /* A line that never ends does not fill the memory. */
 static void a_line_that_is_too_long_is_cut_and_passed_over(void **state)
 {
@@ -423,6 +457,7 @@ int main(void)
         ON_STORE(a_feed_that_goes_on_by_itself_is_taken_as_it_is),
         ON_STORE(an_undo_in_the_feed_is_undone),
         ON_STORE(a_line_that_is_none_is_quarantined_and_the_next_is_read),
+        ON_STORE(a_uri_that_is_none_costs_its_block_nothing_else),
         ON_STORE(a_line_that_is_too_long_is_cut_and_passed_over),
         ON_STORE(numbers_that_are_left_out_name_nothing),
         ON_STORE(a_contradiction_without_an_undo_stops_the_reading),

@@ -356,7 +356,7 @@ static void a_failing_document_is_owed_and_later_stored(void **state)
     content_bench_flush(b);
     assert_int_equal(content_bench_position(b), FIRST);
     assert_int_equal(content_bench_number(b, "SELECT count(*) FROM owed WHERE source = 'content' "
-                                             "AND state = 'owed' AND unit = '100' AND attempts = 2 "
+                                             "AND state = 'owed' AND unit = '100' AND attempts = 1 "
                                              "AND reason LIKE '%the gateway answers 404%'"),
                      1);
     assert_false(content_bench_stored(b, 'B'));

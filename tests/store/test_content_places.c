@@ -364,6 +364,70 @@ static void few_large_documents_are_in_memory(void **state)
     assert_int_equal(content_bench_holes(b), 0);
 }
 
+/* The gateway that asks for A says 429, and for how long; false: none asks. */
+static bool limit(struct content_bench *b, const char *gateway, int64_t seconds)
+{
+    for (size_t i = 0; i < b->desk.sent_count; i++) {
+        const struct desk_request *sent = &b->desk.sent[i];
+        if (sent->done == NULL || strstr(sent->url, gateway) == NULL)
+            continue;
+        http_desk_answer_with(
+            &b->desk, i, (struct http_response){.status = 429, .retry_after_ms = seconds * 1000},
+            "");
+        content_bench_settle(b);
+        return true;
+    }
+    return false;
+}
+
+static int64_t seconds_owed(struct content_bench *b)
+{
+    return content_bench_number(b, "SELECT (next_us - since_us) / 1000000 FROM owed");
+}
+
+/* R002-17: a gateway that asks for an hour of rest has it; a document that others may have is asked
+ * for there as soon as if that one had said nothing. */
+static void one_gateway_that_asks_for_an_hour_holds_no_document_back(void **state)
+{
+    struct content_bench *b = *state;
+    assert_ok(content_bench_block(b, 1, "A", 'a'));
+    assert_true(limit(b, "gate-a", 3600));
+    content_bench_refuse(b, 'A', 404);
+    content_bench_flush(b);
+    assert_in_range(seconds_owed(b), 5, 7);
+    assert_int_equal(content_bench_number(b, "SELECT attempts FROM owed"), 1);
+    content_bench_pass(b, 8 * 1000 * DESK_MS);
+    assert_false(limit(b, "gate-a", 3600)); /* it is left alone */
+    content_bench_give(b, 'A');
+    content_bench_flush(b);
+    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM owed"), 0);
+}
+
+/* R002-17: when all of them ask for it the document waits, at the first fetch and at later ones,
+ * but never beyond ten minutes. */
+static void gateways_that_all_ask_for_rest_are_given_it(void **state)
+{
+    struct content_bench *b = *state;
+    assert_ok(content_bench_block(b, 1, "A", 'a'));
+    assert_true(limit(b, "gate-a", 3600));
+    assert_true(limit(b, "gate-b", 60));
+    content_bench_flush(b);
+    assert_int_equal(seconds_owed(b), 60);
+    content_bench_pass(b, 61 * 1000 * DESK_MS);
+    assert_int_equal(content_bench_asking(b, 'A'), 1); /* the one whose time has come */
+    assert_true(limit(b, "gate-b", 3600));
+    content_bench_flush(b);
+    assert_int_equal(content_bench_number(b, "SELECT attempts FROM owed"), 2);
+    for (int i = 0; i < 70 && content_bench_asking(b, 'A') == 0; i++) {
+        content_bench_pass(b, 60 * 1000 * DESK_MS);
+        content_bench_flush(b);
+    }
+    assert_in_range(content_bench_number(b, "SELECT attempts FROM owed"), 7, 10);
+    content_bench_give(b, 'A');
+    content_bench_flush(b);
+    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM owed"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,6 +455,10 @@ int main(void)
                                         set_up_with_few_needs, content_bench_tear_down),
         cmocka_unit_test_setup_teardown(a_crowded_block_may_be_undone, set_up_with_few_needs,
                                         content_bench_tear_down),
+        cmocka_unit_test_setup_teardown(one_gateway_that_asks_for_an_hour_holds_no_document_back,
+                                        content_bench_set_up, content_bench_tear_down),
+        cmocka_unit_test_setup_teardown(gateways_that_all_ask_for_rest_are_given_it,
+                                        content_bench_set_up, content_bench_tear_down),
         cmocka_unit_test_setup_teardown(two_undos_may_reach_below_the_start_of_the_process,
                                         content_bench_set_up, content_bench_tear_down),
     };

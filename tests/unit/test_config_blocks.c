@@ -67,9 +67,9 @@ static void one_appview_needs_no_brackets_and_a_login_both_halves(void **state)
            "t.yaml:1:17: serve.listen is \"localhost:8080\"; it must be an address "
            "and a port, like 127.0.0.1:8080\n");
     expect("bluesky: {appview: \"https://me:p@a.example\", pds: \"http://me@b.example\"}\n",
-           "t.yaml:1:20: bluesky.appview has the entry \"https://me:********@a.example\"; it must "
+           "t.yaml:1:20: bluesky.appview has the entry \"https://********@a.example\"; it must "
            "be an https:// or http:// address with a host of up to 58 letters and no user\n"
-           "t.yaml:1:51: bluesky.pds is \"http://me@b.example\"; it must be an https:// or "
+           "t.yaml:1:51: bluesky.pds is \"http://********@b.example\"; it must be an https:// or "
            "http:// address with a host of up to 58 letters and no user\n");
     expect("bluesky: {identifier: me.example}\n",
            "t.yaml:1:23: bluesky.identifier is given and bluesky.app_password is not; a login "
@@ -150,6 +150,49 @@ static void no_secret_is_ever_printed(void **state)
     expect("providers: {kraken: {api_key: \"********\"}}",
            "t.yaml:1:31: providers.kraken.api_key cannot be used; it must be the secret itself, "
            "not the mask that stands for it\n");
+}
+
+/* Keys stand in the middle of addresses, too, and short ones; words that are none are shown. What
+ * is printed is no value: given back it would be asked for, and fail, long after. */
+static void a_key_inside_an_address_is_masked_and_the_mask_is_no_value(void **state)
+{
+    static const char *const shown[][2] = {
+        {"rpc: [\"http://host/v3/KEYKEYKEY12345\"]", "[\"http://host/v3/********\"]"},
+        {"rpc: [\"https://a.example/9aa3d95b/rpc\"]", "[\"https://a.example/********/rpc\"]"},
+        {"rpc: [\"https://a.example/kEyInLetters\"]", "[\"https://a.example/********\"]"},
+        {"rpc: [\"https://a.example/eyJhbGciOi.eyJz.x\"]", "[\"https://a.example/********\"]"},
+        {"rpc: [\"https://mykeyofletters@a.example\"]", "[\"https://********@a.example\"]"},
+        {"rpc: [\"https://me:word@a.example\"]", "[\"https://********@a.example\"]"},
+        {"rpc: [\"https://a.example/ext/bc/C/rpc\"]", "[https://a.example/ext/bc/C/rpc]"},
+        {"rpc: [\"https://a.example/polygon-mainnet/v1\"]",
+         "[https://a.example/polygon-mainnet/v1]"},
+        {"heads: [\"wss://a.example/ws/abcd1234\"]", "[\"wss://a.example/ws/********\"]"},
+        {"gateways: [\"http://a.example/abcd1234\"]", "[\"http://a.example/********\"]"},
+        {"feed: \"http://a.example/blocks/abcd1234\"", "\"http://a.example/blocks/********\""},
+        {"feed: /var/lib/indexer/blocks2024.jsonl", "/var/lib/indexer/blocks2024.jsonl"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++) {
+        struct text yaml = {0}, out = {0};
+        text_appendf(&yaml, "content: {%s}\n", shown[i][0]);
+        struct loaded a = load(yaml.data);
+        config_print(&a.config, &out);
+        if (strstr(out.data, shown[i][1]) == NULL)
+            fail_msg("%s is not %s in\n%s", shown[i][0], shown[i][1], out.data);
+        unload(&a);
+        text_free(&yaml);
+        text_free(&out);
+    }
+    expect(
+        "providers: {alchemy: {base_url: \"https://eth.example/v2/********\"}}",
+        "t.yaml:1:33: providers.alchemy.base_url is \"https://eth.example/v2/********\"; it must "
+        "be the address itself, not one with a mask in it\n");
+    expect("store: {url: \"postgresql://me:********@db/x\"}",
+           "t.yaml:1:14: store.url is \"postgresql://me:********@db/x\"; it must be the address "
+           "itself, not one with a mask in it\n");
+    expect("bluesky: {appview: [\"https://a.example\", \"https://********@b.example\"]}",
+           "t.yaml:1:42: bluesky.appview has the entry \"https://********@b.example\"; it must be "
+           "the address itself, not one with a mask in it\n");
 }
 
 static void collections_become_typed_entries(void **state)
@@ -288,6 +331,14 @@ static void what_a_daemon_would_not_start_with_is_found(void **state)
                       "t.yaml:1:52: " HOSTS "h" OTHER);
     expect_for_daemon("jetstream: {endpoint: wss://jetstream.us-east.bsky.network/subscribe}\n",
                       "t.yaml:1:23: " HOSTS "jetstream.us-east.bsky.network" OTHER);
+    expect_for_daemon("fetch:\n  ca_file: no/such.pem\n",
+                      "t.yaml:2:12: fetch.ca_file: cannot open no/such.pem: No such file or "
+                      "directory\n");
+    expect_for_daemon("fetch: {ca_file: /}\n",
+                      "t.yaml:1:18: fetch.ca_file: cannot read /: Is a directory\n");
+    expect_for_daemon("fetch: {ca_file: /dev/null}\n",
+                      "t.yaml:1:18: fetch.ca_file: /dev/null holds no certificate in PEM: no "
+                      "server would be believed\n");
     expect_for_daemon("bluesky: {mode: polling}\n"
                       "jetstream: {endpoint: ws://h/a, fallback_endpoint: wss://h}\n",
                       "");
@@ -332,6 +383,7 @@ int main(void)
         cmocka_unit_test(one_appview_needs_no_brackets_and_a_login_both_halves),
         cmocka_unit_test(a_secret_comes_from_its_file),
         cmocka_unit_test(no_secret_is_ever_printed),
+        cmocka_unit_test(a_key_inside_an_address_is_masked_and_the_mask_is_no_value),
         cmocka_unit_test(collections_become_typed_entries),
         cmocka_unit_test(collections_are_checked),
         cmocka_unit_test(an_event_is_written_as_the_abi_has_it),

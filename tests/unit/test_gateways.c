@@ -147,6 +147,112 @@ static void a_gateway_that_never_answers_has_its_time(void **state)
     assert_ptr_equal(strstr(b->said, "a.example: transient: no answer within 30000 ms; "), b->said);
 }
 
+/* One document after the other, wherever it is asked for first; at `hanging` nothing is answered,
+ * the others give it when they are asked. Returns how often the hanging one came first. */
+static unsigned fetch_past(struct bench *b, const char *hanging, int documents)
+{
+    static const char *const names[] = {"a.example", "b.example", "c.example"};
+    unsigned firsts = 0;
+    for (int i = 0; i < documents; i++) {
+        char word[32];
+        unsigned before = b->ended;
+        snprintf(word, sizeof word, "%s %d of %d", hanging, i, documents);
+        size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of(word));
+        fetch_bench_begin(b, block, 0);
+        bool first = fetch_bench_find(b, hanging, block) >= 0;
+        firsts += first;
+        while (first && fetch_bench_open_requests(b) == 1) /* the next is asked */
+            http_desk_pass(&b->desk, 50 * DESK_MS);
+        http_desk_pass(&b->desk, 20 * DESK_MS);
+        for (size_t n = 0; n < 3 && b->ended == before; n++)
+            if (strcmp(names[n], hanging) != 0 && fetch_bench_find(b, names[n], block) >= 0)
+                fetch_bench_give(b, names[n], block);
+        assert_int_equal(b->ended, before + 1);
+    }
+    assert_int_equal(fetch_bench_open_requests(b), 0);
+    return firsts;
+}
+
+/* R002-03: whoever never answers is called off when another one gives the document; were that no
+ * verdict, it would come first for ever, and each document would wait for it. */
+static void a_gateway_that_loses_its_races_is_not_asked_first_again(void **state)
+{
+    struct bench *b = *state;
+    assert_int_equal(fetch_past(b, "a.example", 40), 1);
+    const struct provider *a = fetch_bench_provider(b, "a.example");
+    assert_int_equal(a->failures, 0);
+    assert_non_null(strstr(a->last_error, "another gateway gave it"));
+    assert_int_equal(provider_circuit(a, b->desk.clock.mono_us), CIRCUIT_CLOSED);
+}
+
+/* The same of one that was the quickest of all before it began to hang. */
+static void a_gateway_that_begins_to_hang_falls_behind(void **state)
+{
+    struct bench *b = *state;
+    for (int i = 0; i < 20; i++) {
+        char word[16];
+        snprintf(word, sizeof word, "warm %d", i);
+        size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of(word));
+        fetch_bench_begin(b, block, i < 10 ? 1U << 0 | 1U << 1 : 1U << 1 | 1U << 2);
+        http_desk_pass(&b->desk, i < 10 ? 9 * DESK_MS : 2 * DESK_MS);
+        fetch_bench_give(b, i < 10 ? "c.example" : "a.example", block);
+    }
+    assert_int_equal(fetch_bench_provider(b, "a.example")->latency_us, 2 * DESK_MS);
+    assert_int_equal(fetch_past(b, "b.example", 1), 1); /* its speed is not known: it has its try */
+    assert_int_equal(fetch_past(b, "a.example", 40), 1);
+}
+
+/* Who was asked second, because the first was slow, and is called off when that one answers after
+ * all, had no time to show anything. */
+static void a_gateway_that_had_less_than_its_time_loses_nothing(void **state)
+{
+    struct bench *b = *state;
+    size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of("slow"));
+    fetch_bench_begin(b, block, 0);
+    http_desk_pass(&b->desk, 1000 * DESK_MS);
+    assert_true(fetch_bench_find(b, "b.example", block) >= 0);
+    http_desk_pass(&b->desk, 10 * DESK_MS);
+    fetch_bench_give(b, "a.example", block);
+    assert_int_equal(fetch_bench_provider(b, "a.example")->successes, 1);
+    assert_int_equal(fetch_bench_provider(b, "b.example:8080")->failures, 0);
+    assert_int_equal(fetch_bench_provider(b, "b.example:8080")->health, PROVIDER_HEALTH_FULL);
+}
+
+/* A call that is called off by its owner was no race: nobody had the block. */
+static void a_fetch_that_is_given_up_costs_nobody_anything(void **state)
+{
+    struct bench *b = *state;
+    size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of("nowhere"));
+    fetch_bench_begin(b, block, 0);
+    http_desk_pass(&b->desk, 5000 * DESK_MS);
+    content_fetch_cancel(&b->fetch);
+    assert_int_equal(fetch_bench_open_requests(b), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(gateways_group(b->gateways)->providers[i].failures, 0);
+}
+
+/* One that is well and has nothing of what is asked for: a few tries, then the others come first,
+ * of which something is known. */
+static void a_gateway_that_has_nothing_comes_first_a_few_times_only(void **state)
+{
+    struct bench *b = *state;
+    unsigned asked = 0;
+    for (int i = 0; i < 20; i++) {
+        char word[16];
+        snprintf(word, sizeof word, "doc %d", i);
+        size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of(word));
+        fetch_bench_begin(b, block, 1U << 2);
+        if (fetch_bench_find(b, "a.example", block) >= 0) {
+            asked++;
+            fetch_bench_refuse(b, "a.example", block, 404);
+            http_desk_pass(&b->desk, 0);
+        }
+        fetch_bench_give(b, "b.example", block);
+    }
+    assert_in_range(asked, 1, PROVIDER_UNKNOWN_TRIES);
+    assert_int_equal(fetch_bench_provider(b, "a.example")->failures, 0);
+}
+
 int main(void)
 {
 #define ON_BENCH(test)                                                                             \
@@ -158,6 +264,11 @@ int main(void)
         ON_BENCH(a_status_says_whether_to_ask_again_and_whom_it_costs),
         ON_BENCH(a_gateway_that_redirects_says_where),
         ON_BENCH(a_gateway_that_never_answers_has_its_time),
+        ON_BENCH(a_gateway_that_loses_its_races_is_not_asked_first_again),
+        ON_BENCH(a_gateway_that_begins_to_hang_falls_behind),
+        ON_BENCH(a_gateway_that_had_less_than_its_time_loses_nothing),
+        ON_BENCH(a_fetch_that_is_given_up_costs_nobody_anything),
+        ON_BENCH(a_gateway_that_has_nothing_comes_first_a_few_times_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -290,8 +290,9 @@ static void a_long_line_is_cut_and_still_parses(void **state)
     struct json_doc *doc = json_doc_new(1 << 20, 8);
     struct text out = {0};
     char *big = memory_new(LONG);
-    static const char *const fills[] = {"a", "\x01", "\xc3\xa9", "\xff", "\"", "\x7f", "\xc2\x9b"};
-    static const size_t grows[] = {1, 6, 1, 3, 2, 6, 3}; /* bytes written for one */
+    static const char *const fills[] = {"a",  "\x01", "\xc3\xa9", "\xff",
+                                        "\"", "\x7f", "\xc2\x9b", "\xe2\x80\xae"};
+    static const size_t grows[] = {1, 6, 1, 3, 2, 6, 3, 2}; /* bytes written for one */
     for (size_t f = 0; f < sizeof fills / sizeof fills[0]; f++) {
         size_t unit = strlen(fills[f]);
         for (size_t i = 0; i < LONG; i++)
@@ -328,8 +329,10 @@ static void controls_and_broken_text_are_made_harmless(void **state)
     log_event(LOG_INFO, "a", "b",
               (struct log_field[]){log_string("k", "\xff\x1b[2J\x7f\xc2\x9b"
                                                    "x y\xe2\x82"),
+                                   log_string("turned", "\xe2\x80\xae \xe2\x80\xa8.\xe2\x82\xac"),
                                    log_text("nul", bytes_make("a\0b", 3)), LOG_END});
     expect(place, "component=a k=\"\xef\xbf\xbd\\u001b[2J\\u007f\\u009bx y\xef\xbf\xbd\" "
+                  "turned=\"\\u202e \\u2028.\xe2\x82\xac\" "
                   "nul=a\xef\xbf\xbd"
                   "b msg=b level=info time=" NOW "\n");
 }

@@ -3,6 +3,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -203,6 +204,39 @@ static void scoring_is_priority_then_health_then_latency(void **state)
     assert_int_equal(provider_compare(&c, &a), 0);
 }
 
+/* Else one that never answers would come first for ever. */
+static void never_measured_comes_first_for_a_few_tries_and_then_last(void **state)
+{
+    (void)state;
+    struct provider a = make("a", 0), b = make("b", 0);
+    provider_succeeded(&b, provider_ticket(&b), 30 * SECOND, 0);
+    for (int i = 0; i < PROVIDER_UNKNOWN_TRIES; i++) {
+        assert_true(provider_compare(&a, &b) < 0);
+        provider_abandoned(&a, provider_ticket(&a));
+    }
+    assert_true(provider_compare(&a, &b) > 0);
+    provider_succeeded(&a, provider_ticket(&a), 1 * SECOND, 0);
+    assert_true(provider_compare(&a, &b) < 0);
+}
+
+static void being_outrun_costs_health_and_nothing_else(void **state)
+{
+    (void)state;
+    struct provider a = make("a", 0), b = make("b", 0);
+    provider_outrun(&a, provider_ticket(&a), "too slow");
+    assert_true(provider_compare(&a, &b) > 0);
+    assert_string_equal(a.last_error, "too slow");
+    for (int i = 0; i < 100; i++)
+        provider_outrun(&a, provider_ticket(&a), "too slow");
+    assert_int_equal(provider_circuit(&a, 0), CIRCUIT_CLOSED);
+    assert_int_equal(a.failures, 0);
+    assert_int_equal(a.failures_in_row, 0);
+    for (int i = 0; i < 100; i++)
+        provider_succeeded(&a, provider_ticket(&a), 1, 0);
+    provider_succeeded(&b, provider_ticket(&b), 2, 0);
+    assert_true(provider_compare(&a, &b) < 0);
+}
+
 static void the_last_proof_is_kept(void **state)
 {
     (void)state;
@@ -229,6 +263,36 @@ static void words_are_one_line_and_cut_between_characters(void **state)
     assert_int_equal(provider_words_copy(out, 1, "anything"), 0);
 }
 
+/* What a node says is shown on terminals, in logs and in JSON: nothing in it steers any of them,
+ * ends the line or turns its direction. Words of all languages stay. */
+static void words_steer_nothing(void **state)
+{
+    (void)state;
+    static const char *const steering[] = {
+        "\x1b",         "\x7f",         "\xc2\x80",     "\xc2\x9b",     "\xc2\x9f",
+        "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaa",
+        "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x81\xa9", "\xd8\x9c",
+    };
+    static const char *const harmless[] = {"\xc2\xa0",     "\xc3\xa9",     "\xe2\x80\xa6",
+                                           "\xe2\x80\xaf", "\xe2\x82\xac", "\xd7\xa9",
+                                           "\xe2\x81\xaa", "\xe2\x80\x8d"};
+    char out[16], words[16];
+    for (size_t i = 0; i < sizeof steering / sizeof steering[0]; i++) {
+        snprintf(words, sizeof words, "a%sb", steering[i]);
+        assert_int_equal(provider_words_copy(out, sizeof out, words), 3);
+        assert_string_equal(out, "a b");
+    }
+    for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
+        snprintf(words, sizeof words, "a%sb", harmless[i]);
+        assert_int_equal(provider_words_copy(out, sizeof out, words), strlen(words));
+        assert_string_equal(out, words);
+    }
+    /* Nothing is looked for behind the cut, nor behind the end. */
+    assert_int_equal(provider_words_copy(out, 4, "ab\xe2\x80\xae"), 2);
+    assert_int_equal(provider_words_copy(out, 8, "ab\xe2\x80"), 4);
+    assert_int_equal(provider_words_copy(out, 8, "ab\xc2"), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,8 +305,11 @@ int main(void)
         cmocka_unit_test(rate_limits_pause_the_bucket_and_not_the_circuit),
         cmocka_unit_test(a_closed_circuit_whose_last_answer_failed_wants_a_probe),
         cmocka_unit_test(scoring_is_priority_then_health_then_latency),
+        cmocka_unit_test(never_measured_comes_first_for_a_few_tries_and_then_last),
+        cmocka_unit_test(being_outrun_costs_health_and_nothing_else),
         cmocka_unit_test(the_last_proof_is_kept),
         cmocka_unit_test(words_are_one_line_and_cut_between_characters),
+        cmocka_unit_test(words_steer_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
