@@ -223,6 +223,32 @@ static void a_gap_that_replay_filled_waits_for_nobody(void **state)
     assert_int_equal(number(bench, "SELECT count(*) FROM gap_sweep"), 0);
 }
 
+/* The same interval may be asked for, and not delivered, once more. */
+static void a_gap_found_again_waits_for_a_reading_begun_since(void **state)
+{
+    struct bench *bench = *state;
+    fill_circle(bench);
+    add_gap(bench, NOW - 3 * HOUR, NOW - 2 * HOUR, 0);
+    assert_ok(write_batch(bench));
+    finish(bench, "did:plc:a", NOW - 4 * HOUR, NOW + 1);
+    finish(bench, "did:plc:b", NOW - 4 * HOUR, NOW + 1);
+    assert_ok(write_batch(bench));
+    assert_true(number(bench, "SELECT closed_us FROM gaps") == NOW + HOUR);
+    add_gap(bench, NOW - 3 * HOUR, NOW - 2 * HOUR, NOW + 9 * HOUR);
+    assert_ok(write_batch(bench)); /* what was closed is not closed again */
+    assert_true(number(bench, "SELECT closed_us FROM gaps") == NOW + HOUR);
+    add_gap_at(bench, NOW - 3 * HOUR, NOW - 2 * HOUR, 0, NOW + MINUTE);
+    assert_ok(write_batch(bench));
+    finish(bench, "did:plc:a", NOW - 4 * HOUR, NOW + 1);
+    finish(bench, "did:plc:b", NOW - 4 * HOUR, NOW + 1);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM gaps WHERE closed_us IS NULL"), 1);
+    finish(bench, "did:plc:a", NOW - 4 * HOUR, NOW + MINUTE);
+    finish(bench, "did:plc:b", NOW - 4 * HOUR, NOW + MINUTE);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM gaps WHERE closed_us IS NULL"), 0);
+}
+
 static void add_account(struct bench *bench, const char *did, int is_active)
 {
     struct record *row = batch_add(&bench->batch, RECORD_ACCOUNT);
@@ -292,6 +318,7 @@ int main(void)
         ON_STORE(the_last_readings_may_be_committed_together),
         ON_STORE(an_account_that_is_gone_keeps_no_gap_open),
         ON_STORE(a_gap_that_replay_filled_waits_for_nobody),
+        ON_STORE(a_gap_found_again_waits_for_a_reading_begun_since),
         ON_STORE(an_account_that_comes_back_is_read_if_it_counts),
         ON_STORE(polling_adds_up_and_keeps_its_position),
     };
