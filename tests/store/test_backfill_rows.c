@@ -223,6 +223,57 @@ static void a_gap_that_replay_filled_waits_for_nobody(void **state)
     assert_int_equal(number(bench, "SELECT count(*) FROM gap_sweep"), 0);
 }
 
+/* A feed shows what happened a moment late: what it shows at once is news, but not yet all. */
+static void a_gap_up_to_now_is_read_at_once_and_closed_when_feeds_have_settled(void **state)
+{
+    struct bench *bench = *state;
+    fill_circle(bench);
+    add_gap(bench, NOW - HOUR, NOW - MINUTE, 0);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, ROWS " WHERE next_us <= queued_us"), 2);
+    finish(bench, "did:plc:a", NOW - 2 * HOUR, NOW + 1);
+    finish(bench, "did:plc:b", NOW - 2 * HOUR, NOW + MINUTE - 1);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM gaps WHERE closed_us IS NULL"), 1);
+    assert_int_equal(number(bench, "SELECT count(*) FROM gap_sweep"), 2);
+    assert_int_equal(number(bench, ROWS), 2);
+    assert_true(number(bench, "SELECT min(next_us) FROM backfill_queue") == NOW + MINUTE);
+    assert_true(number(bench, "SELECT max(next_us) FROM backfill_queue") == NOW + MINUTE);
+    finish(bench, "did:plc:a", NOW - 2 * HOUR, NOW + MINUTE);
+    finish(bench, "did:plc:b", NOW - 2 * HOUR, NOW + MINUTE);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM gaps WHERE closed_us IS NULL"), 0);
+    assert_int_equal(number(bench, ROWS), 0);
+}
+
+/* What another gap asks for meanwhile is news, too: that is read at once. */
+static void a_second_gap_does_not_wait_until_the_first_has_settled(void **state)
+{
+    struct bench *bench = *state;
+    fill_circle(bench);
+    add_gap(bench, NOW - HOUR, NOW, 0);
+    assert_ok(write_batch(bench));
+    finish(bench, "did:plc:a", NOW - 2 * HOUR, NOW + 1);
+    finish(bench, "did:plc:b", NOW - 2 * HOUR, NOW + 1);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, ROWS " WHERE next_us = (SELECT max(to_us) + 120000000 "
+                                        "FROM gaps)"),
+                     2);
+    add_gap_at(bench, NOW - 1, NOW + 9 * HOUR, 0, NOW + MINUTE); /* its host is ahead of us */
+    assert_ok(write_batch(bench));
+    assert_true(number(bench, "SELECT max(next_us) FROM backfill_queue") == NOW + MINUTE);
+    finish(bench, "did:plc:a", NOW - 2 * HOUR, NOW + 2 * MINUTE);
+    finish(bench, "did:plc:b", NOW - 2 * HOUR, NOW + 2 * MINUTE);
+    assert_ok(write_batch(bench)); /* enough for the first, not for the second */
+    assert_true(number(bench, "SELECT from_us FROM gaps WHERE closed_us IS NULL") == NOW - 1);
+    assert_true(number(bench, "SELECT min(next_us) FROM backfill_queue") == NOW + 3 * MINUTE);
+    finish(bench, "did:plc:a", NOW - 2 * HOUR, NOW + 3 * MINUTE);
+    finish(bench, "did:plc:b", NOW - 2 * HOUR, NOW + 3 * MINUTE);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM gaps WHERE closed_us IS NULL"), 0);
+    assert_int_equal(number(bench, ROWS), 0);
+}
+
 /* The same interval may be asked for, and not delivered, once more. */
 static void a_gap_found_again_waits_for_a_reading_begun_since(void **state)
 {
@@ -318,6 +369,8 @@ int main(void)
         ON_STORE(the_last_readings_may_be_committed_together),
         ON_STORE(an_account_that_is_gone_keeps_no_gap_open),
         ON_STORE(a_gap_that_replay_filled_waits_for_nobody),
+        ON_STORE(a_gap_up_to_now_is_read_at_once_and_closed_when_feeds_have_settled),
+        ON_STORE(a_second_gap_does_not_wait_until_the_first_has_settled),
         ON_STORE(a_gap_found_again_waits_for_a_reading_begun_since),
         ON_STORE(an_account_that_comes_back_is_read_if_it_counts),
         ON_STORE(polling_adds_up_and_keeps_its_position),
