@@ -36,6 +36,8 @@ static bool add_delete(struct feed_sweep *sweep, const struct sweep_missing *mis
                                     .rkey = bytes_of(missing->rkey),
                                     .rev = bytes_of(missing->rev),
                                     .op = POST_OP_DELETE,
+                                    .unseen = true,
+                                    .asof_seq = sweep->order.asof_seq,
                                     .kind = missing->repost ? POST_KIND_REPOST : POST_KIND_POST,
                                     .shared_us = now_us,
                                     .now_us = now_us},
