@@ -325,6 +325,27 @@ static void an_account_that_comes_back_is_read_if_it_counts(void **state)
     assert_int_equal(number(bench, ROWS), 0);
 }
 
+/* A short reading that waits, or is under way, is none of the day that is to be read. */
+static void an_account_that_comes_back_is_read_for_a_day_whatever_was_asked(void **state)
+{
+    struct bench *bench = *state;
+    fill_circle(bench);
+    ask(bench, "did:plc:a", BACKFILL_FOR_START, NOW - HOUR);
+    assert_ok(write_batch(bench));
+    add_account(bench, "did:plc:a", 1);
+    assert_ok(write_batch(bench));
+    finish(bench, "did:plc:a", NOW - HOUR, NOW + 1);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, ROWS), 1);
+    assert_true(number(bench, "SELECT since_us FROM backfill_queue") == NOW - 24 * HOUR);
+    finish(bench, "did:plc:a", NOW - 24 * HOUR, NOW - 1); /* begun while it was away */
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, ROWS), 1);
+    finish(bench, "did:plc:a", NOW - 24 * HOUR, NOW);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, ROWS), 0);
+}
+
 static void poll(struct bench *bench, const char *handle, const char *cursor, int fetched,
                  const char *former)
 {
@@ -373,6 +394,7 @@ int main(void)
         ON_STORE(a_second_gap_does_not_wait_until_the_first_has_settled),
         ON_STORE(a_gap_found_again_waits_for_a_reading_begun_since),
         ON_STORE(an_account_that_comes_back_is_read_if_it_counts),
+        ON_STORE(an_account_that_comes_back_is_read_for_a_day_whatever_was_asked),
         ON_STORE(polling_adds_up_and_keeps_its_position),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);
