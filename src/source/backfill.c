@@ -171,8 +171,8 @@ enum {
 
 static const char pick_sql[] =
     "SELECT q.actor_did, q.priority, q.since_us, q.sweep, q.attempts, c.state, "
-    "(SELECT commit_seq FROM engine), CASE WHEN EXISTS (SELECT 1 FROM gap_sweep s "
-    "WHERE s.actor_did = q.actor_did) THEN 1 ELSE 0 END, coalesce(a.active, 1), " FEED_NAME_SQL ", "
+    "(SELECT commit_seq FROM engine), CASE WHEN EXISTS (SELECT 1 FROM post t "
+    "WHERE t.actor = a.id) THEN 1 ELSE 0 END, coalesce(a.active, 1), " FEED_NAME_SQL ", "
     "p.user_handle, CASE WHEN f.did IS NOT NULL OR EXISTS (SELECT 1 FROM circle m "
     "WHERE m.did = q.actor_did) THEN 1 ELSE 0 END FROM backfill_queue q "
     "LEFT JOIN cursors c ON c.source = 'feed' AND c.stream = q.actor_did "

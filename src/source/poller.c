@@ -292,7 +292,7 @@ static bool begin(struct poller *poller, const struct field *row)
                                 .was_gone = gone};
     feed_record_read(poller->sweep_env.doc, text_of(&row[LIST_STATE]), &visit->record);
     read_mark(visit, row, &order.mark);
-    order.compare = !visit->initial;
+    order.compare = true; /* somebody new may have been heard before */
     order.doubted = visit->record.doubt_us != 0;
     if (!row[LIST_SWEEP].null)
         order.since_us = row[LIST_SINCE].i;

@@ -405,6 +405,21 @@ static void what_lies_above_all_that_a_feed_shows_is_gone_the_second_time(void *
     finish(&desk);
 }
 
+/* Of somebody who was followed before, or heard by the firehose, there may be posts. */
+static void a_first_reading_finds_what_is_gone_too(void **state)
+{
+    (void)state;
+    struct desk desk;
+    begin(&desk, 5 * MINUTE);
+    poller_allow(desk.poller, true, 0);
+    desk.stored = "2";
+    desk.stored_us = DESK_T0 - HOUR - MINUTE;
+    live(&desk, MINUTE);
+    assert_int_equal(view_of(&desk).last.initial, PEOPLE);
+    assert_int_equal(desk.deletes, PEOPLE);
+    finish(&desk);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -415,6 +430,7 @@ int main(void)
         cmocka_unit_test(a_slow_round_is_told),
         cmocka_unit_test(a_feed_that_shows_nothing_any_more_is_believed_the_second_time),
         cmocka_unit_test(what_lies_above_all_that_a_feed_shows_is_gone_the_second_time),
+        cmocka_unit_test(a_first_reading_finds_what_is_gone_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
