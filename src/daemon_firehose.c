@@ -7,7 +7,6 @@
 #include "daemon_providers.h"
 #include "daemon_uptime.h"
 #include "daemon_view.h"
-#include "ingest/gap.h"
 #include "source/jetstream.h"
 #include "sys/clock.h"
 #include "sys/log.h"
@@ -36,7 +35,6 @@ struct firehose {
     struct dictionary_files dictionaries;
     struct follows follows;
     struct text cursor; /* as stored when this run began */
-    struct gap_set gaps;
     struct daemon_providers providers;
     struct source_tuning tuning;
     struct source *source;
@@ -56,19 +54,12 @@ static bool take_text(void *arg, const struct field *columns, size_t count)
     return true;
 }
 
-/* Where the stream stands and what of it is missing. */
 static enum rc load_place(struct firehose *firehose, struct store *store, struct err *err)
 {
-    struct field params[GAP_LOAD_PARAMS];
     text_clear(&firehose->cursor);
-    enum rc rc = store_query(
-        store, "SELECT state FROM cursors WHERE source = 'jetstream' AND stream = 'live'", NULL, 0,
-        take_text, &firehose->cursor, err);
-    if (rc != RC_OK)
-        return rc;
-    gap_load_begin(&firehose->gaps, params);
-    return store_query(store, gap_load_sql, params, GAP_LOAD_PARAMS, gap_load_row, &firehose->gaps,
-                       err);
+    return store_query(store,
+                       "SELECT state FROM cursors WHERE source = 'jetstream' AND stream = 'live'",
+                       NULL, 0, take_text, &firehose->cursor, err);
 }
 
 static enum rc load(struct part *part, struct store *store, struct err *err)
@@ -126,7 +117,6 @@ static enum rc make_source(struct firehose *firehose, struct err *err)
         .collections = collections,
         .collection_count = list_collections(config, collections),
         .cursor_state = firehose->cursor.len > 0 ? text_bytes(&firehose->cursor) : BYTES_ABSENT,
-        .gaps = &firehose->gaps,
         .start_us = cursor_file_begin(&firehose->cursor_file),
         .only_followed = config->bluesky.actors.count > 0,
         .no_posts = !counts(config, "post"),
@@ -315,7 +305,6 @@ static void free_all(struct part *part)
         cursor_file_finish(&firehose->cursor_file, view.committed_us);
     dictionary_files_deinit(&firehose->dictionaries);
     follows_deinit(&firehose->follows);
-    gap_set_deinit(&firehose->gaps);
     text_free(&firehose->cursor);
     free(firehose);
 }
@@ -353,7 +342,6 @@ struct part *firehose_part_new(const struct part_env *env)
     firehose->part.ops = &firehose_ops;
     firehose->env = env;
     firehose->rate.value = -1;
-    gap_set_init(&firehose->gaps, "jetstream", "live", 0);
     follows_init(&firehose->follows, &env->source, env->runtime->ops->random(env->runtime));
     return &firehose->part;
 }

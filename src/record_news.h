@@ -22,7 +22,8 @@ enum {
     POST_SUBJECT_COLLECTION,
     POST_SUBJECT_RKEY, /* ... and in its parts */
     POST_CID,
-    POST_ASOF_SEQ,    /* read from a feed: commits known when the reading began; null: live */
+    POST_ASOF_SEQ,    /* read from a feed: commits known when the reading began; null: live. A
+                       * delete has it when a feed did not show the post, which is no proof */
     POST_SUBJECT_CID, /* the version of the subject that is meant; null: not said */
     POST_FRESH,       /* 1: it came into being with this event; null: not known, or an edit */
     POST_LANGS,       /* BCP 47 tags, separated by commas */

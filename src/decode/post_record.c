@@ -97,7 +97,7 @@ static struct record *add_post(struct batch *batch, const struct post_input *pos
     batch_set_int(record, POST_KIND, post->kind);
     batch_set_int(record, POST_SHARED_US,
                   post->shared_us < post->now_us ? post->shared_us : post->now_us);
-    if (post->rev.data == NULL)
+    if (post->rev.data == NULL || post->unseen)
         batch_set_int(record, POST_ASOF_SEQ, post->asof_seq);
     if (post->fresh)
         batch_set_int(record, POST_FRESH, 1);

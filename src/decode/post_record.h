@@ -22,9 +22,11 @@ struct post_input {
     struct bytes cid;     /* absent: not said */
     int op, kind;         /* POST_OP_*, POST_KIND_* */
     bool fresh;           /* it comes into being with this */
+    bool unseen;          /* in a delete: a feed did not show it, nobody said that it was deleted */
     int64_t shared_us;    /* the upstream's witness time ... */
     int64_t now_us;       /* ... which is stored as this when it lies after it */
-    int64_t asof_seq;     /* counts only without a rev: commits known when the reading began */
+    int64_t asof_seq;     /* without a rev, and of what is unseen: commits known when the reading
+                           * began */
     struct json body;     /* what the account wrote; nobody looks at it in a delete */
     struct bytes subject; /* of a repost whose body is not at hand: what it reposts */
 };

@@ -43,15 +43,6 @@ void gap_set_deinit(struct gap_set *set)
     assert(set->count == 0);
 }
 
-void gap_set_copy(struct gap_set *to, const struct gap_set *from)
-{
-    assert(sane(to, 0) && sane(from, 0));
-    assert(from->count <= to->capacity);
-    memcpy(to->open, from->open, from->count * sizeof *from->open);
-    to->count = from->count;
-    to->unsure = from->unsure;
-}
-
 /* The first gap that ends at or after `us`. */
 static size_t first_ending_from(const struct gap_set *set, int64_t us)
 {
@@ -147,7 +138,7 @@ static void take_in(const struct gap_set *set, struct gap *gap, size_t *at, size
         gap->from_us = met->from_us < gap->from_us ? met->from_us : gap->from_us;
         gap->to_us = met->to_us > gap->to_us ? met->to_us : gap->to_us;
         gap->detected_us =
-            met->detected_us < gap->detected_us ? met->detected_us : gap->detected_us;
+            met->detected_us > gap->detected_us ? met->detected_us : gap->detected_us;
     }
     assert(*end == set->count || set->open[*end].from_us > gap->to_us);
     assert(*at == 0 || set->open[*at - 1].to_us < gap->from_us);
@@ -288,19 +279,11 @@ void gap_note(struct gap_set *set, int64_t from_us, int64_t to_us, const char *r
     assert(set->noted_count <= GAP_NOTED_MAX);
 }
 
-void gap_forget_past(struct gap_set *set)
+void gap_forget(struct gap_set *set)
 {
-    int64_t until_us = INT64_MIN;
-    size_t past = 0;
-    assert(set->open != NULL && set->noted_count <= GAP_NOTED_MAX);
-    if (set->count + set->noted_count < set->capacity)
-        return;
-    for (size_t i = 0; i < set->noted_count; i++)
-        if (i == 0 || set->noted[i].from_us < until_us)
-            until_us = set->noted[i].from_us;
-    while (past < set->count && set->open[past].to_us < until_us)
-        past++;
-    splice(set, 0, past, NULL, 0);
+    assert(set->open != NULL && set->count <= set->capacity);
+    splice(set, 0, set->count, NULL, 0);
+    assert(set->count == 0);
 }
 
 enum rc gap_open_noted(struct gap_set *set, struct batch *batch, int64_t now_us)

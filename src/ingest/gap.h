@@ -6,9 +6,11 @@
  * kept here, sorted, disjoint and never touching: those that meet become one. A row is never moved:
  * a gap that grows, or of which a part is filled, gets its `closed_us` and what is open now are new
  * rows, all in one batch, so the open rows are exactly the open gaps at every commit. To close a
- * row closes every open row that lies inside it.
+ * row closes every open row that lies inside it. A gap that has grown was found when its last part
+ * was: what was read before that does not fill it.
  *
- * A set may forget those that cannot grow any more, also because others close gaps in the store.
+ * Where others close gaps in the store, a set does not know what is still open. It forgets what it
+ * opened before it opens more: a gap that is found later is a row of its own, whatever it meets.
  *
  * The number of open gaps is bounded (I6). When there is no room for one more, the new gap takes in
  * what lies between it and its nearest neighbour: more is called missing than is, never less.
@@ -47,9 +49,6 @@ struct gap_set {
 void gap_set_init(struct gap_set *set, const char *source, const char *stream, size_t capacity);
 void gap_set_deinit(struct gap_set *set);
 
-/* `to` holds what `from` holds; its room must be as large. */
-void gap_set_copy(struct gap_set *to, const struct gap_set *from);
-
 /* Reading the open gaps, at the start and when unsure: begin, then the query over the row function.
  * Rows that meet, or that are too many, are taken together here. */
 extern const char gap_load_sql[];
@@ -70,9 +69,9 @@ must_check enum rc gap_open_noted(struct gap_set *set, struct batch *batch, int6
  * two and there is no room for both; nothing has changed, and the gap stays open. */
 must_check enum rc gap_close(struct gap_set *set, struct batch *batch, int64_t from_us,
                              int64_t to_us, int64_t now_us);
-/* To be called before noted ones are opened when others close gaps in the store: where there is no
- * room, forgets the open ones that no noted one can meet. Their rows stay as they are. */
-void gap_forget_past(struct gap_set *set);
+/* To be called before noted ones are opened when others close gaps in the store: forgets the open
+ * ones. Their rows stay as they are. */
+void gap_forget(struct gap_set *set);
 /* A batch that gaps were opened or closed in did not commit. */
 void gap_abandoned(struct gap_set *set);
 

@@ -12,6 +12,7 @@
 #define ASK_US       INT64_C(1000000)
 #define PLAN_US      INT64_C(600000000)
 #define DAY_US       INT64_C(86400000000)
+#define DOUBTED_US   INT64_C(120000000)
 #define FAILED_US    INT64_C(30000000) /* before the second try; doubled for each further one */
 #define FAILED_SHIFT 7
 /* Nothing is put off for longer, failed or left to polls that go round twice meanwhile: a row that
@@ -78,14 +79,31 @@ static bool raise_mark(struct feed_record *record, int64_t since_us, const struc
     return first || record->mark.us != before.us;
 }
 
+/* It is read once more before anything is done about it. */
+static enum rc stage_doubt(struct slot *slot, const struct sweep_report *report,
+                           struct batch *batch)
+{
+    struct bytes did = feed_sweep_order(slot->sweep)->did;
+    struct feed_record record = slot->record;
+    record.doubt_us = report->place->began_us;
+    enum rc rc = feed_rows_move(batch, did, report->place, 0, report->now_us + DOUBTED_US,
+                                "the feed shows less than it did", report->now_us);
+    if (rc == RC_OK)
+        rc = feed_record_add(&record, slot->backfill->sweep_env.doc, did, report->provider,
+                             report->now_us, batch);
+    return rc;
+}
+
 static enum rc stage_done(struct slot *slot, const struct sweep_report *report, struct batch *batch)
 {
     const struct sweep_order *order = feed_sweep_order(slot->sweep);
     struct feed_record record = slot->record;
     record.total += report->fresh;
+    record.doubt_us = 0;
     enum rc rc = feed_rows_done(batch, order->did, slot->priority, slot->since_us,
                                 report->place->began_us, report->now_us);
-    if (rc == RC_OK && raise_mark(&record, slot->since_us, report->place))
+    bool raised = raise_mark(&record, slot->since_us, report->place);
+    if (rc == RC_OK && (raised || slot->record.doubt_us != 0))
         rc = feed_record_add(&record, slot->backfill->sweep_env.doc, order->did, report->provider,
                              report->now_us, batch);
     if (rc == RC_OK && slot->polled)
@@ -100,6 +118,10 @@ static enum rc stage(void *arg, struct feed_sweep *sweep, const struct sweep_rep
     struct slot *slot = arg;
     assert(slot->sweep == sweep);
     slot->step = report->step;
+    if (report->step == SWEEP_COMPLETE && report->doubted) {
+        slot->step = SWEEP_PAUSED;
+        return stage_doubt(slot, report, batch);
+    }
     if (report->step == SWEEP_COMPLETE)
         return stage_done(slot, report, batch);
     if (report->step == SWEEP_GONE && report->standing[0] != '\0')
@@ -149,8 +171,8 @@ enum {
 
 static const char pick_sql[] =
     "SELECT q.actor_did, q.priority, q.since_us, q.sweep, q.attempts, c.state, "
-    "(SELECT commit_seq FROM engine), CASE WHEN EXISTS (SELECT 1 FROM gap_sweep s "
-    "WHERE s.actor_did = q.actor_did) THEN 1 ELSE 0 END, coalesce(a.active, 1), " FEED_NAME_SQL ", "
+    "(SELECT commit_seq FROM engine), CASE WHEN EXISTS (SELECT 1 FROM post t "
+    "WHERE t.actor = a.id) THEN 1 ELSE 0 END, coalesce(a.active, 1), " FEED_NAME_SQL ", "
     "p.user_handle, CASE WHEN f.did IS NOT NULL OR EXISTS (SELECT 1 FROM circle m "
     "WHERE m.did = q.actor_did) THEN 1 ELSE 0 END FROM backfill_queue q "
     "LEFT JOIN cursors c ON c.source = 'feed' AND c.stream = q.actor_did "
@@ -229,6 +251,7 @@ static void begin(struct backfill *backfill, const struct field *row)
                                                      : APPVIEW_NEWS,
                                 .asof_seq = row[PICK_COMMITS].i,
                                 .compare = row[PICK_COMPARE].i != 0,
+                                .doubted = slot->record.doubt_us != 0,
                                 .was_gone = row[PICK_ACTIVE].i == 0};
     read_place(backfill, text_or_absent(&row[PICK_SWEEP]), &order.place);
     slot->running = true;

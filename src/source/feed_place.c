@@ -112,8 +112,11 @@ void feed_record_read(struct json_doc *doc, struct bytes state, struct feed_reco
     struct json custom;
     out->initialised = read.completion == CURSOR_COMPLETE;
     if (read.custom[0] != '\0' &&
-        json_parse_copy(doc, bytes_of(read.custom), &custom, &ignored) == RC_OK)
+        json_parse_copy(doc, bytes_of(read.custom), &custom, &ignored) == RC_OK) {
         (void)take_text(custom, "handle", out->handle, sizeof out->handle);
+        if (!json_i64(json_get(custom, "doubt_us"), &out->doubt_us))
+            out->doubt_us = 0;
+    }
     out->total = read.total_fetched;
     if (read.high_water.kind != CURSOR_TIMESTAMP)
         return;
@@ -121,13 +124,16 @@ void feed_record_read(struct json_doc *doc, struct bytes state, struct feed_reco
     keep_uri(out->mark.uri, bytes_of(read.last_transaction_id));
 }
 
-static void write_handle(const char *handle, char *out, size_t size)
+static void write_custom(const struct feed_record *record, char *out, size_t size)
 {
     struct text json = {0};
     struct json_writer writer;
     json_writer_init(&writer, &json);
     json_begin_object(&writer);
-    json_member_cstring(&writer, "handle", handle);
+    if (record->handle[0] != '\0')
+        json_member_cstring(&writer, "handle", record->handle);
+    if (record->doubt_us != 0)
+        json_member_i64(&writer, "doubt_us", record->doubt_us);
     json_end_object(&writer);
     assert(json.len < size); /* a handle is short */
     memcpy(out, json.data, json.len + 1);
@@ -149,8 +155,8 @@ enum rc feed_record_add(const struct feed_record *record, struct json_doc *doc, 
     memcpy(state.last_transaction_id, record->mark.uri, strlen(record->mark.uri) + 1);
     if (record->mark.us > 0)
         state.high_water = state.primary;
-    if (record->handle[0] != '\0')
-        write_handle(record->handle, state.custom, sizeof state.custom);
+    if (record->handle[0] != '\0' || record->doubt_us != 0)
+        write_custom(record, state.custom, sizeof state.custom);
     enum rc rc = cursor_state_to_json(&state, doc, &json, &err);
     assert(rc == RC_OK); /* made of nothing but a time and an address that were read as JSON */
     struct record *row = batch_add(batch, RECORD_CURSOR);

@@ -65,6 +65,7 @@ struct feed_record {
     struct feed_mark mark;
     int64_t total;                    /* items ever counted as new */
     char handle[FEED_HANDLE_MAX + 1]; /* under which it was polled; "": it was not */
+    int64_t doubt_us; /* when a reading began that showed too little to be believed; 0: none did */
 };
 
 /* The stored state, read; a state that cannot be read is none: the feed is read anew. */

@@ -12,7 +12,9 @@
  *
  * Where it is asked to compare, what is stored of the account in the stretch of feed that a page
  * shows, and is not on the page, was deleted: but only if the AppView, asked for it by name, does
- * not know it either (of a repost: still knows what was reposted, since it hides the others).
+ * not know it either (of a repost: still knows what was reposted, since it hides the others). What
+ * lies above all that the feed shows may only not be there yet: if the feed shows nothing, or never
+ * got so far, that is doubted, and nothing of it is gone until another reading says the same.
  *
  * What is too old to be kept is read like the rest, and not stored: else it would come back each
  * time that it was forgotten.
@@ -40,6 +42,7 @@ struct sweep_order {
     int priority;
     int64_t asof_seq; /* commits known now */
     bool compare;
+    bool doubted;  /* an earlier reading was: this one is believed */
     bool was_gone; /* stored as gone: an answer shows that it is back */
 };
 
@@ -56,6 +59,7 @@ struct sweep_report {
     const struct feed_place *place; /* with this page */
     uint32_t pages, fresh, urls;    /* of this run; fresh: posts above the mark */
     int status;                     /* of what was refused; 0: nobody answered */
+    bool doubted;                   /* it shows less than was stored, and was not believed */
     const char *standing;           /* "deleted", "deactivated", "takendown" or "suspended" */
     const char *why;                /* a sentence, when it was refused or failed */
     const char *provider;           /* who answered last */

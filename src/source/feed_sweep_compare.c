@@ -12,13 +12,13 @@
 #define PLACE_MS                                                                                   \
     "(CASE WHEN p.created_us < p.shared_us THEN p.created_us ELSE p.shared_us END / 1000)"
 
-enum { COLUMN_COLLECTION, COLUMN_RKEY, COLUMN_REV, COLUMN_SUBJECT, COLUMNS };
+enum { COLUMN_COLLECTION, COLUMN_RKEY, COLUMN_REV, COLUMN_SUBJECT, COLUMN_SHARED_US, COLUMNS };
 
-static const char stored_sql[] =
-    "SELECT p.collection, p.rkey, p.rev, p.subject FROM actors a JOIN post p ON p.actor = a.id "
-    "WHERE a.did = ?1 AND p.kind < 2 AND p.shared_us < ?2 AND " PLACE_MS " > ?3 "
-    "AND " PLACE_MS " <= ?4 AND p.collection || '/' || p.rkey > ?5 "
-    "ORDER BY p.collection || '/' || p.rkey LIMIT 25";
+static const char stored_sql[] = "SELECT p.collection, p.rkey, p.rev, p.subject, p.shared_us "
+                                 "FROM actors a JOIN post p ON p.actor = a.id WHERE a.did = ?1 AND "
+                                 "p.kind < 2 AND p.shared_us < ?2 AND " PLACE_MS " > ?3 "
+                                 "AND " PLACE_MS " <= ?4 AND p.collection || '/' || p.rkey > ?5 "
+                                 "ORDER BY p.collection || '/' || p.rkey LIMIT 25";
 
 static void look_further(struct feed_sweep *sweep);
 static void ask_store(struct feed_sweep *sweep);
@@ -36,6 +36,8 @@ static bool add_delete(struct feed_sweep *sweep, const struct sweep_missing *mis
                                     .rkey = bytes_of(missing->rkey),
                                     .rev = bytes_of(missing->rev),
                                     .op = POST_OP_DELETE,
+                                    .unseen = true,
+                                    .asof_seq = sweep->order.asof_seq,
                                     .kind = missing->repost ? POST_KIND_REPOST : POST_KIND_POST,
                                     .shared_us = now_us,
                                     .now_us = now_us},
@@ -46,7 +48,8 @@ static void store_deletes(struct feed_sweep *sweep)
 {
     while (sweep->missing_count > 0) {
         const struct sweep_missing *missing = &sweep->missing[sweep->missing_count - 1];
-        bool gone = missing->repost == missing->known;
+        bool absent = missing->repost == missing->known, gone = absent && !missing->doubtful;
+        sweep->report.doubted |= absent && missing->doubtful;
         if (gone && !sweep_take_batch(sweep, store_deletes))
             return;
         if (gone && !add_delete(sweep, missing)) {
@@ -110,12 +113,21 @@ static bool copy_text(char *out, size_t size, const struct field *field)
     return true;
 }
 
+/* Whether the feed may only not have come so far as to show it, or shows nothing at all today. */
+static bool is_doubtful(const struct feed_sweep *sweep, int64_t shared_us)
+{
+    int64_t shown_us = sweep->next.newest.us;
+    return !sweep->order.doubted && shared_us > shown_us &&
+           (shown_us == 0 || shared_us > sweep->order.mark.us);
+}
+
 /* A repost whose subject is not known cannot be judged: it stays. */
 static void note_missing(struct feed_sweep *sweep, const struct field *row)
 {
     struct sweep_missing *missing = &sweep->missing[sweep->missing_count];
     *missing =
-        (struct sweep_missing){.repost = bytes_equal_string(row[COLUMN_COLLECTION].b, AT_REPOST)};
+        (struct sweep_missing){.repost = bytes_equal_string(row[COLUMN_COLLECTION].b, AT_REPOST),
+                               .doubtful = is_doubtful(sweep, row[COLUMN_SHARED_US].i)};
     bool whole = copy_text(missing->rkey, sizeof missing->rkey, &row[COLUMN_RKEY]) &&
                  copy_text(missing->rev, sizeof missing->rev, &row[COLUMN_REV]) &&
                  copy_text(missing->asked, sizeof missing->asked, &row[COLUMN_SUBJECT]);

@@ -20,6 +20,7 @@ struct sweep_missing {
     char rkey[AT_RKEY_MAX + 1], rev[65];
     char asked[2048]; /* the address whose existence decides */
     bool known;       /* the AppView has it */
+    bool doubtful;    /* one reading does not show that it is gone */
 };
 
 struct feed_sweep {

@@ -26,9 +26,9 @@ static enum rc add_cursor(void *arg, int64_t position, struct batch *batch)
 {
     struct jetstream *js = arg;
     assert(position == js->place.stand.time_us);
-    gap_forget_past(&js->gaps); /* backfill closes them */
-    /* One may become one with many others. What does not fit is opened by the next unit, and until
-     * then the stored cursor does not pass it. */
+    gap_forget(&js->gaps); /* backfill closes them */
+    /* What does not fit is opened by the next unit, and until then the stored cursor does not pass
+     * it. */
     if (gap_open_noted(&js->gaps, batch, jetstream_wall(js)) != RC_OK)
         return RC_OK;
     return jetstream_place_write(&js->place, js->doc, jetstream_wall(js), batch);
@@ -265,8 +265,6 @@ enum rc jetstream_new(const struct source_env *env, const struct jetstream_optio
     js->attempts_max = options->max_reconnect_attempts;
     js->pick.provider = PROVIDER_NONE;
     gap_set_init(&js->gaps, JETSTREAM_NAME, STREAM_NAME, 0);
-    if (options->gaps != NULL)
-        gap_set_copy(&js->gaps, options->gaps);
     js->again = (struct timer){.fn = jetstream_connection_dial, .arg = js};
     js->tell = (struct timer){.fn = jetstream_connection_tell_filter, .arg = js};
     js->cutover = (struct timer){.fn = jetstream_cutover_look, .arg = js};

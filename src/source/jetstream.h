@@ -19,7 +19,6 @@
 #ifndef SOURCE_JETSTREAM_H
 #define SOURCE_JETSTREAM_H
 
-#include "ingest/gap.h"
 #include "source/jetstream_packing.h"
 #include "source/source.h"
 
@@ -32,12 +31,11 @@ struct jetstream_options {
     uint32_t reconnect_delay_seconds, max_reconnect_attempts; /* 0 attempts: for ever */
     uint32_t ping_ms, pong_ms_max;                            /* 0: the client's own */
     size_t ring_bytes;                                        /* 0: 16 MiB */
-    int64_t window_us;          /* the hosts' replay window; 0: 24 h */
-    struct bytes cursor_state;  /* as stored; absent: none yet */
-    const struct gap_set *gaps; /* the open ones, as stored; NULL: none */
-    int64_t start_us;           /* where to begin when none is stored; 0: live */
-    bool only_followed;         /* false: everybody's events are wanted */
-    bool no_posts, no_reposts;  /* do not count as sharing, whatever a server sends */
+    int64_t window_us;         /* the hosts' replay window; 0: 24 h */
+    struct bytes cursor_state; /* as stored; absent: none yet */
+    int64_t start_us;          /* where to begin when none is stored; 0: live */
+    bool only_followed;        /* false: everybody's events are wanted */
+    bool no_posts, no_reposts; /* do not count as sharing, whatever a server sends */
     bool compress;
     struct bytes dictionary_v1, dictionary_v2; /* absent: none; the second from an earlier run */
     jetstream_keep_fn *keep_dictionary;        /* may be NULL */

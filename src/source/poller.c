@@ -75,7 +75,7 @@ static enum rc stage_rest(struct visit *visit, const struct sweep_report *report
 static bool is_other(const struct feed_record *a, const struct feed_record *b)
 {
     return a->mark.us != b->mark.us || strcmp(a->mark.uri, b->mark.uri) != 0 ||
-           strcmp(a->handle, b->handle) != 0;
+           strcmp(a->handle, b->handle) != 0 || a->doubt_us != b->doubt_us;
 }
 
 static enum rc stage_whole(struct visit *visit, const struct sweep_report *report,
@@ -85,6 +85,7 @@ static enum rc stage_whole(struct visit *visit, const struct sweep_report *repor
     struct feed_record record = visit->record;
     record.initialised = true;
     record.total += report->fresh;
+    record.doubt_us = report->doubted ? report->place->began_us : 0;
     record.mark = order->mark;
     if (report->place->newest.us > 0)
         feed_mark_raise(&record.mark, report->place->newest.us,
@@ -299,7 +300,8 @@ static bool begin(struct poller *poller, const struct field *row)
                                 .was_gone = gone};
     feed_record_read(poller->sweep_env.doc, text_of(&row[LIST_STATE]), &visit->record);
     read_mark(visit, row, &order.mark);
-    order.compare = !visit->initial;
+    order.compare = true; /* somebody new may have been heard before */
+    order.doubted = visit->record.doubt_us != 0;
     if (!row[LIST_SWEEP].null)
         order.since_us = row[LIST_SINCE].i;
     visit->rest = !row[LIST_SWEEP].null && read_place(poller, row[LIST_SWEEP].b, &order.place);

@@ -31,7 +31,9 @@ static const struct statement statements[] = {
      "r.at_us, r.at_us {rows with} circle c WHERE c.did = r.did AND NOT EXISTS "
      "(SELECT 1 FROM actors a WHERE a.did = r.did AND a.status_us >= r.at_us) "
      "ON CONFLICT (actor_did) DO UPDATE SET " QUEUE_LESSER("priority") ", "
-     QUEUE_LESSER("next_us")},
+     QUEUE_LESSER("since_us") ", " QUEUE_LESSER("next_us") ", asked_us = CASE "
+     "WHEN excluded.asked_us > backfill_queue.asked_us THEN excluded.asked_us "
+     "ELSE backfill_queue.asked_us END"},
     {.kind = RECORD_ACCOUNT, .sql =
      "INSERT INTO standing (actor) SELECT a.id {rows with} actors a WHERE a.did = r.did "
      "AND a.active <> r.active AND (a.status_us IS NULL OR r.at_us >= a.status_us) "

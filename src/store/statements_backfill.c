@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/statement.h"
 
-/* The reading of a record's account reaches over the whole gap and began when it was known. Where
- * the clock was ahead then, it began at least after it was asked for, which an earlier reading put
- * right. */
+/* A gap is over when it ended, or when it was found: hosts' clocks differ. A moment later feeds
+ * show what happened in it. */
+#define OVER(gap)                                                                                  \
+    "(CASE WHEN " gap ".to_us < " gap ".detected_us THEN " gap ".to_us ELSE " gap                  \
+    ".detected_us END)"
+#define SETTLE_US "120000000"
+/* The reading of a record's account reaches over the whole gap, and began when it was known and
+ * feeds had settled. Where the clock was ahead then, it began at least after it was asked for,
+ * which an earlier reading put right. */
 #define COVERS(gap)                                                                                \
-    "r.since_us <= " gap ".from_us AND (r.next_us >= " gap ".detected_us OR (" gap                 \
-    ".detected_us > r.at_us AND EXISTS (SELECT 1 FROM backfill_queue q "                           \
-    "WHERE q.actor_did = r.did AND q.asked_us <= r.next_us)))"
+    "r.since_us <= " gap                                                                           \
+    ".from_us AND (r.next_us >= " OVER(gap) " + " SETTLE_US " OR r.at_us < " OVER(                 \
+        gap) ") AND (r.next_us >= " gap ".detected_us OR (" gap                                    \
+             ".detected_us > r.at_us AND EXISTS (SELECT 1 FROM backfill_queue q "                  \
+             "WHERE q.actor_did = r.did AND q.asked_us <= r.next_us)))"
 
 #define AFTER_LISTING (UINT32_C(1) << RECORD_LISTING)
 #define AFTER_GAP     (UINT32_C(1) << RECORD_GAP)
@@ -45,10 +53,15 @@ static const struct statement statements[] = {
     {.kind = RECORD_BACKFILL, .only = &done, .each = true, .sql =
      "DELETE FROM backfill_queue WHERE EXISTS (SELECT 1 {rows} "
      "WHERE r.did = backfill_queue.actor_did AND backfill_queue.asked_us <= r.next_us "
-     "AND backfill_queue.since_us >= r.since_us)"},
-    /* It is read again at once; nothing was asked for later than now, whatever the clock said. */
+     "AND backfill_queue.since_us >= r.since_us) AND NOT EXISTS (SELECT 1 FROM gap_sweep s "
+     "WHERE s.actor_did = backfill_queue.actor_did)"},
+    /* It is read again, at once or, if only a gap wants to settle, then; nothing was asked for
+     * later than now, whatever the clock said. */
     {.kind = RECORD_BACKFILL, .only = &done, .each = true, .sql =
-     "UPDATE backfill_queue SET sweep = NULL, attempts = 0, next_us = r.at_us, asked_us = "
+     "UPDATE backfill_queue SET sweep = NULL, attempts = 0, next_us = CASE "
+     "WHEN asked_us <= r.next_us AND backfill_queue.since_us >= r.since_us "
+     "THEN (SELECT max(" OVER("g") ") + " SETTLE_US " FROM gap_sweep s "
+     "JOIN gaps g ON g.id = s.gap_id WHERE s.actor_did = r.did) ELSE r.at_us END, asked_us = "
      "CASE WHEN asked_us > r.at_us THEN r.at_us ELSE asked_us END {rows} "
      "WHERE backfill_queue.actor_did = r.did"},
     {.kind = RECORD_BACKFILL, .only = &drop, .sql =

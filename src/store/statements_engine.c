@@ -40,7 +40,8 @@ static const struct statement statements[] = {
      "SELECT r.n, r.source, r.stream, r.from_us, r.to_us, r.reason, r.detected_us, r.closed_us, "
      "{seq} {rows} WHERE true "
      "ON CONFLICT (source, stream, from_us, to_us) DO UPDATE SET closed_us = excluded.closed_us, "
-     "reason = excluded.reason, seq = excluded.seq"},
+     "reason = excluded.reason, detected_us = excluded.detected_us, seq = excluded.seq "
+     "WHERE excluded.closed_us IS NULL OR gaps.closed_us IS NULL"},
     {.kind = RECORD_COVERAGE, .each = true, .sql =
      "INSERT INTO coverage (source, stream, lo, hi) SELECT r.source, r.stream, "
      "coalesce((SELECT min(c.lo) FROM coverage c WHERE c.source = r.source "

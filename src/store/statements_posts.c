@@ -4,6 +4,9 @@
 #define POST_KEY "r.did || '/' || r.collection || '/' || r.rkey"
 #define POST_OF_RECORD                                                                             \
     "a.did = r.did AND p.actor = a.id AND p.collection = r.collection AND p.rkey = r.rkey"
+/* The tombstones of what a feed did not show and nobody said was deleted: until a later reading
+ * shows it, or its own event comes again. */
+#define UNSEEN      "posts.unseen"
 #define REMOVABLE   POST_OF_RECORD " AND (p.rev IS NULL OR p.rev <= r.rev)"
 #define SUBJECT_KEY "r.subject_did || '/' || r.subject_collection || '/' || r.subject_rkey"
 #define SUBJECT_OF_RECORD                                                                          \
@@ -42,13 +45,14 @@ static const struct statement statements[] = {
      "ON CONFLICT (did) DO NOTHING"},
     {.kind = RECORD_POST, .only = &removal, .sql =
      "INSERT INTO tombstones (collection, key, rev, n, seq, at_us) "
-     "SELECT 'posts', " POST_KEY ", r.rev, "
+     "SELECT CASE WHEN r.asof_seq IS NULL THEN 'posts' ELSE '" UNSEEN "' END, " POST_KEY ", r.rev, "
      "(SELECT p.n FROM actors a, post p WHERE " POST_OF_RECORD "), {seq}, r.shared_us "
      "{rows} WHERE NOT EXISTS (SELECT 1 FROM actors a, post p WHERE " POST_OF_RECORD
      " AND p.rev > r.rev) "
-     "ON CONFLICT (collection, key) DO UPDATE SET rev = excluded.rev, "
+     "ON CONFLICT (collection, key) DO UPDATE SET rev = CASE WHEN excluded.rev > tombstones.rev "
+     "THEN excluded.rev ELSE tombstones.rev END, "
      "n = coalesce(excluded.n, tombstones.n), seq = excluded.seq, at_us = excluded.at_us "
-     "WHERE excluded.rev > tombstones.rev"},
+     "WHERE excluded.rev > tombstones.rev OR tombstones.collection = '" UNSEEN "'"},
     /* Who shared by what goes, and who inherited from it, is worked out anew. */
     {.kind = RECORD_POST, .only = &removal, .sql =
      "INSERT INTO touched_shares (link_id, actor) SELECT l.link_id, l.actor "
@@ -77,6 +81,9 @@ static const struct statement statements[] = {
      "WHERE a.did = r.did AND NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.collection = 'posts' "
      "AND t.key = " POST_KEY " AND (t.rev >= r.rev OR (r.rev IS NULL AND NOT EXISTS "
      "(SELECT 1 FROM post p WHERE " POST_OF_RECORD " AND p.rev > t.rev)))) "
+     "AND NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.collection = '" UNSEEN "' "
+     "AND t.key = " POST_KEY " AND (t.rev > r.rev OR (r.rev IS NULL "
+     "AND t.seq > coalesce(r.asof_seq, 0)))) "
      "ON CONFLICT (actor, collection, rkey) DO UPDATE SET seq = excluded.seq, "
      "rev = CASE WHEN excluded.rev > post.rev OR post.rev IS NULL THEN excluded.rev "
      "ELSE post.rev END, " TAKE("kind") TAKE("created_us") TAKE("body") TAKE("subject")

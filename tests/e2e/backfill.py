@@ -214,6 +214,26 @@ class Backfill(FeedBench):
                                                    "WHERE closed_us IS NULL"), "0")
         self.both_stores(run)
 
+    def test_what_was_deleted_while_nobody_listened_is_gone_when_read_again(self):
+        """Whoever is followed again, or is back: the firehose did not tell of it meanwhile."""
+        def run(home):
+            with FakeAppView() as view:
+                self.migrate(home)
+                account, now = view.account(), now_us()
+                for k in range(70):
+                    account.post(now - HOUR - k * MINUTE)
+                self.follow(home, view)
+                for gone in ([], [account.items[k] for k in (0, 3, 60)]):
+                    for item in gone:
+                        account.delete(item)
+                    self.run_sql(home, queue_sql(view, 1, now - 24 * HOUR))
+                    with self.daemon(home, view) as daemon:
+                        self.wait_for_queue(daemon, 0)
+                        self.assertEqual(set(self.stored(daemon)),
+                                         {item["uri"] for item in account.items})
+                        daemon.stop()
+        self.both_stores(run)
+
     def test_what_the_firehose_would_not_replay_is_read_from_feeds(self):
         """R001-58 R001-62"""
         def run(home):

@@ -86,7 +86,10 @@ class Polling(FeedBench):
                 self.assertNotEqual(self.state(home, empty), "")
                 accounts[5].items.clear()  # an empty page changes no position
                 kept = self.state(home, accounts[5])
-                with self.daemon(home, view) as daemon:
+                posts = self.select(home, "SELECT count(*) FROM posts")
+                self.assertEqual(self.cycle(home, view), [])
+                self.assertEqual(self.select(home, "SELECT count(*) FROM posts"), posts)
+                with self.daemon(home, view) as daemon:  # nor is it believed at once that all went
                     wait_until(lambda: daemon.health() and metric(daemon, "poll_cycles_total") == 1,
                                "a cycle")
                     for name, value in (("accounts", 6), ("accounts_placed", 6),

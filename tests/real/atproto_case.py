@@ -146,13 +146,13 @@ class RealNetwork(unittest.TestCase):
         except AssertionError:
             self.assertEqual(shown(), book.totals(people))
 
-    def wait_for_rows(self, daemon, sql, expected):
+    def wait_for_rows(self, daemon, sql, expected, seconds=PATIENCE_S):
         """Waits until a SELECT gives these rows, in any order."""
         def found():
             return sorted(stored_news.rows(daemon.home, sql), key=repr)
         expected = sorted(expected, key=repr)
         try:
-            wait_until(lambda: not daemon.ended() and found() == expected, sql, PATIENCE_S)
+            wait_until(lambda: not daemon.ended() and found() == expected, sql, seconds)
         except AssertionError:
             self.assertEqual(found(), expected, daemon.words())
 

@@ -3,7 +3,7 @@
 real AppView."""
 
 import stored_news
-from atproto_case import RealNetwork, ago, on_both_stores
+from atproto_case import PATIENCE_S, RealNetwork, ago, on_both_stores
 from atproto_network import POST
 from chronicle import Chronicle
 
@@ -206,8 +206,9 @@ class Histories(RealNetwork):
             self.connected(daemon)
             book.post(ada, "the first that is heard again")
             self.check(daemon, book, people)
+            # It reaches up to now: it closes when feeds had their two minutes to show all of it.
             self.wait_for_rows(daemon, "SELECT count(*) AS n, count(closed_us) AS closed FROM gaps",
-                               [{"n": 1, "closed": 1}])
+                               [{"n": 1, "closed": 1}], 120 + PATIENCE_S)
             book.activate(cyd)
             book.restore(fay)
             self.check(daemon, book, people)

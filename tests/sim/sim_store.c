@@ -160,7 +160,7 @@ static void apply_gap(struct sim_world *world, const struct record *record)
                           !record->fields[GAP_CLOSED_US].null};
     sim_trace(world, "gap %" PRId64 " %" PRId64 " %s", gap.from_us, gap.to_us,
               gap.closed ? "closed" : "open");
-    sim_saw(gap.closed ? SIGHT_GAP_CLOSED : SIGHT_GAP_STORED);
+    sim_saw(SIGHT_GAP_STORED);
     for (size_t i = 0; i < db->gap_count; i++)
         if (db->gaps[i].from_us == gap.from_us && db->gaps[i].to_us == gap.to_us) {
             db->gaps[i] = gap;

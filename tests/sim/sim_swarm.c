@@ -83,7 +83,6 @@ static const struct {
     [SIGHT_FAILOVER_SKEWED] = {"failover_skewed", SIM_NEWS},
     [SIGHT_RETENTION_CUT] = {"retention_cut", SIM_NEWS},
     [SIGHT_GAP_STORED] = {"gap_stored", SIM_NEWS},
-    [SIGHT_GAP_CLOSED] = {"gap_closed", SIM_NEWS},
     [SIGHT_QUARANTINED] = {"quarantined", SIM_NEWS},
     [SIGHT_QUARANTINED_CUT] = {"quarantined_cut", SIM_NEWS},
     [SIGHT_QUARANTINED_BY_STORE] = {"quarantined_by_store", SIM_NEWS},

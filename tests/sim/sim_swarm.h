@@ -88,7 +88,6 @@ enum sim_sight {
     SIGHT_FAILOVER_SKEWED,
     SIGHT_RETENTION_CUT,
     SIGHT_GAP_STORED,
-    SIGHT_GAP_CLOSED, /* it met another one */
     SIGHT_QUARANTINED,
     SIGHT_QUARANTINED_CUT, /* without its bytes */
     SIGHT_QUARANTINED_BY_STORE,

@@ -59,21 +59,6 @@ static enum rc submit(void *arg, struct batch *batch)
     return life->ended ? RC_AGAIN : sim_writer_submit(&life->writer, batch);
 }
 
-/* The open gaps as the store has them. */
-static void load_gaps(const struct sim_db *db, struct gap_set *set)
-{
-    struct field params[GAP_LOAD_PARAMS];
-    gap_set_init(set, "jetstream", "live", 0);
-    gap_load_begin(set, params);
-    for (size_t i = 0; i < db->gap_count; i++) {
-        const struct sim_gap *gap = &db->gaps[i];
-        struct field columns[] = {field_int(gap->from_us), field_int(gap->to_us),
-                                  field_text(bytes_of("cut")), field_int(0)};
-        if (!gap->closed && !gap_load_row(set, columns, sizeof columns / sizeof columns[0]))
-            return;
-    }
-}
-
 static void start(void *arg)
 {
     struct sim_life *life = arg;
@@ -88,10 +73,7 @@ static void add_news(struct sim_life *life)
     static const char *const collections[] = {"app.bsky.feed.post", "app.bsky.feed.repost"};
     struct sim_world *world = life->world;
     struct err err = {""};
-    struct gap_set gaps;
-    load_gaps(&world->db, &gaps);
-    struct jetstream_options options = {.gaps = &gaps,
-                                        .collections = collections,
+    struct jetstream_options options = {.collections = collections,
                                         .collection_count = 2,
                                         .reconnect_delay_seconds =
                                             (uint32_t)sim_between(&world->swarm, 1, 5),
@@ -105,7 +87,6 @@ static void add_news(struct sim_life *life)
         options.endpoints[i] = sim_host_urls[i];
     if (jetstream_new(&life->env, &options, &life->source, &err) != RC_OK)
         sim_fail(world, "the source does not start: %s", err.text);
-    gap_set_deinit(&gaps);
 }
 
 struct sim_life *sim_life_new(struct sim_world *world)

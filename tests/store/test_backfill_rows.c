@@ -223,6 +223,83 @@ static void a_gap_that_replay_filled_waits_for_nobody(void **state)
     assert_int_equal(number(bench, "SELECT count(*) FROM gap_sweep"), 0);
 }
 
+/* A feed shows what happened a moment late: what it shows at once is news, but not yet all. */
+static void a_gap_up_to_now_is_read_at_once_and_closed_when_feeds_have_settled(void **state)
+{
+    struct bench *bench = *state;
+    fill_circle(bench);
+    add_gap(bench, NOW - HOUR, NOW - MINUTE, 0);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, ROWS " WHERE next_us <= queued_us"), 2);
+    finish(bench, "did:plc:a", NOW - 2 * HOUR, NOW + 1);
+    finish(bench, "did:plc:b", NOW - 2 * HOUR, NOW + MINUTE - 1);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM gaps WHERE closed_us IS NULL"), 1);
+    assert_int_equal(number(bench, "SELECT count(*) FROM gap_sweep"), 2);
+    assert_int_equal(number(bench, ROWS), 2);
+    assert_true(number(bench, "SELECT min(next_us) FROM backfill_queue") == NOW + MINUTE);
+    assert_true(number(bench, "SELECT max(next_us) FROM backfill_queue") == NOW + MINUTE);
+    finish(bench, "did:plc:a", NOW - 2 * HOUR, NOW + MINUTE);
+    finish(bench, "did:plc:b", NOW - 2 * HOUR, NOW + MINUTE);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM gaps WHERE closed_us IS NULL"), 0);
+    assert_int_equal(number(bench, ROWS), 0);
+}
+
+/* What another gap asks for meanwhile is news, too: that is read at once. */
+static void a_second_gap_does_not_wait_until_the_first_has_settled(void **state)
+{
+    struct bench *bench = *state;
+    fill_circle(bench);
+    add_gap(bench, NOW - HOUR, NOW, 0);
+    assert_ok(write_batch(bench));
+    finish(bench, "did:plc:a", NOW - 2 * HOUR, NOW + 1);
+    finish(bench, "did:plc:b", NOW - 2 * HOUR, NOW + 1);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, ROWS " WHERE next_us = (SELECT max(to_us) + 120000000 "
+                                        "FROM gaps)"),
+                     2);
+    add_gap_at(bench, NOW - 1, NOW + 9 * HOUR, 0, NOW + MINUTE); /* its host is ahead of us */
+    assert_ok(write_batch(bench));
+    assert_true(number(bench, "SELECT max(next_us) FROM backfill_queue") == NOW + MINUTE);
+    finish(bench, "did:plc:a", NOW - 2 * HOUR, NOW + 2 * MINUTE);
+    finish(bench, "did:plc:b", NOW - 2 * HOUR, NOW + 2 * MINUTE);
+    assert_ok(write_batch(bench)); /* enough for the first, not for the second */
+    assert_true(number(bench, "SELECT from_us FROM gaps WHERE closed_us IS NULL") == NOW - 1);
+    assert_true(number(bench, "SELECT min(next_us) FROM backfill_queue") == NOW + 3 * MINUTE);
+    finish(bench, "did:plc:a", NOW - 2 * HOUR, NOW + 3 * MINUTE);
+    finish(bench, "did:plc:b", NOW - 2 * HOUR, NOW + 3 * MINUTE);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM gaps WHERE closed_us IS NULL"), 0);
+    assert_int_equal(number(bench, ROWS), 0);
+}
+
+/* The same interval may be asked for, and not delivered, once more. */
+static void a_gap_found_again_waits_for_a_reading_begun_since(void **state)
+{
+    struct bench *bench = *state;
+    fill_circle(bench);
+    add_gap(bench, NOW - 3 * HOUR, NOW - 2 * HOUR, 0);
+    assert_ok(write_batch(bench));
+    finish(bench, "did:plc:a", NOW - 4 * HOUR, NOW + 1);
+    finish(bench, "did:plc:b", NOW - 4 * HOUR, NOW + 1);
+    assert_ok(write_batch(bench));
+    assert_true(number(bench, "SELECT closed_us FROM gaps") == NOW + HOUR);
+    add_gap(bench, NOW - 3 * HOUR, NOW - 2 * HOUR, NOW + 9 * HOUR);
+    assert_ok(write_batch(bench)); /* what was closed is not closed again */
+    assert_true(number(bench, "SELECT closed_us FROM gaps") == NOW + HOUR);
+    add_gap_at(bench, NOW - 3 * HOUR, NOW - 2 * HOUR, 0, NOW + MINUTE);
+    assert_ok(write_batch(bench));
+    finish(bench, "did:plc:a", NOW - 4 * HOUR, NOW + 1);
+    finish(bench, "did:plc:b", NOW - 4 * HOUR, NOW + 1);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM gaps WHERE closed_us IS NULL"), 1);
+    finish(bench, "did:plc:a", NOW - 4 * HOUR, NOW + MINUTE);
+    finish(bench, "did:plc:b", NOW - 4 * HOUR, NOW + MINUTE);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM gaps WHERE closed_us IS NULL"), 0);
+}
+
 static void add_account(struct bench *bench, const char *did, int is_active)
 {
     struct record *row = batch_add(&bench->batch, RECORD_ACCOUNT);
@@ -244,6 +321,27 @@ static void an_account_that_comes_back_is_read_if_it_counts(void **state)
     assert_string_equal(word(bench, "SELECT actor_did FROM backfill_queue"), "did:plc:a");
     run_script(bench, "DELETE FROM backfill_queue"); /* read; then a replay tells it again */
     add_account(bench, "did:plc:a", 1);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, ROWS), 0);
+}
+
+/* A short reading that waits, or is under way, is none of the day that is to be read. */
+static void an_account_that_comes_back_is_read_for_a_day_whatever_was_asked(void **state)
+{
+    struct bench *bench = *state;
+    fill_circle(bench);
+    ask(bench, "did:plc:a", BACKFILL_FOR_START, NOW - HOUR);
+    assert_ok(write_batch(bench));
+    add_account(bench, "did:plc:a", 1);
+    assert_ok(write_batch(bench));
+    finish(bench, "did:plc:a", NOW - HOUR, NOW + 1);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, ROWS), 1);
+    assert_true(number(bench, "SELECT since_us FROM backfill_queue") == NOW - 24 * HOUR);
+    finish(bench, "did:plc:a", NOW - 24 * HOUR, NOW - 1); /* begun while it was away */
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, ROWS), 1);
+    finish(bench, "did:plc:a", NOW - 24 * HOUR, NOW);
     assert_ok(write_batch(bench));
     assert_int_equal(number(bench, ROWS), 0);
 }
@@ -292,7 +390,11 @@ int main(void)
         ON_STORE(the_last_readings_may_be_committed_together),
         ON_STORE(an_account_that_is_gone_keeps_no_gap_open),
         ON_STORE(a_gap_that_replay_filled_waits_for_nobody),
+        ON_STORE(a_gap_up_to_now_is_read_at_once_and_closed_when_feeds_have_settled),
+        ON_STORE(a_second_gap_does_not_wait_until_the_first_has_settled),
+        ON_STORE(a_gap_found_again_waits_for_a_reading_begun_since),
         ON_STORE(an_account_that_comes_back_is_read_if_it_counts),
+        ON_STORE(an_account_that_comes_back_is_read_for_a_day_whatever_was_asked),
         ON_STORE(polling_adds_up_and_keeps_its_position),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);

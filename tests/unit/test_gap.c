@@ -177,27 +177,46 @@ static void without_room_more_is_called_missing_never_less(void **state)
     bench_free(bench);
 }
 
-/* Whoever closes rows in the store does not tell: what cannot meet a new gap is not kept. */
-static void gaps_of_the_past_take_no_room_from_new_ones(void **state)
+/* Whoever closes rows in the store does not tell: what may be closed is not touched again. */
+static void what_others_may_have_closed_stays_as_it_is(void **state)
 {
     (void)state;
     struct bench *bench = bench_new(2);
     for (int64_t at = 10; at < 60; at += 10) {
         gap_note(&bench->set, at, at + 2, "test");
-        gap_forget_past(&bench->set);
+        gap_forget(&bench->set);
         assert_int_equal(gap_open_noted(&bench->set, &bench->batch, 1000), RC_OK);
         commit(bench);
     }
     assert_int_equal(bench->rows, 5);
-    for (size_t i = 0; i < bench->rows; i++)
+    bench->table[4].open = false; /* [50,52) was filled */
+    gap_note(&bench->set, 51, 54, "test");
+    gap_forget(&bench->set);
+    assert_int_equal(gap_open_noted(&bench->set, &bench->batch, 2000), RC_OK);
+    assert_int_equal(bench->batch.record_count, 1);
+    commit(bench);
+    assert_int_equal(bench->rows, 6);
+    for (size_t i = 0; i < 4; i++)
         assert_true(bench->table[i].open && bench->table[i].to_us == bench->table[i].from_us + 2);
-    gap_forget_past(&bench->set); /* nothing is noted: nothing is forgotten */
-    assert_int_equal(bench->set.count, 1);
-    gap_note(&bench->set, 52, 54, "test"); /* they touch */
-    gap_forget_past(&bench->set);
-    assert_int_equal(gap_open_noted(&bench->set, &bench->batch, 1000), RC_OK);
-    assert_true(bench->set.open[0].from_us == 50 && bench->set.open[0].to_us == 54);
+    assert_false(bench->table[4].open);
+    assert_true(bench->table[5].open && bench->table[5].from_us == 51);
+    gap_forget(&bench->set);
+    assert_int_equal(bench->set.count, 0);
     bench_free(bench);
+}
+
+/* What was read between the two does not fill it. */
+static void a_gap_that_grew_was_found_when_its_last_part_was(void **state)
+{
+    struct bench *bench = *state;
+    open(bench, 10, 20);
+    assert_int_equal(gap_open(&bench->set, &bench->batch, 20, 30, "why", 3000), RC_OK);
+    assert_int_equal(bench->batch.last[RECORD_GAP]->fields[GAP_DETECTED_US].i, 3000);
+    commit(bench);
+    assert_open(bench, "[10,30) ");
+    assert_int_equal(gap_open(&bench->set, &bench->batch, 5, 10, "why", 2500), RC_OK);
+    assert_int_equal(bench->batch.last[RECORD_GAP]->fields[GAP_DETECTED_US].i, 3000);
+    commit(bench);
 }
 
 static void a_full_batch_changes_nothing(void **state)
@@ -320,7 +339,8 @@ int main(void)
         ALONE(gaps_that_touch_become_one),
         ALONE(a_stream_is_complete_since_its_last_gap),
         ALONE(without_room_more_is_called_missing_never_less),
-        cmocka_unit_test(gaps_of_the_past_take_no_room_from_new_ones),
+        cmocka_unit_test(what_others_may_have_closed_stays_as_it_is),
+        ALONE(a_gap_that_grew_was_found_when_its_last_part_was),
         ALONE(a_full_batch_changes_nothing),
         cmocka_unit_test(open_rows_equal_a_line_of_bits),
     };

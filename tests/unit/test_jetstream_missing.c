@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What a host keeps to itself, or sends in a way that nobody can take. */
+#include "ingest/gap.h"
 #include "stream_desk.h"
 
 #include <stdio.h>

@@ -28,7 +28,8 @@ struct person {
 };
 
 struct question {
-    bool list; /* else: what is stored of one person, which is nothing */
+    bool list;  /* else: what is stored of one person, ... */
+    bool again; /* ... after what was told before */
     char after[40];
     lookup_fn *fn;
     void *arg;
@@ -48,7 +49,11 @@ struct desk {
     int64_t latency_us;   /* of each answer */
     const char *standing; /* of the first person; NULL: is there */
     unsigned feeds;
-    bool nobody; /* is followed */
+    bool nobody;        /* is followed */
+    bool empty;         /* are all feeds */
+    const char *stored; /* of everybody; NULL: nothing */
+    int64_t stored_us;
+    unsigned deletes;
 };
 
 /* ---- the store ---- */
@@ -71,6 +76,7 @@ static enum rc ask(void *arg, const char *sql, const struct field *params, size_
         (struct question){.list = strstr(sql, "FROM follows") != NULL, .fn = fn, .arg = fn_arg};
     snprintf(question->after, sizeof question->after, "%.*s", (int)params[0].b.len,
              params[0].b.len == 0 ? "" : params[0].b.data);
+    question->again = !question->list && params[param_count - 1].b.len > 0;
     return RC_OK;
 }
 
@@ -101,6 +107,13 @@ static void answer_question(struct desk *desk)
                                                 field_int(0)};
         memcpy(rows + answer.rows++ * LIST_COLUMNS, row, sizeof row);
     }
+    if (!question.list && !question.again && desk->stored != NULL) {
+        rows[0] = field_text(bytes_of("app.bsky.feed.post"));
+        rows[1] = field_text(bytes_of(desk->stored));
+        rows[2] = rows[3] = field_null(FIELD_TEXT);
+        rows[4] = field_int(desk->stored_us);
+        answer.rows = 1;
+    }
     question.fn(question.arg, &answer);
 }
 
@@ -130,6 +143,8 @@ static void store(struct desk *desk, struct batch *batch)
     for (struct record *row = batch->first[RECORD_CURSOR]; row != NULL; row = row->next)
         copy(find(desk, row->fields[CURSOR_ROW_STREAM].b)->state, sizeof desk->people[0].state,
              row->fields[CURSOR_ROW_STATE].b);
+    for (struct record *row = batch->first[RECORD_POST]; row != NULL; row = row->next)
+        desk->deletes += row->fields[POST_OP].i == POST_OP_DELETE;
     for (struct record *row = batch->first[RECORD_ACCOUNT]; row != NULL; row = row->next) {
         struct person *person = find(desk, row->fields[ACCOUNT_DID].b);
         person->active = row->fields[ACCOUNT_ACTIVE].i;
@@ -144,6 +159,10 @@ static void answer_feed(struct desk *desk, size_t number)
 {
     char body[1024], seen[TIMESTAMP_TEXT_MAX];
     const char *actor = strstr(desk->http.sent[number].url, "did:");
+    if (strstr(desk->http.sent[number].url, "getPosts") != NULL) {
+        http_desk_answer(&desk->http, number, 200, "{\"posts\":[]}");
+        return;
+    }
     bool gone = desk->standing != NULL && strncmp(actor, desk->people[0].did, 32) == 0;
     if (gone && strstr(desk->http.sent[number].url, "getProfile") != NULL) {
         snprintf(body, sizeof body, "{\"error\":\"%s\",\"message\":\"no\"}", desk->standing);
@@ -153,6 +172,10 @@ static void answer_feed(struct desk *desk, size_t number)
     desk->feeds++;
     if (gone) {
         http_desk_answer(&desk->http, number, 400, "{\"error\":\"InvalidRequest\"}");
+        return;
+    }
+    if (desk->empty) {
+        http_desk_answer(&desk->http, number, 200, "{\"feed\":[]}");
         return;
     }
     assert_true(timestamp_format(DESK_T0 - HOUR, seen));
@@ -359,6 +382,65 @@ static void a_slow_round_is_told(void **state)
     assert_non_null(strstr(words, "ms=33000"));
 }
 
+/* One answer may be a mistake. */
+static void a_feed_that_shows_nothing_any_more_is_believed_the_second_time(void **state)
+{
+    (void)state;
+    struct desk desk;
+    begin(&desk, 5 * MINUTE);
+    poller_allow(desk.poller, true, 0);
+    live(&desk, MINUTE);
+    desk.stored = "1";
+    desk.stored_us = DESK_T0 - HOUR;
+    for (int round = 0; round < 2; round++) {
+        desk.empty = true;
+        live(&desk, 5 * MINUTE);
+        assert_int_equal(desk.deletes, 0);
+        desk.empty = false;
+        live(&desk, 5 * MINUTE);
+        assert_int_equal(desk.deletes, 0);
+    }
+    desk.empty = true;
+    live(&desk, 10 * MINUTE);
+    assert_int_equal(desk.deletes, PEOPLE);
+    finish(&desk);
+}
+
+/* It came live, and the feed may be behind. */
+static void what_lies_above_all_that_a_feed_shows_is_gone_the_second_time(void **state)
+{
+    (void)state;
+    struct desk desk;
+    begin(&desk, 5 * MINUTE);
+    poller_allow(desk.poller, true, 0);
+    live(&desk, MINUTE);
+    desk.stored = "2";
+    desk.stored_us = DESK_T0 - HOUR / 2;
+    live(&desk, 5 * MINUTE);
+    assert_int_equal(desk.deletes, 0);
+    live(&desk, 5 * MINUTE);
+    assert_int_equal(desk.deletes, PEOPLE);
+    desk.stored_us = DESK_T0 - HOUR - MINUTE; /* the feed shows what came after it */
+    live(&desk, 5 * MINUTE);
+    assert_int_equal(desk.deletes, 2 * PEOPLE);
+    finish(&desk);
+}
+
+/* Of somebody who was followed before, or heard by the firehose, there may be posts. */
+static void a_first_reading_finds_what_is_gone_too(void **state)
+{
+    (void)state;
+    struct desk desk;
+    begin(&desk, 5 * MINUTE);
+    poller_allow(desk.poller, true, 0);
+    desk.stored = "2";
+    desk.stored_us = DESK_T0 - HOUR - MINUTE;
+    live(&desk, MINUTE);
+    assert_int_equal(view_of(&desk).last.initial, PEOPLE);
+    assert_int_equal(desk.deletes, PEOPLE);
+    finish(&desk);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -368,6 +450,9 @@ int main(void)
         cmocka_unit_test(a_position_ahead_of_the_clock_is_none),
         cmocka_unit_test(who_is_gone_is_left_alone_for_a_day),
         cmocka_unit_test(a_slow_round_is_told),
+        cmocka_unit_test(a_feed_that_shows_nothing_any_more_is_believed_the_second_time),
+        cmocka_unit_test(what_lies_above_all_that_a_feed_shows_is_gone_the_second_time),
+        cmocka_unit_test(a_first_reading_finds_what_is_gone_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
