@@ -44,6 +44,10 @@ static void take_bound(struct ledger_stream *stream)
 static void take_answer(struct ledger_stream *stream, bool empty)
 {
     int64_t now_us = ledger_stream_mono(stream);
+    if (stream->purpose == ASK_DETAIL && !ledger_stream_detail_came(stream)) {
+        ledger_stream_failed(stream, RETRY_TRANSIENT, -1, "does not know a record it listed");
+        return;
+    }
     failover_succeeded(&stream->failover, &stream->pick, now_us - stream->asked_us, now_us);
     stream->failures = stream->restarts = 0;
     stream->refused &= ~(1U << stream->pick.provider);

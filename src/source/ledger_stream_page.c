@@ -20,7 +20,7 @@ enum rc ledger_stream_open_page(struct ledger_stream *stream, bool empty, struct
         stream->last_count = 0;
     for (; stream->here_count < stream->id_count; stream->here_count++)
         window_add(&stream->here, &stream->ids[stream->here_count]);
-    stream->detail_count = stream->detail_at = 0;
+    ledger_stream_drop_details(stream);
     if (!empty && stream->shape->detail.given)
         return ledger_stream_open_details(stream, err);
     if (!empty)

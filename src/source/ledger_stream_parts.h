@@ -108,7 +108,8 @@ struct ledger_stream {
     /* records whose details are fetched, a group at a time */
     struct ledger_detail *details;
     size_t detail_count, detail_at, detail_capacity;
-    struct text group;
+    struct text group; /* of records, with the details of those that lacked them ... */
+    size_t group_records;
     struct text owed; /* positions and keys of those that are not to be had, each with a NUL */
     struct ledger_debt debts[LEDGER_DEBTS_MAX];
     size_t debt_count;

@@ -265,6 +265,7 @@ void ledger_stream_begin_walk(struct ledger_stream *stream)
 {
     const struct ledger_platform *platform = stream->run->platform;
     ledger_walk_deinit(&stream->walk);
+    ledger_stream_drop_details(stream);
     stream->provider = platform->members[stream->pick.provider];
     stream->shape = connector_stream(stream->provider->connector, bytes_of(stream->name));
     assert(stream->shape != NULL);
