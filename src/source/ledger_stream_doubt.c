@@ -21,10 +21,16 @@ static bool is_countable(const struct ledger_stream *stream)
     return count->given && changed && all && (count->request != NULL || stream->view.total >= 0);
 }
 
-/* What the source counts and is in a block. */
+int64_t ledger_stream_total(const struct ledger_stream *stream)
+{
+    bool grown = stream->total_top >= 0 && stream->total_top < stream->view.total;
+    return grown ? stream->total_top : stream->view.total;
+}
+
+/* ... and is in a block. */
 static int64_t total_of(const struct ledger_stream *stream)
 {
-    return stream->view.total - stream->waiting;
+    return ledger_stream_total(stream) - stream->waiting;
 }
 
 const char *ledger_stream_doubt(const struct ledger_stream *stream)
@@ -86,12 +92,12 @@ static bool counts_all(const struct ledger_stream *stream)
             (shape->order != ORDER_ASC && !stream->skips));
 }
 
-/* The source counts no more than what it shows. */
+/* The source counts no more than what it shows, not even with its last page. */
 static bool is_counted_out(const struct ledger_stream *stream)
 {
-    return counts_all(stream) &&
-           total_of(stream) + (int64_t)ledger_reread_count_absent(&stream->reread) <=
-               stream->stored_count;
+    return counts_all(stream) && stream->view.total - stream->waiting +
+                                         (int64_t)ledger_reread_count_absent(&stream->reread) <=
+                                     stream->stored_count;
 }
 
 /* It says itself that it has not come to what it does not show. */

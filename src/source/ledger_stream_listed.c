@@ -106,7 +106,7 @@ void ledger_stream_note_place(struct ledger_stream *stream, bool sweeping, bool 
         aside.top = stream->walk.top;
         aside.waits = stream->waits_from;
     } else if (complete && count->request == NULL) {
-        aside.total = stream->view.total;
+        aside.total = ledger_stream_total(stream);
     }
     ledger_aside_write(&aside, stream->stored.cursor.custom);
 }

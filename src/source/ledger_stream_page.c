@@ -204,6 +204,8 @@ static void note_total(struct ledger_stream *stream)
     int64_t total = stream->view.total;
     if (stream->shape->count.request != NULL || stream->walk.leg_count > 1)
         return;
+    if (ledger_walk_at_top(&stream->walk))
+        stream->total_top = total;
     if (stream->total_first < 0)
         stream->total_first = total;
     else if (total >= 0 && total < stream->total_first && numbered)

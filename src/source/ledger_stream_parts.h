@@ -11,6 +11,7 @@
 #include "ingest/quarantine.h"
 #include "ingest/stream.h"
 #include "source/delivery.h"
+#include "source/ledger_detail.h"
 #include "source/ledger_known.h"
 #include "source/ledger_purpose.h"
 #include "source/ledger_reread.h"
@@ -24,25 +25,6 @@
 #define LEDGER_ANSWER_MAX ((size_t)32 << 20)
 #define LEDGER_RAW_MAX    65536 /* of a record that is kept as it came */
 #define LEDGER_ROW_ROOM   ((size_t)3 * LEDGER_RAW_MAX)
-
-struct ledger_detail {
-    struct json record;
-    int64_t position;
-    bool wanted; /* one more request is made for it */
-};
-
-#define LEDGER_DEBTS_MAX    32 /* tried again in one run */
-#define LEDGER_DEBT_KEY_MAX 256
-
-/* A record that an earlier run has stored without its detail. */
-struct ledger_debt {
-    char key[LEDGER_DEBT_KEY_MAX];
-    int64_t position, attempts;
-    bool failed; /* it is not to be had this time either */
-    bool paid;   /* the detail came ... */
-    bool stored; /* ... and is in a batch ... */
-    bool told;   /* ... with which the debt ends */
-};
 
 struct ledger_stream {
     const struct ledger_run *run;
@@ -118,6 +100,7 @@ struct ledger_stream {
     bool foretelling, foretold; /* the total is asked for before the first page, or was */
     int64_t total_before;       /* that was told when it was complete; -1: none */
     int64_t total_first;        /* that the first page of this walk told; -1: none */
+    int64_t total_top;          /* ... and the one with the newest row of this sweep */
     int64_t waiting;            /* rows of this walk that are in no block yet */
     bool shrank;                /* a later page told of fewer: what it numbers has moved */
     /* how far the provider looks: its newest block, and the newest row it has shown; -1: unknown */

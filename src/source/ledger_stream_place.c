@@ -278,7 +278,7 @@ void ledger_stream_begin_walk(struct ledger_stream *stream)
     ledger_known_forget_seen(&stream->known);
     stream->counted = stream->reached = stream->shrank = false;
     stream->foretelling = stream->foretold = false;
-    stream->total_first = -1;
+    stream->total_first = stream->total_top = -1;
     stream->waiting = 0;
     stream->reach = stream->shown = stream->bound = -1;
     stream->purpose = ASK_SINCE;

@@ -77,6 +77,9 @@ void ledger_stream_send(struct ledger_stream *stream);
 
 /* ---- what is not taken for granted (ledger_stream_doubt.c) ---- */
 
+/* What the source counted of what this walk had to show; -1: nothing. What comes after a sweep has
+ * shown the newest row, a later one shows. */
+int64_t ledger_stream_total(const struct ledger_stream *stream);
 /* Why the end of the walk is not believed; NULL: it is. */
 const char *ledger_stream_doubt(const struct ledger_stream *stream);
 /* A bit for each provider that could be asked at all: enabled, with this stream. */

@@ -128,6 +128,56 @@ static void what_is_counted_and_not_shown_is_not_gone(void **state)
     ledger_desk_free(desk);
 }
 
+/* Runs an import during which a row comes: on top, or below what was read already. */
+static enum ledger_outcome run_growing(struct ledger_desk *desk, int64_t block)
+{
+    size_t before = desk->answered;
+    ledger_desk_begin(desk);
+    while (desk->answered < before + 2)
+        assert_true(ledger_desk_step(desk));
+    ledger_desk_mine(desk, block, 1);
+    struct desk_event late = desk->chain[desk->count - 1];
+    size_t at = desk->count - 1;
+    for (; at > 0 && desk->chain[at - 1].block > block; at--)
+        desk->chain[at] = desk->chain[at - 1];
+    desk->chain[at] = late;
+    return ledger_desk_finish(desk);
+}
+
+/* What comes after the newest row of a sweep was shown is the next one's business: who has rows all
+ * the time is complete some time. */
+static void a_row_that_comes_during_a_sweep_is_not_missed_by_it(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = ledger_desk_new("counted", 1, 45);
+    assert_int_equal(run_growing(desk, 200), LEDGER_COMPLETE);
+    assert_int_equal(desk->row_count, 45);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 1);
+    ledger_desk_expect_truth(desk);
+    ledger_desk_free(desk);
+    desk = ledger_desk_new("counted", 1, 45); /* also when the sweep is one that goes on */
+    desk->store_last = false;
+    desk->batches_max = 3;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_UNDECIDED);
+    desk->batches_max = 0;
+    ledger_desk_mine(desk, 190, 15);
+    assert_int_equal(run_growing(desk, 200), LEDGER_COMPLETE);
+    ledger_desk_expect_complete(desk);
+    ledger_desk_free(desk);
+}
+
+/* ... but a row that came where nobody looked is counted by the next one, and looked for. */
+static void a_row_that_came_below_a_sweep_is_found_by_the_next(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = ledger_desk_new("counted", 1, 45); /* blocks 100 to 114 */
+    assert_int_equal(run_growing(desk, 112), LEDGER_COMPLETE);
+    assert_int_equal(desk->row_count, 45);
+    ledger_desk_expect_complete(desk);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 1);
+    ledger_desk_free(desk);
+}
+
 /* Where the count is a request of its own, it is the first one of a first import, and the only one
  * when all came. */
 static void how_much_there_is_is_asked_before_it_is_read(void **state)
@@ -328,6 +378,8 @@ int main(void)
         cmocka_unit_test(what_a_lone_provider_looks_beyond_and_does_not_show_is_gone),
         cmocka_unit_test(what_is_neither_shown_nor_counted_is_gone),
         cmocka_unit_test(what_is_counted_and_not_shown_is_not_gone),
+        cmocka_unit_test(a_row_that_comes_during_a_sweep_is_not_missed_by_it),
+        cmocka_unit_test(a_row_that_came_below_a_sweep_is_found_by_the_next),
         cmocka_unit_test(how_much_there_is_is_asked_before_it_is_read),
         cmocka_unit_test(what_only_one_of_two_denies_is_not_gone),
         cmocka_unit_test(an_empty_answer_where_rows_are_known_is_checked_with_another),
