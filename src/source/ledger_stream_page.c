@@ -109,6 +109,8 @@ static void add_row(struct ledger_stream *stream, struct batch *batch, bool repl
         batch_set_int(record, TRANSACTION_AT_US, row->time_us);
     if (!stream->shape->map[FIELD_STATUS].mapped)
         batch_set_int(record, TRANSACTION_UNTOLD, 1);
+    if (stream->shares && strcmp(row->status, "pending") != 0)
+        batch_set_int(record, TRANSACTION_CLAIMED, 1);
     if (replaces)
         batch_set_int(record, TRANSACTION_REPLACES, 1);
     else if (strcmp(row->status, "pending") == 0)

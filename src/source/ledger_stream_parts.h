@@ -97,6 +97,7 @@ struct ledger_stream {
     size_t debt_count;
     /* how many rows there should be, and how many there are */
     bool was_complete, counted;
+    bool shares;                /* a file may have its rows, which it counts as its own */
     bool foretelling, foretold; /* the total is asked for before the first page, or was */
     int64_t total_before;       /* that was told when it was complete; -1: none */
     int64_t total_first;        /* that the first page of this walk told; -1: none */

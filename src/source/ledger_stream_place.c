@@ -261,6 +261,16 @@ void ledger_stream_list_parts(struct ledger_stream *stream)
     ledger_stream_foretell(stream);
 }
 
+/* The provider exports its list as a file, too. */
+static bool has_file(const struct connector *connector, const struct connector_stream *shape)
+{
+    for (size_t i = 0; i < connector->stream_count; i++)
+        if (connector->streams[i].csv.header != NULL &&
+            strcmp(connector->streams[i].kind, shape->kind) == 0)
+            return true;
+    return false;
+}
+
 void ledger_stream_begin_walk(struct ledger_stream *stream)
 {
     const struct ledger_platform *platform = stream->run->platform;
@@ -269,6 +279,8 @@ void ledger_stream_begin_walk(struct ledger_stream *stream)
     stream->provider = platform->members[stream->pick.provider];
     stream->shape = connector_stream(stream->provider->connector, bytes_of(stream->name));
     assert(stream->shape != NULL);
+    stream->shares =
+        stream->shape->count.given && has_file(stream->provider->connector, stream->shape);
     stream->view.kind = ledger_stream_kind(stream->shape);
     stream->view.provider = stream->provider->connector->provider;
     stream->vars =

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import unittest
 import urllib.parse
 
@@ -141,6 +142,30 @@ class Defects(unittest.TestCase):
         self.assertGreater(self.complete(world)[0], 120)
         added = self.add_rows(world)
         self.assertEqual(self.complete(world)[0], added)
+
+    def test_an_exported_file_and_the_list_it_was_exported_from_are_one_history(self):
+        for kind in ("sqlite", "postgres"):
+            with self.subTest(store=kind):
+                world = self.world(("kraken",), "kraken", options=QUIET, kind=kind)
+                path = os.path.join(world.home.folder, "ledgers.csv")
+                names = "refid time type subtype aclass asset amount fee balance".split()
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(",".join(["txid", *names]) + "\n")
+                    for key, entry in list(world.sim.kraken(1)["result"]["ledger"].items())[::5]:
+                        entry["time"] = time.strftime("%Y-%m-%d %H:%M:%S",
+                                                      time.gmtime(float(entry["time"])))
+                        file.write(",".join([key, *(str(entry.get(name, ""))
+                                                    for name in names)]) + "\n")
+                done = subprocess.run([world.tidemark, "import", "csv:" + path, "-c",
+                                       world.configuration], capture_output=True, text=True,
+                                      check=True)
+                self.assertIn("10 new", done.stdout)
+                total = len(world.true_rows("normal"))
+                self.assertEqual(self.complete(world)[0], total - 10)
+                self.assertEqual(self.complete(world)[0], 0)
+                subprocess.run(done.args, check=True, capture_output=True)
+                added = self.add_rows(world)
+                self.assertEqual(self.complete(world)[0], added)
 
     def test_nonces_rise_although_the_clock_went_back(self):
         for kind in ("sqlite", "postgres"):
