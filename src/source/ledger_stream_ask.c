@@ -84,6 +84,7 @@ static void restart(struct ledger_stream *stream, const char *why)
     }
     failover_abandoned(&stream->failover, &stream->pick);
     stream->waiting = 0;
+    window_clear(&stream->unreadable);
     ledger_walk_restart(&stream->walk);
     ledger_stream_choose(stream);
 }

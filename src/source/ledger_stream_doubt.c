@@ -27,10 +27,17 @@ int64_t ledger_stream_total(const struct ledger_stream *stream)
     return grown ? stream->total_top : stream->view.total;
 }
 
-/* ... and is in a block. */
+/* What the walk has shown and will not be stored: it is in no block, or nobody can read it (I7). Of
+ * more than are remembered, fewer. */
+static int64_t shown_only(const struct ledger_stream *stream)
+{
+    return stream->waiting + (int64_t)stream->unreadable.count;
+}
+
+/* What has to be stored of what the source counts. */
 static int64_t total_of(const struct ledger_stream *stream)
 {
-    return ledger_stream_total(stream) - stream->waiting;
+    return ledger_stream_total(stream) - shown_only(stream);
 }
 
 const char *ledger_stream_doubt(const struct ledger_stream *stream)
@@ -95,7 +102,7 @@ static bool counts_all(const struct ledger_stream *stream)
 /* The source counts no more than what it shows, not even with its last page. */
 static bool is_counted_out(const struct ledger_stream *stream)
 {
-    return counts_all(stream) && stream->view.total - stream->waiting +
+    return counts_all(stream) && stream->view.total - shown_only(stream) +
                                          (int64_t)ledger_reread_count_absent(&stream->reread) <=
                                      stream->stored_count;
 }

@@ -180,6 +180,11 @@ static void take_row(struct ledger_stream *stream, struct batch *batch)
 
 static void refuse_row(struct ledger_stream *stream, struct batch *batch, const char *reason)
 {
+    uint8_t digest[DIGEST_SIZE];
+    struct window_id id;
+    digest_sha256(stream->row.raw, digest);
+    memcpy(id.byte, digest, sizeof id.byte);
+    window_add(&stream->unreadable, &id);
     enum rc rc = quarantine_add(&stream->quarantine, batch, stream->view.provider, stream->row.raw,
                                 stream->row.raw.len, reason, ledger_stream_wall(stream));
     assert(rc == RC_OK);

@@ -103,6 +103,7 @@ struct ledger_stream {
     int64_t total_first;        /* that the first page of this walk told; -1: none */
     int64_t total_top;          /* ... and the one with the newest row of this sweep */
     int64_t waiting;            /* rows of this walk that are in no block yet */
+    struct window unreadable;   /* records of this walk that are in quarantine */
     bool shrank;                /* a later page told of fewer: what it numbers has moved */
     /* how far the provider looks: its newest block, and the newest row it has shown; -1: unknown */
     bool reached;

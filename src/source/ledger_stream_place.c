@@ -292,6 +292,7 @@ void ledger_stream_begin_walk(struct ledger_stream *stream)
     stream->foretelling = stream->foretold = false;
     stream->total_first = stream->total_top = -1;
     stream->waiting = 0;
+    window_clear(&stream->unreadable);
     stream->reach = stream->shown = stream->bound = -1;
     stream->purpose = ASK_SINCE;
     stream->part_count = 0;

@@ -178,6 +178,30 @@ static void a_row_that_came_below_a_sweep_is_found_by_the_next(void **state)
     ledger_desk_free(desk);
 }
 
+/* (I7) It was given, and is kept with the reason: nobody waits for it. */
+static void a_record_that_cannot_be_read_is_not_missing(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = ledger_desk_new("counted", 1, 45);
+    desk->chain[30].block = INT64_MAX;
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 5);
+    assert_int_equal(desk->row_count, 44);
+    assert_int_equal(desk->quarantined, 1);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 1);
+    ledger_desk_mine(desk, 200, 1);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    assert_int_equal(desk->row_count, 45);
+    ledger_desk_free(desk);
+    desk =
+        ledger_desk_new("counted", 1, 45); /* it does not stand for another, though it came twice */
+    desk->chain[30].block = INT64_MAX;
+    desk->claimed = 1;
+    ledger_desk_fault(desk, 0, FAULT_TOKEN, 3, 4);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_INCOMPLETE);
+    assert_int_equal(desk->quarantined, 2);
+    ledger_desk_free(desk);
+}
+
 /* Where the count is a request of its own, it is the first one of a first import, and the only one
  * when all came. */
 static void how_much_there_is_is_asked_before_it_is_read(void **state)
@@ -380,6 +404,7 @@ int main(void)
         cmocka_unit_test(what_is_counted_and_not_shown_is_not_gone),
         cmocka_unit_test(a_row_that_comes_during_a_sweep_is_not_missed_by_it),
         cmocka_unit_test(a_row_that_came_below_a_sweep_is_found_by_the_next),
+        cmocka_unit_test(a_record_that_cannot_be_read_is_not_missing),
         cmocka_unit_test(how_much_there_is_is_asked_before_it_is_read),
         cmocka_unit_test(what_only_one_of_two_denies_is_not_gone),
         cmocka_unit_test(an_empty_answer_where_rows_are_known_is_checked_with_another),
