@@ -12,7 +12,8 @@
 struct ledger_detail {
     struct json record;
     int64_t position;
-    bool wanted; /* one more request is made for it */
+    bool wanted;  /* one more request is made for it */
+    bool repeats; /* the page has shown its row already */
 };
 
 #define LEDGER_DEBTS_MAX    32 /* tried again in one run */

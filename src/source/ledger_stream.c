@@ -360,6 +360,7 @@ struct ledger_stream *ledger_stream_new(const struct ledger_run *run, const char
     window_init(&stream->here, BATCH_RECORDS_MAX);
     window_init(&stream->strayed, 1);
     window_init(&stream->unreadable, WINDOW_STREAM_SIZE);
+    window_init(&stream->named, WINDOW_STREAM_SIZE);
     for (int i = 0; i < 2; i++)
         delivery_init(&stream->deliveries[i], run->env, on_batch, on_stored, stream);
     stream->wake = (struct timer){.fn = on_wake, .arg = stream};
@@ -396,6 +397,7 @@ void ledger_stream_free(struct ledger_stream *stream)
     window_deinit(&stream->here);
     window_deinit(&stream->strayed);
     window_deinit(&stream->unreadable);
+    window_deinit(&stream->named);
     ledger_walk_deinit(&stream->walk);
     ledger_known_free(&stream->known);
     stream_deinit(&stream->stored);

@@ -28,11 +28,22 @@ static void list_records(struct ledger_stream *stream)
     }
 }
 
-/* What is stored as it is needs no further request. */
+/* The row came with a record before; what waits is told from what no longer does. */
+static bool was_named(struct ledger_stream *stream)
+{
+    struct window_id id;
+    memcpy(id.byte, stream->row_id, sizeof id.byte);
+    return stream->shape->equals == EQUALS_NONE && stream->row.block >= 0 &&
+           !window_add(&stream->named, &id);
+}
+
+/* What is stored as it is needs no further request, and what the page names again no second one. */
 static void choose_wanted(struct ledger_stream *stream)
 {
     struct err ignored; /* it is read again with its detail, and refused then if it is bad */
     enum rc rc;
+    size_t before = SIZE_MAX; /* a record of several rows is not one of them */
+    window_clear(&stream->named);
     while ((rc = connector_page_next(&stream->page, &stream->row, &ignored)) != RC_AGAIN) {
         size_t number = stream->page.record_count - 1;
         bool known = false;
@@ -44,7 +55,9 @@ static void choose_wanted(struct ledger_stream *stream)
             ledger_row_identity(&stream->row, 0, stream->row_id);
             detail->position = ledger_walk_position(stream->shape, &stream->row);
             known = ledger_stream_row_known(stream, false) || ledger_stream_is_older(stream);
+            detail->repeats = was_named(stream) && number != before;
         }
+        before = number;
         detail->wanted = !known || ledger_stream_debt(stream, key) != NULL;
     }
 }
@@ -114,6 +127,10 @@ void ledger_stream_next_detail(struct ledger_stream *stream)
     while (stream->detail_at < stream->detail_count && stream->group.len < GROUP_BYTES_MAX &&
            stream->group_records < GROUP_RECORDS_MAX) {
         const struct ledger_detail *detail = &stream->details[stream->detail_at];
+        if (detail->repeats) {
+            stream->detail_at++;
+            continue;
+        }
         if (detail->wanted && connector_detail_key(stream->shape, detail->record).len > 0) {
             stream->purpose = ASK_DETAIL;
             ledger_stream_choose(stream);

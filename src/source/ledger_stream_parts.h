@@ -92,7 +92,8 @@ struct ledger_stream {
     size_t detail_count, detail_at, detail_capacity;
     struct text group; /* of records, with the details of those that lacked them ... */
     size_t group_records;
-    struct text owed; /* positions and keys of those that are not to be had, each with a NUL */
+    struct window named; /* rows of the page */
+    struct text owed;    /* positions and keys of those that are not to be had, each with a NUL */
     struct ledger_debt debts[LEDGER_DEBTS_MAX];
     size_t debt_count;
     /* how many rows there should be, and how many there are */

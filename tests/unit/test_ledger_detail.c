@@ -154,6 +154,24 @@ static void a_page_of_which_every_detail_is_owed_is_stored(void **state)
     ledger_desk_free(desk);
 }
 
+/* A list of inputs and outputs names a transaction as often as it touches the account. */
+static void what_a_page_names_several_times_is_asked_for_once(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = ledger_desk_new("half", 1, 30); /* three rows in each block */
+    desk->page_rows = 30;
+    for (size_t i = 3; i < 6; i++) /* one after the other, and one between others */
+        desk->chain[i].number = desk->chain[3].number;
+    desk->chain[14].number = desk->chain[12].number;
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 1 + 27);
+    assert_int_equal(desk->row_count, 27);
+    ledger_desk_expect_once(desk);
+    for (size_t i = 0; i < desk->row_count; i++)
+        assert_true(desk->rows[i].whole);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 1);
+    ledger_desk_free(desk);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +181,7 @@ int main(void)
         cmocka_unit_test(what_came_is_stored_when_nobody_answers_any_more),
         cmocka_unit_test(what_follows_a_page_that_was_not_stored_is_not_stored_either),
         cmocka_unit_test(a_page_of_which_every_detail_is_owed_is_stored),
+        cmocka_unit_test(what_a_page_names_several_times_is_asked_for_once),
     };
     return ledger_desk_run_tests(tests, sizeof tests / sizeof tests[0]);
 }
