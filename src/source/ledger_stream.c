@@ -344,7 +344,7 @@ struct ledger_stream *ledger_stream_new(const struct ledger_run *run, const char
     stream->run = run;
     stream->ended = ended;
     stream->arg = arg;
-    stream->doubted_from = -1;
+    stream->doubted_from = stream->waited_from = -1;
     stream->since_at = stream->bound = -1;
     snprintf(stream->name, sizeof stream->name, "%s", name);
     stream->view = (struct ledger_stream_view){

@@ -54,6 +54,7 @@ struct ledger_stream {
     int64_t head;         /* the newest block of its provider, of a walk by ranges */
     int64_t bound;        /* ... when a page led far up; -1: not asked, or not told */
     int64_t waits_from;   /* the first position of a row that waits to be settled; -1: none does */
+    int64_t waited_from;  /* ... that waited when the walk began */
     int64_t covered_from; /* the walk covers from there to what is complete */
     uint32_t denied;      /* a bit for each provider whose end was doubted */
     bool believed;        /* what was doubted is so */

@@ -345,6 +345,38 @@ static void a_row_that_waits_at_its_place_is_read_again(void **state)
     }
 }
 
+/* A row that waits comes where all was complete: what is complete does not move back, but the row
+ * is looked at until it is settled, also when that is interrupted. */
+static void a_row_that_waits_far_below_the_mark_is_read_again(void **state)
+{
+    (void)state;
+    for (unsigned kill = 0; kill < 6; kill++) {
+        struct ledger_desk *desk = ledger_desk_new("counted", 1, 45);
+        struct desk_event *late = &desk->chain[12], kept = *late;
+        memmove(late, late + 1, (desk->count - 13) * sizeof *late);
+        desk->count--;
+        assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 5);
+        memmove(late + 1, late, (desk->count - 12) * sizeof *late);
+        *late = kept;
+        late->waits = true;
+        desk->count++;
+        ledger_desk_expect_complete(desk);
+        ledger_desk_mine(desk, 200, 15);
+        ledger_desk_expect_complete(desk);
+        late->waits = false;
+        desk->batches_max = kill == 0 ? 0 : desk->batches + kill;
+        ledger_desk_run(desk);
+        desk->batches_max = 0;
+        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+        ledger_desk_expect_truth(desk);
+        for (size_t i = 0; i < desk->row_count; i++)
+            assert_string_equal(desk->rows[i].status, "confirmed");
+        ledger_desk_run(desk);
+        assert_in_range(ledger_desk_requests(desk, LEDGER_COMPLETE), 1, 2);
+        ledger_desk_free(desk);
+    }
+}
+
 /* The one who had shown rows is gone, and the next one says that there are none. */
 static void what_another_has_shown_in_this_run_is_not_denied_by_one(void **state)
 {
@@ -412,6 +444,7 @@ int main(void)
         cmocka_unit_test(what_was_replaced_while_a_sweep_was_interrupted_is_marked),
         cmocka_unit_test(what_an_interrupted_sweep_did_not_meet_is_looked_for_again),
         cmocka_unit_test(a_row_that_waits_at_its_place_is_read_again),
+        cmocka_unit_test(a_row_that_waits_far_below_the_mark_is_read_again),
         cmocka_unit_test(what_another_has_shown_in_this_run_is_not_denied_by_one),
         cmocka_unit_test(an_empty_page_does_not_end_the_sweep_of_another),
         cmocka_unit_test(an_end_that_is_doubted_covers_nothing),
