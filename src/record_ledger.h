@@ -45,6 +45,7 @@ enum {
     TRANSACTION_NORMALIZED_DATA,
     TRANSACTION_REPLACES, /* not null: what was stored of it is less */
     TRANSACTION_UNTOLD,   /* not null: who shows it does not say what failed */
+    TRANSACTION_CLAIMED,  /* not null: who shows it counts it as its stream's */
     TRANSACTION_FIELDS
 };
 

@@ -114,7 +114,9 @@ static enum rc add_file(struct import_engine *engine, const char *path, struct e
 {
     struct text content = {0};
     struct ledger_file *file;
-    enum rc rc = small_file_read(path, LEDGER_FILE_MAX, &content, err);
+    enum rc rc = small_file_check_plain(path, err);
+    if (rc == RC_OK)
+        rc = small_file_read(path, LEDGER_FILE_MAX, &content, err);
     if (rc == RC_OK)
         rc = ledger_file_open(engine->providers, &content, &file, err);
     text_free(&content);

@@ -29,7 +29,9 @@ void ledger_aside_write(const struct ledger_aside *aside, char custom[CURSOR_EXT
     struct text words = {0};
     assert(aside->parts.len <= LEDGER_ASIDE_PARTS_MAX);
     if (aside->top >= 0)
-        text_appendf(&words, ",\"top\":%" PRId64 ",\"waits\":%" PRId64, aside->top, aside->waits);
+        text_appendf(&words, ",\"top\":%" PRId64, aside->top);
+    if (aside->top >= 0 || aside->waits >= 0)
+        text_appendf(&words, ",\"waits\":%" PRId64, aside->waits);
     if (aside->total >= 0)
         text_appendf(&words, ",\"total\":%" PRId64, aside->total);
     if (aside->parts.len > 0)

@@ -3,7 +3,7 @@
  * ledger_aside.h - what the cursor of a ledger's stream keeps beside its positions.
  *
  *   top     the newest position that a sweep had met which is not over yet
- *   waits   the first position of a row it has brought that waits to be settled
+ *   waits   the first position of a row that waits to be settled, or may still do
  *   total   what the source counted when the history was complete
  *   parts   marks of the partitions for which the position is true
  *

@@ -25,8 +25,12 @@ void ledger_stream_end(struct ledger_stream *stream, enum ledger_outcome outcome
     stream->view.until_us = 0;
     if (trouble != stream->view.trouble)
         snprintf(stream->view.trouble, sizeof stream->view.trouble, "%s", trouble);
-    if (stream->storing) { /* what was read is stored first */
-        stream->ending = outcome;
+    stream->ending = outcome;
+    if (ledger_stream_cut_group(stream)) { /* what was read is stored first */
+        ledger_stream_store(stream);
+        return;
+    }
+    if (stream->storing) {
         stream->view.state = LEDGER_STORING;
         return;
     }
@@ -185,8 +189,10 @@ void ledger_stream_choose(struct ledger_stream *stream)
     int before = stream->failover.current;
     int64_t now_us = ledger_stream_mono(stream);
     struct err err;
-    if (stream->stopping) {
-        ledger_stream_end(stream, LEDGER_STOPPED, "");
+    if (stream->stopping || stream->ending != LEDGER_UNDECIDED) {
+        bool decided = stream->ending != LEDGER_UNDECIDED;
+        ledger_stream_end(stream, decided ? stream->ending : LEDGER_STOPPED,
+                          decided ? stream->view.trouble : "");
         return;
     }
     assert(!stream->picked);
@@ -206,9 +212,12 @@ void ledger_stream_choose(struct ledger_stream *stream)
     }
     tell_switch(stream, before);
     bool moves = stream->provider != stream->run->platform->members[stream->pick.provider];
-    if (moves && stream->due) { /* its walk goes on from what this one has read */
+    if (moves && (stream->due || ledger_stream_cut_group(stream))) {
+        /* Its walk goes on from what this one has read. */
         failover_abandoned(&stream->failover, &stream->pick);
         stream->view.state = LEDGER_STORING;
+        if (stream->reading)
+            ledger_stream_store(stream);
         return;
     }
     stream->picked = true;
@@ -240,8 +249,6 @@ void ledger_stream_failed(struct ledger_stream *stream, enum retry_class class, 
                                    log_string("provider", provider->connector->provider),
                                    log_string("class", retry_class_name(class)),
                                    log_string("reason", reason), LOG_END});
-    if (stream->purpose == ASK_DETAIL)
-        stream->purpose = ASK_PAGE; /* the page is asked for again */
     ledger_stream_choose(stream);
 }
 
@@ -253,14 +260,14 @@ static void go_on(struct ledger_stream *stream)
     bool leaving = stream->stopping || stream->ending != LEDGER_UNDECIDED;
     if (stream->storing && (leaving || !stream->reading))
         return; /* comes back when it is stored */
-    if (stream->ending != LEDGER_UNDECIDED)
+    if (stream->reading)
+        ledger_stream_store(stream);
+    else if (stream->ending != LEDGER_UNDECIDED)
         ledger_stream_end(stream, stream->ending, stream->view.trouble);
     else if (over && stream_is_complete(&stream->stored))
         ledger_stream_end(stream, LEDGER_COMPLETE, "");
     else if (stream->stopping)
         ledger_stream_end(stream, LEDGER_STOPPED, "");
-    else if (stream->reading)
-        ledger_stream_store(stream);
     else if (stream->detail_at < stream->detail_count)
         ledger_stream_next_detail(stream);
     else if (stream->marking)
@@ -279,6 +286,7 @@ static void on_stored(void *arg, enum rc rc)
     stream->storing = false;
     if (rc != RC_OK) {
         ledger_stream_break_off(stream);
+        ledger_stream_drop_details(stream); /* they lie beyond what was not stored (I2) */
         ledger_stream_end(stream, LEDGER_INCOMPLETE, "the store took no more");
         return;
     }
@@ -336,7 +344,7 @@ struct ledger_stream *ledger_stream_new(const struct ledger_run *run, const char
     stream->run = run;
     stream->ended = ended;
     stream->arg = arg;
-    stream->doubted_from = -1;
+    stream->doubted_from = stream->waited_from = -1;
     stream->since_at = stream->bound = -1;
     snprintf(stream->name, sizeof stream->name, "%s", name);
     stream->view = (struct ledger_stream_view){
@@ -351,6 +359,8 @@ struct ledger_stream *ledger_stream_new(const struct ledger_run *run, const char
     connector_page_init(&stream->page);
     window_init(&stream->here, BATCH_RECORDS_MAX);
     window_init(&stream->strayed, 1);
+    window_init(&stream->unreadable, WINDOW_STREAM_SIZE);
+    window_init(&stream->named, WINDOW_STREAM_SIZE);
     for (int i = 0; i < 2; i++)
         delivery_init(&stream->deliveries[i], run->env, on_batch, on_stored, stream);
     stream->wake = (struct timer){.fn = on_wake, .arg = stream};
@@ -386,6 +396,8 @@ void ledger_stream_free(struct ledger_stream *stream)
         delivery_drop(&stream->deliveries[i]);
     window_deinit(&stream->here);
     window_deinit(&stream->strayed);
+    window_deinit(&stream->unreadable);
+    window_deinit(&stream->named);
     ledger_walk_deinit(&stream->walk);
     ledger_known_free(&stream->known);
     stream_deinit(&stream->stored);

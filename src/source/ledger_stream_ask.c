@@ -45,6 +45,10 @@ static void take_bound(struct ledger_stream *stream)
 static void take_answer(struct ledger_stream *stream, bool empty)
 {
     int64_t now_us = ledger_stream_mono(stream);
+    if (stream->purpose == ASK_DETAIL && !ledger_stream_detail_came(stream)) {
+        ledger_stream_failed(stream, RETRY_TRANSIENT, -1, "does not know a record it listed");
+        return;
+    }
     failover_succeeded(&stream->failover, &stream->pick, now_us - stream->asked_us, now_us);
     stream->failures = stream->restarts = 0;
     stream->refused &= ~(1U << stream->pick.provider);
@@ -81,6 +85,7 @@ static void restart(struct ledger_stream *stream, const char *why)
     }
     failover_abandoned(&stream->failover, &stream->pick);
     stream->waiting = 0;
+    window_clear(&stream->unreadable);
     ledger_walk_restart(&stream->walk);
     ledger_stream_choose(stream);
 }

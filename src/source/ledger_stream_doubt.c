@@ -21,10 +21,23 @@ static bool is_countable(const struct ledger_stream *stream)
     return count->given && changed && all && (count->request != NULL || stream->view.total >= 0);
 }
 
-/* What the source counts and is in a block. */
+int64_t ledger_stream_total(const struct ledger_stream *stream)
+{
+    bool grown = stream->total_top >= 0 && stream->total_top < stream->view.total;
+    return grown ? stream->total_top : stream->view.total;
+}
+
+/* What the walk has shown and will not be stored: it is in no block, or nobody can read it (I7). Of
+ * more than are remembered, fewer. */
+static int64_t shown_only(const struct ledger_stream *stream)
+{
+    return stream->waiting + (int64_t)stream->unreadable.count;
+}
+
+/* What has to be stored of what the source counts. */
 static int64_t total_of(const struct ledger_stream *stream)
 {
-    return stream->view.total - stream->waiting;
+    return ledger_stream_total(stream) - shown_only(stream);
 }
 
 const char *ledger_stream_doubt(const struct ledger_stream *stream)
@@ -86,12 +99,12 @@ static bool counts_all(const struct ledger_stream *stream)
             (shape->order != ORDER_ASC && !stream->skips));
 }
 
-/* The source counts no more than what it shows. */
+/* The source counts no more than what it shows, not even with its last page. */
 static bool is_counted_out(const struct ledger_stream *stream)
 {
-    return counts_all(stream) &&
-           total_of(stream) + (int64_t)ledger_reread_count_absent(&stream->reread) <=
-               stream->stored_count;
+    return counts_all(stream) && stream->view.total - shown_only(stream) +
+                                         (int64_t)ledger_reread_count_absent(&stream->reread) <=
+                                     stream->stored_count;
 }
 
 /* It says itself that it has not come to what it does not show. */

@@ -101,12 +101,17 @@ void ledger_stream_note_place(struct ledger_stream *stream, bool sweeping, bool 
     if (complete && !stream->skips)
         mark_seen(stream);
     aside.parts = text_bytes(&stream->marks);
+    /* Before the walk is over nobody knows whether what waited still does. */
+    if (stream->run->file == NULL)
+        aside.waits = stream->waits_from;
+    if ((!complete || stream->skips) && stream->waited_from >= 0 &&
+        (aside.waits < 0 || stream->waited_from < aside.waits))
+        aside.waits = stream->waited_from;
     if (sweeping && stream->walk.top >= 0 &&
         !ledger_reread_has_passed(&stream->reread, &stream->walk)) {
         aside.top = stream->walk.top;
-        aside.waits = stream->waits_from;
     } else if (complete && count->request == NULL) {
-        aside.total = stream->view.total;
+        aside.total = ledger_stream_total(stream);
     }
     ledger_aside_write(&aside, stream->stored.cursor.custom);
 }

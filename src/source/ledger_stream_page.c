@@ -20,7 +20,7 @@ enum rc ledger_stream_open_page(struct ledger_stream *stream, bool empty, struct
         stream->last_count = 0;
     for (; stream->here_count < stream->id_count; stream->here_count++)
         window_add(&stream->here, &stream->ids[stream->here_count]);
-    stream->detail_count = stream->detail_at = 0;
+    ledger_stream_drop_details(stream);
     if (!empty && stream->shape->detail.given)
         return ledger_stream_open_details(stream, err);
     if (!empty)
@@ -109,6 +109,8 @@ static void add_row(struct ledger_stream *stream, struct batch *batch, bool repl
         batch_set_int(record, TRANSACTION_AT_US, row->time_us);
     if (!stream->shape->map[FIELD_STATUS].mapped)
         batch_set_int(record, TRANSACTION_UNTOLD, 1);
+    if (stream->shares && strcmp(row->status, "pending") != 0)
+        batch_set_int(record, TRANSACTION_CLAIMED, 1);
     if (replaces)
         batch_set_int(record, TRANSACTION_REPLACES, 1);
     else if (strcmp(row->status, "pending") == 0)
@@ -178,6 +180,11 @@ static void take_row(struct ledger_stream *stream, struct batch *batch)
 
 static void refuse_row(struct ledger_stream *stream, struct batch *batch, const char *reason)
 {
+    uint8_t digest[DIGEST_SIZE];
+    struct window_id id;
+    digest_sha256(stream->row.raw, digest);
+    memcpy(id.byte, digest, sizeof id.byte);
+    window_add(&stream->unreadable, &id);
     enum rc rc = quarantine_add(&stream->quarantine, batch, stream->view.provider, stream->row.raw,
                                 stream->row.raw.len, reason, ledger_stream_wall(stream));
     assert(rc == RC_OK);
@@ -204,6 +211,8 @@ static void note_total(struct ledger_stream *stream)
     int64_t total = stream->view.total;
     if (stream->shape->count.request != NULL || stream->walk.leg_count > 1)
         return;
+    if (ledger_walk_at_top(&stream->walk))
+        stream->total_top = total;
     if (stream->total_first < 0)
         stream->total_first = total;
     else if (total >= 0 && total < stream->total_first && numbered)

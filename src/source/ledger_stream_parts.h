@@ -11,6 +11,7 @@
 #include "ingest/quarantine.h"
 #include "ingest/stream.h"
 #include "source/delivery.h"
+#include "source/ledger_detail.h"
 #include "source/ledger_known.h"
 #include "source/ledger_purpose.h"
 #include "source/ledger_reread.h"
@@ -24,25 +25,6 @@
 #define LEDGER_ANSWER_MAX ((size_t)32 << 20)
 #define LEDGER_RAW_MAX    65536 /* of a record that is kept as it came */
 #define LEDGER_ROW_ROOM   ((size_t)3 * LEDGER_RAW_MAX)
-
-struct ledger_detail {
-    struct json record;
-    int64_t position;
-    bool wanted; /* one more request is made for it */
-};
-
-#define LEDGER_DEBTS_MAX    32 /* tried again in one run */
-#define LEDGER_DEBT_KEY_MAX 256
-
-/* A record that an earlier run has stored without its detail. */
-struct ledger_debt {
-    char key[LEDGER_DEBT_KEY_MAX];
-    int64_t position, attempts;
-    bool failed; /* it is not to be had this time either */
-    bool paid;   /* the detail came ... */
-    bool stored; /* ... and is in a batch ... */
-    bool told;   /* ... with which the debt ends */
-};
 
 struct ledger_stream {
     const struct ledger_run *run;
@@ -72,6 +54,7 @@ struct ledger_stream {
     int64_t head;         /* the newest block of its provider, of a walk by ranges */
     int64_t bound;        /* ... when a page led far up; -1: not asked, or not told */
     int64_t waits_from;   /* the first position of a row that waits to be settled; -1: none does */
+    int64_t waited_from;  /* ... that waited when the walk began */
     int64_t covered_from; /* the walk covers from there to what is complete */
     uint32_t denied;      /* a bit for each provider whose end was doubted */
     bool believed;        /* what was doubted is so */
@@ -108,16 +91,21 @@ struct ledger_stream {
     /* records whose details are fetched, a group at a time */
     struct ledger_detail *details;
     size_t detail_count, detail_at, detail_capacity;
-    struct text group;
-    struct text owed; /* positions and keys of those that are not to be had, each with a NUL */
+    struct text group; /* of records, with the details of those that lacked them ... */
+    size_t group_records;
+    struct window named; /* rows of the page */
+    struct text owed;    /* positions and keys of those that are not to be had, each with a NUL */
     struct ledger_debt debts[LEDGER_DEBTS_MAX];
     size_t debt_count;
     /* how many rows there should be, and how many there are */
     bool was_complete, counted;
+    bool shares;                /* a file may have its rows, which it counts as its own */
     bool foretelling, foretold; /* the total is asked for before the first page, or was */
     int64_t total_before;       /* that was told when it was complete; -1: none */
     int64_t total_first;        /* that the first page of this walk told; -1: none */
+    int64_t total_top;          /* ... and the one with the newest row of this sweep */
     int64_t waiting;            /* rows of this walk that are in no block yet */
+    struct window unreadable;   /* records of this walk that are in quarantine */
     bool shrank;                /* a later page told of fewer: what it numbers has moved */
     /* how far the provider looks: its newest block, and the newest row it has shown; -1: unknown */
     bool reached;

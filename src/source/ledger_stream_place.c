@@ -70,6 +70,11 @@ static void on_known(void *arg, const struct lookup_answer *answer)
     ledger_stream_choose(stream);
 }
 
+static struct ledger_aside read_aside(struct ledger_stream *stream)
+{
+    return ledger_aside_read(stream->cursor_doc, stream->stored.cursor.custom);
+}
+
 static enum rc ask_known(struct ledger_stream *stream)
 {
     const struct cursor *complete = &stream->stored.cursor.high_water;
@@ -77,6 +82,8 @@ static enum rc ask_known(struct ledger_stream *stream)
     int64_t from =
         complete->kind == CURSOR_NONE ? 0 : complete->number - find_reach(stream, blocks);
     from = ledger_stream_debts_from(stream, from);
+    int64_t waits = read_aside(stream).waits;
+    from = waits >= 0 && waits < from ? waits : from;
     const struct field params[LEDGER_KNOWN_PARAMS] = {
         field_text(bytes_of(stream->run->account)), field_text(bytes_of(stream->name)),
         field_int(from > 0 ? from : 0), field_int(LEDGER_KNOWN_MAX + 1)};
@@ -97,11 +104,6 @@ static void on_debts(void *arg, const struct lookup_answer *answer)
     if (stream->stopping || answer->rc != RC_OK || ask_known(stream) != RC_OK)
         ledger_stream_end(stream, stream->stopping ? LEDGER_STOPPED : LEDGER_INCOMPLETE,
                           answer->rc == RC_OK ? "" : answer->err.text);
-}
-
-static struct ledger_aside read_aside(struct ledger_stream *stream)
-{
-    return ledger_aside_read(stream->cursor_doc, stream->stored.cursor.custom);
 }
 
 /* The end of a complete import was checked: its provider was good up to there. */
@@ -232,6 +234,10 @@ void ledger_stream_start_walk(struct ledger_stream *stream, int listed)
     if (stream->skips)
         place.complete = since;
     stream->waits_from = -1;
+    stream->waited_from = read_aside(stream).waits;
+    bool lower = stream->waited_from >= 0 && stream->waited_from < place.complete;
+    if (lower && !stream->skips && stream->stored.cursor.high_water.kind == kind)
+        place.complete = stream->waited_from;
     place.token = find_token(stream, &place.top);
     place.settle = kind == CURSOR_BLOCK_NUMBER ? stream->provider->connector->settle_blocks : 0;
     if (stream->known.whole && !stream->skips)
@@ -261,13 +267,26 @@ void ledger_stream_list_parts(struct ledger_stream *stream)
     ledger_stream_foretell(stream);
 }
 
+/* The provider exports its list as a file, too. */
+static bool has_file(const struct connector *connector, const struct connector_stream *shape)
+{
+    for (size_t i = 0; i < connector->stream_count; i++)
+        if (connector->streams[i].csv.header != NULL &&
+            strcmp(connector->streams[i].kind, shape->kind) == 0)
+            return true;
+    return false;
+}
+
 void ledger_stream_begin_walk(struct ledger_stream *stream)
 {
     const struct ledger_platform *platform = stream->run->platform;
     ledger_walk_deinit(&stream->walk);
+    ledger_stream_drop_details(stream);
     stream->provider = platform->members[stream->pick.provider];
     stream->shape = connector_stream(stream->provider->connector, bytes_of(stream->name));
     assert(stream->shape != NULL);
+    stream->shares =
+        stream->shape->count.given && has_file(stream->provider->connector, stream->shape);
     stream->view.kind = ledger_stream_kind(stream->shape);
     stream->view.provider = stream->provider->connector->provider;
     stream->vars =
@@ -277,8 +296,9 @@ void ledger_stream_begin_walk(struct ledger_stream *stream)
     ledger_known_forget_seen(&stream->known);
     stream->counted = stream->reached = stream->shrank = false;
     stream->foretelling = stream->foretold = false;
-    stream->total_first = -1;
+    stream->total_first = stream->total_top = -1;
     stream->waiting = 0;
+    window_clear(&stream->unreadable);
     stream->reach = stream->shown = stream->bound = -1;
     stream->purpose = ASK_SINCE;
     stream->part_count = 0;

@@ -7,7 +7,7 @@
 #ifndef SOURCE_LEDGER_STREAM_STEPS_H
 #define SOURCE_LEDGER_STREAM_STEPS_H
 
-#include "source/ledger_stream_parts.h"
+#include "source/ledger_stream_detail.h"
 
 /* ---- where it begins (ledger_stream_place.c) ---- */
 
@@ -54,11 +54,6 @@ must_check enum rc ledger_stream_open_page(struct ledger_stream *stream, bool em
 /* Fills a batch with what is left of the page; it is sent when no other is under way. */
 void ledger_stream_store(struct ledger_stream *stream);
 
-/* Reads over the page and fetches what its new records lack. */
-must_check enum rc ledger_stream_open_details(struct ledger_stream *stream, struct err *err);
-void ledger_stream_next_detail(struct ledger_stream *stream);
-void ledger_stream_take_detail(struct ledger_stream *stream);
-
 /* ---- how far up rows may lie (ledger_stream_bound.c) ---- */
 
 /* The page has rows above all that is known to be there, and the newest block can be asked for. */
@@ -69,21 +64,7 @@ must_check enum rc ledger_stream_check_place(const struct ledger_stream *stream,
 /* The row has a time, and that is not yet to come. */
 bool ledger_stream_time_passed(const struct ledger_stream *stream);
 
-/* ---- what earlier runs owe (ledger_stream_debt.c) ---- */
-
-/* Asks the store for it; `loaded` goes on. */
-must_check enum rc ledger_stream_ask_debts(struct ledger_stream *stream, lookup_fn *loaded);
-void ledger_stream_take_debts(struct ledger_stream *stream, const struct lookup_answer *answer);
-/* Where a walk has to begin to meet all of them; `otherwise`, if that is lower. */
-int64_t ledger_stream_debts_from(const struct ledger_stream *stream, int64_t otherwise);
-/* NULL: nothing is owed for this key. */
-struct ledger_debt *ledger_stream_debt(struct ledger_stream *stream, struct bytes key);
-/* The detail of a record is not to be had. */
-void ledger_stream_owe(struct ledger_stream *stream, const struct ledger_detail *detail);
-/* Adds what is owed since the last batch, and what no longer is; false: there is no room. */
-bool ledger_stream_add_owed(struct ledger_stream *stream, struct batch *batch);
-/* What was to be stored was not. */
-void ledger_stream_drop_payments(struct ledger_stream *stream);
+/* ---- the end of a page, and of a batch (ledger_stream_page.c) ---- */
 
 /* After the page was read to its end: what it leads to. */
 void ledger_stream_note_end(struct ledger_stream *stream);
@@ -96,6 +77,9 @@ void ledger_stream_send(struct ledger_stream *stream);
 
 /* ---- what is not taken for granted (ledger_stream_doubt.c) ---- */
 
+/* What the source counted of what this walk had to show; -1: nothing. What comes after a sweep has
+ * shown the newest row, a later one shows. */
+int64_t ledger_stream_total(const struct ledger_stream *stream);
 /* Why the end of the walk is not believed; NULL: it is. */
 const char *ledger_stream_doubt(const struct ledger_stream *stream);
 /* A bit for each provider that could be asked at all: enabled, with this stream. */

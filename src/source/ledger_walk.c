@@ -217,6 +217,12 @@ enum rc ledger_walk_row(struct ledger_walk *walk, const struct ledger_row *row, 
     return RC_OK;
 }
 
+bool ledger_walk_at_top(const struct ledger_walk *walk)
+{
+    const struct ledger_leg *leg = &walk->legs[walk->leg];
+    return walk->shape->order == ORDER_DESC && !leg->started && leg->token[0] == '\0';
+}
+
 void ledger_walk_end_leg(struct ledger_walk *walk)
 {
     walk->legs[walk->leg].below = true;

@@ -107,6 +107,8 @@ bool ledger_walk_over(const struct ledger_walk *walk);
  * its number among its equals. RC_REJECT: the block has too many rows. */
 must_check enum rc ledger_walk_row(struct ledger_walk *walk, const struct ledger_row *row,
                                    uint32_t *ordinal, struct err *err);
+/* The page under way is the one with the newest row of a sweep. */
+bool ledger_walk_at_top(const struct ledger_walk *walk);
 /* The page under way is the last of its partition. */
 void ledger_walk_end_leg(struct ledger_walk *walk);
 /* A row at this position lies below the floor of a sweep: it was stored by one before. */

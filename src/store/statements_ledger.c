@@ -105,6 +105,12 @@ static const struct statement statements[] = {
      "FROM (SELECT o.n AS n, r.provider AS provider, r.provider_data AS provider_data, "
      "r.normalized_data AS normalized_data {rows with} " TOLD_OF ") c "
      "WHERE raw_transactions.n = c.n"},
+    /* A file had it before the list that counts it. */
+    {.kind = RECORD_TRANSACTION, .has = TRANSACTION_CLAIMED, .sql =
+     "UPDATE raw_transactions SET seq = {seq}, stream = c.stream "
+     "FROM (SELECT o.n AS n, r.stream AS stream {rows with} " TOLD_OF
+     " AND o.stream <> r.stream) c "
+     "WHERE raw_transactions.n = c.n"},
     {.kind = RECORD_TRANSACTION, .sql =
      "UPDATE raw_transactions SET status = 'orphaned', seq = {seq} WHERE status <> 'orphaned' "
      "AND n IN (SELECT o.n {rows with} " TOLD_OF " AND r.status = 'orphaned')"},

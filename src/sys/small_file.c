@@ -48,6 +48,14 @@ enum rc small_file_read(const char *path, size_t bytes_max, struct text *out, st
     return rc;
 }
 
+enum rc small_file_check_plain(const char *path, struct err *err)
+{
+    struct stat about;
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode))
+        return err_set(err, RC_REJECT, "%s is no file", path);
+    return RC_OK;
+}
+
 bool small_file_exists(const char *path)
 {
     struct stat about;

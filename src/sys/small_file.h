@@ -16,6 +16,8 @@
  * failed; a file above `bytes_max` is RC_REJECT and leaves `out` as it was. */
 must_check enum rc small_file_read(const char *path, size_t bytes_max, struct text *out,
                                    struct err *err);
+/* RC_REJECT: it is there, and is a folder, a pipe or a device, which need not end. */
+must_check enum rc small_file_check_plain(const char *path, struct err *err);
 bool small_file_exists(const char *path);
 /* RC_REJECT: others than its owner may change the file, or others than its group may read it. */
 must_check enum rc small_file_check_guarded(const char *path, struct err *err);

@@ -219,6 +219,20 @@ class Imports(unittest.TestCase):
                     self.assertIn(sentence, done.stderr)
                     self.assertEqual(os.listdir(folder), [])
 
+    def test_what_may_never_end_is_no_exported_file(self):
+        """A pipe to which nobody writes would be waited for, for ever."""
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = os.path.join(folder, "pipe")
+            os.mkfifo(pipe)
+            for path in (pipe, folder, "/dev/zero"):
+                with self.subTest(path=path):
+                    done = subprocess.run(
+                        [os.path.abspath(PROGRAMS[0]), "import", "--set",
+                         f"ledger.connectors={CONNECTORS}", "csv:" + path],
+                        cwd=folder, capture_output=True, text=True, timeout=20, check=False)
+                    self.assertEqual(done.returncode, 2, done.stderr)
+                    self.assertIn(path + " is no file", done.stderr)
+
     def test_what_can_be_continued_ends_with_4_and_what_cannot_with_1(self):
         world = self.world()
         self.assertEqual(world.run()[0], 0)

@@ -8,9 +8,11 @@ import collections
 import http.server
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
+import time
 import unittest
 import urllib.parse
 
@@ -19,7 +21,7 @@ sys.path.append(os.path.join(HERE, "..", "support"))
 
 from daemon_client import Home  # noqa: E402
 from import_run import ImportRun  # noqa: E402
-from ledger_world import CONNECTORS, World  # noqa: E402
+from ledger_world import World, shipped  # noqa: E402
 
 PROGRAMS = sys.argv[1:3]
 DEAD = "&count=1000000&lasts=1"
@@ -62,20 +64,37 @@ streams:
 
 
 class Repository(http.server.BaseHTTPRequestHandler):
-    """Commits as they lie in a history, five a page, and no issues."""
-    commits = []
+    """Commits as they lie in a history, five a page, and issues by when something was said of them
+    last, a hundred a page; after the pages with the numbers in `spoken`, something is."""
+    commits, issues, spoken = [], {}, []
+    asked = 0
+
+    def list_issues(self, query):
+        found = sorted((day, number) for number, day in Repository.issues.items()
+                       if day >= query.get("since", ""))
+        Repository.asked += 1
+        if Repository.asked in Repository.spoken:  # once this page has been read
+            Repository.issues[found[5][1]] = f"2025-01-01T00:00:{Repository.asked:02}Z"
+        return [{"id": number, "number": number, "updated_at": day, "user": {"login": "a"}}
+                for day, number in found]
 
     def do_GET(self):
-        place, _, query = self.path.partition("?")
-        page = int(dict(urllib.parse.parse_qsl(query)).get("page", 1))
-        found = Repository.commits if place.endswith("/commits") else []
-        shown = found[page * 5 - 5:page * 5]
-        body = json.dumps([{"sha": sha, "commit": {"author": {"name": "a", "date": day}}}
-                           for sha, day in shown]).encode()
+        place, _, words = self.path.partition("?")
+        query = dict(urllib.parse.parse_qsl(words))
+        page = int(query.pop("page", 1))
+        size, found = int(query.get("per_page", 30)), []
+        if place.endswith("/commits"):
+            size = 5
+            found = [{"sha": sha, "commit": {"author": {"name": "a", "date": day}}}
+                     for sha, day in Repository.commits]
+        elif place.endswith("/issues"):
+            found = self.list_issues(query)
+        body = json.dumps(found[(page - 1) * size:page * size]).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
-        if page * 5 < len(found):
-            self.send_header("Link", f'<{self.server.address}{place}?page={page + 1}>; rel="next"')
+        if page * size < len(found):
+            more = urllib.parse.urlencode({**query, "page": page + 1})
+            self.send_header("Link", f'<{self.server.address}{place}?{more}>; rel="next"')
         self.end_headers()
         self.wfile.write(body)
 
@@ -141,6 +160,30 @@ class Defects(unittest.TestCase):
         self.assertGreater(self.complete(world)[0], 120)
         added = self.add_rows(world)
         self.assertEqual(self.complete(world)[0], added)
+
+    def test_an_exported_file_and_the_list_it_was_exported_from_are_one_history(self):
+        for kind in ("sqlite", "postgres"):
+            with self.subTest(store=kind):
+                world = self.world(("kraken",), "kraken", options=QUIET, kind=kind)
+                path = os.path.join(world.home.folder, "ledgers.csv")
+                names = "refid time type subtype aclass asset amount fee balance".split()
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(",".join(["txid", *names]) + "\n")
+                    for key, entry in list(world.sim.kraken(1)["result"]["ledger"].items())[::5]:
+                        entry["time"] = time.strftime("%Y-%m-%d %H:%M:%S",
+                                                      time.gmtime(float(entry["time"])))
+                        file.write(",".join([key, *(str(entry.get(name, ""))
+                                                    for name in names)]) + "\n")
+                done = subprocess.run([world.tidemark, "import", "csv:" + path, "-c",
+                                       world.configuration], capture_output=True, text=True,
+                                      check=True)
+                self.assertIn("10 new", done.stdout)
+                total = len(world.true_rows("normal"))
+                self.assertEqual(self.complete(world)[0], total - 10)
+                self.assertEqual(self.complete(world)[0], 0)
+                subprocess.run(done.args, check=True, capture_output=True)
+                added = self.add_rows(world)
+                self.assertEqual(self.complete(world)[0], added)
 
     def test_nonces_rise_although_the_clock_went_back(self):
         for kind in ("sqlite", "postgres"):
@@ -221,7 +264,9 @@ class Defects(unittest.TestCase):
                            f"block = NULL WHERE event_id = x'{last}';")
         self.complete(world)
 
-    def test_commits_that_a_merge_brings_are_found_below_those_that_are_known(self):
+    def repository(self):
+        """An import of what `Repository` shows."""
+        Repository.commits, Repository.issues, Repository.spoken, Repository.asked = [], {}, (), 0
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Repository)
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
@@ -231,9 +276,30 @@ class Defects(unittest.TestCase):
         self.addCleanup(home.__exit__)
         run = ImportRun(PROGRAMS[0], home)
         run.account = "github:owner/name"
+        folder = os.path.join(home.folder, "connectors")
+        os.mkdir(folder)
+        with open(os.path.join(folder, "github.yaml"), "w", encoding="utf-8") as file:
+            file.write(re.sub(r"^rate:.*$", "rate: {per_second: 1000, burst: 1000}",
+                              shipped("github"), flags=re.M))
         run.configure(["store:", f"  url: {home.url}", f"  data_dir: {home.folder}", "ledger:",
-                       f"  connectors: {os.path.join(CONNECTORS, 'other')}", "providers:",
+                       f"  connectors: {folder}", "providers:",
                        "  github:", f"    base_url: {server.address}"])
+        return run
+
+    def test_issues_of_which_something_is_said_meanwhile_hide_no_others(self):
+        run = self.repository()
+        days = {1000 + i: f"2024-01-01T00:{i // 60:02}:{i % 60:02}Z" for i in range(350)}
+        at_once = {2000 + i: "2024-01-02T00:00:00Z" for i in range(250)}  # more than a page
+        Repository.issues, Repository.spoken = {**days, **at_once}, (1, 2)
+        for _ in range(2):
+            code, said, words = run.run()
+            self.assertEqual(code, 0, (said, words))
+            self.assertEqual(sorted(int(row["hash"]) for row in run.stored()),
+                             sorted(Repository.issues))
+        self.assertLessEqual(Repository.asked, 9)
+
+    def test_commits_that_a_merge_brings_are_found_below_those_that_are_known(self):
+        run = self.repository()
         main = [(f"m{day:02}", f"2024-01-{day:02}T00:00:00Z") for day in range(20, 0, -1)]
         branch = [("b2", "2024-01-06T00:00:00Z"), ("b1", "2024-01-05T00:00:00Z")]
         ahead = ("ahead", "2099-01-01T00:00:00Z")

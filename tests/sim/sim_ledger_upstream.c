@@ -202,7 +202,8 @@ static void put_fall(struct sim_world *world, const struct question *ask, size_t
     if (lo > 0)
         text_appendf(out, ",\"next\":\"%zu\"", lo);
     if (ask->walk == WALK_COUNTED)
-        text_appendf(out, ",\"total\":%zu", visible);
+        text_appendf(out, ",\"total\":%zu",
+                     visible + sim_strikes(&world->swarm, FAULT_COUNT_AHEAD));
     text_append_char(out, '}');
 }
 

@@ -50,6 +50,7 @@ static const struct {
     [FAULT_PAGE_EMPTY] = {"page_empty", 60000, SIM_LEDGER},
     [FAULT_PAGE_AGAIN] = {"page_again", 30000, SIM_LEDGER},
     [FAULT_PAGE_OVERLAP] = {"page_overlap", 100000, SIM_LEDGER},
+    [FAULT_COUNT_AHEAD] = {"count_ahead", 60000, SIM_LEDGER},
     [FAULT_TOKEN_LOST] = {"token_lost", 60000, SIM_LEDGER},
     [FAULT_PROVIDER_LAGS] = {"provider_lags", 500000, SIM_LEDGER},
     [FAULT_REORG] = {"reorg", 100000, SIM_CONTENT},

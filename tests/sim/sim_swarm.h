@@ -57,6 +57,7 @@ enum sim_fault {
     FAULT_PAGE_EMPTY,  /* a lie */
     FAULT_PAGE_AGAIN,
     FAULT_PAGE_OVERLAP,
+    FAULT_COUNT_AHEAD, /* a row is counted before it is shown */
     FAULT_TOKEN_LOST,
     FAULT_PROVIDER_LAGS,
     FAULT_REORG,

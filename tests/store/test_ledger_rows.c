@@ -231,6 +231,35 @@ static void an_event_that_was_stored_in_part_is_replaced(void **state)
                      1); /* who follows sees it */
 }
 
+/* A file had it, and now the list that counts its rows shows it: it is one of those. */
+static void an_event_belongs_to_the_list_that_counts_it(void **state)
+{
+    static const char normal[] = "SELECT count(*) FROM raw_transactions WHERE stream = 'normal'";
+    struct bench *bench = *state;
+    begin(bench);
+    for (char id = 'a'; id < 'd'; id++)
+        set(bench, add_event(bench, id, 1, "confirmed"), TRANSACTION_STREAM, "file");
+    assert_ok(write_batch(bench));
+    add_event(bench, 'a', 1, "confirmed");
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, normal), 0);
+    int64_t seq = number(bench, "SELECT max(seq) FROM raw_transactions");
+    for (int i = 0; i < 3; i++) {
+        batch_set_int(add_event(bench, 'b', 1, "confirmed"), TRANSACTION_CLAIMED, 1);
+        batch_set_int(add_event(bench, 'd', 1, "confirmed"), TRANSACTION_CLAIMED, 1);
+        if (i == 1) /* the file is read again */
+            set(bench, add_event(bench, 'b', 1, "confirmed"), TRANSACTION_STREAM, "file");
+        assert_ok(write_batch(bench));
+        assert_int_equal(number(bench, normal), 2);
+        if (i == 0)
+            seq = number(bench, "SELECT max(seq) FROM raw_transactions");
+        assert_int_equal(number(bench, "SELECT max(seq) FROM raw_transactions"), seq);
+    }
+    assert_int_equal(number(bench, "SELECT count(DISTINCT seq) FROM raw_transactions"), 2);
+    assert_int_equal(number(bench, "SELECT count(*) FROM raw_transactions"), 4);
+    assert_int_equal(number(bench, "SELECT imported FROM import_sessions"), 4);
+}
+
 /* Somebody who does not tell what failed shows it: in the same block nothing has changed, in
  * another one everything may have. */
 static void a_failed_event_is_not_made_good_by_who_does_not_tell(void **state)
@@ -485,6 +514,7 @@ int main(void)
         ON_STORE(no_session_ends_before_it_began),
         ON_STORE(a_pending_event_becomes_confirmed_under_its_number),
         ON_STORE(an_event_that_was_stored_in_part_is_replaced),
+        ON_STORE(an_event_belongs_to_the_list_that_counts_it),
         ON_STORE(a_failed_event_is_not_made_good_by_who_does_not_tell),
         ON_STORE(an_orphaned_event_is_marked_and_may_come_back_in_another_block),
         ON_STORE(a_derived_account_knows_its_parent_of_the_same_commit),

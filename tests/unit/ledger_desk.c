@@ -148,7 +148,7 @@ static void append_fall(const struct ledger_desk *desk, const char *url, struct 
         at--;
     at -= after >= 0;
     text_append_string(out, "{\"rows\":[");
-    for (; at > 0 && taken < LEDGER_DESK_SIZE; at--)
+    for (; at > 0 && taken < desk->page_rows; at--)
         append_event(out, &desk->chain[at - 1], taken++ == 0);
     text_append_char(out, ']');
     if (at > 0)
@@ -161,7 +161,8 @@ static void append_detail(const struct ledger_desk *desk, const char *url, struc
 {
     long long number = param_of(url, "key=h", -1);
     text_append_string(out, "{\"detail\":");
-    text_append_string(out, number == desk->unknown_detail ? "null}" : "{\"fee\":\"7\"}}");
+    bool known = desk->unknown_detail != -2 && number != desk->unknown_detail;
+    text_append_string(out, known ? "{\"fee\":\"7\"}}" : "null}");
 }
 
 /* The newest block that is not younger. */
@@ -281,6 +282,7 @@ static void set_up(struct ledger_desk *desk, const char *order, unsigned provide
 {
     *desk = (struct ledger_desk){
         .unknown_detail = -1, .since_us = -1, .timed = strcmp(order, "timed") == 0};
+    desk->page_rows = LEDGER_DESK_SIZE;
     http_desk_init(&desk->http);
     desk->env = (struct source_env){.runtime = &desk->http.clock.runtime,
                                     .pool = batch_pool_new(POOL_BATCHES, 1 << 20),

@@ -57,12 +57,12 @@ struct ledger_desk {
     /* the chain, oldest first */
     struct desk_event chain[LEDGER_DESK_ROWS];
     size_t count;
-    /* what becomes of requests from `fault_at` on, counted for each provider, up to `fault_end`;
-     * 0: for ever */
+    /* what becomes of requests from `fault_at` on, for each provider, up to `fault_end`; 0: all */
     enum desk_fault faults[2];
     unsigned fault_at[2], fault_end[2], asked[2];
+    size_t page_rows;         /* newest first */
     size_t answered;          /* of http.sent */
-    long long unknown_detail; /* the number of the row of which nobody has a detail; -1: none */
+    long long unknown_detail; /* the row of which nobody has a detail; -1: none, -2: any */
     size_t claimed;           /* rows that are counted and not shown */
     unsigned rows_max;        /* of a range; 0: any */
     int64_t stray;            /* the block of a row that every range has beside its own; 0: none */

@@ -128,6 +128,80 @@ static void what_is_counted_and_not_shown_is_not_gone(void **state)
     ledger_desk_free(desk);
 }
 
+/* Runs an import during which a row comes: on top, or below what was read already. */
+static enum ledger_outcome run_growing(struct ledger_desk *desk, int64_t block)
+{
+    size_t before = desk->answered;
+    ledger_desk_begin(desk);
+    while (desk->answered < before + 2)
+        assert_true(ledger_desk_step(desk));
+    ledger_desk_mine(desk, block, 1);
+    struct desk_event late = desk->chain[desk->count - 1];
+    size_t at = desk->count - 1;
+    for (; at > 0 && desk->chain[at - 1].block > block; at--)
+        desk->chain[at] = desk->chain[at - 1];
+    desk->chain[at] = late;
+    return ledger_desk_finish(desk);
+}
+
+/* What comes after the newest row of a sweep was shown is the next one's business: who has rows all
+ * the time is complete some time. */
+static void a_row_that_comes_during_a_sweep_is_not_missed_by_it(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = ledger_desk_new("counted", 1, 45);
+    assert_int_equal(run_growing(desk, 200), LEDGER_COMPLETE);
+    assert_int_equal(desk->row_count, 45);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 1);
+    ledger_desk_expect_truth(desk);
+    ledger_desk_free(desk);
+    desk = ledger_desk_new("counted", 1, 45); /* also when the sweep is one that goes on */
+    desk->store_last = false;
+    desk->batches_max = 3;
+    assert_int_equal(ledger_desk_run(desk), LEDGER_UNDECIDED);
+    desk->batches_max = 0;
+    ledger_desk_mine(desk, 190, 15);
+    assert_int_equal(run_growing(desk, 200), LEDGER_COMPLETE);
+    ledger_desk_expect_complete(desk);
+    ledger_desk_free(desk);
+}
+
+/* ... but a row that came where nobody looked is counted by the next one, and looked for. */
+static void a_row_that_came_below_a_sweep_is_found_by_the_next(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = ledger_desk_new("counted", 1, 45); /* blocks 100 to 114 */
+    assert_int_equal(run_growing(desk, 112), LEDGER_COMPLETE);
+    assert_int_equal(desk->row_count, 45);
+    ledger_desk_expect_complete(desk);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 1);
+    ledger_desk_free(desk);
+}
+
+/* (I7) It was given, and is kept with the reason: nobody waits for it. */
+static void a_record_that_cannot_be_read_is_not_missing(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = ledger_desk_new("counted", 1, 45);
+    desk->chain[30].block = INT64_MAX;
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 5);
+    assert_int_equal(desk->row_count, 44);
+    assert_int_equal(desk->quarantined, 1);
+    assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 1);
+    ledger_desk_mine(desk, 200, 1);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+    assert_int_equal(desk->row_count, 45);
+    ledger_desk_free(desk);
+    desk =
+        ledger_desk_new("counted", 1, 45); /* it does not stand for another, though it came twice */
+    desk->chain[30].block = INT64_MAX;
+    desk->claimed = 1;
+    ledger_desk_fault(desk, 0, FAULT_TOKEN, 3, 4);
+    assert_int_equal(ledger_desk_run(desk), LEDGER_INCOMPLETE);
+    assert_int_equal(desk->quarantined, 2);
+    ledger_desk_free(desk);
+}
+
 /* Where the count is a request of its own, it is the first one of a first import, and the only one
  * when all came. */
 static void how_much_there_is_is_asked_before_it_is_read(void **state)
@@ -271,6 +345,38 @@ static void a_row_that_waits_at_its_place_is_read_again(void **state)
     }
 }
 
+/* A row that waits comes where all was complete: what is complete does not move back, but the row
+ * is looked at until it is settled, also when that is interrupted. */
+static void a_row_that_waits_far_below_the_mark_is_read_again(void **state)
+{
+    (void)state;
+    for (unsigned kill = 0; kill < 6; kill++) {
+        struct ledger_desk *desk = ledger_desk_new("counted", 1, 45);
+        struct desk_event *late = &desk->chain[12], kept = *late;
+        memmove(late, late + 1, (desk->count - 13) * sizeof *late);
+        desk->count--;
+        assert_int_equal(ledger_desk_requests(desk, LEDGER_COMPLETE), 5);
+        memmove(late + 1, late, (desk->count - 12) * sizeof *late);
+        *late = kept;
+        late->waits = true;
+        desk->count++;
+        ledger_desk_expect_complete(desk);
+        ledger_desk_mine(desk, 200, 15);
+        ledger_desk_expect_complete(desk);
+        late->waits = false;
+        desk->batches_max = kill == 0 ? 0 : desk->batches + kill;
+        ledger_desk_run(desk);
+        desk->batches_max = 0;
+        assert_int_equal(ledger_desk_run(desk), LEDGER_COMPLETE);
+        ledger_desk_expect_truth(desk);
+        for (size_t i = 0; i < desk->row_count; i++)
+            assert_string_equal(desk->rows[i].status, "confirmed");
+        ledger_desk_run(desk);
+        assert_in_range(ledger_desk_requests(desk, LEDGER_COMPLETE), 1, 2);
+        ledger_desk_free(desk);
+    }
+}
+
 /* The one who had shown rows is gone, and the next one says that there are none. */
 static void what_another_has_shown_in_this_run_is_not_denied_by_one(void **state)
 {
@@ -328,6 +434,9 @@ int main(void)
         cmocka_unit_test(what_a_lone_provider_looks_beyond_and_does_not_show_is_gone),
         cmocka_unit_test(what_is_neither_shown_nor_counted_is_gone),
         cmocka_unit_test(what_is_counted_and_not_shown_is_not_gone),
+        cmocka_unit_test(a_row_that_comes_during_a_sweep_is_not_missed_by_it),
+        cmocka_unit_test(a_row_that_came_below_a_sweep_is_found_by_the_next),
+        cmocka_unit_test(a_record_that_cannot_be_read_is_not_missing),
         cmocka_unit_test(how_much_there_is_is_asked_before_it_is_read),
         cmocka_unit_test(what_only_one_of_two_denies_is_not_gone),
         cmocka_unit_test(an_empty_answer_where_rows_are_known_is_checked_with_another),
@@ -335,6 +444,7 @@ int main(void)
         cmocka_unit_test(what_was_replaced_while_a_sweep_was_interrupted_is_marked),
         cmocka_unit_test(what_an_interrupted_sweep_did_not_meet_is_looked_for_again),
         cmocka_unit_test(a_row_that_waits_at_its_place_is_read_again),
+        cmocka_unit_test(a_row_that_waits_far_below_the_mark_is_read_again),
         cmocka_unit_test(what_another_has_shown_in_this_run_is_not_denied_by_one),
         cmocka_unit_test(an_empty_page_does_not_end_the_sweep_of_another),
         cmocka_unit_test(an_end_that_is_doubted_covers_nothing),

@@ -367,15 +367,6 @@ static void details_are_fetched_for_new_rows_and_missing_ones_are_owed(void **st
     ledger_desk_free(desk);
 }
 
-static void a_detail_that_fails_has_the_page_asked_for_again(void **state)
-{
-    (void)state;
-    struct ledger_desk *desk = ledger_desk_new("half", 2, 25);
-    ledger_desk_fault(desk, 0, FAULT_DEAD, 7, 0);
-    ledger_desk_expect_complete(desk);
-    ledger_desk_free(desk);
-}
-
 /* Exitbook 1.8.6 and 1.8.7: a short answer was taken for the end. */
 static void fewer_rows_than_the_source_counts_are_not_all(void **state)
 {
@@ -463,7 +454,6 @@ int main(void)
         cmocka_unit_test(a_pending_row_is_confirmed_by_a_later_run),
         cmocka_unit_test(a_row_that_left_its_block_is_pending_again),
         cmocka_unit_test(details_are_fetched_for_new_rows_and_missing_ones_are_owed),
-        cmocka_unit_test(a_detail_that_fails_has_the_page_asked_for_again),
         cmocka_unit_test(fewer_rows_than_the_source_counts_are_not_all),
         cmocka_unit_test(an_old_row_that_is_counted_later_is_looked_for),
         cmocka_unit_test(the_end_of_a_sweep_that_is_doubted_is_no_position),
