@@ -34,7 +34,8 @@ struct firehose {
     struct cursor_file cursor_file;
     struct dictionary_files dictionaries;
     struct follows follows;
-    struct text cursor; /* as stored when this run began */
+    struct text cursor;   /* as stored when this run began */
+    int64_t forgotten_us; /* where it stood before a reset; 0: there was none */
     struct daemon_providers providers;
     struct source_tuning tuning;
     struct source *source;
@@ -57,9 +58,16 @@ static bool take_text(void *arg, const struct field *columns, size_t count)
 static enum rc load_place(struct firehose *firehose, struct store *store, struct err *err)
 {
     text_clear(&firehose->cursor);
-    return store_query(store,
-                       "SELECT state FROM cursors WHERE source = 'jetstream' AND stream = 'live'",
-                       NULL, 0, take_text, &firehose->cursor, err);
+    enum rc rc = store_query(
+        store, "SELECT state FROM cursors WHERE source = 'jetstream' AND stream = 'live'", NULL, 0,
+        take_text, &firehose->cursor, err);
+    if (rc == RC_OK)
+        rc =
+            store_query_int(store,
+                            "SELECT min(from_us) FROM gaps WHERE source = 'jetstream' "
+                            "AND stream = 'live' AND closed_us IS NULL AND to_us = " GAP_NO_END_SQL,
+                            0, &firehose->forgotten_us, err);
+    return rc;
 }
 
 static enum rc load(struct part *part, struct store *store, struct err *err)
@@ -118,6 +126,7 @@ static enum rc make_source(struct firehose *firehose, struct err *err)
         .collection_count = list_collections(config, collections),
         .cursor_state = firehose->cursor.len > 0 ? text_bytes(&firehose->cursor) : BYTES_ABSENT,
         .start_us = cursor_file_begin(&firehose->cursor_file),
+        .forgotten_us = firehose->forgotten_us,
         .only_followed = config->bluesky.actors.count > 0,
         .no_posts = !counts(config, "post"),
         .no_reposts = !counts(config, "repost"),

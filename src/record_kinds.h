@@ -105,6 +105,9 @@ enum {
     GAP_CLOSED_US,
     GAP_FIELDS
 };
+/* Where a gap ends that nobody knows the end of: with the year 9999. */
+#define GAP_NO_END_US  INT64_C(253402300799000000)
+#define GAP_NO_END_SQL "253402300799000000"
 enum { COVERAGE_SOURCE, COVERAGE_STREAM, COVERAGE_LO, COVERAGE_HI, COVERAGE_FIELDS };
 enum {
     PROVIDER_SOURCE,

@@ -206,6 +206,22 @@ enum rc gap_close(struct gap_set *set, struct batch *batch, int64_t from_us, int
     return replace(set, batch, at, end, rest, rest_count, now_us);
 }
 
+enum rc gap_end(const struct gap_set *set, struct batch *batch, int64_t from_us, int64_t to_us,
+                const char *reason, int64_t now_us)
+{
+    assert(set->open != NULL && from_us < GAP_NO_END_US);
+    assert(to_us < GAP_NO_END_US && reason != NULL);
+    struct gap gap = {.from_us = from_us, .to_us = GAP_NO_END_US, .detected_us = now_us};
+    copy_reason(&gap, bytes_of(reason));
+    if (!add_row(set, batch, &gap, true, now_us))
+        return RC_AGAIN;
+    gap.to_us = to_us;
+    if (from_us >= to_us || add_row(set, batch, &gap, false, now_us))
+        return RC_OK;
+    batch_drop_last(batch, batch->last[RECORD_GAP]);
+    return RC_AGAIN;
+}
+
 void gap_abandoned(struct gap_set *set)
 {
     assert(set->open != NULL);

@@ -22,6 +22,18 @@ static struct jetstream *of(struct source *source)
 
 /* ---- what the intake asks for ---- */
 
+/* What lies between the position that was forgotten and the first event since. */
+static enum rc end_forgetting(struct jetstream *js, struct batch *batch)
+{
+    if (js->forgotten_us == 0 || js->forgotten_to_us == 0)
+        return RC_OK;
+    enum rc rc = gap_end(&js->gaps, batch, js->forgotten_us, js->forgotten_to_us,
+                         "its position was forgotten", jetstream_wall(js));
+    if (rc == RC_OK)
+        js->forgotten_us = 0;
+    return rc;
+}
+
 static enum rc add_cursor(void *arg, int64_t position, struct batch *batch)
 {
     struct jetstream *js = arg;
@@ -29,7 +41,8 @@ static enum rc add_cursor(void *arg, int64_t position, struct batch *batch)
     gap_forget(&js->gaps); /* backfill closes them */
     /* What does not fit is opened by the next unit, and until then the stored cursor does not pass
      * it. */
-    if (gap_open_noted(&js->gaps, batch, jetstream_wall(js)) != RC_OK)
+    if (gap_open_noted(&js->gaps, batch, jetstream_wall(js)) != RC_OK ||
+        end_forgetting(js, batch) != RC_OK)
         return RC_OK;
     return jetstream_place_write(&js->place, js->doc, jetstream_wall(js), batch);
 }
@@ -243,6 +256,7 @@ static enum rc set_up(struct jetstream *js, const struct jetstream_options *opti
         js->collections[js->collection_count++] = memory_copy_string(options->collections[i]);
     js->no_posts = options->no_posts;
     js->no_reposts = options->no_reposts;
+    js->forgotten_us = options->forgotten_us;
     jetstream_place_begin(&js->place, options->start_us);
     if (options->cursor_state.data != NULL) {
         enum rc rc = jetstream_place_resume(&js->place, js->doc, options->cursor_state, err);

@@ -34,6 +34,7 @@ struct jetstream_options {
     int64_t window_us;         /* the hosts' replay window; 0: 24 h */
     struct bytes cursor_state; /* as stored; absent: none yet */
     int64_t start_us;          /* where to begin when none is stored; 0: live */
+    int64_t forgotten_us;      /* where it stood before a reset; 0: there was none */
     bool only_followed;        /* false: everybody's events are wanted */
     bool no_posts, no_reposts; /* do not count as sharing, whatever a server sends */
     bool compress;

@@ -69,6 +69,8 @@ static void move_on(struct jetstream *js, struct bytes did, int64_t time_us, int
         note_ahead(js, time_us, received_us);
     else if (!js->caught_up)
         note_fresh(js, received_us - time_us);
+    if (js->forgotten_to_us == 0 && verdict != JETSTREAM_PLACE_AHEAD)
+        js->forgotten_to_us = js->place.asked.first_us;
     if (verdict == JETSTREAM_PLACE_GAP)
         note_gap(js, js->place.asked.from_us, js->place.asked.first_us,
                  "older than the host's replay window");

@@ -63,6 +63,15 @@ static const struct statement statements[] = {
     {.kind = RECORD_RESET, .sql =
      "DELETE FROM coverage WHERE EXISTS (SELECT 1 {rows} WHERE r.source = coverage.source "
      "AND (r.stream IS NULL OR r.stream = coverage.stream))"},
+    /* The firehose begins live then: what it passes over is missing until histories tell it. */
+    {.kind = RECORD_RESET, .sql =
+     "INSERT INTO gaps (id, source, stream, from_us, to_us, reason, detected_us, seq) "
+     "SELECT r.n, c.source, c.stream, c.position, " GAP_NO_END_SQL
+     ", 'its position was forgotten', c.updated_us, {seq} {rows with} cursors c "
+     "WHERE r.source = 'jetstream' "
+     "AND c.source = r.source AND (r.stream IS NULL OR r.stream = c.stream) AND c.position > 0 "
+     "ON CONFLICT (source, stream, from_us, to_us) DO UPDATE SET closed_us = NULL, "
+     "seq = excluded.seq"},
     {.kind = RECORD_RESET, .sql =
      "DELETE FROM cursors WHERE EXISTS (SELECT 1 {rows} WHERE r.source = cursors.source "
      "AND (r.stream IS NULL OR r.stream = cursors.stream))"},

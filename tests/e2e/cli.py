@@ -552,6 +552,36 @@ class Cli(BothStores):
                 self.assertEqual(self.failing(home, 0), {})
         self.both_stores(run)
 
+    def test_what_a_reset_passes_over_is_a_gap(self):
+        def run(home):
+            kept = os.path.join(home.folder, "jetstream_cursor.txt")
+            with Simulator(self.sim_program, "--events", "300", *PAST) as sim:
+                begin_before_everything(home, sim)
+                with Daemon(self.program, home, settings(sim)) as daemon:
+                    self.follow_to_the_end(daemon, sim)
+                    daemon.stop()
+                stood = int(ask_sql(home, "SELECT cursor_time_us FROM jetstream_state"))
+                sim.step(200)  # that nobody hears
+                self.tell(home, "reset", "--set", f"jetstream.cursor_file={kept}", "jetstream")
+                self.assertEqual(ask_sql(home, "SELECT count(*) FROM gaps WHERE closed_us IS NULL"),
+                                 "1")
+                with Daemon(self.program, home, settings(sim)) as daemon:
+                    daemon.wait_for(lambda health: health["websocket_connected"], "a connection")
+                    sim.step(200)
+                    end = last_wanted_us(sim)
+                    daemon.wait_for(lambda health: health["cursor_time_us"] == end, "the end")
+                    first = int(ask_sql(home, f"SELECT min(shared_us) FROM post "
+                                              f"WHERE shared_us > {stood}"))
+                    gap, = home.select("SELECT from_us, to_us, reason FROM gaps "
+                                       "WHERE closed_us IS NULL")
+                    self.assertEqual((gap["from_us"], gap["reason"]),
+                                     (stood, "its position was forgotten"))
+                    # Other events than posts may have come before the first of them.
+                    self.assertTrue(stood < gap["to_us"] <= first, (gap, first))
+                    daemon.stop()
+                self.assertEqual(self.failing(home, 0), {})
+        self.both_stores(run)
+
     @staticmethod
     def events_counted(daemon):
         status = daemon.ask("GET", "/api/status")[1]

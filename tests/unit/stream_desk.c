@@ -81,8 +81,13 @@ void stream_desk_commit_all(struct stream_desk *desk)
         struct batch *batch = desk->handed[0];
         memmove(desk->handed, desk->handed + 1, --desk->handed_count * sizeof *desk->handed);
         desk->committed++;
-        for (struct record *row = batch->first[RECORD_GAP]; row != NULL; row = row->next)
+        for (struct record *row = batch->first[RECORD_GAP]; row != NULL; row = row->next) {
             desk->gap_rows++;
+            if (!row->fields[GAP_CLOSED_US].null)
+                continue;
+            desk->gap_from_us = row->fields[GAP_FROM_US].i;
+            desk->gap_to_us = row->fields[GAP_TO_US].i;
+        }
         if (batch->received_us != 0) {
             desk->timed++;
             desk->timed_from_us = batch->received_us;

@@ -32,9 +32,10 @@ struct stream_desk {
     void *events_arg;
     struct text sent; /* the last message to the server */
     unsigned dials, messages;
-    unsigned committed, timed; /* batches; of these whose way into the store counts */
-    int64_t timed_from_us;     /* since when it counts of the last of these */
-    unsigned gap_rows;         /* that were committed */
+    unsigned committed, timed;      /* batches; of these whose way into the store counts */
+    int64_t timed_from_us;          /* since when it counts of the last of these */
+    unsigned gap_rows;              /* that were committed */
+    int64_t gap_from_us, gap_to_us; /* of the last of these that is open */
 };
 
 /* Makes a source with these options; it is not started yet. */

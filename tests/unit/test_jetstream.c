@@ -413,9 +413,32 @@ static void a_gap_that_meets_an_earlier_one_is_a_row_of_its_own(void **state)
     stream_desk_finish(&desk);
 }
 
+static void what_a_reset_passes_over_is_a_gap_up_to_the_first_event(void **state)
+{
+    (void)state;
+    struct stream_desk desk;
+    stream_desk_begin(&desk,
+                      &(struct jetstream_options){.endpoints = {"ws://h/subscribe"},
+                                                  .forgotten_us = DESK_T0 - INT64_C(7200000000)});
+    stream_desk_start(&desk);
+    stream_desk_opened(&desk);
+    stream_desk_pass(&desk, 2000000);
+    assert_int_equal(desk.gap_rows, 0); /* nobody knows yet where it ends */
+    post(&desk, 0, 1);
+    stream_desk_pass(&desk, 2000000);
+    assert_int_equal(desk.gap_rows, 2); /* the one without an end is closed, and one is open */
+    assert_int_equal(desk.gap_from_us, DESK_T0 - INT64_C(7200000000));
+    assert_int_equal(desk.gap_to_us, DESK_T0 + 2000000);
+    post(&desk, 1, 1);
+    stream_desk_pass(&desk, 2000000);
+    assert_int_equal(desk.gap_rows, 2);
+    stream_desk_finish(&desk);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_reset_passes_over_is_a_gap_up_to_the_first_event),
         cmocka_unit_test(a_dictionary_that_cannot_be_had_means_plain_messages),
         cmocka_unit_test(without_compression_no_dictionary_is_asked_for),
         cmocka_unit_test(a_stop_while_the_dictionary_is_fetched_ends_at_once),
