@@ -72,8 +72,8 @@ must_check enum rc gap_close(struct gap_set *set, struct batch *batch, int64_t f
 /* To be called before noted ones are opened when others close gaps in the store: forgets the open
  * ones. Their rows stay as they are. */
 void gap_forget(struct gap_set *set);
-/* A gap without an end, [from_us, GAP_NO_END_US), which is in the store, ends at `to_us`; where that
- * lies before its beginning it was none. RC_AGAIN: the batch is full, nothing has changed. */
+/* A gap without an end, [from_us, GAP_NO_END_US), which is in the store, ends at `to_us`; where
+ * that lies before its beginning it was none. RC_AGAIN: the batch is full, nothing has changed. */
 must_check enum rc gap_end(const struct gap_set *set, struct batch *batch, int64_t from_us,
                            int64_t to_us, const char *reason, int64_t now_us);
 /* A batch that gaps were opened or closed in did not commit. */
