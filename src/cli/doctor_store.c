@@ -207,7 +207,8 @@ void doctor_check_store(struct target *target, struct doctor_clues *clues,
     if (rc == RC_OK) {
         check_running(target, clues, report);
     } else if (rc != RC_AGAIN) {
-        doctor_say(report, DOCTOR_FAIL, "daemon", "Run this as the daemon's user", "%s", err.text);
+        doctor_say(report, DOCTOR_FAIL, "daemon",
+                   target->foreign ? NULL : "Run this as the daemon's user", "%s", err.text);
     } else if (file != NULL && !small_file_exists(file)) {
         doctor_say(report, DOCTOR_WARN, "store", "`tidemark run` or `tidemark migrate` makes it",
                    "there is none at %s", file);

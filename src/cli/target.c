@@ -90,9 +90,11 @@ static enum rc check_name(struct target *target, struct err *err)
     struct bytes name;
     enum rc rc = RC_OK;
     store_name(target->settings.config.store.url, &wanted);
-    if (socket_ask(text_string(&target->socket), &question, &answer, err) == RC_OK &&
+    target->foreign =
+        socket_ask(text_string(&target->socket), &question, &answer, err) == RC_OK &&
         answer.status == 200 && target_parse(target, &answer.body, &root, err) == RC_OK &&
-        json_string(json_get(root, "store"), &name) && !bytes_equal(name, text_bytes(&wanted)))
+        json_string(json_get(root, "store"), &name) && !bytes_equal(name, text_bytes(&wanted));
+    if (target->foreign)
         rc = err_set(err, RC_REJECT,
                      "the daemon that answers on %s has another store, %.*s, and not %s: name its "
                      "configuration with -c, or give this store a folder of its own",

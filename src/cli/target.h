@@ -24,6 +24,7 @@ struct target {
     struct store *store; /* NULL while a daemon is asked */
     struct json_doc *doc;
     unsigned seconds_max; /* for the status; TARGET_SECONDS unless the command is in a hurry */
+    bool foreign;         /* the daemon that was found has another store */
 };
 
 /* What a command understands beside the flags of all. */

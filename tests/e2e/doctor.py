@@ -169,14 +169,18 @@ class Doctor(BothStores):
         def run(home, sim, upstream):
             with Daemon(self.program, home, settings(sim)) as daemon:
                 daemon.wait_for(lambda health: health["websocket_connected"], "the firehose")
-                # Were the store opened, it would be this one.
-                elsewhere = "store.url=" + ("sqlite:/nowhere/at.db" if home.kind == "sqlite" else
-                                            f"postgresql://127.0.0.1:{closed_port()}/none")
                 _, found, _ = self.ask_until(
                     lambda found: found["daemon"] == ("ok", "runs and is healthy"),
-                    self.sound(home, sim, upstream, elsewhere))
+                    self.sound(home, sim, upstream))
                 self.assertRegex(found["store"][1],
                                  f"^{home.kind}, schema {SCHEMA}, .*the daemon has it open$")
+                # It is asked for its own store only, and no other is opened beside it.
+                elsewhere = "store.url=" + ("sqlite:/nowhere/at.db" if home.kind == "sqlite" else
+                                            f"postgresql://127.0.0.1:{closed_port()}/none")
+                code, found, _ = self.ask(self.sound(home, sim, upstream, elsewhere))
+                self.assertEqual((code, found["daemon"][0]), (1, "FAIL"))
+                self.assertIn("has another store", found["daemon"][1])
+                self.assertFalse(os.path.exists("/nowhere"))
                 daemon.stop()
         self.world(run)
 

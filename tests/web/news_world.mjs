@@ -78,7 +78,7 @@ export function linkSql(id, { title, domain, about, people, ageMinutes, url, fir
         kind: repost ? 1 : 0, shared_us: at(i), body: repost ? null : WORDS[(id + i) % WORDS.length],
       }),
       row('post_links', { post_id: n, link_id: id, via, actor }),
-      row('shares', { link_id: id, actor, last_us: at(i), n_posts: 1, counted: 1 }),
+      row('share', { link_id: id, actor, last_us: at(i), n_posts: 1, counted: 1 }),
     );
   }
   return sql.join('\n');

@@ -189,7 +189,7 @@ describe('the page at /', () => {
         FROM more;
       INSERT INTO post_links (post_id, link_id, via, actor)
         SELECT 900000 + i, 80, 'post', 1001 FROM more;
-      UPDATE shares SET n_posts = 236 WHERE link_id = 80;`);
+      UPDATE share SET n_posts = 236 WHERE link_id = 80;`);
     await open('/links/80');
     assert.equal((await texts('.post')).length, 200);
     assert.equal((await texts('.source')).at(-1), 'The newest 200 posts');

@@ -241,7 +241,7 @@ describe('a reader of the page', () => {
     const also = `document.querySelector('.link[data-id="2"] .also')`;
     assert.equal(await page.eval(`${also}.textContent`), 'also at elsewhere.example (1)');
     await fillAndLook(`UPDATE links SET title = NULL, description = NULL, image_url = NULL WHERE id = 12;
-      DELETE FROM post_links WHERE link_id = 71; DELETE FROM shares WHERE link_id = 71;
+      DELETE FROM post_links WHERE link_id = 71; DELETE FROM share WHERE link_id = 71;
       DELETE FROM links WHERE id = 71;`);
     await page.until(`${last}.querySelector('.title').textContent === 'paste.example: 12'`);
     assert.deepEqual(await page.eval(`[${also} === null, ${last}.querySelectorAll('.picture').length,
