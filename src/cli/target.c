@@ -2,6 +2,7 @@
 #include "cli/target.h"
 
 #include "cli/socket_client.h"
+#include "config_table.h"
 #include "query/status.h"
 #include "store/commit.h"
 #include "store/store_files.h"
@@ -104,10 +105,17 @@ static enum rc check_name(struct target *target, struct err *err)
     return rc;
 }
 
+/* Who names a folder and no store means the daemon that is there, whatever it has. */
+static bool means_store(const struct config *config)
+{
+    return *config->store.data_dir == '\0' ||
+           config_origin_of(config, "store.url").from != CONFIG_DEFAULT;
+}
+
 enum rc target_find(struct target *target, struct err *err)
 {
     enum rc rc = socket_look(text_string(&target->socket), err);
-    return rc == RC_OK ? check_name(target, err) : rc;
+    return rc == RC_OK && means_store(&target->settings.config) ? check_name(target, err) : rc;
 }
 
 enum rc target_demand(struct target *target, struct err *err)

@@ -511,6 +511,10 @@ class Cli(BothStores):
                     self.assertEqual(before, ask_sql(home, "SELECT state FROM cursors "
                                                            "WHERE source = 'jetstream'"))
                     self.tell(home, "status")
+                    # Who names the folder alone means whoever is there.
+                    subprocess.run([self.program, "status", "-c", "/dev/null", "--set",
+                                    f"store.data_dir={home.folder}"], check=True,
+                                   stdin=subprocess.DEVNULL, capture_output=True, timeout=WAIT_S)
                     daemon.stop()
         self.both_stores(run)
 
