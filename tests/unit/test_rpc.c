@@ -236,8 +236,7 @@ static void other_words_of_a_node_are_told(void **state)
     static const char *const words[] = {
         "query returned more than 10000 results. Try with this block range [0x1dc1300, 0x1dc1358].",
         "daily request count exceeded, request rate limited",
-        "header for hash 0x9b83c12c69edb74f6c8dd5d052765c1adf940e320bd1291696e6fa07829eee71 not "
-        "found",
+        "no header for hash 0x9b83c12c69edb74f6c8dd5d052765c1adf940e320bd1291696e6fa07829eee71",
         "the method eth_getLogs does not exist/is not available at a.example",
         "%zz is 100% wrong",
     };
