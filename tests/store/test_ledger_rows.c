@@ -237,8 +237,8 @@ static void an_event_belongs_to_the_list_that_counts_it(void **state)
     static const char normal[] = "SELECT count(*) FROM raw_transactions WHERE stream = 'normal'";
     struct bench *bench = *state;
     begin(bench);
-    for (char id = 'a'; id < 'd'; id++)
-        set(bench, add_event(bench, id, 1, "confirmed"), TRANSACTION_STREAM, "file");
+    for (const char *id = "abc"; *id != '\0'; id++)
+        set(bench, add_event(bench, *id, 1, "confirmed"), TRANSACTION_STREAM, "file");
     assert_ok(write_batch(bench));
     add_event(bench, 'a', 1, "confirmed");
     assert_ok(write_batch(bench));

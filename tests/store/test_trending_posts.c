@@ -85,11 +85,10 @@ static void store_share(const struct world *world, int actor, struct text *sql)
     }
     if (last_us == 0)
         last_us = world->gone_us[actor];
-    text_appendf(
-        sql,
-        "INSERT INTO share (link_id, actor, last_us, n_posts, old_posts, counted, old_us) "
-        "VALUES (%d, %d, %" PRId64 ", %d, %d, %d, ",
-        LINK, actor + 1, last_us, stored + old, old, world->active[actor]);
+    text_appendf(sql,
+                 "INSERT INTO share (link_id, actor, last_us, n_posts, old_posts, counted, old_us) "
+                 "VALUES (%d, %d, %" PRId64 ", %d, %d, %d, ",
+                 LINK, actor + 1, last_us, stored + old, old, world->active[actor]);
     if (old == 0)
         text_append_string(sql, "NULL);");
     else
