@@ -505,6 +505,35 @@ class Polling(FeedBench):
                                                    "WHERE NOT backfill_completed"), "0")
         self.both_stores(run)
 
+    def test_a_reset_of_the_firehose_leaves_a_gap_that_ends(self):
+        """No event will come that ends it: feeds show what happens since."""
+        def run(home):
+            with FakeAppView() as view:
+                self.migrate(home)
+                account = view.account()
+                account.post(now_us() - HOUR)
+                self.follow(home, view)
+                self.cycle(home, view)
+                for running in (False, True):
+                    stood = now_us() - 2 * HOUR
+                    self.run_sql(home, ["DELETE FROM gap_sweep", "DELETE FROM gaps",
+                                        "INSERT INTO cursors VALUES ('jetstream', 'live', "
+                                        f"'{{}}', {stood}, {stood}, 0)"])
+                    if not running:
+                        self.assertEqual(self.command(home, "reset", "jetstream")[0], 0)
+                    with self.daemon(home, view) as daemon:
+                        daemon.wait_for(lambda health: health["status"], "an answer")
+                        if running:
+                            self.assertEqual(self.command(home, "reset", "jetstream")[0], 0)
+                        wait_until(lambda: self.select(
+                            home, "SELECT count(*) FROM gaps WHERE closed_us IS NULL "
+                                  f"AND from_us = {stood} AND to_us < {now_us() + HOUR}") == "1",
+                            "the gap's end")
+                        # Histories are read for it.
+                        self.assertEqual(self.select(home, "SELECT count(*) FROM gap_sweep"), "1")
+                        daemon.stop()
+        self.both_stores(run)
+
     def assert_truth(self, home, view, sim):
         """All but what an AppView does not show: what was backdated by more than it is asked for,
         and reposts of what is gone."""
