@@ -99,7 +99,7 @@ static enum rc stage_whole(struct visit *visit, const struct sweep_report *repor
     if (rc == RC_OK)
         rc = feed_rows_poll(batch, order->handle, bytes_of(visit->former), record.mark.us,
                             report->fresh, report->now_us);
-    if (rc == RC_OK && (visit->initial || report->pages > 1))
+    if (rc == RC_OK && (visit->initial || visit->rest || report->pages > 1))
         rc = feed_rows_done(batch, order->did,
                             visit->initial ? BACKFILL_FOR_START : BACKFILL_FOR_PERSON,
                             order->to_mark ? order->mark.us : order->since_us,

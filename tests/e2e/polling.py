@@ -155,6 +155,24 @@ class Polling(FeedBench):
                 self.assertEqual(self.select(home, "SELECT count(*) FROM backfill_queue"), "0")
         self.both_stores(run)
 
+    def test_a_rest_of_one_page_is_read_once(self):
+        """R000-10 R000-52"""
+        def run(home):
+            with FakeAppView() as view:
+                self.migrate(home)
+                account, now = view.account(), now_us()
+                account.post(now - 3 * HOUR)
+                self.follow(home, view)
+                small = ("polling.max_pages_per_user=2", "polling.posts_per_page=20")
+                self.cycle(home, view, *small)
+                for k in range(50):
+                    account.post(now - HOUR + k * 1000)
+                for pages in (3, 5, 6):  # two of them, the rest and what came since, what came since
+                    self.cycle(home, view, *small)
+                    self.assertEqual(len(view.asked()), pages)
+                self.assertEqual(self.select(home, "SELECT count(*) FROM backfill_queue"), "0")
+        self.both_stores(run)
+
     def test_a_token_that_is_refused_starts_the_sweep_over(self):
         """R000-05 R000-21"""
         def run(home):
