@@ -173,6 +173,35 @@ class Polling(FeedBench):
                 self.assertEqual(self.select(home, "SELECT count(*) FROM backfill_queue"), "0")
         self.both_stores(run)
 
+    def test_what_the_queue_had_begun_is_read_to_its_end(self):
+        """As after a change of mode, or a failure in the midst of a history."""
+        def run(home):
+            with FakeAppView() as view:
+                self.migrate(home)
+                known, fresh = view.account(), view.account()
+                for account in (known, fresh):
+                    for k in range(120):
+                        account.post(now_us() - (9 * 60 - k) * MINUTE)
+                self.follow(home, view)
+                self.run_sql(home, [f"DELETE FROM follows WHERE did = '{fresh.did}'"])
+                self.cycle(home, view)
+                self.follow_again(home, fresh)
+                place = json.dumps({"token": "of long ago", "provider": "", "newest_us": 0,
+                                    "newest_uri": "", "began_us": 1, "reached_us": 0})
+                self.run_sql(home, ["INSERT INTO backfill_queue (actor_did, priority, since_us, "
+                                    "sweep, reason, next_us, queued_us, asked_us) VALUES " +
+                                    values([(account.did, k, now_us() - 10 * HOUR, place, "test",
+                                             1, 1, 1) for k, account in enumerate((known, fresh))])])
+                with self.daemon(home, view) as daemon:
+                    self.wait_for_queue(daemon, 0)
+                    self.assert_stored(daemon, view)
+                    daemon.stop()
+        self.both_stores(run)
+
+    def follow_again(self, home, account):
+        self.run_sql(home, [f"INSERT INTO follows (did, handle) VALUES "
+                            f"('{account.did}', '{account.handle}')"])
+
     def test_a_token_that_is_refused_starts_the_sweep_over(self):
         """R000-05 R000-21"""
         def run(home):
