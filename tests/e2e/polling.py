@@ -579,6 +579,15 @@ class Polling(FeedBench):
                         # Histories are read for it.
                         self.assertEqual(self.select(home, "SELECT count(*) FROM gap_sweep"), "1")
                         daemon.stop()
+                    self.run_sql(home, [
+                        f"UPDATE gaps SET to_us = to_us - {MINUTE}, "
+                        f"detected_us = detected_us - {5 * MINUTE} WHERE closed_us IS NULL",
+                        "UPDATE backfill_queue SET next_us = 1, asked_us = 1, queued_us = 1"])
+                    with self.daemon(home, view) as daemon:  # feeds have settled since
+                        self.wait_for_queue(daemon, 0)
+                        daemon.stop()
+                    self.assertEqual(self.select(home, "SELECT count(*) FROM gaps "
+                                                       "WHERE closed_us IS NULL"), "0")
         self.both_stores(run)
 
     def assert_truth(self, home, view, sim):
