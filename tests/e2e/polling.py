@@ -552,6 +552,23 @@ class Polling(FeedBench):
                                                    "WHERE NOT backfill_completed"), "0")
         self.both_stores(run)
 
+    def test_a_position_that_is_reset_is_forgotten(self):
+        def run(home):
+            with FakeAppView() as view:
+                self.migrate(home)
+                one, other = view.account(), view.account()
+                for account in (one, other):
+                    account.post(now_us() - HOUR)
+                self.follow(home, view)
+                self.assertEqual(len(self.cycle(home, view)), 2)
+                self.assertEqual(self.command(home, "reset", "feed", one.did)[0], 0)
+                self.assertEqual(self.cycle(home, view), [
+                    f"[INITIAL] {one.handle}: 1 posts, 1 URLs across 1 pages"])
+                self.assertEqual(self.command(home, "reset", "feed")[0], 0)
+                self.assertEqual(len(self.cycle(home, view)), 2)
+                self.assertEqual(self.cycle(home, view), [])
+        self.both_stores(run)
+
     def test_a_reset_of_the_firehose_leaves_a_gap_that_ends(self):
         """No event will come that ends it: feeds show what happens since."""
         def run(home):
