@@ -202,6 +202,15 @@ const char *config_check_actor(struct bytes value)
     return did || handle ? NULL : "a handle like you.bsky.social or a DID like did:plc:...";
 }
 
+const char *config_check_site(struct bytes value)
+{
+    bool ok = value.len <= 253 && all_of(value, ".-_") && value.data[0] != '.' &&
+              value.data[value.len - 1] != '.';
+    return ok ? NULL
+              : "the name of a site like example.org, without https:// and /; letters beyond a-z "
+                "as xn--...";
+}
+
 const char *config_check_weight(struct bytes value)
 {
     struct bytes actor = until(value, "=");

@@ -250,7 +250,9 @@ const struct setting config_settings[] = {
      .check = config_check_actor, .sentence = "Accounts (handle or DID) whose shares never count."},
     {.path = "news.mute_domains", .type = SETTING_LIST,
      .offset = offsetof(struct config, news.mute_domains), .min = 0, .max = 1000,
-     .sentence = "Sites whose links are never ranked, with all names below them."},
+     .check = config_check_site,
+     .sentence = "Sites, as the page names them, whose links are never ranked, nor those of names "
+                 "below them."},
     {.path = "news.mute_words", .type = SETTING_LIST,
      .offset = offsetof(struct config, news.mute_words), .min = 0, .max = 1000,
      .sentence = "Links with such a word in title, description or address are never ranked."},

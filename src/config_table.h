@@ -112,6 +112,7 @@ const char *config_check_listen(struct bytes value);
 const char *config_check_origin(struct bytes value);
 const char *config_check_rotate(struct bytes value);
 const char *config_check_actor(struct bytes value);
+const char *config_check_site(struct bytes value);
 const char *config_check_weight(struct bytes value);
 const char *config_check_account(struct bytes value);
 const char *config_check_contract(struct bytes value);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon_feed_readers.h"
 
+#include "daemon_gap_ender.h"
 #include "daemon_view.h"
 #include "source/backfill.h"
 #include "source/poller.h"
@@ -17,8 +18,9 @@ struct feed_readers {
     struct part part;
     const struct part_env *env;
     struct backfill *backfill;
-    struct poller *poller; /* NULL also in firehose mode */
-    int64_t outage_us_max; /* of the firehose; then feeds are polled */
+    struct poller *poller;  /* NULL also in firehose mode */
+    int64_t outage_us_max;  /* of the firehose; then feeds are polled */
+    struct gap_ender ender; /* at work only where there is none */
 };
 
 static struct feed_readers *of(struct part *part)
@@ -70,6 +72,7 @@ static enum rc open_readers(struct part *part, struct err *err)
     (void)err;
     readers->outage_us_max = env->config->polling.after_outage_seconds * SECOND_US;
     readers->backfill = backfill_new(&env->source, env->appview, &backfill);
+    gap_ender_init(&readers->ender, env);
     if (mode != CONFIG_MODE_FIREHOSE)
         readers->poller = poller_new(&env->source, env->appview, &poller);
     return RC_OK;
@@ -89,11 +92,15 @@ static void look(struct part *part, int64_t now_us, const struct daemon_view *vi
     poller_allow(readers->poller, alone || view->down_us >= readers->outage_us_max,
                  alone ? 0 : view->source.committed_us);
     poller_look(readers->poller, now_us);
+    if (alone)
+        gap_ender_look(&readers->ender);
 }
 
 static void heed(struct part *part, unsigned news)
 {
     backfill_heed(of(part)->backfill);
+    if ((news & PART_NEWS_GAPS) != 0)
+        gap_ender_heed(&of(part)->ender);
     if (of(part)->poller != NULL && (news & PART_NEWS_FOLLOWS) != 0)
         poller_heed(of(part)->poller);
 }
@@ -122,12 +129,13 @@ static void stop(struct part *part)
     if (of(part)->poller != NULL)
         poller_stop(of(part)->poller);
     backfill_stop(of(part)->backfill);
+    gap_ender_stop(&of(part)->ender);
 }
 
 static bool stopped(const struct part *part)
 {
     const struct feed_readers *readers = (const struct feed_readers *)part;
-    return backfill_stopped(readers->backfill) &&
+    return backfill_stopped(readers->backfill) && gap_ender_stopped(&readers->ender) &&
            (readers->poller == NULL || poller_stopped(readers->poller));
 }
 

@@ -25,8 +25,12 @@ static void restart_after_reset(void *arg, const char *source)
     struct daemon *daemon = arg;
     struct part *part = parts_follower(&daemon->parts, source);
     struct err err;
-    if (part == NULL || daemon->stopping)
+    if (daemon->stopping)
         return;
+    if (part == NULL) {
+        daemon->env.tell(daemon->env.tell_arg, PART_NEWS_GAPS); /* nobody else ends it */
+        return;
+    }
     if (part->ops->restart(part, &err) != RC_OK) {
         daemon_say_failure("source_not_restarted", &err);
         daemon_fail(daemon);

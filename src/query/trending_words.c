@@ -73,8 +73,11 @@ static struct bytes host_of(struct bytes url)
     return bytes_make(at, (size_t)(stop - at));
 }
 
+/* Addresses are stored without the www of their host. */
 static bool is_within(struct bytes host, struct bytes site)
 {
+    if (site.len > 4 && strncasecmp(site.data, "www.", 4) == 0)
+        site = bytes_make(site.data + 4, site.len - 4);
     if (host.len < site.len ||
         strncasecmp(host.data + host.len - site.len, site.data, site.len) != 0)
         return false;

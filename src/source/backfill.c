@@ -179,7 +179,8 @@ static const char pick_sql[] =
     "LEFT JOIN actors a ON a.did = q.actor_did LEFT JOIN follows f ON f.did = q.actor_did "
     "LEFT JOIN poll_state p ON p.user_handle = " FEED_NAME_SQL " WHERE (q.next_us <= ?1 "
     "OR q.next_us > CASE WHEN q.attempts > 0 THEN ?4 ELSE ?5 END) "
-    "AND (?3 = 0 OR q.priority = 3 OR (q.sweep IS NULL AND c.stream IS NOT NULL)) "
+    "AND (?3 = 0 OR q.priority = 3 OR (q.sweep IS NULL AND c.stream IS NOT NULL) "
+    "OR (q.sweep IS NOT NULL AND q.priority < 2)) "
     "ORDER BY q.priority, q.queued_us, q.actor_did LIMIT ?2";
 
 static bool is_running(const struct backfill *backfill, struct bytes did)

@@ -38,7 +38,6 @@ static enum rc add_cursor(void *arg, int64_t position, struct batch *batch)
 {
     struct jetstream *js = arg;
     assert(position == js->place.stand.time_us);
-    gap_forget(&js->gaps); /* backfill closes them */
     /* What does not fit is opened by the next unit, and until then the stored cursor does not pass
      * it. */
     if (gap_open_noted(&js->gaps, batch, jetstream_wall(js)) != RC_OK ||
@@ -190,7 +189,6 @@ static void free_jetstream(struct source *source)
     jetstream_packing_deinit(&js->packing);
     jetstream_filter_deinit(&js->filter);
     intake_deinit(&js->intake);
-    gap_set_deinit(&js->gaps);
     json_doc_free(js->doc);
     for (size_t i = 0; i < js->collection_count; i++)
         free(js->collections[i]);
@@ -278,7 +276,7 @@ enum rc jetstream_new(const struct source_env *env, const struct jetstream_optio
     js->pong_ms_max = options->pong_ms_max;
     js->attempts_max = options->max_reconnect_attempts;
     js->pick.provider = PROVIDER_NONE;
-    gap_set_init(&js->gaps, JETSTREAM_NAME, STREAM_NAME, 0);
+    gap_notes_init(&js->gaps, JETSTREAM_NAME, STREAM_NAME);
     js->again = (struct timer){.fn = jetstream_connection_dial, .arg = js};
     js->tell = (struct timer){.fn = jetstream_connection_tell_filter, .arg = js};
     js->cutover = (struct timer){.fn = jetstream_cutover_look, .arg = js};

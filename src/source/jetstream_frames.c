@@ -61,7 +61,7 @@ static void move_on(struct jetstream *js, struct bytes did, int64_t time_us, int
         return;
     }
     if (verdict == JETSTREAM_PLACE_RENUMBERED) {
-        jetstream_connection_ask_again(js, "it began to count anew");
+        jetstream_connection_ask_again(js, "its numbers are others now");
         return;
     }
     *position = js->place.stand.time_us;

@@ -41,7 +41,7 @@ struct jetstream {
     struct failover_stream stream;
     struct failover_pick pick;
     struct jetstream_place place;
-    struct gap_set gaps;
+    struct gap_notes gaps;
     int64_t forgotten_us, forgotten_to_us; /* what a reset left out; 0: nothing, not known yet */
     struct jetstream_filter filter;
     bool untold;      /* somebody was added of whom the server does not know yet */

@@ -118,7 +118,7 @@ static struct cursor_choice choose(const struct jetstream_place *place,
 {
     struct cursor_choice choice;
     struct err err;
-    bool by_seq = place->asked.wire == JETSTREAM_WIRE_V2 && !place->by_time;
+    bool by_seq = place->asked.wire == JETSTREAM_WIRE_V2 && !place->by_time && !place->elsewhere;
     struct cursor_ask ask = {
         .provider_name = host->name,
         .supported = cursor_bit(CURSOR_TIME_US) | (by_seq ? cursor_bit(CURSOR_SEQ) : 0),
@@ -128,7 +128,12 @@ static struct cursor_choice choose(const struct jetstream_place *place,
         .proved_block = -1,
         .proved_us = proof->time_us};
     struct cursor_state state = place->state;
-    put_stand(&place->stand, &state);
+    struct jetstream_stand stand = place->stand;
+    if (place->elsewhere) {
+        stand.host[0] = '\0';
+        stand.seq = 0;
+    }
+    put_stand(&stand, &state);
     enum rc rc = cursor_resolve(&state, &ask, &choice, &err);
     assert(rc == RC_OK); /* every host understands the time */
     return choice;
@@ -163,7 +168,8 @@ void jetstream_place_ask(struct jetstream_place *place, const struct jetstream_h
         place->heard_us = asked->last_us;
     *asked = (struct jetstream_asked){.wire = jetstream_host_wire(host),
                                       .filtered = filtered,
-                                      .foreign = strcmp(stand->host, host->name) != 0};
+                                      .foreign =
+                                          place->elsewhere || strcmp(stand->host, host->name) != 0};
     place->crossing = (struct jetstream_crossing){.looked = place->crossing.looked};
     if (stand->time_us == 0)
         return;
@@ -268,12 +274,21 @@ static int64_t believe(struct jetstream_place *place, int64_t time_us, int64_t r
     return at_us <= received_us + SKEW_US_MAX ? at_us : 0;
 }
 
+/* Asked for by its number, the event at the stand comes again, or one before it: no server leaves
+ * out authors on that wire. Otherwise the numbers are another instance's. */
+static bool counts_otherwise(const struct jetstream_asked *asked, int64_t time_us, int64_t seq,
+                             bool believed)
+{
+    return asked->by_seq && seq > 0 &&
+           (seq < asked->number || (believed && time_us > asked->stand_us));
+}
+
 static enum jetstream_verdict judge_first(struct jetstream_place *place, int64_t time_us,
-                                          int64_t seq, int64_t *behind_us)
+                                          int64_t seq, bool believed, int64_t *behind_us)
 {
     struct jetstream_asked *asked = &place->asked;
-    if (asked->by_seq && seq > 0 && seq < asked->number) {
-        place->by_time = true;
+    if (counts_otherwise(asked, time_us, seq, believed)) {
+        place->elsewhere = true;
         return JETSTREAM_PLACE_RENUMBERED;
     }
     int64_t behind = asked->from_us - time_us;
@@ -283,7 +298,7 @@ static enum jetstream_verdict judge_first(struct jetstream_place *place, int64_t
         return JETSTREAM_PLACE_BEHIND;
     }
     asked->first_seen = true;
-    place->exact = place->by_time = false;
+    place->exact = place->by_time = place->elsewhere = false;
     place->crossing.looked &= place->crossing.open;
     return misses_something(place, time_us) ? JETSTREAM_PLACE_GAP : JETSTREAM_PLACE_FINE;
 }
@@ -339,7 +354,7 @@ enum jetstream_verdict jetstream_place_event(struct jetstream_place *place, cons
     if (at_us == 0 && !asked->first_seen && !asked->by_seq)
         return JETSTREAM_PLACE_AHEAD; /* whether something is missing is not known yet */
     if (!asked->first_seen) {
-        verdict = judge_first(place, asked->first_us, seq, behind_us);
+        verdict = judge_first(place, asked->first_us, seq, at_us > 0, behind_us);
         if (!asked->first_seen)
             return verdict;
     }

@@ -13,6 +13,10 @@
  * back, it is asked again from further back; a host that is ahead of our own clock has its stand
  * rewound by as much. Until then the stand has not moved, so a crash changes nothing.
  *
+ * A name may stand for several instances, and each counts for itself. When what a number brings is
+ * before that number, or after the time it was of, it is another's, and the time is asked for as at
+ * another host.
+ *
  * A gap is what was asked for and not delivered. A v2 host says so. A v1 host clamps without a
  * word: then its own event at the stand does not come again. Where that event need not come,
  * because its author has left the filter or because another host gave the position, our clock and
@@ -93,12 +97,13 @@ struct jetstream_place {
     int64_t heard_us;  /* the time of the last event of an earlier connection; 0: none */
     bool exact;        /* ask for the number itself: less was too old */
     bool by_time;      /* the number is of no use any more */
+    bool elsewhere;    /* another instance answers under the host's name */
 };
 
 enum jetstream_verdict {
     JETSTREAM_PLACE_FINE,
     JETSTREAM_PLACE_GAP,        /* from what was asked for to this event */
-    JETSTREAM_PLACE_RENUMBERED, /* the host began to count anew: ask again, by time */
+    JETSTREAM_PLACE_RENUMBERED, /* the numbers are others now: ask again, by time */
     JETSTREAM_PLACE_BEHIND,     /* the host's clock is behind: ask again, from further back */
     JETSTREAM_PLACE_AHEAD,      /* the event's time is not believed: only its number counts */
 };

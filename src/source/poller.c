@@ -99,7 +99,7 @@ static enum rc stage_whole(struct visit *visit, const struct sweep_report *repor
     if (rc == RC_OK)
         rc = feed_rows_poll(batch, order->handle, bytes_of(visit->former), record.mark.us,
                             report->fresh, report->now_us);
-    if (rc == RC_OK && (visit->initial || report->pages > 1))
+    if (rc == RC_OK && (visit->initial || visit->rest || report->pages > 1))
         rc = feed_rows_done(batch, order->did,
                             visit->initial ? BACKFILL_FOR_START : BACKFILL_FOR_PERSON,
                             order->to_mark ? order->mark.us : order->since_us,
@@ -207,6 +207,7 @@ enum {
     LIST_COLUMNS
 };
 
+/* Not those of whom the queue is in the midst of something more urgent: that shows what is new. */
 static const char list_sql[] =
     "SELECT f.did, " FEED_NAME_SQL ", p.user_handle, p.last_cursor, c.state, "
     "(SELECT commit_seq FROM engine), coalesce(a.active, 1), coalesce(a.status_us, 0), q.sweep, "
@@ -216,7 +217,9 @@ static const char list_sql[] =
     "FROM follows f LEFT JOIN poll_state p ON p.user_handle = " FEED_NAME_SQL " "
     "LEFT JOIN cursors c ON c.source = 'feed' AND c.stream = f.did "
     "LEFT JOIN actors a ON a.did = f.did LEFT JOIN backfill_queue q ON q.actor_did = f.did "
-    "AND q.priority = 2 WHERE f.did > ?1 ORDER BY f.did LIMIT ?2";
+    "AND q.priority = 2 WHERE f.did > ?1 AND NOT EXISTS (SELECT 1 FROM backfill_queue o "
+    "WHERE o.actor_did = f.did AND o.priority < 2 AND o.sweep IS NOT NULL) "
+    "ORDER BY f.did LIMIT ?2";
 
 static struct bytes text_of(const struct field *field)
 {

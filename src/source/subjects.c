@@ -8,13 +8,14 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define ITEMS_MAX    100
-#define ROUND_MAX    25 /* what getPosts takes */
-#define ROUNDS       2  /* under way */
-#define CID_MAX      128
-#define ATTEMPTS_MAX 12
-#define SECOND_US    INT64_C(1000000)
-#define LAG_US_MAX   (6 * 3600 * SECOND_US) /* an AppView is not further behind the stream */
+#define ITEMS_MAX   100
+#define ROUND_MAX   25 /* what getPosts takes */
+#define ROUNDS      2  /* under way */
+#define CID_MAX     128
+#define SECOND_US   INT64_C(1000000)
+#define HOUR_US     (3600 * SECOND_US)
+#define LAG_US_MAX  (6 * HOUR_US)      /* an AppView is not further behind the stream */
+#define AWAY_US_MAX (7 * 24 * HOUR_US) /* nobody can say whether it is there for longer */
 
 /* Each an interval of one index. */
 #define DUE(interval)                                                                              \
@@ -25,10 +26,8 @@
 static const char due_sql[] = DUE("<= ?3") " UNION ALL " DUE("> ?5");
 
 static const struct retry_schedule schedule = {
-    .delays_us = {0, 5 * SECOND_US, 30 * SECOND_US, 120 * SECOND_US, 600 * SECOND_US,
-                  3600 * SECOND_US},
+    .delays_us = {0, 5 * SECOND_US, 30 * SECOND_US, 120 * SECOND_US, 600 * SECOND_US, HOUR_US},
     .delay_count = 6,
-    .attempts_max = ATTEMPTS_MAX,
     .jitter_percent = RETRY_JITTER_PERCENT,
     .retry_after_us_max = RETRY_AFTER_US_MAX,
 };
@@ -118,7 +117,10 @@ static enum rc settle(struct subjects *subjects, struct due_item *item, struct j
 static void fail(struct subjects *subjects, struct due_item *item, enum retry_class class,
                  const char *reason)
 {
+    struct runtime *runtime = subjects->due.env.runtime;
     bool dead;
+    if (runtime->ops->wall_us(runtime) - item->since_us >= AWAY_US_MAX)
+        class = RETRY_PERMANENT;
     if (due_batch(&subjects->due) == NULL ||
         due_failed(&subjects->due, item, class, reason, -1, &dead) != RC_OK)
         due_put_back(&subjects->due, item);

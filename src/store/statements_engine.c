@@ -83,6 +83,12 @@ static const struct statement statements[] = {
      "UPDATE jetstream_state SET last_updated = CURRENT_TIMESTAMP, cursor_time_us = "
      "(SELECT min(c.position) FROM cursors c WHERE c.source = 'jetstream') "
      "WHERE EXISTS (SELECT 1 {rows} WHERE r.source = 'jetstream')"},
+    /* Polls go by what stands here. */
+    {.kind = RECORD_RESET, .sql =
+     "UPDATE poll_state SET last_cursor = NULL WHERE EXISTS (SELECT 1 {rows} "
+     "WHERE r.source = 'feed' AND (r.stream IS NULL OR r.stream = poll_state.user_handle "
+     "OR EXISTS (SELECT 1 FROM follows f WHERE f.did = r.stream "
+     "AND f.handle = poll_state.user_handle)))"},
     {.kind = RECORD_CURSOR, .sql =
      "INSERT INTO cursors (source, stream, state, position, updated_us, seq) "
      "SELECT r.source, r.stream, r.state, r.position, r.at_us, {seq} {rows} WHERE true "

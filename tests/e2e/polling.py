@@ -155,6 +155,53 @@ class Polling(FeedBench):
                 self.assertEqual(self.select(home, "SELECT count(*) FROM backfill_queue"), "0")
         self.both_stores(run)
 
+    def test_a_rest_of_one_page_is_read_once(self):
+        """R000-10 R000-52"""
+        def run(home):
+            with FakeAppView() as view:
+                self.migrate(home)
+                account, now = view.account(), now_us()
+                account.post(now - 3 * HOUR)
+                self.follow(home, view)
+                small = ("polling.max_pages_per_user=2", "polling.posts_per_page=20")
+                self.cycle(home, view, *small)
+                for k in range(50):
+                    account.post(now - HOUR + k * 1000)
+                for pages in (3, 5, 6):  # two of them, the rest and what came since, what came since
+                    self.cycle(home, view, *small)
+                    self.assertEqual(len(view.asked()), pages)
+                self.assertEqual(self.select(home, "SELECT count(*) FROM backfill_queue"), "0")
+        self.both_stores(run)
+
+    def test_what_the_queue_had_begun_is_read_to_its_end(self):
+        """As after a change of mode, or a failure in the midst of a history."""
+        def run(home):
+            with FakeAppView() as view:
+                self.migrate(home)
+                known, fresh = view.account(), view.account()
+                for account in (known, fresh):
+                    for k in range(120):
+                        account.post(now_us() - (9 * 60 - k) * MINUTE)
+                self.follow(home, view)
+                self.run_sql(home, [f"DELETE FROM follows WHERE did = '{fresh.did}'"])
+                self.cycle(home, view)
+                self.follow_again(home, fresh)
+                place = json.dumps({"token": "of long ago", "provider": "", "newest_us": 0,
+                                    "newest_uri": "", "began_us": 1, "reached_us": 0})
+                self.run_sql(home, ["INSERT INTO backfill_queue (actor_did, priority, since_us, "
+                                    "sweep, reason, next_us, queued_us, asked_us) VALUES " +
+                                    values([(account.did, k, now_us() - 10 * HOUR, place, "test",
+                                             1, 1, 1) for k, account in enumerate((known, fresh))])])
+                with self.daemon(home, view) as daemon:
+                    self.wait_for_queue(daemon, 0)
+                    self.assert_stored(daemon, view)
+                    daemon.stop()
+        self.both_stores(run)
+
+    def follow_again(self, home, account):
+        self.run_sql(home, [f"INSERT INTO follows (did, handle) VALUES "
+                            f"('{account.did}', '{account.handle}')"])
+
     def test_a_token_that_is_refused_starts_the_sweep_over(self):
         """R000-05 R000-21"""
         def run(home):
@@ -503,6 +550,61 @@ class Polling(FeedBench):
                 self.assertEqual(self.select(home, "SELECT count(*) FROM backfill_queue"), "0")
                 self.assertEqual(self.select(home, "SELECT count(*) FROM follows "
                                                    "WHERE NOT backfill_completed"), "0")
+        self.both_stores(run)
+
+    def test_a_position_that_is_reset_is_forgotten(self):
+        def run(home):
+            with FakeAppView() as view:
+                self.migrate(home)
+                one, other = view.account(), view.account()
+                for account in (one, other):
+                    account.post(now_us() - HOUR)
+                self.follow(home, view)
+                self.assertEqual(len(self.cycle(home, view)), 2)
+                self.assertEqual(self.command(home, "reset", "feed", one.did)[0], 0)
+                self.assertEqual(self.cycle(home, view), [
+                    f"[INITIAL] {one.handle}: 1 posts, 1 URLs across 1 pages"])
+                self.assertEqual(self.command(home, "reset", "feed")[0], 0)
+                self.assertEqual(len(self.cycle(home, view)), 2)
+                self.assertEqual(self.cycle(home, view), [])
+        self.both_stores(run)
+
+    def test_a_reset_of_the_firehose_leaves_a_gap_that_ends(self):
+        """No event will come that ends it: feeds show what happens since."""
+        def run(home):
+            with FakeAppView() as view:
+                self.migrate(home)
+                account = view.account()
+                account.post(now_us() - HOUR)
+                self.follow(home, view)
+                self.cycle(home, view)
+                for running in (False, True):
+                    stood = now_us() - 2 * HOUR
+                    self.run_sql(home, ["DELETE FROM gap_sweep", "DELETE FROM gaps",
+                                        "INSERT INTO cursors VALUES ('jetstream', 'live', "
+                                        f"'{{}}', {stood}, {stood}, 0)"])
+                    if not running:
+                        self.assertEqual(self.command(home, "reset", "jetstream")[0], 0)
+                    with self.daemon(home, view) as daemon:
+                        daemon.wait_for(lambda health: health["status"], "an answer")
+                        if running:
+                            self.assertEqual(self.command(home, "reset", "jetstream")[0], 0)
+                        wait_until(lambda: self.select(
+                            home, "SELECT count(*) FROM gaps WHERE closed_us IS NULL "
+                                  f"AND from_us = {stood} AND to_us < {now_us() + HOUR}") == "1",
+                            "the gap's end")
+                        # Histories are read for it.
+                        self.assertEqual(self.select(home, "SELECT count(*) FROM gap_sweep"), "1")
+                        daemon.stop()
+                    self.run_sql(home, [
+                        f"UPDATE gaps SET to_us = to_us - {MINUTE}, "
+                        f"detected_us = detected_us - {5 * MINUTE} WHERE closed_us IS NULL",
+                        "UPDATE backfill_queue SET next_us = 1, asked_us = 1, queued_us = 1"])
+                    with self.daemon(home, view) as daemon:  # feeds have settled since
+                        self.wait_for_queue(daemon, 0)
+                        daemon.stop()
+                    self.assertEqual(self.select(home, "SELECT count(*) FROM gaps "
+                                                       "WHERE closed_us IS NULL"), "0")
         self.both_stores(run)
 
     def assert_truth(self, home, view, sim):

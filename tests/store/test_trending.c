@@ -37,7 +37,7 @@ struct world {
 static void make_config(struct world *world, bool circle)
 {
     static const char yaml[] = "news:\n  mute_accounts: [did:plc:1, H2.example]\n"
-                               "  mute_domains: [bad.example]\n  mute_words: [Horrible]\n"
+                               "  mute_domains: [www.Bad.example]\n  mute_words: [Horrible]\n"
                                "  weights: [did:plc:3=300, did:plc:4=0, h5.Example=50]\n"
                                "bluesky: {actors: [%s]}\n";
     char text[512];
@@ -75,7 +75,9 @@ static void invent(struct world *world, struct chance *chance, bool circle)
 
 static const char *site_of(const struct world *world, int i)
 {
-    return world->muted_site[i] ? "www.bad.example" : i % 5 == 0 ? "other.example" : "good.example";
+    return world->muted_site[i] ? (i % 2 == 0 ? "m.bad.example" : "bad.example")
+           : i % 5 == 0         ? "other.example"
+                                : "good.example";
 }
 
 static void store_link(const struct world *world, int i, struct text *sql)

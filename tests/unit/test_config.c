@@ -318,6 +318,10 @@ static void entries_of_lists_are_checked_one_by_one(void **state)
            "t.yaml:1:24: bluesky.collections has 0 entries; it must have 1 to 2\n");
     expect("bluesky: {collections: [like]}\n", "t.yaml:1:25: bluesky.collections has the entry "
                                                "\"like\"; it must be post or repost\n");
+    expect("news: {mute_domains: [\"https://bad.example/\"]}\n",
+           "t.yaml:1:23: news.mute_domains has the entry \"https://bad.example/\"; it must be the "
+           "name of a site like example.org, without https:// and /; letters beyond a-z as "
+           "xn--...\n");
     struct loaded a = load("ledger: {accounts: [\"ethereum:0xabc\", kraken]}\n"
                            "content: {rpc: [http://127.0.0.1:8545], contract: "
                            "\"0x1234567890123456789012345678901234567890\", event: "

@@ -130,7 +130,7 @@ static void many_gaps_one_after_the_other_stay_exact(void **state)
     stream_desk_start(&desk);
     stream_desk_opened(&desk);
     stream_desk_message(&desk, stream_desk_event(DESK_T0, 0));
-    for (int i = 0; i < GAP_OPEN_MAX + 10; i++) {
+    for (int i = 0; i < 20 * GAP_NOTED_MAX; i++) {
         char next[256] = {0};
         stream_desk_message(&desk, stream_desk_event(DESK_T0 + desk.clock.mono_us + 1000, 0));
         desk.events->too_large(desk.events_arg, 9000000);

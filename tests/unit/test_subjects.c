@@ -213,6 +213,25 @@ static void an_appview_that_is_down_is_asked_again_later(void **state)
     assert_string_equal(row->state, "done");
 }
 
+/* What it was never asked for it may well have. */
+static void an_appview_that_is_away_for_a_night_costs_no_post(void **state)
+{
+    struct desk *desk = *state;
+    struct owed_bench_row *row = refuse_one(desk);
+    while (desk->bench.mono_us < 12 * 3600 * SECOND) {
+        assert_string_equal(row->state, "owed");
+        int64_t now_us = OWED_BENCH_T0 + desk->bench.mono_us;
+        assert_true(row->next_us <= now_us + 2 * 3600 * SECOND);
+        owed_bench_pass(&desk->bench, row->next_us - now_us + 2 * SECOND);
+        owed_bench_answer(owed_bench_sent_to(&desk->bench, ASKED), 502, "", "<html>");
+        owed_bench_pass(&desk->bench, SECOND / 100);
+    }
+    owed_bench_pass(&desk->bench, 2 * 3600 * SECOND);
+    answer_posts(desk, 0, 1);
+    owed_bench_pass(&desk->bench, SECOND);
+    assert_string_equal(row->state, "done");
+}
+
 /* What was put off under a clock that was fast waits no longer than anything else. */
 static void a_clock_that_is_set_back_keeps_nothing_waiting(void **state)
 {
@@ -250,6 +269,7 @@ int main(void)
         AT_DESK(a_post_that_stays_away_is_given_up_with_the_reason),
         AT_DESK(an_address_that_spoils_the_question_is_found_and_given_up),
         AT_DESK(an_appview_that_is_down_is_asked_again_later),
+        AT_DESK(an_appview_that_is_away_for_a_night_costs_no_post),
         AT_DESK(a_clock_that_is_set_back_keeps_nothing_waiting),
         AT_DESK(a_commit_that_fails_loses_nothing),
     };
