@@ -126,6 +126,8 @@ static void judge(struct ledger_stream *stream, const struct connector_answer *a
         stream->side.root = (struct json){0}; /* it has no such block */
         judgement.verdict = VERDICT_OK;
     }
+    if (stream->purpose == ASK_DETAIL && judgement.verdict == VERDICT_EMPTY)
+        stream->side.root = (struct json){0}; /* not all of it: as good as none */
     switch (judgement.verdict) {
     case VERDICT_OK:
     case VERDICT_EMPTY:

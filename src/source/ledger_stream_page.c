@@ -167,6 +167,8 @@ static void take_row(struct ledger_stream *stream, struct batch *batch)
 {
     bool known = ledger_stream_row_known(stream, true);
     struct ledger_debt *debt = ledger_stream_debt(stream, stream->row.hash);
+    if (debt != NULL && !stream->shape->detail.given)
+        debt->paid = true; /* who lists the whole record owes nothing */
     bool replaces = known && debt != NULL && debt->paid;
     stream->waiting += strcmp(stream->row.status, "pending") == 0;
     if (known && !replaces)
