@@ -352,16 +352,21 @@ enum rc ledger_account_new(const struct source_env *env, struct ledger_providers
 
 enum rc ledger_account_new_file(const struct source_env *env, struct ledger_providers *providers,
                                 struct ledger_file *file,
+                                const struct ledger_account_options *options,
                                 void (*ended)(void *arg, struct ledger_account *account), void *arg,
                                 struct ledger_account **out, struct err *err)
 {
     struct ledger_account *account = memory_new_zeroed(1, sizeof *account);
-    struct bytes platform = bytes_of(file->provider->connector->platforms[0].name);
+    const struct connector *connector = file->provider->connector;
+    struct bytes platform = bytes_of(connector->platforms[0].name);
     account->run.env = env;
     account->run.file = file;
-    account->run.since_us = -1;
+    account->run.since_us = options->since_us;
     enum rc rc = ledger_providers_platform(
         providers, platform, env->runtime->ops->mono_us(env->runtime), &account->run.platform, err);
+    if (rc == RC_OK && options->only != NULL && strcmp(options->only, connector->provider) != 0)
+        rc = err_set(err, RC_REJECT, "the file is of %s, not of %s", connector->provider,
+                     options->only);
     if (rc != RC_OK) {
         ledger_account_free(account);
         return rc;

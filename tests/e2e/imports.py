@@ -442,6 +442,27 @@ class Imports(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("no connector knows a file with these columns", done.stderr)
 
+    def test_since_leaves_out_older_rows_of_a_file_and_numbers_say_what_became_of_the_others(self):
+        world = self.world()
+        path = os.path.join(world.home.folder, "history.csv")
+        row = "1,main,BTC,Deposit,0.5,0,{} 10:00:00,,x\n"
+        days = ("2024-03-01", "2024-01-01", "2024-02-01", "2024-13-01")  # in no order
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("UID,Account Type,Currency,Side,Amount,Fee,Time(UTC),Remark,Type\n"
+                       + "".join(row.format(day) for day in days))
+        with open(os.path.join(world.folder, "kucoin.yaml"), "w", encoding="utf-8") as file:
+            file.write(shipped("kucoin"))
+        for since, figures in (("2024-02-01", (2, 1, 1)), ("2024-01-01", (1, 0, 1))):
+            done = self.command(world, "import", "--json", "--since", since, "csv:" + path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            said = json.loads(done.stdout)
+            self.assertEqual((said["sessions"][0]["imported"], said["older"],
+                              said["quarantined"]), figures, said)
+            self.assertEqual((said["orphaned"], said["owed"]), (0, 0))
+        done = self.command(world, "import", "--provider", "etherscan", "csv:" + path)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("the file is of kucoin, not of etherscan", done.stderr)
+
     def test_a_key_of_several_lines_is_read_as_exchanges_hand_it_out(self):
         world = self.world(providers=("coinbase",), platform="coinbase")
         secret = world.sim.keys()["coinbase"]["secret"]
