@@ -199,6 +199,17 @@ class Imports(unittest.TestCase):
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertIn("providers.etherscan.api_key", done.stderr)
 
+    def test_a_result_that_nobody_can_read_is_no_success(self):
+        world = self.world()
+        for option in ("--json", "--quiet"):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run(
+                    [PROGRAMS[0], "import", world.account, option, "-c", world.configuration],
+                    stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("cannot write the output", done.stderr)
+        self.assertEqual(world.difference(), {})
+
     def test_an_import_that_cannot_begin_leaves_nothing_behind(self):
         """No folder, no store: what is wrong is found before anything is made."""
         with tempfile.TemporaryDirectory() as folder:
