@@ -243,9 +243,10 @@ static enum rc read_name(struct ledger_account *account, struct ledger_providers
         return err_wrap(err, rc, "%.*s", (int)name.len, name.data);
     if (ledger_platform_keyless(account->run.platform))
         return err_set(err, RC_FATAL,
-                       "%.*s: every provider needs a key; set providers.%s.api_key or another's",
+                       "%.*s: every provider needs a key; set providers.%s.api_key%s or another's",
                        (int)name.len, name.data,
-                       account->run.platform->members[0]->connector->provider);
+                       account->run.platform->members[0]->connector->provider,
+                       ledger_provider_more_keys(account->run.platform->members[0]));
     if (account->run.platform->stream_count == 0)
         return err_set(err, RC_REJECT, "%.*s: every provider is disabled", (int)name.len,
                        name.data);

@@ -152,7 +152,8 @@ static void tell_refusals(const struct ledger_stream *stream, struct err *err)
             text_appendf(&words, "%s%s: %s", words.len > 0 ? "; " : "", name,
                          stream->failover.seats[i].reason);
         if ((stream->locked >> i & 1) != 0)
-            text_appendf(&keys, "%sproviders.%s.api_key", keys.len > 0 ? " or " : "", name);
+            text_appendf(&keys, "%sproviders.%s.api_key%s", keys.len > 0 ? " or " : "", name,
+                         ledger_provider_more_keys(stream->run->platform->members[i]));
     }
     err_set(err, RC_REJECT, "every provider refuses%s%s%s: %s",
             keys.len > 0 ? " (set a good key as " : "", keys.len > 0 ? text_string(&keys) : "",

@@ -279,8 +279,12 @@ void ledger_stream_ask(struct ledger_stream *stream)
             return;
         }
         release(stream);
-        ledger_stream_failed(stream, rc == RC_AGAIN ? RETRY_TRANSIENT : RETRY_PERMANENT, -1,
-                             err.text);
+        bool signs = provider->connector->sign != SIGN_NONE; /* its secret cannot be used */
+        ledger_stream_failed(stream,
+                             rc == RC_AGAIN ? RETRY_TRANSIENT
+                             : signs        ? RETRY_AUTH
+                                            : RETRY_PERMANENT,
+                             -1, err.text);
         return;
     }
     failover_abandoned(&stream->failover, &stream->pick);

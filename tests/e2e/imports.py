@@ -488,6 +488,18 @@ class Imports(unittest.TestCase):
         self.assertEqual((code, said and said["status"]), (0, "completed"), words)
         self.assertEqual(world.difference(), {})
 
+    def test_a_secret_that_cannot_sign_is_a_matter_of_keys(self):
+        for exchange in ("kraken", "coinbase"):
+            world = self.world(providers=(exchange,), platform=exchange)
+            folded = world.sim.keys()[exchange]["secret"].replace("\n", "\\n")
+            given = f"    api_secret: '{folded}'\n"
+            for secret in ("    api_secret: 'what is this?'\n", ""):
+                self.configure(world, given, secret or "    enabled: true\n")
+                done = self.command(world, "import", world.account)
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertIn(f"providers.{exchange}.api_key and api_secret", done.stderr)
+                given = secret
+
     def test_a_key_is_in_no_file_and_in_no_word(self):
         world = self.world()
         self.configure(world, "api_key: k\n", f"api_key: {CANARY}\n")
