@@ -453,6 +453,29 @@ class Imports(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("no connector knows a file with these columns", done.stderr)
 
+    def test_a_long_file_is_stored_whole_and_one_that_cannot_be_is_no_success(self):
+        world = self.world()
+        path = os.path.join(world.home.folder, "long.csv")
+        count = 65600  # more than a block may have
+        with open(os.path.join(world.folder, "crowd.yaml"), "w", encoding="utf-8") as file:
+            for line in ("version: 1", "provider: crowd", "platforms: {crowd: {}}",
+                         "identifier: none", "streams:", "  moves:", '    csv: {header: "at,what"}',
+                         '    records: {at: ""}', "    map: {block: /at, hash: /what}",
+                         "    identity: {of: [row], equals: file}"):
+                file.write(line + "\n")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("at,what\n" + "".join(f"7,{n}\n" for n in range(count)) + "7,5\n")
+        done = self.command(world, "import", "--quiet", "csv:" + path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"crowd: completed, {count + 1} new, 0 known", done.stdout)
+        with open(os.path.join(world.folder, "crowd.yaml"), "r+", encoding="utf-8") as file:
+            text = file.read().replace("equals: file", "equals: block")
+            file.seek(0)
+            file.write(text)
+        done = self.command(world, "import", "--quiet", "csv:" + path)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("block 7 has more than 65536 different rows", done.stderr)
+
     def test_since_leaves_out_older_rows_of_a_file_and_numbers_say_what_became_of_the_others(self):
         world = self.world()
         path = os.path.join(world.home.folder, "history.csv")
