@@ -132,9 +132,9 @@ static int run_alone(const struct config *config, const struct wanted *wanted, c
     size_t done = import_engine_count(engine);
     bool interrupted = import_engine_interrupted(engine);
     import_engine_close(engine);
+    if (rc == RC_OK)
+        rc = print_results(config, wanted, results, done, &err);
     if (rc != RC_OK)
-        target_fail(&err);
-    else if (print_results(config, wanted, results, done, &err) != RC_OK)
         target_fail(&err);
     int code = import_results_judge(results, done);
     import_results_free(results, done);

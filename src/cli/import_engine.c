@@ -110,7 +110,8 @@ static void on_ended(void *arg, struct ledger_account *account)
     engine->env.runtime->ops->timer_arm(engine->env.runtime, &engine->next, 0);
 }
 
-static enum rc add_file(struct import_engine *engine, const char *path, struct err *err)
+static enum rc add_file(struct import_engine *engine, const char *path,
+                        const struct ledger_account_options *options, struct err *err)
 {
     struct text content = {0};
     struct ledger_file *file;
@@ -120,10 +121,10 @@ static enum rc add_file(struct import_engine *engine, const char *path, struct e
     if (rc == RC_OK)
         rc = ledger_file_open(engine->providers, &content, &file, err);
     text_free(&content);
-    if (rc != RC_OK)
-        return err_wrap(err, RC_REJECT, "%s", path);
-    return ledger_account_new_file(&engine->env, engine->providers, file, on_ended, engine,
-                                   &engine->accounts[engine->count], err);
+    if (rc == RC_OK)
+        rc = ledger_account_new_file(&engine->env, engine->providers, file, options, on_ended,
+                                     engine, &engine->accounts[engine->count], err);
+    return rc == RC_OK ? RC_OK : err_wrap(err, RC_REJECT, "%s", path);
 }
 
 enum rc import_engine_add(struct import_engine *engine, const char *name,
@@ -133,7 +134,7 @@ enum rc import_engine_add(struct import_engine *engine, const char *name,
         return err_set(err, RC_REJECT, "at most %d accounts at a time", IMPORT_ACCOUNTS_MAX);
     bool is_file = strncmp(name, FILE_PREFIX, strlen(FILE_PREFIX)) == 0;
     enum rc rc = is_file
-                     ? add_file(engine, name + strlen(FILE_PREFIX), err)
+                     ? add_file(engine, name + strlen(FILE_PREFIX), options, err)
                      : ledger_account_new(&engine->env, engine->providers, bytes_of(name), options,
                                           on_ended, engine, &engine->accounts[engine->count], err);
     engine->count += rc == RC_OK;

@@ -162,6 +162,10 @@ enum rc import_result_json(struct store *store, const struct import_result *resu
         rc = print_list(store, &printing, "streams", streams_sql, params, 2, print_stream, err);
     if (rc == RC_OK)
         rc = print_gaps(store, &printing, params, err);
+    json_member_i64(&printing.json, "orphaned", (int64_t)result->orphaned);
+    json_member_i64(&printing.json, "older", (int64_t)result->older);
+    json_member_i64(&printing.json, "quarantined", (int64_t)result->refused);
+    json_member_i64(&printing.json, "owed", (int64_t)result->owed);
     json_end_object(&printing.json);
     text_append_char(out, '\n');
     covered_free(printing.covered);
@@ -261,6 +265,8 @@ enum rc import_result_words(struct store *store, const struct import_result *res
         text_appendf(out, ", %" PRIu64 " older left out", result->older);
     if (result->refused > 0)
         text_appendf(out, ", %" PRIu64 " in quarantine", result->refused);
+    if (result->owed > 0)
+        text_appendf(out, ", %" PRIu64 " without details yet", result->owed);
     if (rc == RC_OK)
         rc = store_query(store, addresses_sql, params, 1, say_addresses, &printing, err);
     text_append_char(out, '\n');
@@ -284,6 +290,7 @@ struct import_result import_result_take(const struct import_progress *progress)
         result.orphaned += progress->streams[i].view.orphaned;
         result.refused += progress->streams[i].view.refused;
         result.older += progress->streams[i].view.older;
+        result.owed += progress->streams[i].view.owed;
     }
     return result;
 }

@@ -18,7 +18,7 @@ struct import_result {
     int64_t started_us; /* its session */
     enum ledger_outcome outcome;
     char *trouble; /* "": none; NULL: said already */
-    uint64_t orphaned, refused, older;
+    uint64_t orphaned, refused, older, owed;
     int refusal; /* the exit code of one that was never begun; 0: it was */
 };
 

@@ -77,16 +77,40 @@ bool connector_read_times(struct connector_loader *loader, const struct yaml_nod
            connector_read_pointer(loader, node->first->next, NULL, &field->factors[1]);
 }
 
-bool connector_read_unit(struct connector_loader *loader, const struct yaml_node *node, void *into)
+static bool read_scale(struct connector_loader *loader, const struct yaml_node *node, int *scale)
 {
-    struct connector_field *field = into;
     const char *names[sizeof units / sizeof units[0] + 1] = {0};
     unsigned choice;
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
         names[i] = units[i].name;
     if (!connector_read_choice(loader, node, names, &choice))
         return false;
-    field->scale = units[choice].scale;
+    *scale = units[choice].scale;
+    return true;
+}
+
+bool connector_read_unit(struct connector_loader *loader, const struct yaml_node *node, void *into)
+{
+    struct connector_field *field = into;
+    const struct connector *connector = loader->connector;
+    if (node->kind != YAML_MAP)
+        return read_scale(loader, node, &field->scale);
+    int *scales = connector_take(loader, node, connector->platform_count * sizeof *scales);
+    if (scales == NULL)
+        return false;
+    for (size_t i = 0; i < connector->platform_count; i++)
+        scales[i] = -1;
+    for (const struct yaml_node *item = node->first; item != NULL; item = item->next) {
+        const struct connector_platform *platform = connector_platform(connector, item->key->text);
+        if (platform == NULL)
+            return connector_refuse(loader, item->key, "the connector has no such platform");
+        if (!read_scale(loader, item, &scales[platform - connector->platforms]))
+            return false;
+    }
+    for (size_t i = 0; i < connector->platform_count; i++)
+        if (scales[i] < 0)
+            return connector_refuse(loader, node, "%s has no unit", connector->platforms[i].name);
+    field->scales = scales;
     return true;
 }
 
@@ -201,7 +225,7 @@ static bool read_field(struct connector_loader *loader, const struct yaml_node *
     if (words != (name == FIELD_STATUS))
         return connector_refuse(
             loader, node, words ? "only status has when and else" : "status needs the key when");
-    if (field->scale != 0 && !money)
+    if ((field->scale != 0 || field->scales != NULL) && !money)
         return connector_refuse(loader, node, "only amount and fee have a unit");
     return true;
 }

@@ -157,7 +157,8 @@ static enum rc read_text(struct reading *reading, enum ledger_field name, struct
     struct connector_scalar found = find_field(reading, field);
     if (found.kind == SCALAR_ABSENT)
         return needed ? refuse_field(reading, name, "is missing") : RC_OK;
-    if (connector_cast_text(&found, field->cast, field->scale, &reading->page->scratch, out))
+    if (connector_cast_text(&found, field->cast, connector_scale(field, &reading->scope),
+                            &reading->page->scratch, out))
         return RC_OK;
     if (found.kind == SCALAR_REAL && (field->cast == CAST_DEC || field->cast == CAST_HEX))
         return refuse_field(reading, name, "is a JSON number with more digits than are exact");

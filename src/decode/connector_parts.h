@@ -137,6 +137,7 @@ struct connector_field {
     bool mapped; /* the connector says something about this field */
     enum connector_cast cast;
     int scale;                        /* amounts are multiplied by this power of ten */
+    const int *scales;                /* ... or by that of the platform; NULL: all have one */
     const struct connector_sum *sums; /* instead of pointers */
     size_t sum_count;
     const char *factors[2];            /* or the product of two places */

@@ -67,6 +67,13 @@ static enum rc multiply(struct total *total, const struct connector_ground *grou
     return exact_multiply(factors[0], factors[1], total->digits, &total->len) ? RC_OK : RC_REJECT;
 }
 
+int connector_scale(const struct connector_field *field, const struct connector_scope *scope)
+{
+    if (field->scales == NULL || scope->platform == NULL)
+        return field->scale;
+    return field->scales[scope->platform - scope->connector->platforms];
+}
+
 enum rc connector_total(const struct connector_field *field, const struct connector_ground *ground,
                         const struct connector_scope *scope, struct arena *arena,
                         struct text *scratch, struct bytes *out)
@@ -84,7 +91,8 @@ enum rc connector_total(const struct connector_field *field, const struct connec
         rc = RC_AGAIN;
     if (rc != RC_OK)
         return rc;
-    if (!exact_decimal(bytes_make(total.digits, total.len), field->scale, scaled, &len))
+    if (!exact_decimal(bytes_make(total.digits, total.len), connector_scale(field, scope), scaled,
+                       &len))
         return RC_REJECT;
     *out = arena_copy(arena, bytes_make(scaled, len));
     return out->data == NULL ? RC_REJECT : RC_OK;

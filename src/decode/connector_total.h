@@ -18,4 +18,7 @@ must_check enum rc connector_total(const struct connector_field *field,
                                    const struct connector_scope *scope, struct arena *arena,
                                    struct text *scratch, struct bytes *out);
 
+/* The power of ten by which amounts of the field are multiplied. */
+int connector_scale(const struct connector_field *field, const struct connector_scope *scope);
+
 #endif

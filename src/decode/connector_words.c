@@ -193,7 +193,9 @@ static const struct connector_word detail_words[] = {
     {WORD_POINTER, "for_each", true, offsetof(struct connector_stream, detail.for_each),
      .about = "what `$key` is, in the record"},
     {WORD_CHOICE, "absent", false, offsetof(struct connector_stream, detail.absent),
-     .choices = detail_absent, .about = "no answer: fail, or keep the record and owe the rest"},
+     .choices = detail_absent,
+     .about = "no answer, or one that a rule calls `empty`: fail, or keep the record and owe "
+              "the rest"},
     {0}};
 static const struct connector_block detail_block = {
     "detail", "One more request per record; its answer goes under the record's key `detail`.",

@@ -94,9 +94,10 @@ static const struct connector_word field_words[] = {
      .about = "a pointer, or a list of them: the first that leads to something counts"},
     {WORD_CHOICE, "cast", false, offsetof(struct connector_field, cast),
      .choices = connector_cast_names, .about = "what is written there; see below"},
-    {WORD_READ, "unit", false, .read = connector_read_unit, .takes = "a unit",
+    {WORD_READ, "unit", false, .read = connector_read_unit, .takes = "a unit, or a map of them",
      .about = "amounts are kept in the smallest unit: `wei`, `gwei`, `ether`, `sat`, `btc`, "
-              "`drops`, `xrp`, `lamport`, `sol`, `lovelace`, `ada`, `yocto`, `near`"},
+              "`drops`, `xrp`, `lamport`, `sol`, `lovelace`, `ada`, `yocto`, `near`; "
+              "where platforms differ, a map with the unit of each"},
     {WORD_READ, "sum", false, .read = connector_read_sum, .block = &connector_sum_block,
      .about = "of `amount` and `fee`: a list of sums, instead of `at`"},
     {WORD_READ, "less", false, .read = connector_read_less, .block = &connector_sum_block,

@@ -141,16 +141,19 @@ static int find_best(const struct failover_stream *stream, const struct view *vi
     return best;
 }
 
-/* A provider of better priority than the current one. One that failed has worked since: only a
- * success ends its row of failures. */
-static int find_preferred(const struct failover_stream *stream, const struct view *views)
+/* A provider of better priority than the current one. One that failed has worked since, as only a
+ * success ends its row of failures, or is `wanted` all the same. */
+static int find_preferred(const struct failover_stream *stream, const struct failover_offer *offer,
+                          const struct view *views, bool wanted)
 {
     const struct failover *group = stream->group;
     assert(stream->current >= 0 && stream->current < group->count);
     int best = PROVIDER_NONE;
     for (int i = 0; i < group->count; i++) {
         const struct provider *provider = &group->providers[i];
-        if (!views[i].ready || !views[i].closed || provider->failures_in_row > 0)
+        bool proved = views[i].closed && provider->failures_in_row == 0;
+        if (!views[i].ready || (offer->avoided >> i & 1) != 0 ||
+            (wanted ? (offer->wanted >> i & 1) == 0 : !proved))
             continue;
         if (provider->priority >= group->providers[stream->current].priority)
             continue;
@@ -183,11 +186,15 @@ static int decide(const struct failover_stream *stream, const struct failover_of
     assert(current == PROVIDER_NONE || (current >= 0 && current < group->count));
     reason[0] = '\0';
     if (current != PROVIDER_NONE && views[current].patient) {
-        int preferred = find_preferred(stream, views);
-        if (preferred == PROVIDER_NONE || now_us - stream->since_us < group->settings.dwell_us)
+        bool stayed = now_us - stream->since_us >= group->settings.dwell_us;
+        int preferred = stayed ? find_preferred(stream, offer, views, false) : PROVIDER_NONE;
+        bool proved = preferred != PROVIDER_NONE;
+        if (!proved)
+            preferred = find_preferred(stream, offer, views, true);
+        if (preferred == PROVIDER_NONE)
             return current;
-        snprintf(reason, ENTRY_MAX, "%s is preferred and works again",
-                 group->providers[preferred].name);
+        snprintf(reason, ENTRY_MAX, "%s is preferred and %s", group->providers[preferred].name,
+                 proved ? "works again" : "is tried again");
         return preferred;
     }
     int best = find_best(stream, views, true);

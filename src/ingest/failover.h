@@ -11,8 +11,9 @@
  * its own provider is waited out. If there is such a one, one is chosen. A stream stays where it
  * is, because moving costs a rewind; it moves when its provider fails or pauses for long, and back
  * to one of better priority when that one has worked since it failed, and the stream has stayed a
- * minimum time where it is. A resumed stream begins with the provider that wrote its cursor. Equal
- * calls give equal answers. Tables are fixed (I6).
+ * minimum time where it is; or when the caller, who knows how long ago it failed, would try it
+ * again. A resumed stream begins with the provider that wrote its cursor, unless it would go back
+ * from there. Equal calls give equal answers. Tables are fixed (I6).
  *
  * It chooses; the position to resume from is the caller's last committed cursor, handed in as the
  * kinds it offers.
@@ -70,6 +71,9 @@ struct failover_offer {
     uint32_t portable; /* of its position and alternatives: good at any provider */
     uint32_t scoped;   /* good at `owner` only */
     int owner;         /* who wrote the cursor; PROVIDER_NONE: nobody of this group */
+    /* A bit for each provider: */
+    uint32_t avoided; /* it would begin anew, so the stream does not go back to it */
+    uint32_t wanted;  /* the stream goes back to it without a proof that it works */
 };
 
 struct failover_pick {

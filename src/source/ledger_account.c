@@ -243,9 +243,10 @@ static enum rc read_name(struct ledger_account *account, struct ledger_providers
         return err_wrap(err, rc, "%.*s", (int)name.len, name.data);
     if (ledger_platform_keyless(account->run.platform))
         return err_set(err, RC_FATAL,
-                       "%.*s: every provider needs a key; set providers.%s.api_key or another's",
+                       "%.*s: every provider needs a key; set providers.%s.api_key%s or another's",
                        (int)name.len, name.data,
-                       account->run.platform->members[0]->connector->provider);
+                       account->run.platform->members[0]->connector->provider,
+                       ledger_provider_more_keys(account->run.platform->members[0]));
     if (account->run.platform->stream_count == 0)
         return err_set(err, RC_REJECT, "%.*s: every provider is disabled", (int)name.len,
                        name.data);
@@ -352,16 +353,21 @@ enum rc ledger_account_new(const struct source_env *env, struct ledger_providers
 
 enum rc ledger_account_new_file(const struct source_env *env, struct ledger_providers *providers,
                                 struct ledger_file *file,
+                                const struct ledger_account_options *options,
                                 void (*ended)(void *arg, struct ledger_account *account), void *arg,
                                 struct ledger_account **out, struct err *err)
 {
     struct ledger_account *account = memory_new_zeroed(1, sizeof *account);
-    struct bytes platform = bytes_of(file->provider->connector->platforms[0].name);
+    const struct connector *connector = file->provider->connector;
+    struct bytes platform = bytes_of(connector->platforms[0].name);
     account->run.env = env;
     account->run.file = file;
-    account->run.since_us = -1;
+    account->run.since_us = options->since_us;
     enum rc rc = ledger_providers_platform(
         providers, platform, env->runtime->ops->mono_us(env->runtime), &account->run.platform, err);
+    if (rc == RC_OK && options->only != NULL && strcmp(options->only, connector->provider) != 0)
+        rc = err_set(err, RC_REJECT, "the file is of %s, not of %s", connector->provider,
+                     options->only);
     if (rc != RC_OK) {
         ledger_account_free(account);
         return rc;

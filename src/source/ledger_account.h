@@ -47,10 +47,12 @@ must_check enum rc ledger_account_new(const struct source_env *env,
 /* The same about the name alone. */
 must_check enum rc ledger_account_check(struct ledger_providers *providers, struct bytes name,
                                         int64_t now_us, struct err *err);
-/* An import of an exported file, which is taken over also when it is refused. */
+/* An import of an exported file, which is taken over also when it is refused. Of the options a time
+ * and a provider count: RC_REJECT when the file is another's. */
 must_check enum rc ledger_account_new_file(const struct source_env *env,
                                            struct ledger_providers *providers,
                                            struct ledger_file *file,
+                                           const struct ledger_account_options *options,
                                            void (*ended)(void *arg, struct ledger_account *account),
                                            void *arg, struct ledger_account **out, struct err *err);
 void ledger_account_start(struct ledger_account *account);

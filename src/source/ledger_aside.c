@@ -7,7 +7,7 @@
 
 struct ledger_aside ledger_aside_none(void)
 {
-    return (struct ledger_aside){.top = -1, .waits = -1, .total = -1};
+    return (struct ledger_aside){.top = -1, .waits = -1, .total = -1, .hold_ms = -1};
 }
 
 struct ledger_aside ledger_aside_read(struct json_doc *doc, const char *custom)
@@ -20,6 +20,7 @@ struct ledger_aside ledger_aside_read(struct json_doc *doc, const char *custom)
     (void)json_i64(json_get(root, "top"), &aside.top);
     (void)json_i64(json_get(root, "waits"), &aside.waits);
     (void)json_i64(json_get(root, "total"), &aside.total);
+    (void)json_i64(json_get(root, "hold"), &aside.hold_ms);
     aside.parts = json_string_or_absent(json_get(root, "parts"));
     return aside;
 }
@@ -34,6 +35,8 @@ void ledger_aside_write(const struct ledger_aside *aside, char custom[CURSOR_EXT
         text_appendf(&words, ",\"waits\":%" PRId64, aside->waits);
     if (aside->total >= 0)
         text_appendf(&words, ",\"total\":%" PRId64, aside->total);
+    if (aside->hold_ms >= 0)
+        text_appendf(&words, ",\"hold\":%" PRId64, aside->hold_ms);
     if (aside->parts.len > 0)
         text_appendf(&words, ",\"parts\":\"%.*s\"", (int)aside->parts.len, aside->parts.data);
     if (words.len > 0) {

@@ -5,6 +5,7 @@
  *   top     the newest position that a sweep had met which is not over yet
  *   waits   the first position of a row that waits to be settled, or may still do
  *   total   what the source counted when the history was complete
+ *   hold    until then the stream does not go back to a better provider, in ms
  *   parts   marks of the partitions for which the position is true
  *
  * Stands in the cursor as a JSON object of those that there are. What cannot be read is not there:
@@ -21,8 +22,8 @@
 #define LEDGER_ASIDE_PARTS_MAX (CURSOR_EXTRA_MAX - 128)
 
 struct ledger_aside {
-    int64_t top, waits, total; /* -1: none */
-    struct bytes parts;        /* borrowed; empty: none */
+    int64_t top, waits, total, hold_ms; /* -1: none */
+    struct bytes parts;                 /* borrowed; empty: none */
 };
 
 struct ledger_aside ledger_aside_none(void);

@@ -9,9 +9,10 @@
 
 #define SLOTS_MIN 64
 
-void ledger_equals_init(struct ledger_equals *equals)
+void ledger_equals_init(struct ledger_equals *equals, size_t max)
 {
-    *equals = (struct ledger_equals){.block = INT64_MIN, .size = SLOTS_MIN};
+    assert(max > 0);
+    *equals = (struct ledger_equals){.block = INT64_MIN, .size = SLOTS_MIN, .max = max};
     equals->slots = memory_new_zeroed(SLOTS_MIN, sizeof *equals->slots);
 }
 
@@ -62,7 +63,7 @@ enum rc ledger_equals_count(struct ledger_equals *equals, int64_t block,
     }
     struct ledger_equal *slot = find(equals->slots, equals->size, key);
     if (slot->count == 0) {
-        if (equals->used == LEDGER_EQUALS_MAX)
+        if (equals->used == equals->max)
             return RC_REJECT;
         if (equals->used * 2 >= equals->size) {
             grow(equals);

@@ -9,7 +9,7 @@
  * where rows move from page to page between two requests: a list that is newest first and paged by
  * number has to tell equals apart by itself.
  *
- * Always holds: what is counted are the rows of one block, at most LEDGER_EQUALS_MAX different
+ * Always holds: what is counted are the rows of one block, or of one file, at most `max` different
  * ones (I6).
  *
  * Owner: a walk.  Thread: the ingest loop. */
@@ -23,7 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LEDGER_EQUALS_MAX 65536
+#define LEDGER_EQUALS_MAX      65536               /* of a block */
+#define LEDGER_EQUALS_FILE_MAX (UINT32_C(1) << 22) /* 160 MiB */
 
 struct ledger_equal {
     uint8_t key[EVENT_ID_SIZE];
@@ -32,11 +33,11 @@ struct ledger_equal {
 
 struct ledger_equals {
     struct ledger_equal *slots;
-    size_t size, used;
+    size_t size, used, max;
     int64_t block; /* the one that is counted; INT64_MIN: none yet */
 };
 
-void ledger_equals_init(struct ledger_equals *equals);
+void ledger_equals_init(struct ledger_equals *equals, size_t max);
 void ledger_equals_deinit(struct ledger_equals *equals);
 /* Forgets what was counted: the block is read again. */
 void ledger_equals_clear(struct ledger_equals *equals);

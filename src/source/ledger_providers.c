@@ -211,6 +211,11 @@ const struct ledger_platform *ledger_providers_first(const struct ledger_provide
     return providers->platforms;
 }
 
+const char *ledger_provider_more_keys(const struct ledger_provider *provider)
+{
+    return provider->connector->sign == SIGN_NONE ? "" : " and api_secret";
+}
+
 enum rc ledger_platform_identifier(const struct ledger_platform *platform, struct bytes text,
                                    struct text *out, struct err *err)
 {

@@ -69,6 +69,9 @@ must_check enum rc ledger_providers_platform(struct ledger_providers *providers,
                                              struct err *err);
 const struct ledger_platform *ledger_providers_first(const struct ledger_providers *providers);
 
+/* What people are told to set beside `api_key`: "" or " and api_secret". */
+const char *ledger_provider_more_keys(const struct ledger_provider *provider);
+
 /* How this account's identifier is written; RC_REJECT: it is none of this platform. */
 must_check enum rc ledger_platform_identifier(const struct ledger_platform *platform,
                                               struct bytes text, struct text *out, struct err *err);

@@ -63,7 +63,23 @@ void ledger_stream_wait(struct ledger_stream *stream, int64_t at_us, bool limite
                                                     : wait_us);
 }
 
-/* What the stored cursor offers: a resumed stream begins with the provider that wrote it. */
+/* Not before this is over does the stream go back to a better provider. */
+static void hold(struct ledger_stream *stream, int64_t us)
+{
+    int64_t until_ms = (ledger_stream_wall(stream) + us) / 1000;
+    if (stream->hold_ms < until_ms)
+        stream->hold_ms = until_ms;
+}
+
+/* A clock that was set back must not hold it for longer than anything does. */
+static bool is_held(const struct ledger_stream *stream)
+{
+    int64_t left_ms = stream->hold_ms - ledger_stream_wall(stream) / 1000;
+    return left_ms > 0 && left_ms <= stream->failover.group->settings.recheck_us / 1000;
+}
+
+/* What the stored cursor offers: a resumed stream begins with the provider that wrote it, or with a
+ * better one. */
 static struct failover_offer offer_of(const struct ledger_stream *stream)
 {
     const struct cursor_state *state = &stream->stored.cursor;
@@ -72,6 +88,8 @@ static struct failover_offer offer_of(const struct ledger_stream *stream)
         return offer;
     offer.owner = failover_find(&stream->run->platform->group, state->provider_name);
     offer.portable = cursor_bit(CURSOR_BLOCK_NUMBER);
+    offer.avoided = ledger_stream_avoided(stream);
+    offer.wanted = is_held(stream) ? 0 : UINT32_MAX;
     return offer;
 }
 
@@ -84,6 +102,7 @@ static void tell_switch(struct ledger_stream *stream, int before)
     const struct failover_switch *move = failover_history(group, 0);
     const char *reason = move != NULL ? move->reason : "";
     stream->view.switches++;
+    hold(stream, group->settings.dwell_us);
     snprintf(stream->view.moved, sizeof stream->view.moved, "switched to %s (%s)",
              group->providers[now].name, reason);
     log_event(LOG_INFO, LEDGER_COMPONENT, "failover",
@@ -133,7 +152,8 @@ static void tell_refusals(const struct ledger_stream *stream, struct err *err)
             text_appendf(&words, "%s%s: %s", words.len > 0 ? "; " : "", name,
                          stream->failover.seats[i].reason);
         if ((stream->locked >> i & 1) != 0)
-            text_appendf(&keys, "%sproviders.%s.api_key", keys.len > 0 ? " or " : "", name);
+            text_appendf(&keys, "%sproviders.%s.api_key%s", keys.len > 0 ? " or " : "", name,
+                         ledger_provider_more_keys(stream->run->platform->members[i]));
     }
     err_set(err, RC_REJECT, "every provider refuses%s%s%s: %s",
             keys.len > 0 ? " (set a good key as " : "", keys.len > 0 ? text_string(&keys) : "",
@@ -189,6 +209,8 @@ void ledger_stream_choose(struct ledger_stream *stream)
     int before = stream->failover.current;
     int64_t now_us = ledger_stream_mono(stream);
     struct err err;
+    if (before == PROVIDER_NONE && offer.owner != PROVIDER_NONE && !stream->unseated[offer.owner])
+        before = offer.owner;
     if (stream->stopping || stream->ending != LEDGER_UNDECIDED) {
         bool decided = stream->ending != LEDGER_UNDECIDED;
         ledger_stream_end(stream, decided ? stream->ending : LEDGER_STOPPED,
@@ -240,6 +262,8 @@ void ledger_stream_failed(struct ledger_stream *stream, enum retry_class class, 
         ledger_pace_pause(&provider->pace, now_us + wait_us, now_us);
     failover_failed(&stream->failover, &stream->pick, &failure, now_us,
                     runtime->ops->random(runtime));
+    if (refused)
+        hold(stream, stream->failover.group->settings.recheck_us);
     stream->failures += class != RETRY_RATE_LIMITED;
     stream->refused |= (uint32_t)refused << stream->pick.provider;
     stream->locked |= (uint32_t)(class == RETRY_AUTH) << stream->pick.provider;
@@ -345,7 +369,7 @@ struct ledger_stream *ledger_stream_new(const struct ledger_run *run, const char
     stream->ended = ended;
     stream->arg = arg;
     stream->doubted_from = stream->waited_from = -1;
-    stream->since_at = stream->bound = -1;
+    stream->since_at = stream->bound = stream->hold_ms = -1;
     snprintf(stream->name, sizeof stream->name, "%s", name);
     stream->view = (struct ledger_stream_view){
         .name = stream->name, .provider = "", .position = -1, .total = -1};

@@ -126,6 +126,8 @@ static void judge(struct ledger_stream *stream, const struct connector_answer *a
         stream->side.root = (struct json){0}; /* it has no such block */
         judgement.verdict = VERDICT_OK;
     }
+    if (stream->purpose == ASK_DETAIL && judgement.verdict == VERDICT_EMPTY)
+        stream->side.root = (struct json){0}; /* not all of it: as good as none */
     switch (judgement.verdict) {
     case VERDICT_OK:
     case VERDICT_EMPTY:
@@ -277,8 +279,12 @@ void ledger_stream_ask(struct ledger_stream *stream)
             return;
         }
         release(stream);
-        ledger_stream_failed(stream, rc == RC_AGAIN ? RETRY_TRANSIENT : RETRY_PERMANENT, -1,
-                             err.text);
+        bool signs = provider->connector->sign != SIGN_NONE; /* its secret cannot be used */
+        ledger_stream_failed(stream,
+                             rc == RC_AGAIN ? RETRY_TRANSIENT
+                             : signs        ? RETRY_AUTH
+                                            : RETRY_PERMANENT,
+                             -1, err.text);
         return;
     }
     failover_abandoned(&stream->failover, &stream->pick);

@@ -101,6 +101,7 @@ void ledger_stream_note_place(struct ledger_stream *stream, bool sweeping, bool 
     if (complete && !stream->skips)
         mark_seen(stream);
     aside.parts = text_bytes(&stream->marks);
+    aside.hold_ms = stream->hold_ms;
     /* Before the walk is over nobody knows whether what waited still does. */
     if (stream->run->file == NULL)
         aside.waits = stream->waits_from;

@@ -167,6 +167,8 @@ static void take_row(struct ledger_stream *stream, struct batch *batch)
 {
     bool known = ledger_stream_row_known(stream, true);
     struct ledger_debt *debt = ledger_stream_debt(stream, stream->row.hash);
+    if (debt != NULL && !stream->shape->detail.given)
+        debt->paid = true; /* who lists the whole record owes nothing */
     bool replaces = known && debt != NULL && debt->paid;
     stream->waiting += strcmp(stream->row.status, "pending") == 0;
     if (known && !replaces)
@@ -362,7 +364,10 @@ static void drop_batch(struct ledger_stream *stream, const char *why)
     stream->provider = NULL;
     ledger_walk_deinit(&stream->walk);
     delivery_drop(ledger_stream_filling(stream));
-    ledger_stream_failed(stream, RETRY_PERMANENT, -1, why);
+    if (stream->run->file != NULL) /* what came is not read again: to go on would leave it out */
+        ledger_stream_end(stream, LEDGER_FAILED, why);
+    else
+        ledger_stream_failed(stream, RETRY_PERMANENT, -1, why);
 }
 
 void ledger_stream_send(struct ledger_stream *stream)

@@ -46,6 +46,7 @@ struct ledger_stream {
     uint32_t locked;   /* ... because of its key */
     uint32_t hopeless; /* ... whenever it is asked */
     unsigned restarts; /* of the walk, in a row */
+    int64_t hold_ms;   /* until then it does not go back to a better provider; -1: it may */
     int64_t asked_us;
     const struct ledger_provider *provider; /* whose walk it is; NULL: none yet */
     const struct connector_stream *shape;

@@ -131,6 +131,7 @@ static void on_cursor(void *arg, const struct lookup_answer *answer)
         rc = stream_resume(&stream->stored, stream->cursor_doc, answer->fields[0].b, &err);
     stream->was_complete = rc == RC_OK && stream_is_complete(&stream->stored);
     stream->total_before = read_aside(stream).total;
+    stream->hold_ms = read_aside(stream).hold_ms;
     note_proof(stream);
     if (rc == RC_OK && !stream->stopping)
         rc = ledger_stream_ask_debts(stream, on_debts);
@@ -171,6 +172,38 @@ static bool find_complete(const struct cursor_state *state, enum cursor_kind kin
             return true;
         }
     return false;
+}
+
+/* It has nothing to begin at, and no end before its last page. */
+static bool reads_all(const struct connector_stream *shape)
+{
+    return shape->order == ORDER_NONE ||
+           (shape->order == ORDER_ASC && shape->resume.kind == RESUME_NONE);
+}
+
+uint32_t ledger_stream_avoided(const struct ledger_stream *stream)
+{
+    const struct ledger_platform *platform = stream->run->platform;
+    const struct cursor_state *state = &stream->stored.cursor;
+    int owner = failover_find(stream->failover.group, state->provider_name);
+    const struct connector_stream *theirs = NULL;
+    bool sweeps = state->backfill.kind != CURSOR_NONE ||
+                  (stream->shape != NULL && stream->shape->order != ORDER_ASC);
+    uint32_t avoided = 0;
+    if (owner != PROVIDER_NONE)
+        theirs = connector_stream(platform->members[owner]->connector, bytes_of(stream->name));
+    for (int i = 0; i < platform->group.count; i++) {
+        const struct connector_stream *shape =
+            connector_stream(platform->members[i]->connector, bytes_of(stream->name));
+        struct cursor_state safe;
+        if (shape == NULL)
+            continue;
+        bool anew =
+            state->total_fetched > 0 && !find_complete(state, ledger_stream_kind(shape), &safe);
+        anew |= reads_all(shape) && (theirs == NULL || !reads_all(theirs));
+        avoided |= (uint32_t)(sweeps || anew) << i;
+    }
+    return avoided;
 }
 
 /* A new run reads the last blocks again at the same provider; another provider's position is

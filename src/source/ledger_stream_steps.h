@@ -21,6 +21,8 @@ void ledger_stream_list_parts(struct ledger_stream *stream);
 /* From what is stored, with as many partitions as were listed; -1: as the connector says. */
 void ledger_stream_start_walk(struct ledger_stream *stream, int listed);
 void ledger_stream_take_head(struct ledger_stream *stream);
+/* A bit for each provider that would have to read anew what was read at the present one. */
+uint32_t ledger_stream_avoided(const struct ledger_stream *stream);
 /* The next rows of a file. */
 void ledger_stream_read_file(struct ledger_stream *stream);
 enum cursor_kind ledger_stream_kind(const struct connector_stream *shape);

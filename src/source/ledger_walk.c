@@ -18,7 +18,9 @@ void ledger_walk_init(struct ledger_walk *walk, const struct connector_stream *s
     assert(walk->leg_count <= LEDGER_LEGS_MAX);
     walk->legs = memory_new_zeroed(walk->leg_count + 1, sizeof *walk->legs);
     for (unsigned i = 0; i < walk->leg_count; i++)
-        ledger_equals_init(&walk->legs[i].equals);
+        ledger_equals_init(&walk->legs[i].equals, shape->equals == EQUALS_FILE
+                                                      ? LEDGER_EQUALS_FILE_MAX
+                                                      : LEDGER_EQUALS_MAX);
 }
 
 void ledger_walk_deinit(struct ledger_walk *walk)
@@ -202,11 +204,14 @@ enum rc ledger_walk_row(struct ledger_walk *walk, const struct ledger_row *row, 
     leg->traces = hash_bytes(bytes_make(row->key, sizeof row->key), leg->traces + (uint64_t)at);
     leg->rows++;
     walk->rows++;
+    bool whole_file = walk->shape->equals == EQUALS_FILE;
     if (walk->shape->equals != EQUALS_NONE &&
-        ledger_equals_count(&leg->equals, walk->shape->equals == EQUALS_BLOCK ? at : 0, row->key,
-                            ordinal) != RC_OK)
-        return err_set(err, RC_REJECT, "block %" PRId64 " has more than %d different rows", at,
-                       LEDGER_EQUALS_MAX);
+        ledger_equals_count(&leg->equals, whole_file ? 0 : at, row->key, ordinal) != RC_OK)
+        return whole_file
+                   ? err_set(err, RC_REJECT, "the file has more than %zu different rows",
+                             leg->equals.max)
+                   : err_set(err, RC_REJECT, "block %" PRId64 " has more than %zu different rows",
+                             at, leg->equals.max);
     if (at < 0)
         return RC_OK; /* in no block yet */
     leg->last = !is_ascending(walk) || at > leg->last ? at : leg->last;

@@ -199,6 +199,17 @@ class Imports(unittest.TestCase):
             self.assertEqual(done.returncode, 3, done.stderr)
             self.assertIn("providers.etherscan.api_key", done.stderr)
 
+    def test_a_result_that_nobody_can_read_is_no_success(self):
+        world = self.world()
+        for option in ("--json", "--quiet"):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run(
+                    [PROGRAMS[0], "import", world.account, option, "-c", world.configuration],
+                    stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("cannot write the output", done.stderr)
+        self.assertEqual(world.difference(), {})
+
     def test_an_import_that_cannot_begin_leaves_nothing_behind(self):
         """No folder, no store: what is wrong is found before anything is made."""
         with tempfile.TemporaryDirectory() as folder:
@@ -442,6 +453,50 @@ class Imports(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("no connector knows a file with these columns", done.stderr)
 
+    def test_a_long_file_is_stored_whole_and_one_that_cannot_be_is_no_success(self):
+        world = self.world()
+        path = os.path.join(world.home.folder, "long.csv")
+        count = 65600  # more than a block may have
+        with open(os.path.join(world.folder, "crowd.yaml"), "w", encoding="utf-8") as file:
+            for line in ("version: 1", "provider: crowd", "platforms: {crowd: {}}",
+                         "identifier: none", "streams:", "  moves:", '    csv: {header: "at,what"}',
+                         '    records: {at: ""}', "    map: {block: /at, hash: /what}",
+                         "    identity: {of: [row], equals: file}"):
+                file.write(line + "\n")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("at,what\n" + "".join(f"7,{n}\n" for n in range(count)) + "7,5\n")
+        done = self.command(world, "import", "--quiet", "csv:" + path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"crowd: completed, {count + 1} new, 0 known", done.stdout)
+        with open(os.path.join(world.folder, "crowd.yaml"), "r+", encoding="utf-8") as file:
+            text = file.read().replace("equals: file", "equals: block")
+            file.seek(0)
+            file.write(text)
+        done = self.command(world, "import", "--quiet", "csv:" + path)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("block 7 has more than 65536 different rows", done.stderr)
+
+    def test_since_leaves_out_older_rows_of_a_file_and_numbers_say_what_became_of_the_others(self):
+        world = self.world()
+        path = os.path.join(world.home.folder, "history.csv")
+        row = "1,main,BTC,Deposit,0.5,0,{} 10:00:00,,x\n"
+        days = ("2024-03-01", "2024-01-01", "2024-02-01", "2024-13-01")  # in no order
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("UID,Account Type,Currency,Side,Amount,Fee,Time(UTC),Remark,Type\n"
+                       + "".join(row.format(day) for day in days))
+        with open(os.path.join(world.folder, "kucoin.yaml"), "w", encoding="utf-8") as file:
+            file.write(shipped("kucoin"))
+        for since, figures in (("2024-02-01", (2, 1, 1)), ("2024-01-01", (1, 0, 1))):
+            done = self.command(world, "import", "--json", "--since", since, "csv:" + path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            said = json.loads(done.stdout)
+            self.assertEqual((said["sessions"][0]["imported"], said["older"],
+                              said["quarantined"]), figures, said)
+            self.assertEqual((said["orphaned"], said["owed"]), (0, 0))
+        done = self.command(world, "import", "--provider", "etherscan", "csv:" + path)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("the file is of kucoin, not of etherscan", done.stderr)
+
     def test_a_key_of_several_lines_is_read_as_exchanges_hand_it_out(self):
         world = self.world(providers=("coinbase",), platform="coinbase")
         secret = world.sim.keys()["coinbase"]["secret"]
@@ -455,6 +510,18 @@ class Imports(unittest.TestCase):
         code, said, words = world.run()
         self.assertEqual((code, said and said["status"]), (0, "completed"), words)
         self.assertEqual(world.difference(), {})
+
+    def test_a_secret_that_cannot_sign_is_a_matter_of_keys(self):
+        for exchange in ("kraken", "coinbase"):
+            world = self.world(providers=(exchange,), platform=exchange)
+            folded = world.sim.keys()[exchange]["secret"].replace("\n", "\\n")
+            given = f"    api_secret: '{folded}'\n"
+            for secret in ("    api_secret: 'what is this?'\n", ""):
+                self.configure(world, given, secret or "    enabled: true\n")
+                done = self.command(world, "import", world.account)
+                self.assertEqual(done.returncode, 3, done.stderr)
+                self.assertIn(f"providers.{exchange}.api_key and api_secret", done.stderr)
+                given = secret
 
     def test_a_key_is_in_no_file_and_in_no_word(self):
         world = self.world()

@@ -162,7 +162,10 @@ static void append_detail(const struct ledger_desk *desk, const char *url, struc
     long long number = param_of(url, "key=h", -1);
     text_append_string(out, "{\"detail\":");
     bool known = desk->unknown_detail != -2 && number != desk->unknown_detail;
-    text_append_string(out, known ? "{\"fee\":\"7\"}}" : "null}");
+    if (desk->unknown_detail == -3)
+        text_append_string(out, "{\"fee\":\"1\"},\"error\":\"nothing more here\"}");
+    else
+        text_append_string(out, known ? "{\"fee\":\"7\"}}" : "null}");
 }
 
 /* The newest block that is not younger. */
@@ -268,8 +271,9 @@ static void add_providers(struct ledger_desk *desk, const char *order, unsigned 
     config_init(&config);
     for (unsigned i = 0; i < providers; i++) {
         struct text yaml = {0};
-        bool mixed = strcmp(order, "mixed") == 0;
-        ledger_desk_connector(!mixed ? order : i == 0 ? "fall" : "rise", i, &yaml);
+        bool mixed = strcmp(order, "mixed") == 0, partly = strcmp(order, "partly") == 0;
+        const char *second = mixed ? "rise" : "half";
+        ledger_desk_connector(!mixed && !partly ? order : i == 0 ? "fall" : second, i, &yaml);
         if (ledger_providers_add(desk->providers, text_bytes(&yaml), provider_names[i], &config, 0,
                                  &err) != RC_OK)
             fail_msg("%s", err.text);

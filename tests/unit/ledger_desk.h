@@ -27,8 +27,8 @@ struct desk_row {
     uint8_t id[EVENT_ID_SIZE];
     int64_t block;
     char status[12], hash[24], provider[16];
-    unsigned times; /* written */
-    bool whole;     /* with its detail */
+    unsigned times;   /* written */
+    bool whole, part; /* with its detail, or one that was cut */
 };
 
 enum desk_fault {
@@ -62,7 +62,7 @@ struct ledger_desk {
     unsigned fault_at[2], fault_end[2], asked[2];
     size_t page_rows;         /* newest first */
     size_t answered;          /* of http.sent */
-    long long unknown_detail; /* the row of which nobody has a detail; -1: none, -2: any */
+    long long unknown_detail; /* the row of which nobody has a detail; -1: none, -2: any, -3: cut */
     size_t claimed;           /* rows that are counted and not shown */
     unsigned rows_max;        /* of a range; 0: any */
     int64_t stray;            /* the block of a row that every range has beside its own; 0: none */
@@ -107,8 +107,8 @@ struct ledger_desk {
  * (requests have a nonce), "settled" (the last blocks are read again) or "timed" (positions are
  * times); like the former "dated" (it can be asked for the block of a time), "span" (ranges of
  * blocks up to the head) or "headed" (it can be asked for the newest block, and the last ones are
- * read again); "mixed" is one of each; `providers` 1 or 2 of them; the chain has `rows`, three in a
- * block from block 100 on. */
+ * read again); "mixed" is one of each, "partly" "fall" and "half"; `providers` 1 or 2 of them; the
+ * chain has `rows`, three in a block from block 100 on. */
 struct ledger_desk *ledger_desk_new(const char *order, unsigned providers, unsigned rows);
 void ledger_desk_free(struct ledger_desk *desk);
 /* Another process, with the same store and providers. */

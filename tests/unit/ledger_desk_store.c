@@ -42,6 +42,7 @@ static void keep_row(struct ledger_desk *desk, const struct record *record)
         row->block = fields[TRANSACTION_BLOCK].null ? -1 : fields[TRANSACTION_BLOCK].i;
     row->times++;
     row->whole = strstr_in(fields[TRANSACTION_NORMALIZED_DATA], "\"fee\":\"7\"");
+    row->part = strstr_in(fields[TRANSACTION_NORMALIZED_DATA], "\"fee\":\"1\"");
 }
 
 static void keep_owed(struct ledger_desk *desk, const struct field *fields)

@@ -150,6 +150,18 @@ static const struct {
      "streams: {all: {request: {path: /x}, resume: {kind: none}, records: {at: /r}, map: {fee: "
      "{at: /a, times: [/a, /b]}}}}\n",
      "demo.yaml:6:90: a field needs one of at, sum, times, const and var"},
+    {HEAD
+     "streams: {all: {request: {path: /x}, resume: {kind: none}, records: {at: /r}, map: {fee: "
+     "{at: /a, unit: {other: sat}}}}}\n",
+     "demo.yaml:6:106: the connector has no such platform"},
+    {HEAD
+     "streams: {all: {request: {path: /x}, resume: {kind: none}, records: {at: /r}, map: {fee: "
+     "{at: /a, unit: {}}}}}\n",
+     "demo.yaml:6:105: demo has no unit"},
+    {HEAD
+     "streams: {all: {request: {path: /x}, resume: {kind: none}, records: {at: /r}, map: {hash: "
+     "{at: /a, unit: {demo: sat}}}}}\n",
+     "demo.yaml:6:91: only amount and fee have a unit"},
     {HEAD STREAM "    partitions: [{a: x}, {b: $a}]\n",
      "demo.yaml:13:30: there is no variable \"a\""},
     {HEAD STREAM STREAM, "demo.yaml:13:1: this key is given twice; first in line 6"},

@@ -230,9 +230,11 @@ static void check_sample(struct desk *desk, struct json samples, struct json sam
     desk->met[stream - desk->connector->streams] = true;
     if (stream->csv.skip)
         return;
+    struct bytes platform = json_string_or_absent(json_get(sample, "platform"));
+    if (platform.data == NULL)
+        platform = json_string_or_absent(json_get(samples, "platform"));
     struct connector_vars vars =
-        connector_vars_first(stream, json_string_or_absent(json_get(samples, "platform")),
-                             json_string_or_absent(json_get(samples, "account")));
+        connector_vars_first(stream, platform, json_string_or_absent(json_get(samples, "account")));
     (void)json_i64(json_get(sample, "partition"), &partition);
     vars.partition = (unsigned)partition;
     if (file.data == NULL)

@@ -118,10 +118,12 @@ static bool stays(const struct failover_offer *offer, int s, int i)
 }
 
 /* Whether the stream may leave a provider that serves it well for this one. */
-static bool may_return(int s, int to)
+static bool may_return(const struct failover_offer *offer, int s, int to)
 {
-    return models[to].priority < models[current[s]].priority && models[to].bad_in_row == 0 &&
-           models[to].good_at >= seats[s][to].doubt && now - since[s] >= 300 * SECOND;
+    bool proved = models[to].bad_in_row == 0 && models[to].good_at >= seats[s][to].doubt &&
+                  now - since[s] >= 300 * SECOND;
+    return models[to].priority < models[current[s]].priority &&
+           (proved || (offer->wanted & 1U << to) != 0) && (offer->avoided & 1U << to) == 0;
 }
 
 static void check_pick(const struct failover_offer *offer, int s, const struct failover_pick *pick)
@@ -140,10 +142,10 @@ static void check_pick(const struct failover_offer *offer, int s, const struct f
     assert_int_equal(pick->usable, offered & models[p].kinds);
     bool stay = was != PROVIDER_NONE && stays(offer, s, was);
     if (stay) {
-        assert_true(p == was || may_return(s, p));
+        assert_true(p == was || may_return(offer, s, p));
         for (int i = 0; p == was && i < provider_count; i++)
             if (able(offer, i) && ready_at(s, i) <= now && !models[i].open)
-                assert_false(may_return(s, i));
+                assert_false(may_return(offer, s, i));
     } else {
         for (int i = 0; i < provider_count; i++) {
             if (!able(offer, i) || ready_at(s, i) > now || models[i].open > models[p].open)
@@ -208,6 +210,10 @@ static void choose(struct chance *chance)
                                    .owner = current[s]};
     if (chance_below(chance, 4) == 0)
         offer.owner = (int)chance_below(chance, (uint32_t)provider_count + 1) - 1;
+    if (chance_below(chance, 4) == 0)
+        offer.wanted = chance_below(chance, 64);
+    if (chance_below(chance, 4) == 0)
+        offer.avoided = chance_below(chance, 64);
     struct failover_pick pick, twin;
     struct err err = {""};
     bool sampled = chance_below(chance, 8) == 0;

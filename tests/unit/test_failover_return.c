@@ -63,6 +63,55 @@ static void a_single_failure_too_must_be_followed_by_a_proof(void **state)
     assert_int_equal(choose(&stream, offer, 11 * MINUTE).provider, a);
 }
 
+/* Its caller knows how long ago it failed. */
+static void who_is_wanted_back_is_tried_without_a_proof(void **state)
+{
+    (void)state;
+    int a = add("a", BLOCK, BLOCK, 0), b = add("b", BLOCK, BLOCK, 1);
+    struct failover_offer offer = offer_of(BLOCK, 0, a);
+    struct failover_pick pick = choose(&stream, offer, 0);
+    for (int i = 0; i < 3; i++) {
+        pick.ticket = provider_ticket(&group.providers[a]); /* one after the other */
+        let_fail(&stream, &pick, 0);
+    }
+    offer.wanted = 1U << a;
+    assert_int_equal(choose(&stream, offer, 0).provider, b);
+    assert_int_equal(choose(&stream, offer, 29 * SECOND).provider, b); /* its circuit is open */
+    pick = choose(&stream, offer, 30 * SECOND);
+    assert_int_equal(pick.provider, a);
+    assert_int_not_equal(pick.ticket.probe, 0);
+    assert_string_equal(failover_history(&group, 0)->reason, "a is preferred and is tried again");
+    let_fail(&stream, &pick, 30 * SECOND);
+    assert_int_equal(choose(&stream, offer, 30 * SECOND).provider, b);
+}
+
+static void a_resumed_stream_begins_with_a_better_provider_that_is_wanted(void **state)
+{
+    (void)state;
+    int a = add("a", BLOCK, BLOCK, 0), b = add("b", BLOCK, BLOCK, 1);
+    struct failover_offer offer = offer_of(BLOCK, 0, b);
+    struct failover_stream other;
+    failover_stream_init(&other, &group, "ethereum/token");
+    assert_int_equal(choose(&other, offer, 0).provider, b);
+    offer.wanted = 1U << a;
+    assert_true(choose(&stream, offer, 0).crossed);
+    assert_int_equal(stream.current, a);
+    assert_int_equal(choose(&stream, offer, 0).provider, a);
+}
+
+static void who_would_begin_anew_is_not_returned_to(void **state)
+{
+    (void)state;
+    int a = add("a", BLOCK, BLOCK, 0), b = add("b", BLOCK, BLOCK, 1);
+    struct failover_offer offer = offer_of(BLOCK, 0, b);
+    offer.wanted = offer.avoided = 1U << a;
+    assert_int_equal(choose(&stream, offer, 0).provider, b);
+    struct failover_pick pick = choose(&stream, offer, 10 * MINUTE);
+    assert_int_equal(pick.provider, b);
+    let_fail(&stream, &pick, 10 * MINUTE);
+    assert_int_equal(choose(&stream, offer, 10 * MINUTE).provider, a);
+}
+
 static void equal_priority_is_no_reason_to_move(void **state)
 {
     (void)state;
@@ -146,6 +195,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_GROUP(a_stream_returns_to_the_preferred_provider_after_probe_and_dwell),
         ON_GROUP(a_single_failure_too_must_be_followed_by_a_proof),
+        ON_GROUP(who_is_wanted_back_is_tried_without_a_proof),
+        ON_GROUP(a_resumed_stream_begins_with_a_better_provider_that_is_wanted),
+        ON_GROUP(who_would_begin_anew_is_not_returned_to),
         ON_GROUP(equal_priority_is_no_reason_to_move),
         ON_GROUP(only_one_of_two_streams_gets_the_probe),
         ON_GROUP(a_short_pause_is_waited_out_and_a_long_one_is_not),

@@ -37,13 +37,14 @@ static void assert_nothing(struct ledger_aside aside)
     assert_int_equal(aside.top, -1);
     assert_int_equal(aside.waits, -1);
     assert_int_equal(aside.total, -1);
+    assert_int_equal(aside.hold_ms, -1);
     assert_int_equal(aside.parts.len, 0);
 }
 
 static void what_was_written_is_read(void **state)
 {
     char custom[CURSOR_EXTRA_MAX + 1];
-    struct ledger_aside aside = {.top = 812, .waits = -1, .total = -1};
+    struct ledger_aside aside = {.top = 812, .waits = -1, .total = -1, .hold_ms = -1};
     (void)state;
     struct ledger_aside read = write_and_read(&aside, custom);
     assert_string_equal(custom, "{\"top\":812,\"waits\":-1}");
@@ -51,11 +52,12 @@ static void what_was_written_is_read(void **state)
     assert_int_equal(read.waits, -1);
     assert_int_equal(read.total, -1);
     aside = (struct ledger_aside){
-        .top = -1, .waits = -1, .total = 0, .parts = bytes_of("0123456789abcdef")};
+        .top = -1, .waits = -1, .total = 0, .hold_ms = 9, .parts = bytes_of("0123456789abcdef")};
     read = write_and_read(&aside, custom);
-    assert_string_equal(custom, "{\"total\":0,\"parts\":\"0123456789abcdef\"}");
+    assert_string_equal(custom, "{\"total\":0,\"hold\":9,\"parts\":\"0123456789abcdef\"}");
     assert_int_equal(read.top, -1);
     assert_int_equal(read.total, 0);
+    assert_int_equal(read.hold_ms, 9);
     assert_true(bytes_equal_string(read.parts, "0123456789abcdef"));
 }
 
@@ -86,6 +88,7 @@ static void as_many_parts_as_may_be_have_room_beside_the_rest(void **state)
     const struct ledger_aside full = {.top = INT64_MAX,
                                       .waits = INT64_MAX,
                                       .total = INT64_MAX,
+                                      .hold_ms = INT64_MAX,
                                       .parts = bytes_make(marks, sizeof marks)};
     struct ledger_aside read = write_and_read(&full, custom);
     assert_int_equal(read.top, INT64_MAX);

@@ -172,6 +172,42 @@ static void what_a_page_names_several_times_is_asked_for_once(void **state)
     ledger_desk_free(desk);
 }
 
+/* A sum over some of the outputs is no amount. */
+static void a_detail_that_is_not_whole_is_owed(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = ledger_desk_new("half", 1, 1);
+    desk->unknown_detail = -3;
+    ledger_desk_expect_complete(desk);
+    assert_string_equal(desk->owed, "h0");
+    assert_int_equal(desk->row_count, 1);
+    assert_false(desk->rows[0].part);
+    desk->unknown_detail = -1;
+    ledger_desk_expect_complete(desk);
+    assert_true(desk->rows[0].whole);
+    assert_string_equal(desk->owed_state, "done");
+    ledger_desk_free(desk);
+}
+
+/* Its list tells all there is. */
+static void who_needs_no_details_pays_what_another_owes(void **state)
+{
+    (void)state;
+    struct ledger_desk *desk = ledger_desk_new("partly", 2, 12);
+    desk->unknown_detail = 5;
+    ledger_desk_fault(desk, 0, FAULT_DEAD, 0, 0);
+    ledger_desk_expect_complete(desk);
+    assert_string_equal(desk->owed, "h5");
+    assert_string_equal(desk->owed_state, "new");
+    ledger_desk_fault(desk, 0, FAULT_NONE, 0, 0);
+    http_desk_pass(&desk->http, 600000 * DESK_MS);
+    unsigned asked = desk->asked[1];
+    ledger_desk_expect_complete(desk);
+    assert_int_equal(desk->asked[1], asked);
+    assert_string_equal(desk->owed_state, "done");
+    ledger_desk_free(desk);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +218,8 @@ int main(void)
         cmocka_unit_test(what_follows_a_page_that_was_not_stored_is_not_stored_either),
         cmocka_unit_test(a_page_of_which_every_detail_is_owed_is_stored),
         cmocka_unit_test(what_a_page_names_several_times_is_asked_for_once),
+        cmocka_unit_test(a_detail_that_is_not_whole_is_owed),
+        cmocka_unit_test(who_needs_no_details_pays_what_another_owes),
     };
     return ledger_desk_run_tests(tests, sizeof tests / sizeof tests[0]);
 }
