@@ -55,6 +55,7 @@ void evm_chain_remember(struct evm_chain *chain, uint64_t number, const struct e
         chain->link_count--;
     }
     struct evm_chain_link *link = &chain->links[chain->link_count++];
+    chain->linked_by = chain->witness;
     link->number = number;
     link->deep = chain->target > number && chain->target - number > chain->settings.reorg_depth;
     evm_hash_format(hash, link->hash);
@@ -114,8 +115,6 @@ void evm_chain_give(struct evm_chain *chain)
 
 /* ---- reading ---- */
 
-static void read_on(struct evm_chain *chain);
-
 static void take_logs(void *arg, enum rc rc, struct json result, const struct err *err)
 {
     struct evm_chain *chain = arg;
@@ -134,7 +133,7 @@ static void take_logs(void *arg, enum rc rc, struct json result, const struct er
     }
     chain->log_count = json_count(result);
     if (rpc_told_by(chain->rpc) != chain->witness)
-        read_on(chain); /* the header of the range's end was another's: does this one have it? */
+        evm_chain_read_on(chain); /* the range's end was another's: does this one have it? */
     else if (evm_chain_is_doubtful(chain))
         evm_chain_doubt(chain);
     else
@@ -196,6 +195,21 @@ static bool is_ruled_out(const struct evm_chain *chain, struct json header)
            !(is_blank && json_count(json_get(header, "transactions")) > 0);
 }
 
+void evm_chain_ask_logs(struct evm_chain *chain)
+{
+    if (chain->lo == chain->hi)
+        rpc_ask(chain->rpc, "eth_getLogs", evm_chain_logs_params(chain, true), take_logs, chain);
+    else
+        rpc_ask_once(chain->rpc, "eth_getLogs", evm_chain_logs_params(chain, false), take_logs,
+                     chain);
+}
+
+/* Whether who shows the end of a range has shown what came before it, too. */
+static bool is_of_our_chain(const struct evm_chain *chain)
+{
+    return chain->link_count == 0 || chain->witness == chain->linked_by;
+}
+
 /* The header of the last block that is wanted now. */
 static void take_block(void *arg, enum rc rc, struct json result, const struct err *err)
 {
@@ -217,11 +231,10 @@ static void take_block(void *arg, enum rc rc, struct json result, const struct e
         evm_chain_fork(chain, chain->link_count - 1);
     else if (alone && is_ruled_out(chain, result))
         pass_over(chain);
-    else if (alone)
-        rpc_ask(chain->rpc, "eth_getLogs", evm_chain_logs_params(chain, true), take_logs, chain);
+    else if (!alone && !is_of_our_chain(chain))
+        evm_chain_prove(chain);
     else
-        rpc_ask_once(chain->rpc, "eth_getLogs", evm_chain_logs_params(chain, false), take_logs,
-                     chain);
+        evm_chain_ask_logs(chain);
 }
 
 /* The last block may have been replaced since, however far away the head is by now: the next one is
@@ -232,7 +245,7 @@ static bool last_may_change(const struct evm_chain *chain)
     return last != NULL && last->number + 1 == chain->next && !last->deep;
 }
 
-static void read_on(struct evm_chain *chain)
+void evm_chain_read_on(struct evm_chain *chain)
 {
     uint64_t left = chain->target - chain->next, depth = chain->settings.reorg_depth;
     char params[EVM_CHAIN_NUMBER_PARAMS];
@@ -298,7 +311,7 @@ void evm_chain_settle_head(struct evm_chain *chain)
         chain->head = head;
     chain->target = head > behind ? head - behind : 0;
     if (head >= behind && chain->next <= chain->target) {
-        read_on(chain);
+        evm_chain_read_on(chain);
         return;
     }
     chain->trouble.text[0] = '\0'; /* all there is was read */
@@ -318,7 +331,7 @@ void evm_chain_step(struct evm_chain *chain)
     }
     /* While far below the head as it was last seen, it need not be asked for again. */
     if (chain->next + chain->settings.reorg_depth < chain->target)
-        read_on(chain);
+        evm_chain_read_on(chain);
     else
         rpc_ask(chain->rpc, "eth_getBlockByNumber", EVM_CHAIN_LATEST, take_head, chain);
 }
@@ -400,6 +413,7 @@ struct evm_chain *evm_chain_new(const struct source_env *env, struct rpc *rpc,
     chain->rpc = rpc;
     chain->settings = *settings;
     chain->range = EVM_CHAIN_RANGE_FIRST;
+    chain->linked_by = PROVIDER_NONE;
     chain->links = memory_new(links_max(chain) * sizeof *chain->links);
     chain->poll = (struct timer){.fn = on_poll, .arg = chain};
     return chain;
