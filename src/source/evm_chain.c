@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PASSED_MAX 16 /* blocks passed over before a range is tried again */
+
 static const char links_sql[] =
     "SELECT number, hash FROM chain_blocks WHERE hash IS NOT NULL AND number <= ?1 "
     "ORDER BY number DESC LIMIT ?2";
@@ -179,7 +181,7 @@ static void take_nothing(struct evm_chain *chain, const char *words)
  * ranges; now and then a larger one is tried. */
 static void pass_over(struct evm_chain *chain)
 {
-    if (chain->range == 1 && ++chain->passed % EVM_CHAIN_PASSED_MAX == 0)
+    if (chain->range == 1 && ++chain->passed % PASSED_MAX == 0)
         chain->range = 2;
     evm_chain_give(chain);
 }
@@ -383,6 +385,7 @@ static void on_started(void *arg, const struct content_place *place)
     struct evm_chain *chain = arg;
     chain->next = place->known ? place->number + 1 : chain->settings.start_block;
     chain->linked = !place->known;
+    chain->stuck = !evm_chain_may_go_on(chain, place);
     evm_chain_step(chain);
 }
 
@@ -421,7 +424,10 @@ struct evm_chain *evm_chain_new(const struct source_env *env, struct rpc *rpc,
 
 void evm_chain_feed(struct evm_chain *chain, struct content *content)
 {
+    struct content_search search;
     chain->content = content;
+    evm_chain_search(chain, &search);
+    content_search_for(content, &search);
 }
 
 void evm_chain_free(struct evm_chain *chain)

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LOST_US INT64_C(60000000) /* between looks for the chain that was lost */
+
 static void compare(struct evm_chain *chain);
 static void ask_for_last(struct evm_chain *chain);
 
@@ -67,7 +69,7 @@ bool evm_chain_is_link(const struct evm_chain_link *link, enum rc rc, struct jso
 static void look_later(struct evm_chain *chain)
 {
     struct runtime *runtime = chain->env.runtime;
-    runtime->ops->timer_arm(runtime, &chain->poll, EVM_CHAIN_LOST_US);
+    runtime->ops->timer_arm(runtime, &chain->poll, LOST_US);
 }
 
 /* All who answer show another chain. */

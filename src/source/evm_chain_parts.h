@@ -7,12 +7,8 @@
 #include "source/evm_chain.h"
 
 #define EVM_CHAIN_RANGE_FIRST   100
-#define EVM_CHAIN_HELD_ANSWERS  16 /* after a range without an answer, before a larger one */
-#define EVM_CHAIN_DENIED_US_MAX INT64_C(600000000)
-#define EVM_CHAIN_LAG_MAX       8  /* blocks that a node's head may lie behind another's */
-#define EVM_CHAIN_PASSED_MAX    16 /* blocks passed over before a range is tried again */
-#define EVM_CHAIN_LACKS_MAX     4  /* answers that lack a block before the head is asked for anew */
-#define EVM_CHAIN_LOST_US       INT64_C(60000000) /* between looks for the chain that was lost */
+#define EVM_CHAIN_LAG_MAX       8 /* blocks that a node's head may lie behind another's */
+#define EVM_CHAIN_LACKS_MAX     4 /* answers that lack a block before the head is asked for anew */
 #define EVM_CHAIN_STRAYS        "it shows another chain than the one that was read"
 #define EVM_CHAIN_LATEST        "[\"latest\",false]"
 #define EVM_CHAIN_NUMBER_PARAMS 48
@@ -144,6 +140,10 @@ void evm_chain_settle_head(struct evm_chain *chain);
 void evm_chain_logs_clear(struct evm_chain *chain);
 /* Takes an answer to eth_getLogs for the blocks from `lo` to `hi`. RC_REJECT: not believed. */
 must_check enum rc evm_chain_logs_read(struct evm_chain *chain, struct json logs, struct err *err);
+/* What logs are searched for, from where on. */
+void evm_chain_search(struct evm_chain *chain, struct content_search *search);
+/* Whether it is what led to the place; `trouble` says what is to be done if it is not. */
+bool evm_chain_may_go_on(struct evm_chain *chain, const struct content_place *place);
 /* The question for a range, or for the one block `hi` by its hash. */
 const char *evm_chain_logs_params(struct evm_chain *chain, bool by_hash);
 
