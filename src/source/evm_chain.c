@@ -317,6 +317,12 @@ void evm_chain_settle_head(struct evm_chain *chain)
         return;
     }
     chain->trouble.text[0] = '\0'; /* all there is was read */
+    const struct evm_chain_link *last = evm_chain_last_link(chain);
+    if (last != NULL && last->number > head + EVM_CHAIN_LAG_MAX)
+        err_set(&chain->trouble, RC_RETRY,
+                "the head is block %" PRIu64 ", and block %" PRIu64 " was read before: whoever "
+                "answers lags, or follows another chain; nothing is read until there are more",
+                head, last->number);
     evm_chain_poll_later(chain);
 }
 

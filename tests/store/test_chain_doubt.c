@@ -190,6 +190,30 @@ static void a_node_that_takes_over_in_mid_range_must_have_its_end(void **state)
     expect(b, 1000, 2);
 }
 
+/* A node that begins anew, or another chain in its place, has nothing to say about what follows:
+ * that nothing can be read is told, not that all was. */
+static void a_head_far_below_what_was_read_is_told(void **state)
+{
+    struct content_bench *b = *state;
+    struct evm_chain_view view;
+    model.head = 300;
+    model.node_count = 1;
+    chain_bench_read(b);
+    model.head = 150;
+    chain_bench_run(b);
+    evm_chain_look(b->reader_arg, &view);
+    assert_non_null(strstr(view.trouble, "the head is block 150, and block 300 was read"));
+    expect(b, 300, 0);
+    model.head = 299; /* as any node may be for a moment */
+    chain_bench_run(b);
+    evm_chain_look(b->reader_arg, &view);
+    assert_string_equal(view.trouble, "");
+    model.head = 301;
+    chain_bench_name(301, "A");
+    chain_bench_run(b);
+    expect(b, 301, 1);
+}
+
 /* A node whose head stands still is left for one that goes on. */
 static void a_head_that_stands_still_is_noticed(void **state)
 {
@@ -367,6 +391,7 @@ int main(void)
         ON_STORE(a_node_on_another_chain_does_not_take_over),
         ON_STORE(a_longer_chain_that_is_another_is_not_followed),
         ON_STORE(a_node_that_takes_over_in_mid_range_must_have_its_end),
+        ON_STORE(a_head_far_below_what_was_read_is_told),
         ON_STORE(a_head_that_stands_still_is_noticed),
         ON_STORE(a_head_that_is_not_there_is_given_up),
         ON_STORE(the_only_node_is_asked_twice),
