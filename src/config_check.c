@@ -132,6 +132,24 @@ const char *config_check_http_url(struct bytes value)
     return url_valid(value, schemes) ? NULL : "an https:// or http:// address with a host";
 }
 
+/* `/ipfs/CID?format=raw` is put behind it. With another /ipfs, as many write it, gateways would
+ * refuse every document for good. */
+const char *config_check_gateway(struct bytes value)
+{
+    static const char *const schemes[] = {"https://", "http://", NULL};
+    static const char again[] = "/ipfs";
+    static const char words[] =
+        "an https:// or http:// address with a host, without a query or /ipfs at its end";
+    size_t tail = sizeof again - 1;
+    if (config_check_http_url(value) != NULL || memchr(value.data, '?', value.len) != NULL)
+        return words;
+    struct bytes host = authority_of(value, schemes);
+    struct bytes path = skip(value, (size_t)(host.data + host.len - value.data));
+    while (path.len > 0 && path.data[path.len - 1] == '/')
+        path.len--;
+    return path.len >= tail && memcmp(path.data + path.len - tail, again, tail) == 0 ? words : NULL;
+}
+
 const char *config_check_any_url(struct bytes value)
 {
     static const char *const schemes[] = {"https://", "http://", "wss://", "ws://", NULL};

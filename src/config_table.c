@@ -305,7 +305,7 @@ const struct setting config_settings[] = {
      .max = 100000, .sentence = "How many blocks back a change of chain can be undone."},
     {.path = "content.gateways", .type = SETTING_LIST,
      .offset = offsetof(struct config, content.gateways), .min = 0, .max = 16,
-     .check = config_check_http_url, .url = true,
+     .check = config_check_gateway, .url = true,
      .sentence = "Roots of IPFS gateways, best first; /ipfs/CID is appended."},
     {.path = "content.concurrency", .type = SETTING_INT,
      .offset = offsetof(struct config, content.concurrency), .initial = "20", .min = 1, .max = 256,

@@ -105,6 +105,7 @@ struct config_provider *config_provider_take(struct config *config, struct bytes
 
 const char *config_check_ws_url(struct bytes value);
 const char *config_check_http_url(struct bytes value);
+const char *config_check_gateway(struct bytes value);
 const char *config_check_appview(struct bytes value);
 const char *config_check_any_url(struct bytes value);
 const char *config_check_store(struct bytes value);

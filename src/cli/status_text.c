@@ -102,10 +102,16 @@ static void append_writer(struct json root, struct text *out)
 
 static void append_documents(struct json documents, struct text *out)
 {
-    text_append_string(out, "content block ");
-    json_print(json_get(documents, "block"), out);
-    text_append_string(out, " of ");
-    json_print(json_get(documents, "head"), out);
+    struct json block = json_get(documents, "block"), head = json_get(documents, "head");
+    text_append_string(out, "content ");
+    if (json_type(block) == JSON_NULL)
+        text_append_string(out, "no block");
+    else
+        text_appendf(out, "block %" PRId64, number_of(block));
+    if (json_type(head) == JSON_NULL)
+        text_append_string(out, ", the head is not known");
+    else
+        text_appendf(out, " of %" PRId64, number_of(head));
     text_appendf(
         out, "; %" PRId64 " wait, %" PRId64 " fetched now, %" PRId64 " stored, %" PRId64 " owed\n",
         number_of(json_get(documents, "waiting")), number_of(json_get(documents, "fetching")),

@@ -142,7 +142,14 @@ static void put_latency(struct markup *page, struct json latency)
 static void put_documents(struct markup *page, struct json documents)
 {
     int64_t head = piece_number_in(documents, "head"), block = piece_number_in(documents, "block");
-    piece_fact(page, "Chain", "block %" PRId64 " of %" PRId64, block, head);
+    bool begun = json_type(json_get(documents, "block")) != JSON_NULL;
+    char read[48] = "no block";
+    if (begun)
+        snprintf(read, sizeof read, "block %" PRId64, block);
+    if (json_type(json_get(documents, "head")) == JSON_NULL)
+        piece_fact(page, "Chain", "%s, the head is not known", read);
+    else
+        piece_fact(page, "Chain", "%s of %" PRId64, read, head);
     piece_fact(page, "Documents",
                "%" PRId64 " waiting, %" PRId64 " being fetched, %" PRId64 " stored, %" PRId64
                " owed",

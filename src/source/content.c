@@ -34,6 +34,7 @@ static void copy_words(struct bytes words, char *out, size_t size)
 /* ---- where the store stands ---- */
 
 static void read_cursor(struct content *content);
+static void read_search(struct content *content, struct json custom);
 
 static void read_place(struct content *content, struct bytes state)
 {
@@ -49,6 +50,20 @@ static void read_place(struct content *content, struct bytes state)
         return;
     struct bytes hash = json_string_or_absent(json_get(root, "hash"));
     copy_words(hash, content->committed.hash, sizeof content->committed.hash);
+    read_search(content, root);
+}
+
+/* Who searches for the same from a later block on has still begun with the earlier one. */
+static void read_search(struct content *content, struct json custom)
+{
+    struct content_search *search = &content->committed.search;
+    struct bytes words = json_string_or_absent(json_get(custom, "sought"));
+    if (words.len == 0 || words.len > CONTENT_SEARCH_MAX ||
+        !json_u64(json_get(custom, "from"), &search->from))
+        return;
+    copy_words(words, search->words, sizeof search->words);
+    if (search->from < content->search.from)
+        content->search.from = search->from;
 }
 
 static void read_cursor(struct content *content)
@@ -77,6 +92,12 @@ static void take_place(void *arg, const struct lookup_answer *answer)
     content->started = true;
     content->events->started(content->arg, &content->committed);
     content_pump(content);
+}
+
+void content_search_for(struct content *content, const struct content_search *search)
+{
+    assert(!content->started && !content->starting);
+    content->search = *search;
 }
 
 void content_start(struct content *content)

@@ -32,6 +32,7 @@
 #define CONTENT_SPACE_SIZE      37
 #define CONTENT_HASH_MAX        80
 #define CONTENT_CURSOR_MAX      1024
+#define CONTENT_SEARCH_MAX      127
 #define CONTENT_FEED            "feed" /* whose cursors those are that we do not understand */
 
 /* What else is stored of a document, in the same batch; false: the batch is full. */
@@ -66,9 +67,16 @@ struct content_block {
     size_t ref_count;
 };
 
+/* What blocks are searched for. */
+struct content_search {
+    char words[CONTENT_SEARCH_MAX + 1]; /* without quotes and backslashes; "": not said */
+    uint64_t from;                      /* the first block */
+};
+
 struct content_place {
     bool known; /* false: nothing is stored yet */
     uint64_t number;
+    struct content_search search;        /* at the start: what led there */
     char hash[CONTENT_HASH_MAX + 1];     /* "": not known */
     char cursor[CONTENT_CURSOR_MAX + 1]; /* as it was given; "": none was */
 };
@@ -97,6 +105,9 @@ struct content *content_new(const struct source_env *env, struct gateways *gatew
                             const struct content_events *events, void *arg);
 /* It has stopped, or was never started. */
 void content_free(struct content *content);
+/* Before it is started, by whoever reads blocks for this: it stays with the position, and `started`
+ * tells what it was. */
+void content_search_for(struct content *content, const struct content_search *search);
 void content_start(struct content *content);
 /* So many documents at a time from now on; fetches under way beyond it are waited for. */
 void content_tune(struct content *content, uint32_t concurrency);

@@ -60,6 +60,7 @@ struct content {
 
     struct cursor_state cursor;
     struct content_place committed, staged;
+    struct content_search search;
     bool staging, undoing, undo_sent, starting, started, stopping;
     bool swept; /* nothing that a crash left above the position is in the store */
     struct content_place undo_to;

@@ -221,6 +221,22 @@ static bool write_unit(struct content *content, struct batch *batch, struct unit
 
 /* ---- the position ---- */
 
+static void put_custom(struct content *content, const struct content_place *place)
+{
+    const struct content_search *search = &content->search;
+    struct text *out = &content->scratch;
+    text_clear(out);
+    if (place->hash[0] != '\0')
+        text_appendf(out, ",\"hash\":\"%s\"", place->hash);
+    if (search->words[0] != '\0')
+        text_appendf(out, ",\"sought\":\"%s\",\"from\":%" PRIu64, search->words, search->from);
+    if (out->len > 0) {
+        out->data[0] = '{';
+        text_append_char(out, '}');
+    }
+    snprintf(content->cursor.custom, sizeof content->cursor.custom, "%s", text_string(out));
+}
+
 static enum rc add_cursor(struct content *content, struct batch *batch,
                           const struct content_place *place)
 {
@@ -230,9 +246,7 @@ static enum rc add_cursor(struct content *content, struct batch *batch,
     state->total_fetched = (int64_t)content->stored;
     state->updated_ms = content_wall(content) / 1000;
     snprintf(state->provider_name, sizeof state->provider_name, "%s", CONTENT_SOURCE);
-    state->custom[0] = '\0';
-    if (place->hash[0] != '\0')
-        snprintf(state->custom, sizeof state->custom, "{\"hash\":\"%s\"}", place->hash);
+    put_custom(content, place);
     state->alternative_count = place->cursor[0] != '\0';
     if (place->cursor[0] != '\0')
         state->alternatives[0] =

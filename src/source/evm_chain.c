@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PASSED_MAX 16 /* blocks passed over before a range is tried again */
+
 static const char links_sql[] =
     "SELECT number, hash FROM chain_blocks WHERE hash IS NOT NULL AND number <= ?1 "
     "ORDER BY number DESC LIMIT ?2";
@@ -55,6 +57,7 @@ void evm_chain_remember(struct evm_chain *chain, uint64_t number, const struct e
         chain->link_count--;
     }
     struct evm_chain_link *link = &chain->links[chain->link_count++];
+    chain->linked_by = chain->witness;
     link->number = number;
     link->deep = chain->target > number && chain->target - number > chain->settings.reorg_depth;
     evm_hash_format(hash, link->hash);
@@ -114,8 +117,6 @@ void evm_chain_give(struct evm_chain *chain)
 
 /* ---- reading ---- */
 
-static void read_on(struct evm_chain *chain);
-
 static void take_logs(void *arg, enum rc rc, struct json result, const struct err *err)
 {
     struct evm_chain *chain = arg;
@@ -134,7 +135,7 @@ static void take_logs(void *arg, enum rc rc, struct json result, const struct er
     }
     chain->log_count = json_count(result);
     if (rpc_told_by(chain->rpc) != chain->witness)
-        read_on(chain); /* the header of the range's end was another's: does this one have it? */
+        evm_chain_read_on(chain); /* the range's end was another's: does this one have it? */
     else if (evm_chain_is_doubtful(chain))
         evm_chain_doubt(chain);
     else
@@ -180,7 +181,7 @@ static void take_nothing(struct evm_chain *chain, const char *words)
  * ranges; now and then a larger one is tried. */
 static void pass_over(struct evm_chain *chain)
 {
-    if (chain->range == 1 && ++chain->passed % EVM_CHAIN_PASSED_MAX == 0)
+    if (chain->range == 1 && ++chain->passed % PASSED_MAX == 0)
         chain->range = 2;
     evm_chain_give(chain);
 }
@@ -194,6 +195,21 @@ static bool is_ruled_out(const struct evm_chain *chain, struct json header)
     bool is_blank = memcmp(chain->block.bloom, blank, sizeof blank) == 0;
     return chain->block.has_bloom && !evm_chain_promised(chain) &&
            !(is_blank && json_count(json_get(header, "transactions")) > 0);
+}
+
+void evm_chain_ask_logs(struct evm_chain *chain)
+{
+    if (chain->lo == chain->hi)
+        rpc_ask(chain->rpc, "eth_getLogs", evm_chain_logs_params(chain, true), take_logs, chain);
+    else
+        rpc_ask_once(chain->rpc, "eth_getLogs", evm_chain_logs_params(chain, false), take_logs,
+                     chain);
+}
+
+/* Whether who shows the end of a range has shown what came before it, too. */
+static bool is_of_our_chain(const struct evm_chain *chain)
+{
+    return chain->link_count == 0 || chain->witness == chain->linked_by;
 }
 
 /* The header of the last block that is wanted now. */
@@ -217,11 +233,10 @@ static void take_block(void *arg, enum rc rc, struct json result, const struct e
         evm_chain_fork(chain, chain->link_count - 1);
     else if (alone && is_ruled_out(chain, result))
         pass_over(chain);
-    else if (alone)
-        rpc_ask(chain->rpc, "eth_getLogs", evm_chain_logs_params(chain, true), take_logs, chain);
+    else if (!alone && !is_of_our_chain(chain))
+        evm_chain_prove(chain);
     else
-        rpc_ask_once(chain->rpc, "eth_getLogs", evm_chain_logs_params(chain, false), take_logs,
-                     chain);
+        evm_chain_ask_logs(chain);
 }
 
 /* The last block may have been replaced since, however far away the head is by now: the next one is
@@ -232,7 +247,7 @@ static bool last_may_change(const struct evm_chain *chain)
     return last != NULL && last->number + 1 == chain->next && !last->deep;
 }
 
-static void read_on(struct evm_chain *chain)
+void evm_chain_read_on(struct evm_chain *chain)
 {
     uint64_t left = chain->target - chain->next, depth = chain->settings.reorg_depth;
     char params[EVM_CHAIN_NUMBER_PARAMS];
@@ -298,10 +313,16 @@ void evm_chain_settle_head(struct evm_chain *chain)
         chain->head = head;
     chain->target = head > behind ? head - behind : 0;
     if (head >= behind && chain->next <= chain->target) {
-        read_on(chain);
+        evm_chain_read_on(chain);
         return;
     }
     chain->trouble.text[0] = '\0'; /* all there is was read */
+    const struct evm_chain_link *last = evm_chain_last_link(chain);
+    if (last != NULL && last->number > head + EVM_CHAIN_LAG_MAX)
+        err_set(&chain->trouble, RC_RETRY,
+                "the head is block %" PRIu64 ", and block %" PRIu64 " was read before: whoever "
+                "answers lags, or follows another chain; nothing is read until there are more",
+                head, last->number);
     evm_chain_poll_later(chain);
 }
 
@@ -318,7 +339,7 @@ void evm_chain_step(struct evm_chain *chain)
     }
     /* While far below the head as it was last seen, it need not be asked for again. */
     if (chain->next + chain->settings.reorg_depth < chain->target)
-        read_on(chain);
+        evm_chain_read_on(chain);
     else
         rpc_ask(chain->rpc, "eth_getBlockByNumber", EVM_CHAIN_LATEST, take_head, chain);
 }
@@ -370,6 +391,7 @@ static void on_started(void *arg, const struct content_place *place)
     struct evm_chain *chain = arg;
     chain->next = place->known ? place->number + 1 : chain->settings.start_block;
     chain->linked = !place->known;
+    chain->stuck = !evm_chain_may_go_on(chain, place);
     evm_chain_step(chain);
 }
 
@@ -400,6 +422,7 @@ struct evm_chain *evm_chain_new(const struct source_env *env, struct rpc *rpc,
     chain->rpc = rpc;
     chain->settings = *settings;
     chain->range = EVM_CHAIN_RANGE_FIRST;
+    chain->linked_by = PROVIDER_NONE;
     chain->links = memory_new(links_max(chain) * sizeof *chain->links);
     chain->poll = (struct timer){.fn = on_poll, .arg = chain};
     return chain;
@@ -407,7 +430,10 @@ struct evm_chain *evm_chain_new(const struct source_env *env, struct rpc *rpc,
 
 void evm_chain_feed(struct evm_chain *chain, struct content *content)
 {
+    struct content_search search;
     chain->content = content;
+    evm_chain_search(chain, &search);
+    content_search_for(content, &search);
 }
 
 void evm_chain_free(struct evm_chain *chain)

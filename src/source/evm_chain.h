@@ -14,6 +14,9 @@
  * more logs is taken. A node's index of logs may come after its blocks: what a bloom promises is
  * asked of all, again and again, until the block is so old that a bloom with nothing behind it is
  * the likelier reason. Heads are compared, too, and a node that lags behind the others is left.
+ * Nothing of a range says what came before it: whoever goes on in another's place shows the last
+ * block that was read first, and who is far ahead of the others shows an older one; or it is of
+ * another chain.
  *
  * A parent that is not the block before, or a head that is not the block read at its number, means
  * that the chain has changed its mind; a head below, of the same chain, is that of a node that

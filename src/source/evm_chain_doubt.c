@@ -4,6 +4,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#define EMPTY_ANSWERS 2 /* of the only node there is, and they are believed */
+/* So old a block is before it is believed that it holds nothing of what its bloom promises: by the
+ * word of one node, and when another has nothing either. */
+#define PROMISE_US        INT64_C(60000000)
+#define PROMISE_SHARED_US INT64_C(15000000)
+#define MUTE_OPINIONS     64
+/* Rounds after which heads are compared though nothing looks wrong. */
+#define COMPARE_ROUNDS 16
+
 static uint32_t bit_of(int node)
 {
     return UINT32_C(1) << node;
@@ -42,7 +51,7 @@ static bool is_mute(struct evm_chain *chain, uint32_t bit)
 {
     if (chain->hi - chain->lo <= 1) {
         chain->mute |= bit;
-        chain->mute_left = EVM_CHAIN_MUTE_OPINIONS;
+        chain->mute_left = MUTE_OPINIONS;
     } else if ((chain->mute & bit) != 0 && chain->mute_left-- == 0) {
         chain->mute = 0;
     }
@@ -108,7 +117,7 @@ static void take_other_header(void *arg, enum rc rc, struct json result, const s
  * the reader does not fall ever further behind. */
 static int64_t promise_left_us(const struct evm_chain *chain, int64_t now_us)
 {
-    int64_t most_us = chain->doubt.shared ? EVM_CHAIN_PROMISE_SHARED_US : EVM_CHAIN_PROMISE_US;
+    int64_t most_us = chain->doubt.shared ? PROMISE_SHARED_US : PROMISE_US;
     uint64_t time_s = chain->block.time_s;
     uint64_t behind_s = chain->head_s > time_s ? chain->head_s - time_s : 0;
     if (behind_s >= (uint64_t)(most_us / 1000000))
@@ -138,7 +147,7 @@ static void weigh(struct evm_chain *chain)
     bool promised = evm_chain_promised(chain);
     int64_t now_us = mono(chain);
     int64_t left_us = promised ? promise_left_us(chain, now_us) : 0;
-    if (left_us == 0 && (doubt->shared || doubt->answers >= EVM_CHAIN_EMPTY_ANSWERS))
+    if (left_us == 0 && (doubt->shared || doubt->answers >= EMPTY_ANSWERS))
         evm_chain_accept(chain);
     else if (promised)
         ask_again_later(chain, now_us - doubt->since_us, left_us);
@@ -179,24 +188,71 @@ void evm_chain_take_head(struct evm_chain *chain, const struct evm_block *head)
     chain->round_head = head->number;
 }
 
+static void ask_next_head(struct evm_chain *chain);
+
+/* A head of another node. */
+static void credit_head(struct evm_chain *chain, const struct evm_block *head)
+{
+    char words[PROVIDER_REASON_MAX];
+    if (head->number > chain->round_head + EVM_CHAIN_LAG_MAX) {
+        snprintf(words, sizeof words, "it lags: its head is %" PRIu64 ", another's %" PRIu64,
+                 chain->round_head, head->number);
+        rpc_blame(chain->rpc, chain->witness, words);
+    }
+    if (head->number > chain->round_head)
+        evm_chain_take_head(chain, head);
+}
+
+static void take_other_link(void *arg, enum rc rc, struct json result, const struct err *err)
+{
+    struct evm_chain *chain = arg;
+    (void)err;
+    if (evm_chain_is_link(&chain->links[0], rc, result))
+        credit_head(chain, &chain->other_head);
+    else if (rc == RC_OK && json_type(result) != JSON_NULL)
+        rpc_blame(chain->rpc, rpc_told_by(chain->rpc), EVM_CHAIN_STRAYS);
+    ask_next_head(chain);
+}
+
+/* Whether all of our chain has the oldest link: it lies as deep as anything is undone. */
+static bool has_root(const struct evm_chain *chain)
+{
+    const struct evm_chain_link *last = evm_chain_last_link(chain);
+    return last != NULL && last->number - chain->links[0].number >= chain->settings.reorg_depth;
+}
+
+/* A node that is far ahead of the one that is asked may be on another chain, where there is nothing
+ * to be read. False: there is no question to be asked of it. */
+static bool ask_for_root(struct evm_chain *chain, const struct evm_block *head)
+{
+    char params[EVM_CHAIN_NUMBER_PARAMS];
+    if (head->number <= chain->round_head + EVM_CHAIN_LAG_MAX || !has_root(chain))
+        return false;
+    chain->other_head = *head;
+    evm_chain_number_params(chain->links[0].number, params);
+    return rpc_ask_other(chain->rpc, ~bit_of(rpc_told_by(chain->rpc)), "eth_getBlockByNumber",
+                         params, take_other_link, chain);
+}
+
 static void take_other_head(void *arg, enum rc rc, struct json result, const struct err *err)
 {
     struct evm_chain *chain = arg;
     struct evm_block head;
-    char words[PROVIDER_REASON_MAX];
     struct err why;
     note_told(chain);
     bool known = rc == RC_OK && evm_block_read(result, &head, &why) == RC_OK;
     if (rc != RC_RETRY && !known)
         rpc_blame(chain->rpc, rpc_told_by(chain->rpc), rc == RC_OK ? why.text : err->text);
-    if (known && head.number > chain->round_head + EVM_CHAIN_LAG_MAX) {
-        snprintf(words, sizeof words, "it lags: its head is %" PRIu64 ", another's %" PRIu64,
-                 chain->round_head, head.number);
-        rpc_blame(chain->rpc, chain->witness, words);
-    }
-    if (known && head.number > chain->round_head)
-        evm_chain_take_head(chain, &head);
-    /* What was said of a higher one is over: all who answer were heard. */
+    if (known && ask_for_root(chain, &head))
+        return;
+    if (known)
+        credit_head(chain, &head);
+    ask_next_head(chain);
+}
+
+/* What was said of a higher one is over when all who answer were heard. */
+static void ask_next_head(struct evm_chain *chain)
+{
     if (!rpc_ask_other(chain->rpc, chain->heard, "eth_getBlockByNumber", EVM_CHAIN_LATEST,
                        take_other_head, chain))
         evm_chain_settle_head(chain);
@@ -207,8 +263,8 @@ void evm_chain_compare_heads(struct evm_chain *chain)
     bool lags = chain->round_head + EVM_CHAIN_LAG_MAX < chain->head;
     chain->witness = rpc_told_by(chain->rpc);
     chain->heard = bit_of(chain->witness);
-    if ((!lags && chain->rounds++ % EVM_CHAIN_COMPARE_ROUNDS != 0) ||
-        !rpc_ask_other(chain->rpc, chain->heard, "eth_getBlockByNumber", EVM_CHAIN_LATEST,
-                       take_other_head, chain))
+    if (!lags && chain->rounds++ % COMPARE_ROUNDS != 0)
         evm_chain_settle_head(chain);
+    else
+        ask_next_head(chain);
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define STRAYS "it shows another chain than the one that was read"
+#define LOST_US INT64_C(60000000) /* between looks for the chain that was lost */
 
 static void compare(struct evm_chain *chain);
 static void ask_for_last(struct evm_chain *chain);
@@ -21,6 +21,7 @@ static void forget_head(struct evm_chain *chain)
 static void undo_to(struct evm_chain *chain, size_t link)
 {
     forget_head(chain);
+    chain->linked_by = rpc_told_by(chain->rpc);
     chain->link_count = link + 1;
     chain->next = chain->links[link].number + 1;
     content_undo(chain->content, chain->links[link].number, bytes_of(chain->links[link].hash),
@@ -54,7 +55,7 @@ static const struct evm_chain_link *deepest(const struct evm_chain *chain)
     return &chain->links[chain->fork < chain->link_count ? chain->fork : chain->link_count - 1];
 }
 
-static bool is_link(const struct evm_chain_link *link, enum rc rc, struct json result)
+bool evm_chain_is_link(const struct evm_chain_link *link, enum rc rc, struct json result)
 {
     struct evm_block block;
     char hash[EVM_HASH_TEXT_SIZE];
@@ -68,7 +69,7 @@ static bool is_link(const struct evm_chain_link *link, enum rc rc, struct json r
 static void look_later(struct evm_chain *chain)
 {
     struct runtime *runtime = chain->env.runtime;
-    runtime->ops->timer_arm(runtime, &chain->poll, EVM_CHAIN_LOST_US);
+    runtime->ops->timer_arm(runtime, &chain->poll, LOST_US);
 }
 
 /* All who answer show another chain. */
@@ -86,8 +87,9 @@ static void give_up(struct evm_chain *chain)
 static void take_found(void *arg, enum rc rc, struct json result, const struct err *err)
 {
     struct evm_chain *chain = arg;
-    if (!is_link(deepest(chain), rc, result)) {
-        rpc_reproach(chain->rpc, rc == RC_OK ? STRAYS : err->text); /* the next look is another's */
+    if (!evm_chain_is_link(deepest(chain), rc, result)) {
+        rpc_reproach(chain->rpc,
+                     rc == RC_OK ? EVM_CHAIN_STRAYS : err->text); /* the next look is another's */
         look_later(chain);
         return;
     }
@@ -111,7 +113,7 @@ static void leave_strays(struct evm_chain *chain)
 {
     for (int node = 0; node < FAILOVER_PROVIDERS_MAX; node++)
         if ((chain->strays >> node & 1) != 0)
-            rpc_blame(chain->rpc, node, STRAYS);
+            rpc_blame(chain->rpc, node, EVM_CHAIN_STRAYS);
     evm_chain_poll_later(chain);
 }
 
@@ -121,7 +123,7 @@ static void take_opinion(void *arg, enum rc rc, struct json result, const struct
     struct evm_chain *chain = arg;
     (void)err;
     chain->heard |= UINT32_C(1) << rpc_told_by(chain->rpc);
-    if (!is_link(deepest(chain), rc, result)) {
+    if (!evm_chain_is_link(deepest(chain), rc, result)) {
         ask_opinion(chain);
         return;
     }
@@ -189,7 +191,7 @@ static void take_last(void *arg, enum rc rc, struct json result, const struct er
     struct evm_chain *chain = arg;
     (void)err;
     chain->heard |= UINT32_C(1) << rpc_told_by(chain->rpc);
-    if (is_link(evm_chain_last_link(chain), rc, result))
+    if (evm_chain_is_link(evm_chain_last_link(chain), rc, result))
         leave_strays(chain);
     else
         ask_for_last(chain);
@@ -213,4 +215,32 @@ void evm_chain_fork(struct evm_chain *chain, size_t link)
         ask_for_last(chain);
     else
         compare(chain);
+}
+
+/* ---- whether a node may go on in another's place ---- */
+
+static void take_proof(void *arg, enum rc rc, struct json result, const struct err *err)
+{
+    struct evm_chain *chain = arg;
+    if (rc != RC_OK || json_type(result) == JSON_NULL) {
+        rpc_disbelieve(chain->rpc,
+                       rc != RC_OK ? err->text : "the node lacks a block below its own head");
+        return;
+    }
+    if (!evm_chain_is_link(evm_chain_last_link(chain), rc, result)) {
+        evm_chain_fork(chain, chain->link_count - 1);
+        return;
+    }
+    chain->linked_by = rpc_told_by(chain->rpc);
+    if (chain->linked_by == chain->witness)
+        evm_chain_ask_logs(chain);
+    else
+        evm_chain_read_on(chain);
+}
+
+void evm_chain_prove(struct evm_chain *chain)
+{
+    char params[EVM_CHAIN_NUMBER_PARAMS];
+    evm_chain_number_params(evm_chain_last_link(chain)->number, params);
+    rpc_ask(chain->rpc, "eth_getBlockByNumber", params, take_proof, chain);
 }

@@ -3,6 +3,9 @@
 
 #include "decode/ipfs_uri.h"
 
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 void evm_chain_logs_clear(struct evm_chain *chain)
@@ -41,6 +44,50 @@ const char *evm_chain_logs_params(struct evm_chain *chain, bool by_hash)
     text_append_string(out, "}]");
     return text_string(out);
 }
+
+/* ---- what is searched for ---- */
+
+void evm_chain_search(struct evm_chain *chain, struct content_search *search)
+{
+    const struct evm_event *event = &chain->settings.event;
+    struct text *out = &chain->params;
+    text_clear(out);
+    put_hex(out, event->address, EVM_ADDRESS_SIZE);
+    text_append_string(out, event->kind == EVM_EVENT_ANY      ? " any"
+                            : event->kind == EVM_EVENT_ACTION ? " action"
+                                                              : " ");
+    if (event->kind == EVM_EVENT_ABI)
+        put_hex(out, event->topic.bytes, EVM_HASH_SIZE);
+    assert(out->len < sizeof search->words);
+    *search = (struct content_search){.from = chain->settings.start_block};
+    memcpy(search->words, text_string(out), out->len + 1);
+}
+
+bool evm_chain_may_go_on(struct evm_chain *chain, const struct content_place *place)
+{
+    const struct content_search *was = &place->search;
+    struct content_search now;
+    evm_chain_search(chain, &now);
+    bool other = strcmp(was->words, now.words) != 0;
+    if (!place->known || was->words[0] == '\0' || (!other && now.from >= was->from))
+        return true;
+    char before[ERR_TEXT_MAX / 2];
+    if (other)
+        snprintf(before, sizeof before, "content.contract and content.event say %s, it was %s",
+                 now.words, was->words);
+    else
+        snprintf(before, sizeof before,
+                 "content.start_block is %" PRIu64 ", and blocks were read from %" PRIu64 " on",
+                 now.from, was->from);
+    err_set(&chain->trouble, RC_REJECT,
+            "the blocks up to %" PRIu64
+            " were not read for this: %s; set it back, or run `tidemark "
+            "reset content` to read all of it anew",
+            place->number, before);
+    return false;
+}
+
+/* ---- names ---- */
 
 struct naming {
     struct evm_chain *chain;

@@ -7,22 +7,11 @@
 #include "source/evm_chain.h"
 
 #define EVM_CHAIN_RANGE_FIRST   100
-#define EVM_CHAIN_HELD_ANSWERS  16 /* after a range without an answer, before a larger one */
-#define EVM_CHAIN_DENIED_US_MAX INT64_C(600000000)
-#define EVM_CHAIN_EMPTY_ANSWERS 2 /* of the only node there is, and they are believed */
-/* So old a block is before it is believed that it holds nothing of what its bloom promises: by the
- * word of one node, and when another has nothing either. */
-#define EVM_CHAIN_PROMISE_US        INT64_C(60000000)
-#define EVM_CHAIN_PROMISE_SHARED_US INT64_C(15000000)
-#define EVM_CHAIN_LAG_MAX           8 /* blocks that a node's head may lie behind another's */
-#define EVM_CHAIN_MUTE_OPINIONS     64
-#define EVM_CHAIN_PASSED_MAX        16 /* blocks passed over before a range is tried again */
-/* Rounds after which heads are compared though nothing looks wrong. */
-#define EVM_CHAIN_COMPARE_ROUNDS 16
-#define EVM_CHAIN_LACKS_MAX      4 /* answers that lack a block before the head is asked for anew */
-#define EVM_CHAIN_LOST_US        INT64_C(60000000) /* between looks for the chain that was lost */
-#define EVM_CHAIN_LATEST         "[\"latest\",false]"
-#define EVM_CHAIN_NUMBER_PARAMS  48
+#define EVM_CHAIN_LAG_MAX       8 /* blocks that a node's head may lie behind another's */
+#define EVM_CHAIN_LACKS_MAX     4 /* answers that lack a block before the head is asked for anew */
+#define EVM_CHAIN_STRAYS        "it shows another chain than the one that was read"
+#define EVM_CHAIN_LATEST        "[\"latest\",false]"
+#define EVM_CHAIN_NUMBER_PARAMS 48
 
 /* A block whose hash is known: what the next one is compared with. */
 struct evm_chain_link {
@@ -62,6 +51,7 @@ struct evm_chain {
     struct evm_block block; /* of `hi` */
     size_t log_count;       /* in the answer that was read */
     int witness;            /* the node that showed `block`, or answered where the head is */
+    int linked_by;          /* the node that showed the last link; PROVIDER_NONE: not known */
     uint32_t heard;         /* a bit for each node that was asked for its opinion */
     struct evm_chain_doubt doubt;
     unsigned lacks;
@@ -72,6 +62,7 @@ struct evm_chain {
     uint32_t mute;       /* a bit for each node that refuses logs however few are asked for */
     unsigned mute_left;  /* opinions of theirs that are done without before it is looked at anew */
     uint64_t round_head; /* where the head is, as this round has it */
+    struct evm_block other_head; /* of a node that must show our chain before it counts */
     struct evm_hash head_hash;
     uint64_t head_s;    /* its time, in the chain's own words */
     int64_t head_at_us; /* since when we know it */
@@ -94,6 +85,10 @@ struct evm_chain {
 
 /* Begins the next round: where is the head? */
 void evm_chain_step(struct evm_chain *chain);
+/* Asks for the blocks from `next` on, as many as a question may be about. */
+void evm_chain_read_on(struct evm_chain *chain);
+/* Asks for the logs from `lo` to `hi`, whose header is there. */
+void evm_chain_ask_logs(struct evm_chain *chain);
 /* Hands the blocks from `next` to `hi` on, as far as they are taken. */
 void evm_chain_give(struct evm_chain *chain);
 /* The logs that were read are those of the range. */
@@ -104,8 +99,13 @@ void evm_chain_number_params(uint64_t number, char out[EVM_CHAIN_NUMBER_PARAMS])
  * If it is not the last one, the other chain is the shorter one, and it is first asked whether a
  * node still has ours. */
 void evm_chain_fork(struct evm_chain *chain, size_t link);
+/* A range says nothing of what came before it: the node that shows its end is asked for the last
+ * link, too, before its logs are asked for. */
+void evm_chain_prove(struct evm_chain *chain);
 /* Asks a node whether it shows the chain that was read; if so, reading goes on. */
 void evm_chain_find(struct evm_chain *chain);
+/* Whether that is the answer of a node that has the block. */
+bool evm_chain_is_link(const struct evm_chain_link *link, enum rc rc, struct json result);
 const struct evm_chain_link *evm_chain_last_link(const struct evm_chain *chain);
 void evm_chain_remember(struct evm_chain *chain, uint64_t number, const struct evm_hash *hash);
 
@@ -140,6 +140,10 @@ void evm_chain_settle_head(struct evm_chain *chain);
 void evm_chain_logs_clear(struct evm_chain *chain);
 /* Takes an answer to eth_getLogs for the blocks from `lo` to `hi`. RC_REJECT: not believed. */
 must_check enum rc evm_chain_logs_read(struct evm_chain *chain, struct json logs, struct err *err);
+/* What logs are searched for, from where on. */
+void evm_chain_search(struct evm_chain *chain, struct content_search *search);
+/* Whether it is what led to the place; `trouble` says what is to be done if it is not. */
+bool evm_chain_may_go_on(struct evm_chain *chain, const struct content_place *place);
 /* The question for a range, or for the one block `hi` by its hash. */
 const char *evm_chain_logs_params(struct evm_chain *chain, bool by_hash);
 

@@ -4,6 +4,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#define HELD_ANSWERS  16 /* after a range without an answer, before a larger one */
+#define DENIED_US_MAX INT64_C(600000000)
+
 void evm_chain_note_trouble(struct evm_chain *chain, const char *why)
 {
     int current, node = rpc_told_by(chain->rpc);
@@ -19,7 +22,7 @@ void evm_chain_shrink(struct evm_chain *chain, enum rc rc, const struct err *err
     evm_chain_note_trouble(chain, err->text);
     chain->range = chain->range > 1 ? chain->range / 2 : 1;
     if (rc == RC_RETRY)
-        chain->held = EVM_CHAIN_HELD_ANSWERS;
+        chain->held = HELD_ANSWERS;
     if (chain->refusals++ == 0)
         evm_chain_step(chain);
     else
@@ -45,13 +48,13 @@ void evm_chain_leave(struct evm_chain *chain, const char *why)
     unsigned rounds = chain->denials++ / (unsigned)nodes;
     int64_t wait_us = 0;
     if (chain->denials % (unsigned)nodes == 0)
-        wait_us = rounds < 10 ? EVM_CHAIN_POLL_US << rounds : EVM_CHAIN_DENIED_US_MAX;
-    if (wait_us > EVM_CHAIN_DENIED_US_MAX)
-        wait_us = EVM_CHAIN_DENIED_US_MAX;
+        wait_us = rounds < 10 ? EVM_CHAIN_POLL_US << rounds : DENIED_US_MAX;
+    if (wait_us > DENIED_US_MAX)
+        wait_us = DENIED_US_MAX;
     char words[ERR_TEXT_MAX];
     snprintf(words, sizeof words,
              "no logs of block %" PRIu64 ": %s (all nodes are asked again, at most every %d s)",
-             chain->hi, why, (int)(EVM_CHAIN_DENIED_US_MAX / 1000000));
+             chain->hi, why, (int)(DENIED_US_MAX / 1000000));
     evm_chain_note_trouble(chain, words);
     rpc_reproach(chain->rpc, why);
     runtime->ops->timer_arm(runtime, &chain->poll, wait_us);

@@ -127,6 +127,38 @@ class ContentAnswers(BothStores):
                 daemon.stop()
         self.both_stores(run)
 
+    def test_what_is_not_known_of_the_chain_is_not_shown_as_a_number(self):
+        """R002-13: while no node answers, nobody knows where the head is, nor at first where we
+        are; neither command nor page makes a number of it."""
+        def told(daemon, home):
+            daemon.wait_for(lambda _: True, "an answer")
+            page = get(daemon, "/status")[2].decode()
+            words = command(self.program, home, "status")
+            line = next(line for line in words.splitlines() if line.startswith("content "))
+            return line.split(";")[0], page
+
+        def run(home):
+            world = World()
+            dead = (*world.settings(), "content.rpc=http://127.0.0.1:9")
+            with Daemon(self.program, home, dead) as daemon:
+                line, page = told(daemon, home)
+                self.assertEqual(line, "content no block, the head is not known")
+                self.assertIn("no block, the head is not known", page)
+                daemon.stop()
+            world.add(b"a document")
+            with Daemon(self.program, home, world.settings()) as daemon:
+                reach(daemon, home, 1)
+                wait_until(lambda: told(daemon, home)[0] == "content block 1 of 1", "the head")
+                self.assertIn("block 1 of 1", told(daemon, home)[1])
+                daemon.stop()
+            with Daemon(self.program, home, dead) as daemon:
+                wait_until(lambda: told(daemon, home)[0] ==
+                           "content block 1, the head is not known", "the place")
+                self.assertIn("block 1, the head is not known",
+                              told(daemon, home)[1])
+                daemon.stop()
+        self.both_stores(run)
+
     def test_the_largest_document_is_kept_and_a_byte_more_is_not(self):
         """R002-17: 25 MiB are a document; one byte more is given up at two gateways, says why, and
         holds nothing up."""

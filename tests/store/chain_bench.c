@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONTRACT "b01683b2f0d38d43fcd4d9aab980166988924132"
-
 struct chain_model model;
 
 /* ---- nodes ---- */
@@ -47,7 +45,8 @@ static void print_logs(struct content_bench *b, uint64_t number, struct text *ou
         size_t block = ipfs_blocks_add(&b->blocks, true, bytes_of(text));
         snprintf(uri, sizeof uri, "ipfs://%s", b->blocks.blocks[block].cid);
         text_appendf(out,
-                     "%s{\"address\":\"0x" CONTRACT "\",\"blockNumber\":\"0x%llx\",\"blockHash\":"
+                     "%s{\"address\":\"" CHAIN_CONTRACT
+                     "\",\"blockNumber\":\"0x%llx\",\"blockHash\":"
                      "\"%s\",\"logIndex\":\"0x%zx\",\"topics\":[],\"data\":\"0x",
                      *first ? "" : ",", (unsigned long long)number, hash,
                      (size_t)(at - model.letters[number]));
@@ -252,7 +251,8 @@ static void *open_reader(struct content_bench *b)
     struct evm_chain_settings settings = {.start_block = model.start,
                                           .confirmations = model.confirmations,
                                           .reorg_depth = CHAIN_DEPTH};
-    assert_ok(evm_event_parse(bytes_of("any"), bytes_of("0x" CONTRACT), &settings.event, &b->err));
+    assert_ok(
+        evm_event_parse(bytes_of(model.event), bytes_of(model.contract), &settings.event, &b->err));
     assert_ok(rpc_new(b->env.runtime, urls, model.node_count, &model.rpc, &b->err));
     return evm_chain_new(&b->env, model.rpc, &settings);
 }
@@ -282,6 +282,8 @@ int chain_bench_set_up(void **state)
     memset(&model, 0, sizeof model);
     memset(model.fork, 'a', sizeof model.fork);
     model.start = 100;
+    model.event = "any";
+    model.contract = CHAIN_CONTRACT;
     model.node_count = 2;
     return content_bench_set_up(state);
 }

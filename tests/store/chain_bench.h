@@ -11,11 +11,12 @@
 #include "content_bench.h"
 #include "source/evm_chain.h"
 
-#define CHAIN_NODES   3
-#define CHAIN_BLOCKS  4096
-#define CHAIN_DEPTH   8
-#define CHAIN_LETTERS 4
-#define CHAIN_KEY     "a1b2c3d4e5f6" /* is in the address of the first node */
+#define CHAIN_NODES    3
+#define CHAIN_BLOCKS   4096
+#define CHAIN_DEPTH    8
+#define CHAIN_LETTERS  4
+#define CHAIN_KEY      "a1b2c3d4e5f6" /* is in the address of the first node */
+#define CHAIN_CONTRACT "0xb01683b2f0d38d43fcd4d9aab980166988924132"
 
 /* What is wrong with a node. */
 struct chain_node {
@@ -44,6 +45,7 @@ struct chain_model {
     char fork[CHAIN_BLOCKS];
     char letters[CHAIN_BLOCKS][CHAIN_LETTERS + 1];
     uint64_t head, start, confirmations;
+    const char *event, *contract;
     uint64_t by_number; /* the highest block whose logs were asked for by number */
     uint64_t range_max; /* a node refuses more blocks than this; 0: none */
     uint64_t changes;   /* when its logs are asked for, this block has become another; 0: none */

@@ -344,6 +344,49 @@ static void a_reader_goes_on_when_its_blocks_are_there_again(void **state)
     }
 }
 
+/* What another contract, another event or an earlier start would have found in the blocks that were
+ * read is not there: the position would say that it is. Nothing is read until it is as it was, or
+ * reset. */
+static void a_position_is_of_what_was_looked_for(void **state)
+{
+    static const char *const others[][2] = {{"any", "0x00000000000000000000000000000000000000aa"},
+                                            {"action", CHAIN_CONTRACT},
+                                            {"Named(string)", CHAIN_CONTRACT},
+                                            {"any", CHAIN_CONTRACT}};
+    struct content_bench *b = *state;
+    struct evm_chain_view view;
+    model.head = 300;
+    chain_bench_name(150, "A");
+    chain_bench_read(b);
+    model.head = 310;
+    chain_bench_name(305, "B");
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        model.event = others[i][0];
+        model.contract = others[i][1];
+        model.start = i == 3 ? 99 : 100;
+        content_bench_crash(b);
+        chain_bench_run(b);
+        evm_chain_look(b->reader_arg, &view);
+        assert_true(view.stuck);
+        assert_non_null(strstr(view.trouble, i == 3 ? "content.start_block" : "content.contract"));
+        assert_non_null(strstr(view.trouble, "tidemark reset content"));
+        assert_int_equal(content_bench_position(b), 300);
+    }
+    model.start = 200; /* less than was read is no loss, nor are the letters of an address */
+    model.contract = "0xB01683B2F0D38D43FCD4D9AAB980166988924132";
+    content_bench_crash(b);
+    chain_bench_run(b);
+    assert_false(is_stuck(b));
+    assert_int_equal(content_bench_position(b), 310);
+    assert_int_equal(chain_bench_references(b), 2);
+    model.start = 99; /* who began at 100 has not begun at 200 since */
+    content_bench_crash(b);
+    assert_true(is_stuck(b));
+    model.start = 100;
+    content_bench_crash(b);
+    assert_false(is_stuck(b));
+}
+
 /* Whether a node is asked where the head is. */
 static bool asks_for_head(const struct content_bench *b)
 {
@@ -398,6 +441,7 @@ int main(void)
         ON_STORE(a_reorganisation_that_is_too_deep_stops_the_reader),
         ON_STORE(a_node_that_strays_is_left_for_one_that_does_not),
         ON_STORE(a_reader_goes_on_when_its_blocks_are_there_again),
+        ON_STORE(a_position_is_of_what_was_looked_for),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }

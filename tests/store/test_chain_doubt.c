@@ -128,6 +128,54 @@ static void a_node_on_another_chain_has_no_opinion(void **state)
     assert_int_equal(model.nodes[1].log_questions, 0);
 }
 
+/* R002-12: far below the head blocks are read in ranges, and nothing of a range says what came
+ * before it: a node that takes over must have the last block that was read, or what it says is of
+ * another chain. */
+static void a_node_on_another_chain_does_not_take_over(void **state)
+{
+    struct content_bench *b = *state;
+    model.head = 3000;
+    chain_bench_name(150, "A");
+    chain_bench_name(2500, "B");
+    content_bench_read_by(b, &chain_reader);
+    while (chain_bench_references(b) == 0 || content_bench_position(b) < 199) {
+        content_bench_commit(b);
+        chain_bench_answer(b);
+        content_bench_pass(b, 0);
+    }
+    assert_true(content_bench_position(b) < 2500);
+    model.nodes[0].dead = true;
+    model.nodes[1].strays = true;
+    chain_bench_run_for(b, 60);
+    assert_true(content_bench_position(b) < 2500);
+    model.nodes[0].dead = false;
+    chain_bench_run_for(b, 1800);
+    expect(b, 3000, 2);
+}
+
+/* R002-12: nor does one that is further than ours: its blocks do not follow the last that was read,
+ * however many they are. Ours is read as it grows. */
+static void a_longer_chain_that_is_another_is_not_followed(void **state)
+{
+    struct content_bench *b = *state;
+    int current;
+    model.head = 3000;
+    model.nodes[0].head = 200;
+    chain_bench_name(150, "A");
+    chain_bench_name(350, "B");
+    model.nodes[1].dead = true;
+    chain_bench_read(b);
+    expect(b, 200, 1);
+    model.nodes[1].dead = false;
+    model.nodes[1].strays = true;
+    chain_bench_run_for(b, 120);
+    expect(b, 200, 1);
+    model.nodes[0].head = 400;
+    chain_bench_run_for(b, 1800);
+    expect(b, 400, 2);
+    assert_true(rpc_group(model.rpc, &current)->providers[1].failures > 0);
+}
+
 /* R002-12: the first node shows the end of the range and breaks off; the one that goes on in its
  * place has not come so far, and what it answers is not all. */
 static void a_node_that_takes_over_in_mid_range_must_have_its_end(void **state)
@@ -140,6 +188,30 @@ static void a_node_that_takes_over_in_mid_range_must_have_its_end(void **state)
     chain_bench_name(180, "B");
     chain_bench_read(b);
     expect(b, 1000, 2);
+}
+
+/* A node that begins anew, or another chain in its place, has nothing to say about what follows:
+ * that nothing can be read is told, not that all was. */
+static void a_head_far_below_what_was_read_is_told(void **state)
+{
+    struct content_bench *b = *state;
+    struct evm_chain_view view;
+    model.head = 300;
+    model.node_count = 1;
+    chain_bench_read(b);
+    model.head = 150;
+    chain_bench_run(b);
+    evm_chain_look(b->reader_arg, &view);
+    assert_non_null(strstr(view.trouble, "the head is block 150, and block 300 was read"));
+    expect(b, 300, 0);
+    model.head = 299; /* as any node may be for a moment */
+    chain_bench_run(b);
+    evm_chain_look(b->reader_arg, &view);
+    assert_string_equal(view.trouble, "");
+    model.head = 301;
+    chain_bench_name(301, "A");
+    chain_bench_run(b);
+    expect(b, 301, 1);
 }
 
 /* A node whose head stands still is left for one that goes on. */
@@ -316,7 +388,10 @@ int main(void)
         ON_STORE(null_is_no_opinion),
         ON_STORE(a_node_without_the_end_of_a_range_has_no_opinion),
         ON_STORE(a_node_on_another_chain_has_no_opinion),
+        ON_STORE(a_node_on_another_chain_does_not_take_over),
+        ON_STORE(a_longer_chain_that_is_another_is_not_followed),
         ON_STORE(a_node_that_takes_over_in_mid_range_must_have_its_end),
+        ON_STORE(a_head_far_below_what_was_read_is_told),
         ON_STORE(a_head_that_stands_still_is_noticed),
         ON_STORE(a_head_that_is_not_there_is_given_up),
         ON_STORE(the_only_node_is_asked_twice),

@@ -301,6 +301,26 @@ static void expect_for_daemon(const char *yaml, const char *lines)
     unload(&loaded);
 }
 
+/* With /ipfs at the end of a root every document would be asked for at /ipfs/ipfs/, and refused for
+ * good; behind a query nothing would be found either. */
+static void a_gateway_is_a_root(void **state)
+{
+#define ROOT                                                                                       \
+    "\"; it must be an https:// or http:// address with a host, without a query or /ipfs at its "  \
+    "end\n"
+    (void)state;
+    expect("content: {gateways: [\"https://g.example/ipfs/\"]}\n",
+           "t.yaml:1:22: content.gateways has the entry \"https://g.example/ipfs/" ROOT);
+    expect("content: {gateways: [\"https://g.example/a/ipfs\"]}\n",
+           "t.yaml:1:22: content.gateways has the entry \"https://g.example/a/ipfs" ROOT);
+    expect("content: {gateways: [\"https://g.example?n=1\"]}\n",
+           "t.yaml:1:22: content.gateways has the entry \"https://g.example?n=********" ROOT);
+    struct loaded good = load("content: {gateways: [\"https://ipfs\", \"https://g.example//\", "
+                              "\"https://h.example/ipfs/v1\", \"https://i.example/myipfs\"]}\n");
+    expect_good(&good);
+    unload(&good);
+}
+
 /* What would end a daemon as soon as it starts is found before. */
 static void what_a_daemon_would_not_start_with_is_found(void **state)
 {
@@ -378,6 +398,7 @@ static void an_event_is_written_as_the_abi_has_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gateway_is_a_root),
         cmocka_unit_test(what_a_daemon_would_not_start_with_is_found),
         cmocka_unit_test(providers_become_typed_entries),
         cmocka_unit_test(one_appview_needs_no_brackets_and_a_login_both_halves),
