@@ -81,7 +81,7 @@ static enum rc grow(void *arg, struct store *store, struct err *err)
         rc = look_around(self, store, err);
     }
     if (rc == RC_OK)
-        collections_draft_teach(self->draft, &self->tables);
+        rc = collections_draft_teach(self->draft, store, &self->tables, err);
     return rc;
 }
 

@@ -64,6 +64,16 @@ export function pauseBefore(attempt) {
   return ms / 2 + Math.random() * (ms / 2);
 }
 
+/** What is refused without being JSON was refused by somebody on the way, who is answer enough. */
+function read(response, words) {
+  try {
+    return JSON.parse(words);
+  } catch (error) {
+    if (response.ok) throw error;
+    return { success: false };
+  }
+}
+
 function errorOf(response, body) {
   const seconds = Number(response.headers.get('retry-after'));
   const told = response.headers.has('retry-after') && seconds >= 0;
@@ -77,7 +87,6 @@ function errorOf(response, body) {
 export class Wire {
   #headers;
   #fetch;
-  #answerMs;
   #attempts;
 
   constructor(url, { token, session, fetch, answerMs, attempts } = {}) {
@@ -85,7 +94,7 @@ export class Wire {
     this.token = token;
     this.session = session;
     this.#fetch = fetch ?? globalThis.fetch.bind(globalThis);
-    this.#answerMs = answerMs ?? ANSWER_MS_MAX;
+    this.answerMs = answerMs ?? ANSWER_MS_MAX;
     this.#attempts = attempts ?? ATTEMPTS_MAX;
     this.#headers = { 'content-type': 'application/json', 'tidemark-session': session };
     if (token) this.#headers.authorization = `Bearer ${token}`;
@@ -133,14 +142,14 @@ export class Wire {
   async #exchange(path, { signal, waitMs = 0 }, init) {
     signal?.throwIfAborted();
     const patience = follow(signal);
-    const timer = setTimeout(() => patience.abort(), this.#answerMs + waitMs);
+    const timer = setTimeout(() => patience.abort(), this.answerMs + waitMs);
     try {
       const response = await this.#fetch(new URL(path, this.base), {
         ...init,
         signal: patience.signal,
         cache: 'no-store',
       });
-      const body = await response.json();
+      const body = read(response, await response.text());
       if (response.ok && body.success !== false) return body;
       throw errorOf(response, body);
     } catch (error) {

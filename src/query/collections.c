@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "query/collection_declared.h"
-#include "store/row_table.h"
+#include "store/row_schema.h"
 #include "sys/thread.h"
 
 #include <assert.h>
@@ -156,12 +156,41 @@ static bool same_declaration(const struct config_collection *a, const struct con
     return same;
 }
 
+/* Whether the table knows the fields of this declaration, as declared or as hidden ones. */
+static bool knows_fields(const struct row_table *table, const struct config_collection *its,
+                         const struct config_collection *fields)
+{
+    for (size_t i = 0; i < fields->field_count; i++) {
+        const char *name = fields->fields[i].name;
+        bool known = row_table_hides(table, name);
+        for (size_t k = 0; !known && k < its->field_count; k++)
+            known = strcmp(its->fields[k].name, name) == 0;
+        if (!known)
+            return false;
+    }
+    return true;
+}
+
+/* Whether that holds for all declarations since the `which`th one of `draft`. */
+static bool knows_since(const struct collections *collections,
+                        const struct collections_draft *draft, size_t which)
+{
+    const struct config_collection *its = &draft->list[which];
+    for (const struct collections_draft *at = collections->installed; at != draft; at = at->older)
+        for (size_t i = 0; i < at->count; i++)
+            if (strcmp(at->list[i].name, its->name) == 0 &&
+                !knows_fields(draft->tables[which], its, &at->list[i]))
+                return false;
+    return true;
+}
+
+/* Its table at that time, if what was declared since hides no other columns behind it. */
 static struct row_table *find_table(const struct collections *collections,
                                     const struct config_collection *of)
 {
     for (const struct collections_draft *at = collections->installed; at != NULL; at = at->older)
         for (size_t i = 0; i < at->count; i++)
-            if (same_fields(&at->list[i], of))
+            if (same_fields(&at->list[i], of) && knows_since(collections, at, i))
                 return at->tables[i];
     return NULL;
 }
@@ -203,14 +232,20 @@ const struct config_collection *collections_draft_list(const struct collections_
     return draft->list;
 }
 
-void collections_draft_teach(const struct collections_draft *draft, struct row_tables *tables)
+enum rc collections_draft_teach(const struct collections_draft *draft, struct store *store,
+                                struct row_tables *tables, struct err *err)
 {
-    for (size_t i = 0; i < draft->count; i++) {
+    enum rc rc = RC_OK;
+    for (size_t i = 0; i < draft->count && rc == RC_OK; i++)
+        if (draft->fresh[i])
+            rc = row_schema_hide(store, &draft->list[i], draft->tables[i], err);
+    for (size_t i = 0; i < draft->count && rc == RC_OK; i++) {
         if (!draft->fresh[i])
             continue;
         assert(tables->count < ROW_TABLES_MAX);
         tables->items[tables->count++] = draft->tables[i];
     }
+    return rc;
 }
 
 void collections_draft_free(struct collections_draft *draft)

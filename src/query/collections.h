@@ -9,7 +9,7 @@
  * Always holds: what was found stays as it is and in place until the registry is freed, also when
  * the same name is declared anew. Rows are written as the newest declaration says: whoever reads
  * them later on finds it again by its name. A collection whose fields stay the same keeps the shape
- * of its rows.
+ * of its rows; fields that come again have theirs again, unless others were declared meanwhile.
  *
  * Owner: the daemon.  Thread: any may look; drafts are made and installed by one. */
 #ifndef QUERY_COLLECTIONS_H
@@ -22,6 +22,7 @@
 struct collections;
 struct collections_draft;
 struct row_tables;
+struct store;
 
 struct collections *collections_new(void);
 /* NULL is allowed. The store's writer is gone. */
@@ -37,7 +38,9 @@ must_check enum rc collections_draft_new(struct collections *collections,
 const struct config_collection *collections_draft_list(const struct collections_draft *draft,
                                                        size_t *count);
 /* Adds what the writer does not know yet. The writer's thread, when the store has been grown. */
-void collections_draft_teach(const struct collections_draft *draft, struct row_tables *tables);
+must_check enum rc collections_draft_teach(const struct collections_draft *draft,
+                                           struct store *store, struct row_tables *tables,
+                                           struct err *err);
 /* It is not to be. */
 void collections_draft_free(struct collections_draft *draft);
 /* From now on it is what is found, in place of what was installed before. `ready` are the names of

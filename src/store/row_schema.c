@@ -233,6 +233,39 @@ enum rc row_schema_grow(struct store *store, const struct config_collection *col
     return rc;
 }
 
+/* ---- columns that are hidden ---- */
+
+struct hiding {
+    const struct config_collection *collection;
+    struct text names;
+};
+
+static bool take_hidden(void *arg, const struct field *columns, size_t count)
+{
+    struct hiding *hiding = arg;
+    assert(count == 1 && columns[0].type == FIELD_TEXT);
+    for (size_t i = 0; i < hiding->collection->field_count; i++)
+        if (bytes_equal_string(columns[0].b, hiding->collection->fields[i].name))
+            return true;
+    text_append(&hiding->names, columns[0].b.data, columns[0].b.len);
+    text_append_char(&hiding->names, '\n');
+    return true;
+}
+
+enum rc row_schema_hide(struct store *store, const struct config_collection *collection,
+                        struct row_table *table, struct err *err)
+{
+    const struct field name = field_text(bytes_of(collection->name));
+    struct hiding hiding = {.collection = collection};
+    enum rc rc =
+        store_query(store, "SELECT field FROM declared_fields WHERE collection = ?1 ORDER BY field",
+                    &name, 1, take_hidden, &hiding, err);
+    if (rc == RC_OK)
+        row_table_hide(table, collection->name, text_bytes(&hiding.names));
+    text_free(&hiding.names);
+    return rc;
+}
+
 /* ---- indexes ---- */
 
 static bool take_name(void *arg, const struct field *columns, size_t count)

@@ -5,7 +5,8 @@
  * What a store has made is written down beside it. Against that the declaration is held:
  *   a collection that is new      gets its table and its indexes
  *   a field that is new           gets a column; it is NULL in the rows there are
- *   a field no longer declared    keeps its column, unseen, with what is in it
+ *   a field no longer declared    keeps its column, unseen, with what is in it; in a document
+ *                                 that is given another value under its name, that one holds
  *   a field of another type       is refused, for its values would be lost
  *   an index that is new          is built at once in an empty table, else noted: it is not ready
  *   an index no longer declared   is dropped
@@ -21,6 +22,10 @@
 /* RC_REJECT: nothing was changed; `err` names the field. `changes` counts what was made. */
 must_check enum rc row_schema_grow(struct store *store, const struct config_collection *collections,
                                    size_t count, unsigned *changes, struct err *err);
+
+/* Has the table know the columns that the store has and the collection does not declare. */
+must_check enum rc row_schema_hide(struct store *store, const struct config_collection *collection,
+                                   struct row_table *table, struct err *err);
 
 /* The fields in whose order the collection's rows come when nobody asks for another: an index of
  * them is always wanted. Empty: the order of arrival. */

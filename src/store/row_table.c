@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { STATEMENT_TOMBSTONE, STATEMENT_DELETE, STATEMENT_PUT };
 
@@ -70,8 +71,38 @@ struct row_table *row_table_new(const struct config_collection *collection, unsi
     return table;
 }
 
+void row_table_hide(struct row_table *table, const char *collection, struct bytes columns)
+{
+    struct text *sql = &table->sql[STATEMENT_PUT];
+    if (table->hidden.len > 0)
+        return;
+    text_append(&table->hidden, columns.data, columns.len);
+    for (const char *name = text_string(&table->hidden); *name != '\0';) {
+        int len = (int)strcspn(name, "\n");
+        text_appendf(sql,
+                     ", \"%.*s\" = CASE WHEN {member %.*s excluded.extra} THEN NULL "
+                     "ELSE \"" ROW_TABLE_PREFIX "%s\".\"%.*s\" END",
+                     len, name, len, name, collection, len, name);
+        name += len + 1;
+    }
+    table->statements[STATEMENT_PUT].sql = text_string(sql);
+}
+
+bool row_table_hides(const struct row_table *table, const char *column)
+{
+    size_t size = strlen(column);
+    for (const char *name = text_string(&table->hidden); *name != '\0';) {
+        size_t len = strcspn(name, "\n");
+        if (len == size && memcmp(name, column, len) == 0)
+            return true;
+        name += len + 1;
+    }
+    return false;
+}
+
 void row_table_free(struct row_table *table)
 {
+    text_free(&table->hidden);
     for (size_t i = 0; i < ROW_TABLE_STATEMENTS; i++)
         text_free(&table->sql[i]);
     free(table);

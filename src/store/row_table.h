@@ -7,7 +7,9 @@
  * declared field and `extra` for what has none. All names come from the configuration, which allows
  * letters, digits and _ only; in SQL they are quoted, and the table's begins with a word of its
  * own, so that none is taken for something else. Columns are added and never taken away: rows made
- * for an earlier shape of a table can still be written.
+ * for an earlier shape of a table can still be written. A column that is no longer declared is
+ * hidden. It keeps its value until the document is given another under that name, which stands in
+ * `extra`: of the two the column would be the one that filters find, once it is declared again.
  *
  * Owner: who made it; it stays until the store is closed.  Thread: constant once made. The list of
  * a store's tables belongs to the thread that writes the store. */
@@ -30,6 +32,7 @@ struct row_table {
     struct condition put, taken;
     struct statement statements[ROW_TABLE_STATEMENTS];
     struct text sql[ROW_TABLE_STATEMENTS];
+    struct text hidden; /* the columns it takes values from, each followed by a line's end */
 };
 
 struct row_tables {
@@ -39,6 +42,10 @@ struct row_tables {
 
 struct row_table *row_table_new(const struct config_collection *collection, unsigned shape);
 void row_table_free(struct row_table *table);
+/* These columns, each name followed by a line's end, are hidden. Before it is first written with;
+ * said again it changes nothing. */
+void row_table_hide(struct row_table *table, const char *collection, struct bytes columns);
+bool row_table_hides(const struct row_table *table, const char *column);
 /* How a field is kept in a record and in the store. */
 enum field_type row_table_type(enum config_field_type type);
 static inline int64_t row_table_act(unsigned shape, int op)

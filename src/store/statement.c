@@ -162,6 +162,22 @@ static const char *append_json(const char *at, enum dialect dialect, struct text
     return end + 1;
 }
 
+/* `{member KEY EXPRESSION}` from its first brace to its last. A member that is null is one. */
+static const char *append_member(const char *at, enum dialect dialect, struct text *sql)
+{
+    const char *key = at + 8, *end = strchr(at, '}');
+    assert(end != NULL);
+    int len = (int)strcspn(key, " ");
+    const char *expression = key + len + 1;
+    assert(expression < end);
+    int rest = (int)(end - expression);
+    if (dialect == DIALECT_SQLITE)
+        text_appendf(sql, "json_type(%.*s, '$.\"%.*s\"') IS NOT NULL", rest, expression, len, key);
+    else
+        text_appendf(sql, "((%.*s)::json -> '%.*s') IS NOT NULL", rest, expression, len, key);
+    return end + 1;
+}
+
 /* `{by INDEX}` from its first brace to its last. */
 static const char *append_index(const char *at, enum dialect dialect, struct text *sql)
 {
@@ -196,6 +212,8 @@ static const char *expand_one(const char *at, const struct statement *statement,
         return append_time(at, dialect, sql);
     if (strncmp(at, "{json ", 6) == 0)
         return append_json(at, dialect, sql);
+    if (strncmp(at, "{member ", 8) == 0)
+        return append_member(at, dialect, sql);
     if (strncmp(at, "{by ", 4) == 0)
         return append_index(at, dialect, sql);
     text_append_char(sql, *at);

@@ -5,7 +5,8 @@
  * A statement is SQL over the records of its kind: `r.did` is a field, `r.n` the ingest number,
  * `{seq}` the commit's. Where they come from is said by `{rows}`, or by `{rows with}` when other
  * tables follow; `{time EXPRESSION}` is microseconds as the store's TIMESTAMP, `{json EXPRESSION}`
- * text, or NULL, as JSON. `{by INDEX}` behind a table's name tells SQLite, which has no figures of
+ * text, or NULL, as JSON; `{member KEY EXPRESSION}` is whether the JSON, or NULL, is an object that
+ * has the key. `{by INDEX}` behind a table's name tells SQLite, which has no figures of
  * the tables, what leads to the rows; PostgreSQL finds that by itself. A commit runs the
  * statements in the order of the groups, each once over all records of its kind that meet its
  * condition: PostgreSQL gets them as arrays, SQLite as a table. Hence what every statement must

@@ -44,6 +44,19 @@ test('no file of the client or the page knows how rows are ordered', () => {
   assert.ok(count >= 8);
 });
 
+test('what somebody on the way refuses in words of his own is told at once', async () => {
+  let asked = 0;
+  const fetch = async () => {
+    asked++;
+    return new Response('<h1>403 Forbidden</h1>', { status: 403 });
+  };
+  const db = connect('http://127.0.0.1/', { fetch });
+  await assert.rejects(db.open('posts'), (error) =>
+    error instanceof TidemarkError && error.status === 403 && !error.retryable &&
+    /HTTP 403/.test(error.message));
+  assert.equal(asked, 1);
+});
+
 describe('the client', () => {
   let daemon;
   let db;

@@ -210,3 +210,99 @@ test('a token goes with the websocket and is in no address', async (t) => {
   assert.ok(Push.worksFor({ token: 'tmk_1' }));
   assert.ok(!Push.worksFor({ token: 'a token' }), 'what cannot be a protocol is sent as a header');
 });
+
+/** A socket that never opens, as behind somebody who takes connections and forgets them. */
+class ClosedDoor {
+  static OPEN = 1;
+  static made = [];
+  readyState = 0;
+
+  constructor() {
+    ClosedDoor.made.push(this);
+  }
+
+  close() {
+    this.readyState = 3;
+    queueMicrotask(() => this.onclose());
+  }
+}
+
+/** A socket whose other end is gone once it is listened to, of which nothing tells. */
+class DeafSocket extends EagerSocket {
+  static made = [];
+
+  constructor(url) {
+    super(url);
+    DeafSocket.made.push(this);
+  }
+
+  send(words) {
+    const { id, command } = JSON.parse(words);
+    const result = { success: true, pingMs: 20 };
+    this.commands = [...(this.commands ?? []), command];
+    if (this.commands.includes('query-tail') && command !== 'query-tail') return;
+    queueMicrotask(() => this.onmessage({ data: JSON.stringify({ id, result }) }));
+  }
+
+  close() {
+    this.readyState = 2; // the answer to this is waited for in vain, too
+  }
+}
+
+function answeringWire(asked) {
+  return {
+    base: new URL('http://127.0.0.1/'),
+    session: '0'.repeat(32),
+    answerMs: 20,
+    once: async (command, { since }) => {
+      asked.push(command);
+      return { changes: asked.length < 2 ? [] : batch(since + 1).changes, seq: since + 1 };
+    },
+  };
+}
+
+async function firstBatch(t, socket, asked) {
+  const former = globalThis.WebSocket;
+  globalThis.WebSocket = socket;
+  t.after(() => {
+    globalThis.WebSocket = former;
+  });
+  const stop = new AbortController();
+  const place = { wire: answeringWire(asked), spec: {}, name: 'h', since: 0 };
+  const batches = batchesOf(place, { signal: stop.signal, push: true });
+  const { value } = await batches.next();
+  stop.abort();
+  await batches.return();
+  return value;
+}
+
+test('a websocket that never opens is given up, and changes are asked for', async (t) => {
+  const asked = [];
+  const { changes } = await firstBatch(t, ClosedDoor, asked);
+  assert.equal(changes.length, CHANGES_EACH);
+  assert.ok(asked.length >= 2);
+});
+
+test('a websocket whose other end is gone is noticed, and given up', async (t) => {
+  const asked = [];
+  const { changes } = await firstBatch(t, DeafSocket, asked);
+  assert.equal(changes.length, CHANGES_EACH);
+  assert.deepEqual(DeafSocket.made[0].commands, ['hello', 'query-tail', 'query-untail']);
+  assert.equal(DeafSocket.made[0].readyState, 2);
+});
+
+test('a tail that is left while its websocket opens ends at once', async (t) => {
+  const former = globalThis.WebSocket;
+  globalThis.WebSocket = ClosedDoor;
+  t.after(() => {
+    globalThis.WebSocket = former;
+  });
+  const stop = new AbortController();
+  const wire = { ...answeringWire([]), answerMs: undefined };
+  const batches = batchesOf({ wire, spec: {}, name: 'h', since: 0 }, { signal: stop.signal, push: true });
+  const first = batches.next();
+  await Promise.resolve();
+  stop.abort();
+  assert.equal((await first).done, true);
+  assert.equal(ClosedDoor.made.at(-1).readyState, 3);
+});
