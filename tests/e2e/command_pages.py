@@ -72,6 +72,14 @@ class CommandPages(unittest.TestCase):
             self.assertEqual({"-c", "--set"} <= offered, takes, command)
             self.assertIn("--help", offered, command)
 
+    def test_files_are_completed_through_their_folders(self):
+        chat = os.path.join(ROOT, "examples", "chat")
+        for words in (("run", "-c"), ("status", "--config"), ("compare",), ("connector", "check"),
+                      ("connector", "try")):
+            self.assertEqual(self.completed(*words, os.path.join(ROOT, "examples", "ch")), {chat})
+            self.assertEqual(self.completed(*words, os.path.join(chat, "")),
+                             {os.path.join(chat, "collections.yaml")})
+
     def test_other_shells_complete_the_same(self):
         """Their files are lists, so they can be compared without the shells."""
         pages = self.helped()
