@@ -662,6 +662,8 @@ class Cli(BothStores):
 
         wait_until(stands, "the reset to stop its source")
         daemon.wait_for(lambda health: health["writer_trouble"], "a writer in trouble")
+        told = [reason for reason in daemon.health()["reasons"] if "writ" in reason]
+        self.assertEqual(len(told), 1, told)
 
     def start(self, home, *words):
         return subprocess.Popen(
