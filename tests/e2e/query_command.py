@@ -129,7 +129,8 @@ class QueryCommand(BothStores):
     def test_what_cannot_be_asked_is_told(self):
         def check(home):
             for words, sentence in (
-                    (("unheard_of",), 'there is no collection "unheard_of"'),
+                    (("unheard_of",), 'there is no collection "unheard_of"; there are posts, '),
+                    (("gap",), 'there is no collection "gap" (did you mean gaps?); there are '),
                     (("gaps", "--where", '{"nope": 1}'), "nope"),
                     (("gaps", "--order", "nope:asc"), "nope"),
                     (("gaps", "--order", "id:sideways"), "direction"),
