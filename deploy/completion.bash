@@ -2,6 +2,15 @@
 # shellcheck shell=bash
 # Completion of tidemark(1) for bash.
 
+# YAML files that begin with $1, and the folders on the way to one.
+_tidemark_yaml() {
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(
+        compgen -f -X '!*.y*ml' -- "$1"
+        compgen -d -- "$1"
+    )
+}
+
 _tidemark() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command='' i
     local commands="run import follows backfill status query gaps owed reconcile quarantine providers handles reset \
@@ -23,7 +32,7 @@ gaps owed quarantine"
 
     case $before in
     -c | --config)
-        mapfile -t COMPREPLY < <(compgen -f -X '!*.y*ml' -- "$word")
+        _tidemark_yaml "$word"
         return
         ;;
     esac
@@ -37,7 +46,7 @@ gaps owed quarantine"
     compare)
         choices="--hours --json $settings"
         if [[ $word != -* ]]; then
-            mapfile -t COMPREPLY < <(compgen -f -X '!*.y*ml' -- "$word")
+            _tidemark_yaml "$word"
             return
         fi
         ;;
@@ -66,7 +75,7 @@ gaps owed quarantine"
     connector)
         case $before in
         check | try)
-            mapfile -t COMPREPLY < <(compgen -f -X '!*.y*ml' -- "$word")
+            _tidemark_yaml "$word"
             return
             ;;
         esac
@@ -75,6 +84,7 @@ gaps owed quarantine"
     backup)
         choices=$settings
         if [[ $word != -* ]]; then
+            compopt -o filenames 2>/dev/null
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
             return
         fi

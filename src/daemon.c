@@ -34,6 +34,14 @@ void daemon_say_failure(const char *what, const struct err *err)
               (struct log_field[]){log_string("reason", err->text), LOG_END});
 }
 
+/* Whoever started it looks there first, not into a file. */
+static void say_end(const struct daemon *daemon, const char *what, const struct err *err)
+{
+    daemon_say_failure(what, err);
+    if (daemon_logs_to_file(daemon->config))
+        fprintf(stderr, "tidemark: %s\n", err->text);
+}
+
 /* ---- what the parts are given ---- */
 
 /* At the end somebody may still be told something and want to go on: writer and lookup are gone. */
@@ -127,7 +135,7 @@ void daemon_fail(void *arg)
 static void on_fatal(void *arg, const struct err *err)
 {
     struct daemon *daemon = arg;
-    daemon_say_failure("store_failed", err);
+    say_end(daemon, "store_failed", err);
     if (loop_post(daemon->loop, daemon_fail, daemon) != RC_OK)
         abort();
 }
@@ -425,7 +433,7 @@ int daemon_run(const struct daemon_options *options)
     struct daemon daemon = {.options = options, .config = options->config};
     struct err err = {.text = ""};
     if (start(&daemon, &err) != RC_OK) {
-        daemon_say_failure("cannot_start", &err);
+        say_end(&daemon, "cannot_start", &err);
         daemon.failed = true;
     } else if (!daemon.stopping) {
         run(&daemon);

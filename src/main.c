@@ -4,6 +4,7 @@
 #include "sys/log.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -86,12 +87,28 @@ static int refuse_command(const char *name)
     return 2;
 }
 
+/* Every flag belongs to a command. */
+static int refuse_flag(const char *flag)
+{
+    struct text words = {0};
+    suggestion_quote(bytes_of(flag), &words);
+    fprintf(stderr, "tidemark: %s comes after the command: tidemark COMMAND [ARG]...\n",
+            text_string(&words));
+    text_free(&words);
+    return 2;
+}
+
 static int run_command(int argc, char **argv)
 {
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         if (strcmp(argv[0], commands[i].name) == 0)
             return commands[i].run(argc, argv);
-    return refuse_command(argv[0]);
+    return argv[0][0] == '-' ? refuse_flag(argv[0]) : refuse_command(argv[0]);
+}
+
+static bool asks_for_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
 /* `tidemark help COMMAND` is what `tidemark COMMAND --help` is. */
@@ -99,6 +116,8 @@ static int help(int argc, char **argv)
 {
     static char flag[] = "--help";
     char *words[] = {argc > 1 ? argv[1] : NULL, flag, NULL};
+    if (argc == 2 && (asks_for_help(argv[1]) || strcmp(argv[1], argv[0]) == 0))
+        argc = 1;
     if (argc == 2)
         return run_command(2, words);
     print_usage(argc == 1 ? stdout : stderr);
@@ -110,7 +129,7 @@ int main(int argc, char **argv)
     log_claim_streams();
     signal(SIGABRT, tell_abort);
     forbid_cores();
-    if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+    if (argc >= 2 && asks_for_help(argv[1])) {
         print_usage(stdout);
         return 0;
     }

@@ -26,31 +26,34 @@ struct wanted {
     struct trending_request request;
     enum digest_format format;
     bool json;
-    const char *wrong; /* the first value that is none */
+    bool wrong; /* a value was none, and that was said */
 };
 
-static void take_number(struct wanted *wanted, const char *value, int64_t max, int64_t *out)
+static void take_number(struct wanted *wanted, const char *flag, const char *value, int64_t max,
+                        int64_t *out)
 {
-    if (!bytes_to_i64(bytes_of(value), out) || *out < 1 || *out > max)
-        wanted->wrong = wanted->wrong == NULL ? value : wanted->wrong;
+    if (bytes_to_i64(bytes_of(value), out) && *out >= 1 && *out <= max)
+        return;
+    fprintf(stderr, "tidemark: %s takes 1 to %" PRId64 "\n", flag, max);
+    wanted->wrong = true;
 }
 
 static void see_hours(void *arg, const char *value)
 {
     struct wanted *wanted = arg;
-    take_number(wanted, value, TRENDING_HOURS_MAX, &wanted->request.hours);
+    take_number(wanted, "--hours", value, TRENDING_HOURS_MAX, &wanted->request.hours);
 }
 
 static void see_limit(void *arg, const char *value)
 {
     struct wanted *wanted = arg;
-    take_number(wanted, value, TRENDING_LIMIT_MAX, &wanted->request.limit);
+    take_number(wanted, "--limit", value, TRENDING_LIMIT_MAX, &wanted->request.limit);
 }
 
 static void see_min_shares(void *arg, const char *value)
 {
     struct wanted *wanted = arg;
-    take_number(wanted, value, 1000000, &wanted->request.min_shares);
+    take_number(wanted, "--min-shares", value, 1000000, &wanted->request.min_shares);
 }
 
 static void see_format(void *arg, const char *value)
@@ -61,7 +64,8 @@ static void see_format(void *arg, const char *value)
             wanted->format = (enum digest_format)i;
             return;
         }
-    wanted->wrong = wanted->wrong == NULL ? value : wanted->wrong;
+    fputs("tidemark: --format takes text, markdown or html\n", stderr);
+    wanted->wrong = true;
 }
 
 /* The same answer from the daemon and from the store. */
@@ -100,8 +104,7 @@ int cmd_digest(int argc, char **argv)
     wanted.request.stories = 1;
     if (!target_begin(&target, &words, argc, argv, &first, &code))
         return code;
-    if (wanted.wrong != NULL) {
-        fprintf(stderr, "tidemark: digest does not take the value '%s'\n%s", wanted.wrong, usage);
+    if (wanted.wrong) {
         target_free(&target);
         return EXIT_USAGE;
     }

@@ -181,11 +181,13 @@ static void print_rows(struct query *query, struct json items, size_t count, str
     row_printer_flush(&query->printer, out);
 }
 
-/* A program that reads CSV finds the names, also of a result without a row. */
-static int print_names(struct query *query)
+/* A program that reads CSV finds the names, also of a result without a row; a person is told. */
+static int print_nothing(struct query *query)
 {
     const char *names[ROW_PRINTER_COLUMNS_MAX];
     struct text out = {0};
+    if (query->printer.format == ROWS_TABLE && !query->printer.begun && query->limit > 0)
+        fputs("none\n", stderr);
     if (query->printer.format != ROWS_CSV || query->printer.begun)
         return EXIT_DONE;
     size_t count = pages_names(&query->pages, names, ROW_PRINTER_COLUMNS_MAX);
@@ -214,7 +216,7 @@ static enum rc print_pages(struct query *query, int *code, struct err *err)
         text_clear(&out);
     }
     if (rc == RC_OK && !query->tail && *code == EXIT_DONE)
-        *code = print_names(query);
+        *code = print_nothing(query);
     text_free(&page);
     text_free(&out);
     return rc;

@@ -14,6 +14,7 @@
 #define ABOUT_MAX 400
 #define NAMES_MAX 5
 #define HOUR_US   INT64_C(3600000000)
+#define MINUTE_US INT64_C(60000000)
 
 const char *const digest_format_names[DIGEST_FORMATS] = {"text", "markdown", "html"};
 
@@ -73,6 +74,16 @@ static bool is_whole(const struct digest *digest, struct bytes since)
     return timestamp_parse(since, &us) && us <= digest->now_us - digest->hours * HOUR_US;
 }
 
+/* To the minute, and none too early: a person reads it. */
+static void append_since(struct bytes since, struct text *out)
+{
+    char time[TIMESTAMP_TEXT_MAX];
+    int64_t us;
+    if (timestamp_parse(since, &us) &&
+        timestamp_format((us + MINUTE_US - 1) / MINUTE_US * MINUTE_US, time))
+        text_appendf(out, "; complete since %.10s %.5s UTC", time, time + 11);
+}
+
 /* What is not known to be there; "" when nothing is missing. */
 static void append_missing(const struct digest *digest, struct text *out)
 {
@@ -84,8 +95,8 @@ static void append_missing(const struct digest *digest, struct text *out)
                      gaps == 1 ? "" : "s", gaps == 1 ? "is" : "are");
     else if (incomplete)
         text_append_string(out, "Not all of this time has been read yet");
-    if (incomplete && since.len > 0)
-        text_appendf(out, "; complete since %.*s", (int)since.len, since.data);
+    if (incomplete)
+        append_since(since, out);
     text_append_string(out, incomplete ? "." : "");
     if (json_type(json_get(digest->answer, "truncated")) != JSON_ABSENT)
         text_appendf(out,

@@ -26,6 +26,22 @@ static void find_folder(const struct config *config, struct text *out)
     out->data[out->len] = '\0';
 }
 
+/* The folder itself, or the nearest above it that is there: where the first start would make it. */
+static void find_standing(const char *folder, struct text *out)
+{
+    const char *slash;
+    text_append_string(out, folder);
+    while (!small_file_exists(text_string(out)) &&
+           (slash = strrchr(text_string(out), '/')) != NULL && out->len > 1) {
+        out->len = slash == out->data ? 1 : (size_t)(slash - out->data);
+        out->data[out->len] = '\0';
+    }
+    if (!small_file_exists(text_string(out))) {
+        text_clear(out);
+        text_append_char(out, '.');
+    }
+}
+
 static bool takes_files(const char *folder)
 {
     int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
@@ -51,13 +67,23 @@ static void check_disk(const char *folder, struct doctor_report *report)
                (double)room / MIB, folder);
 }
 
-static void check_folder(const char *folder, struct doctor_report *report)
+static void check_missing(const char *folder, const char *standing, struct doctor_report *report)
+{
+    if (takes_files(standing))
+        doctor_say(report, DOCTOR_WARN, "data directory", "The first start makes it",
+                   "%s is not there", folder);
+    else
+        doctor_say(report, DOCTOR_FAIL, "data directory",
+                   "Make it, and give it to the user that tidemark runs as",
+                   "%s is not there, and user %u cannot make it in %s: %s", folder,
+                   (unsigned)geteuid(), standing, strerror(errno));
+}
+
+static void check_folder(const char *folder, const char *standing, struct doctor_report *report)
 {
     struct stat about;
     if (stat(folder, &about) != 0 && errno == ENOENT)
-        doctor_say(report, DOCTOR_WARN, "data directory",
-                   "The first start makes it; make it yourself if that start may not",
-                   "%s is not there", folder);
+        check_missing(folder, standing, report);
     else if (stat(folder, &about) != 0)
         doctor_say(report, DOCTOR_FAIL, "data directory", "Correct store.data_dir or store.url",
                    "%s cannot be used: %s", folder, strerror(errno));
@@ -167,13 +193,14 @@ static void check_sandbox(const struct config *config, struct doctor_report *rep
 
 void doctor_check_files(const struct config *config, struct doctor_report *report)
 {
-    struct text folder = {0};
+    struct text folder = {0}, standing = {0};
     find_folder(config, &folder);
-    check_folder(text_string(&folder), report);
-    if (small_file_exists(text_string(&folder)))
-        check_disk(text_string(&folder), report);
+    find_standing(text_string(&folder), &standing);
+    check_folder(text_string(&folder), text_string(&standing), report);
+    check_disk(text_string(&standing), report);
     check_sandbox(config, report);
     check_secrets(config, report);
     check_dictionaries(config, text_string(&folder), report);
     text_free(&folder);
+    text_free(&standing);
 }

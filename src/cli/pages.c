@@ -304,13 +304,17 @@ static enum rc learn_declared(struct pages *pages, struct err *err)
 static enum rc open_in_store(struct pages *pages, const struct pages_question *question,
                              struct err *err)
 {
+    struct bytes name = bytes_of(question->collection);
+    struct refusal refusal = {0};
     enum rc rc = learn_declared(pages, err);
     if (rc != RC_OK)
         return rc;
-    const struct collection *collection =
-        collections_find(pages->collections, bytes_of(question->collection));
-    if (collection == NULL)
-        return err_set(err, RC_REJECT, "there is no collection \"%.128s\"", question->collection);
+    const struct collection *collection = collections_find(pages->collections, name);
+    if (collection == NULL) {
+        rc = collections_refuse(pages->collections, name, &refusal);
+        *err = refusal.err;
+        return rc;
+    }
     pages->request.collection = collection;
     rc = understand(pages, question, err);
     pages->opening.kind = COUNT_NONE;

@@ -32,10 +32,13 @@ int row_errand_command(int argc, char **argv, const struct row_errand *errand)
     int first, code;
     if (!target_begin(&target, &words, argc, argv, &first, &code))
         return code;
-    enum rc rc = bytes_to_i64(bytes_of(argv[first]), &id)
-                     ? target_demand(&target, &err)
-                     : err_set(&err, RC_REJECT, "%s takes the ID that `tidemark %s` shows", argv[0],
-                               errand->listing);
+    if (!bytes_to_i64(bytes_of(argv[first]), &id)) {
+        fprintf(stderr, "tidemark: %s takes the ID that `tidemark %s` shows\n", argv[0],
+                errand->listing);
+        target_free(&target);
+        return EXIT_USAGE;
+    }
+    enum rc rc = target_demand(&target, &err);
     if (rc == RC_OK)
         rc = ask_daemon(&target, errand, id, &err);
     if (rc == RC_OK)

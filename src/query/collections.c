@@ -2,6 +2,7 @@
 #include "query/collections.h"
 
 #include "base/arena.h"
+#include "base/suggestion.h"
 #include "query/collection_declared.h"
 #include "store/row_schema.h"
 #include "sys/thread.h"
@@ -69,15 +70,44 @@ void collections_free(struct collections *collections)
     free(collections);
 }
 
-const struct collection *collections_find(struct collections *collections, struct bytes name)
+static struct generation *find_newest(struct collections *collections)
 {
     struct generation *newest = NULL;
     if (collections != NULL)
         latest_get(collections->newest, &newest);
+    return newest;
+}
+
+const struct collection *collections_find(struct collections *collections, struct bytes name)
+{
+    struct generation *newest = find_newest(collections);
     for (size_t i = 0; newest != NULL && i < newest->count; i++)
         if (bytes_equal_string(name, newest->declared[i].name))
             return &newest->declared[i];
     return collection_find(name);
+}
+
+enum rc collections_refuse(struct collections *collections, struct bytes name,
+                           struct refusal *refusal)
+{
+    struct generation *newest = find_newest(collections);
+    size_t declared = newest == NULL ? 0 : newest->count;
+    struct suggestion nearest = suggestion_begin(name);
+    struct text words = {0}, names = {0};
+    for (size_t i = 0; i < declared + collections_built_in_count; i++) {
+        const char *one =
+            i < declared ? newest->declared[i].name : collections_built_in[i - declared].name;
+        suggestion_try(&nearest, bytes_of(one));
+        text_appendf(&names, "%s%s", i == 0 ? "" : ", ", one);
+    }
+    text_append_string(&words, "there is no collection ");
+    suggestion_quote(name, &words);
+    suggestion_end(&nearest, "", &words);
+    enum rc rc = refusal_set(refusal, REFUSAL_UNKNOWN_COLLECTION, "%s; there are %s",
+                             text_string(&words), text_string(&names));
+    text_free(&words);
+    text_free(&names);
+    return rc;
 }
 
 /* ---- drafts ---- */

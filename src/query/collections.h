@@ -29,6 +29,9 @@ struct collections *collections_new(void);
 void collections_free(struct collections *collections);
 /* NULL when there is none of that name. Without a registry there are the built-in ones only. */
 const struct collection *collections_find(struct collections *collections, struct bytes name);
+/* UNKNOWN_COLLECTION, with the nearest name and all there are. Never RC_OK. */
+enum rc collections_refuse(struct collections *collections, struct bytes name,
+                           struct refusal *refusal);
 
 /* RC_REJECT: the fields were changed too often since the start. */
 must_check enum rc collections_draft_new(struct collections *collections,

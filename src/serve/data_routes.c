@@ -128,8 +128,7 @@ static bool parse_open(struct collections *collections, struct json root, struct
     }
     wanted->collection = collections_find(collections, name);
     if (wanted->collection == NULL) {
-        refusal_set(refusal, REFUSAL_UNKNOWN_COLLECTION, "there is no collection \"%.*s\"",
-                    (int)(name.len > 128 ? 128 : name.len), name.data);
+        collections_refuse(collections, name, refusal);
         return false;
     }
     if (filter_parse(wanted->collection, json_get(root, "filter"), &wanted->filter, refusal) !=

@@ -73,8 +73,6 @@ void health_print(const struct health_view *view, struct text *out)
     json_begin_array(&writer);
     for (size_t i = 0; i < view->reason_count; i++)
         json_put_cstring(&writer, view->reasons[i]);
-    if (view->writer_trouble[0] != '\0')
-        json_put_cstring(&writer, "the writer is in trouble");
     json_end_array(&writer);
     json_end_object(&writer);
     text_append_char(out, '\n');

@@ -21,6 +21,20 @@ static struct bytes string_in(struct json object, const char *key)
     return json_string_or_absent(json_get(object, key));
 }
 
+/* Of a story the article that was known first: which one leads changes with every share, and what
+ * has another name is news to a reader once more. */
+static void append_guid(struct json link, struct text *out)
+{
+    struct json also = json_get(link, "also");
+    int64_t first = INT64_MAX, id = 0;
+    for (size_t i = 0; i <= json_count(also); i++) {
+        struct json article = i == 0 ? link : json_at(also, i - 1);
+        if (bytes_to_i64(string_in(article, "id"), &id) && id < first)
+            first = id;
+    }
+    text_appendf(out, "tidemark:link:%" PRId64, first);
+}
+
 static void append_title(struct json link, struct text *out)
 {
     struct bytes title = string_in(link, "title");
@@ -151,7 +165,7 @@ static void put_filled(struct markup *rss, const char *name, struct text *text)
 static void put_item(struct markup *rss, struct json link)
 {
     struct text words = {0};
-    struct bytes id = string_in(link, "id"), url = string_in(link, "url");
+    struct bytes url = string_in(link, "url");
     markup_begin(rss, "item");
     append_title(link, &words);
     put_filled(rss, "title", &words);
@@ -159,8 +173,9 @@ static void put_item(struct markup *rss, struct json link)
     put_filled(rss, "link", &words);
     markup_begin(rss, "guid");
     markup_attr_string(rss, "isPermaLink", "false");
-    markup_string(rss, "tidemark:link:");
-    markup_text(rss, id);
+    append_guid(link, &words);
+    markup_text(rss, text_bytes(&words));
+    text_clear(&words);
     markup_end(rss, "guid");
     if (append_date(string_in(link, "first_shared_at"), &words))
         put_filled(rss, "pubDate", &words);
@@ -213,9 +228,8 @@ static void put_text(struct json_writer *json, const char *key, struct text *tex
 static void put_entry(struct json_writer *json, struct json link)
 {
     struct text words = {0};
-    struct bytes id = string_in(link, "id");
     json_begin_object(json);
-    text_appendf(&words, "tidemark:link:%.*s", (int)id.len, id.data);
+    append_guid(link, &words);
     put_text(json, "id", &words);
     json_key(json, "url");
     json_put_string(json, string_in(link, "url"));

@@ -265,6 +265,15 @@ static void put_until(struct markup *page, int64_t heard_us, int64_t now_us)
     markup_string(page, "; nothing new has been heard since");
 }
 
+/* Who reads nothing misses everything: no word of completeness. */
+static void put_turned_off(struct markup *page)
+{
+    markup_begin_class(page, "p", "standing");
+    markup_attr_string(page, "role", "status");
+    markup_string(page, "News are turned off: nothing new is read.");
+    markup_end(page, "p");
+}
+
 static void put_completeness(struct markup *page, const struct news_page *news)
 {
     const struct trending_request *links = &news->question->links;
@@ -448,7 +457,10 @@ void news_page_print(const struct news_page *news, struct text *out)
     put_form(&page, news->question);
     markup_end(&page, "div");
     put_troubles(&page, news->health);
-    put_completeness(&page, news);
+    if (news->turned_off)
+        put_turned_off(&page);
+    else
+        put_completeness(&page, news);
     put_links(&page, news);
     page_end(&page);
     text_free(&feed);

@@ -263,9 +263,7 @@ bool request_find_collection(struct request *request, struct json root,
     }
     *collection = collections_find(request->service->options->collections, name);
     if (*collection == NULL)
-        refusal_set(&request->refusal, REFUSAL_UNKNOWN_COLLECTION,
-                    "there is no collection \"%.*s\"", (int)(name.len > 128 ? 128 : name.len),
-                    name.data);
+        collections_refuse(request->service->options->collections, name, &request->refusal);
     return *collection != NULL;
 }
 

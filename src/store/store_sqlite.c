@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -211,6 +212,18 @@ const char *sqlite_path_of(const char *url)
     return url + (strncmp(url + 7, "//", 2) == 0 ? 9 : 7);
 }
 
+/* With its folder: a daemon that was started in another one has the store there. */
+static enum rc miss(const char *path, struct err *err)
+{
+    char folder[PATH_MAX] = "";
+    assert(path != NULL && err != NULL);
+    if (path[0] == '/' || getcwd(folder, sizeof folder) == NULL)
+        folder[0] = '\0';
+    return err_set(err, RC_REJECT,
+                   "there is no store at %s%s%s: `tidemark migrate` or `tidemark run` makes it",
+                   folder, folder[0] == '\0' ? "" : "/", path);
+}
+
 static enum rc open_sqlite(const char *url, enum store_mode mode, struct store **out,
                            struct err *err)
 {
@@ -220,9 +233,7 @@ static enum rc open_sqlite(const char *url, enum store_mode mode, struct store *
     struct store_sqlite *store = new_store(path, mode);
     enum rc rc = RC_OK;
     if ((mode == STORE_READ || mode == STORE_MOVE) && access(path, F_OK) != 0)
-        rc =
-            err_set(err, RC_REJECT,
-                    "there is no store at %s: `tidemark migrate` or `tidemark run` makes it", path);
+        rc = miss(path, err);
     if (mode == STORE_WRITE)
         rc = lock_file_take(path, &store->lock_fd, err);
     if (rc == RC_OK)

@@ -210,6 +210,13 @@ class Cli(BothStores):
             self.assertEqual(self.failing(home, 0), {})
         self.both_stores(run)
 
+    def test_a_store_that_is_missed_in_the_wrong_folder_is_told_with_that_folder(self):
+        with Home("sqlite") as home:
+            said = subprocess.run([self.program, "status", "-c", "/dev/null"], cwd=home.folder,
+                                  capture_output=True, text=True, timeout=WAIT_S,
+                                  check=False).stderr
+            self.assertIn(f"no store at {os.path.realpath(home.folder)}/data/tidemark.db", said)
+
     def test_a_password_in_the_address_of_a_store_is_never_shown(self):
         for address in ("u:%s@[::1/db", "u:%%zz%s@h/db", "u:a@%s@h/db", "u:a/%s@h/db",
                         "u:a?%s@h/db", "u:%s@127.0.0.1:1/db", "u:%s@h:x/db"):
@@ -655,6 +662,8 @@ class Cli(BothStores):
 
         wait_until(stands, "the reset to stop its source")
         daemon.wait_for(lambda health: health["writer_trouble"], "a writer in trouble")
+        told = [reason for reason in daemon.health()["reasons"] if "writ" in reason]
+        self.assertEqual(len(told), 1, told)
 
     def start(self, home, *words):
         return subprocess.Popen(

@@ -72,6 +72,14 @@ class CommandPages(unittest.TestCase):
             self.assertEqual({"-c", "--set"} <= offered, takes, command)
             self.assertIn("--help", offered, command)
 
+    def test_files_are_completed_through_their_folders(self):
+        chat = os.path.join(ROOT, "examples", "chat")
+        for words in (("run", "-c"), ("status", "--config"), ("compare",), ("connector", "check"),
+                      ("connector", "try")):
+            self.assertEqual(self.completed(*words, os.path.join(ROOT, "examples", "ch")), {chat})
+            self.assertEqual(self.completed(*words, os.path.join(chat, "")),
+                             {os.path.join(chat, "collections.yaml")})
+
     def test_other_shells_complete_the_same(self):
         """Their files are lists, so they can be compared without the shells."""
         pages = self.helped()
@@ -120,17 +128,30 @@ class CommandPages(unittest.TestCase):
             self.assertEqual((unknown.returncode, unknown.stdout), (2, ""), command)
             self.assertIn("usage: tidemark", unknown.stderr)
 
+    def test_help_is_a_command_like_others(self):
+        listed = self.run_program("help")
+        for words in (("help", "--help"), ("help", "-h"), ("help", "help")):
+            said = self.run_program(*words)
+            self.assertEqual((said.returncode, said.stdout, said.stderr), (0, listed.stdout, ""))
+
     def test_wrong_words_are_named(self):
         for words, said in ((("statsu",), 'there is no command "statsu" (did you mean status?)'),
                             (("xyzzy",), "usage: tidemark COMMAND"),
                             (("help", "statsu"), 'there is no command "statsu"'),
                             (("help", "status", "more"), "usage: tidemark COMMAND"),
+                            (("-c", "x.yaml", "status"), '"-c" comes after the command'),
                             (("status", "now"), '"now" is one word too many'),
                             (("backup",), "a word is missing"),
                             (("reset", "a", "b", "c"), '"c" is one word too many'),
                             (("token", "a", "all"), '"all" is no list of scopes'),
                             (("token", "a b", "read"), '"a b" is no name for a token'),
                             (("import", "--since", "soon", "kraken"), "--since takes a date"),
+                            (("owed", "retry", "x"), "retry takes the ID that `tidemark owed`"),
+                            (("quarantine", "drop", "-"), "drop takes the ID that"),
+                            (("digest", "--hours", "0"), "--hours takes 1 to 8760"),
+                            (("digest", "--limit", "x"), "--limit takes 1 to 100"),
+                            (("digest", "--min-shares", "-1"), "--min-shares takes 1 to 1000000"),
+                            (("digest", "--format", "pdf"), "takes text, markdown or html"),
                             ((), "usage: tidemark COMMAND")):
             done = self.run_program(*words)
             self.assertEqual((done.returncode, done.stdout), (2, ""), words)

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -149,6 +150,31 @@ class Deployment(BothStores):
             with open(log, encoding="utf-8") as file:
                 self.assertIn("msg=stopped", file.read())
             self.assertEqual(os.stat(data).st_mode & 0o777, 0o700)
+
+    def test_why_it_ends_is_said_where_it_was_started_too(self):
+        """Who has the log in a file looks at the terminal, or the journal, first."""
+        def run(home):
+            with socket.socket() as taken:
+                taken.bind(("127.0.0.1", 0))
+                taken.listen()
+                address = f"127.0.0.1:{taken.getsockname()[1]}"
+                log = os.path.join(home.folder, "d", "tidemark.log")
+                words = [self.program, "run", "-c", "/dev/null"]
+                for change in (f"store.url={home.url}", f"store.data_dir={home.folder}/d",
+                               "bluesky.mode=off", f"serve.listen={address}",
+                               "serve.health_listen="):
+                    words += ["--set", change]
+                said = subprocess.run([*words, "--set", f"log.file={log}"], capture_output=True,
+                                      text=True, timeout=WAIT_S, check=False)
+                self.assertEqual((said.returncode, said.stderr),
+                                 (1, f"tidemark: cannot listen on {address}: "
+                                     "Address already in use\n"))
+                self.assertIn("msg=cannot_start", read_file(log))
+                # Where the log is the terminal's, it is told once.
+                said = subprocess.run(words, capture_output=True, text=True, timeout=WAIT_S,
+                                      check=False)
+                self.assertEqual(said.stderr.count("Address already in use"), 1)
+        self.both_stores(run)
 
     def test_a_commit_that_stalls_shows_in_the_latency(self):
         """R001-123"""

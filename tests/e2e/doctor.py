@@ -226,6 +226,31 @@ class Doctor(BothStores):
             self.assertIn("is no directory", self.ask(file)[1]["data directory"][1])
         self.world(run)
 
+    def test_a_directory_that_nobody_can_make_fails(self):
+        def run(home, sim, upstream):
+            closed = os.path.join(home.folder, "closed")
+            os.mkdir(closed)
+            os.chmod(home.folder, 0o755)
+            os.chmod(closed, 0o555)
+            nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": [],
+                      "executable": shutil.copy(self.program, home.folder), "cwd": home.folder}
+            changes = self.sound(home, sim, upstream, f"store.data_dir={closed}/not/there",
+                                 "providers.etherscan.api_key_file=",
+                                 "providers.etherscan.api_key=x")
+            _, found, _ = self.ask(changes, **(nobody if os.geteuid() == 0 else {}))
+            level, finding = found["data directory"]
+            self.assertEqual(level, "FAIL", finding)
+            self.assertRegex(finding, f"^{closed}/not/there is not there, and user .* cannot make "
+                                      f"it in {closed}: .*Make it, and give it to the user")
+            # Where it can be made, the disk that it will lie on is looked at.
+            os.chmod(closed, 0o777)
+            _, found, _ = self.ask(changes, **(nobody if os.geteuid() == 0 else {}))
+            self.assertEqual(found["data directory"],
+                             ("warn", f"{closed}/not/there is not there. The first start makes it"))
+            self.assertIn(f"MiB free at {closed}", found["disk"][1])
+            self.assertEqual(os.listdir(closed), [])
+        self.world(run)
+
     def test_a_full_disk_is_told(self):
         def run(home, sim, upstream):
             # Where no file can be there is no room either.

@@ -475,6 +475,10 @@ class Follows(BothStores):
                                      ("", "the follows of 1 account are being read\n"))
                     self.wait_for_follows(home, sim, first - {gone})
                     self.assertEqual(sim.stats()["requests"][REQUESTS], pages + 2)
+                    changes = [line for line in daemon.words().splitlines()
+                               if line.startswith("component=follows") and " msg=read " in line]
+                    self.assertTrue(changes)
+                    self.assertEqual([line for line in changes if "added=0 removed=0" in line], [])
                     shown = json.loads(self.command(home, sim, "follows", "--json")[0])
                     self.assertEqual({row["did"] for row in shown}, first - {gone})
                     handles = [row["handle"] for row in shown]

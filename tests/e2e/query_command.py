@@ -98,7 +98,7 @@ class QueryCommand(BothStores):
             names = self.tell(home, "query", "gaps", "--csv", "--limit", "1")[0].splitlines()[0]
             for words in (("--where", '{"source": "none"}'), ("--limit", "0")):
                 self.assertEqual(self.tell(home, "query", "gaps", "--csv", *words)[0], names + "\n")
-            self.assertEqual(self.tell(home, "query", "gaps", "--limit", "0")[0], "")
+            self.assertEqual(self.tell(home, "query", "gaps", "--limit", "0"), ("", ""))
             return names
         self.everywhere(check)
 
@@ -108,6 +108,13 @@ class QueryCommand(BothStores):
             out = self.tell(home, "query", "rooms", "--csv")[0]
             self.assertEqual(empty, out.splitlines()[0] + "\n")
         self.with_chat(check_declared)
+
+    def test_a_table_without_a_row_says_so(self):
+        def check(home):
+            nobody = ("--where", '{"source": "none"}')
+            self.assertEqual(self.tell(home, "query", "gaps", *nobody), ("", "none\n"))
+            self.assertEqual(self.tell(home, "query", "gaps", "--json", *nobody), ("", ""))
+        self.everywhere(check)
 
     def test_a_table_cannot_be_steered_by_what_strangers_wrote(self):
         def check(home):
@@ -122,7 +129,8 @@ class QueryCommand(BothStores):
     def test_what_cannot_be_asked_is_told(self):
         def check(home):
             for words, sentence in (
-                    (("unheard_of",), 'there is no collection "unheard_of"'),
+                    (("unheard_of",), 'there is no collection "unheard_of"; there are posts, '),
+                    (("gap",), 'there is no collection "gap" (did you mean gaps?); there are '),
                     (("gaps", "--where", '{"nope": 1}'), "nope"),
                     (("gaps", "--order", "nope:asc"), "nope"),
                     (("gaps", "--order", "id:sideways"), "direction"),

@@ -217,6 +217,7 @@ class RunTool(unittest.TestCase):
                 self.assertNotIn("Open http", second.said())
                 self.assertRegex(second.said(), r"run: tidemark ended with 1; the last it said:\n"
                                                 rf"(.*\n)*.*{address[1]}.*in use")
+                self.assertRegex(second.said(), rf"has port {address[1]}; take another: PORT=\d+ ")
                 wait_until(lambda: session_members(second.process.pid) == [], "nobody left over")
                 self.assertEqual(os.listdir(second.scratch), [])
             self.end(first, signal.SIGTERM)

@@ -48,7 +48,7 @@ static void the_text_is_plain(void **state)
                            "bo.example and 1 more; also at f.example\n"));
     assert_null(strchr(words, '\033'));
     assert_non_null(strstr(words, "\n1 gap in this time is still being filled; complete since "
-                                  "2026-09-21T14:02:00.000Z.\n"));
+                                  "2026-09-21 14:02 UTC.\n"));
     text_free(&out);
 }
 
@@ -82,7 +82,7 @@ static void what_is_known_to_be_missing_is_said_at_the_end(void **state)
 {
     (void)state;
     static const char unread[] =
-        "{\"links\":[],\"complete_since\":\"2026-09-21T19:59:00.000Z\",\"gaps\":[]}";
+        "{\"links\":[],\"complete_since\":\"2026-09-21T19:58:00.000001Z\",\"gaps\":[]}";
     static const char whole[] =
         "{\"links\":[],\"complete_since\":\"2026-09-20T20:00:00.000Z\",\"gaps\":[]}";
     static const char unknown[] = "{\"links\":[],\"complete_since\":null,\"gaps\":[]}";
@@ -91,7 +91,7 @@ static void what_is_known_to_be_missing_is_said_at_the_end(void **state)
     struct text out = {0};
     assert_non_null(strstr(made_of(unread, &out, DIGEST_TEXT),
                            "\nNot all of this time has been read yet; complete since "
-                           "2026-09-21T19:59:00.000Z.\n"));
+                           "2026-09-21 19:59 UTC.\n"));
     assert_non_null(strstr(made_of(unread, &out, DIGEST_HTML), "<p>Not all of this time"));
     assert_non_null(strstr(made_of(unread, &out, DIGEST_MARKDOWN), "\nNot all of this time"));
     assert_string_equal(made_of(whole, &out, DIGEST_TEXT),

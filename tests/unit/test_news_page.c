@@ -228,6 +228,7 @@ static void an_empty_page_says_why_and_what_else_there_is(void **state)
     assert_true(says(sight, "News are turned off"));
     assert_true(says(sight, "<code>bluesky.mode</code>"));
     assert_false(says(sight, "bluesky.actors"));
+    assert_false(says(sight, "Complete"));
     sight->page.turned_off = false;
     sight->page.follows_anybody = true;
     sight->health.backfill_queue_depth = 3;
