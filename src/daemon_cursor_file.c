@@ -86,6 +86,12 @@ int64_t cursor_file_begin(const struct cursor_file *file)
     return 0;
 }
 
+void cursor_file_know(struct cursor_file *file, int64_t stored)
+{
+    if (stored > 0 && cursor_file_read(file) == stored)
+        file->written = stored;
+}
+
 static bool is_worth_it(const struct cursor_file *file, int64_t committed)
 {
     return *file->path != '\0' && committed > 0 && committed != file->written;

@@ -16,7 +16,7 @@
 struct cursor_file {
     const char *path; /* "": there is none */
     int64_t every_us, due_us;
-    int64_t written; /* 0: nothing yet */
+    int64_t written; /* by this run or the one before; 0: nothing yet */
     struct worker_pool *workers;
     struct worker_job job;
     bool writing;
@@ -34,10 +34,12 @@ int64_t cursor_file_read(const struct cursor_file *file);
 /* The same, to begin with: what is no time in microseconds of this century is said and not taken.
  * Seconds or milliseconds would have every history read from its beginning. */
 int64_t cursor_file_begin(const struct cursor_file *file);
+/* The store's own position, 0: none. A file that says the same was left by the run before. */
+void cursor_file_know(struct cursor_file *file, int64_t stored);
 /* Writes the committed position when its time has come; called now and then. */
 void cursor_file_look(struct cursor_file *file, int64_t committed, int64_t now_us);
-/* The position was reset, and nothing is being written: what this run wrote is no longer wanted.
- * What an operator put there is where to begin. */
+/* The position was reset, and nothing is being written: what this run wrote, or the one before
+ * left, is no longer wanted. What an operator put there is where to begin. */
 void cursor_file_forget(struct cursor_file *file);
 /* Writes it at once, on this thread. The workers are gone. */
 void cursor_file_finish(struct cursor_file *file, int64_t committed);

@@ -35,6 +35,7 @@ struct firehose {
     struct dictionary_files dictionaries;
     struct follows follows;
     struct text cursor;   /* as stored when this run began */
+    int64_t stored_us;    /* how far that is; 0: nowhere */
     int64_t forgotten_us; /* where it stood before a reset; 0: there was none */
     struct daemon_providers providers;
     struct source_tuning tuning;
@@ -61,6 +62,9 @@ static enum rc load_place(struct firehose *firehose, struct store *store, struct
     enum rc rc = store_query(
         store, "SELECT state FROM cursors WHERE source = 'jetstream' AND stream = 'live'", NULL, 0,
         take_text, &firehose->cursor, err);
+    if (rc == RC_OK)
+        rc = store_query_int(store, "SELECT min(cursor_time_us) FROM jetstream_state", 0,
+                             &firehose->stored_us, err);
     if (rc == RC_OK)
         rc =
             store_query_int(store,
@@ -160,7 +164,10 @@ static enum rc open_all(struct part *part, struct err *err)
     enum rc rc =
         cursor_file_init(&firehose->cursor_file, config->jetstream.cursor_file,
                          config->jetstream.cursor_save_interval_seconds, firehose->workers, err);
-    return rc == RC_OK ? make_source(firehose, err) : rc;
+    if (rc != RC_OK)
+        return rc;
+    cursor_file_know(&firehose->cursor_file, firehose->stored_us);
+    return make_source(firehose, err);
 }
 
 static void start(struct part *part)

@@ -45,16 +45,19 @@ struct import_engine {
 
 /* ---- what the ledger is given ---- */
 
+/* At the end an account may still be told something and want to go on: both are gone by then. */
 static enum rc submit(void *arg, struct batch *batch)
 {
     struct import_engine *engine = arg;
-    return outbox_submit(engine->outbox, batch);
+    return engine->outbox == NULL ? RC_REJECT : outbox_submit(engine->outbox, batch);
 }
 
 static enum rc ask_steadily(void *arg, const struct lookup_question *question, lookup_fn *fn,
                             void *fn_arg)
 {
     struct import_engine *engine = arg;
+    if (engine->lookup == NULL)
+        return RC_AGAIN;
     return lookup_ask_steadily(engine->lookup, question, fn, fn_arg);
 }
 
@@ -274,7 +277,9 @@ static void unmake(struct import_engine *engine)
     struct err ignored; /* what it could not store was answered so */
     (void)writer_stop(engine->writer, &ignored);
     outbox_free(engine->outbox);
+    engine->outbox = NULL;
     lookup_free(engine->lookup);
+    engine->lookup = NULL;
 }
 
 void import_engine_close(struct import_engine *engine)

@@ -7,9 +7,6 @@
 
 #define ID_TEXT_SIZE (2 * sizeof(struct window_id) + 1)
 
-const char stream_load_sql[] =
-    "SELECT lo, hi FROM coverage WHERE source = ?1 AND stream = ?2 ORDER BY lo";
-
 static bool sane(const struct stream *stream)
 {
     return stream->source != NULL && stream->name != NULL &&
@@ -23,8 +20,6 @@ void stream_init(struct stream *stream, const char *source, const char *name)
     *stream = (struct stream){.source = source, .name = name};
     window_init(&stream->provider_window, WINDOW_PROVIDER_SIZE);
     window_init(&stream->stream_window, WINDOW_STREAM_SIZE);
-    coverage_init(&stream->coverage, STREAM_COVERAGE_MAX);
-    coverage_init(&stream->coverage_before, STREAM_COVERAGE_MAX);
 }
 
 void stream_deinit(struct stream *stream)
@@ -32,8 +27,6 @@ void stream_deinit(struct stream *stream)
     assert(sane(stream));
     window_deinit(&stream->provider_window);
     window_deinit(&stream->stream_window);
-    coverage_deinit(&stream->coverage);
-    coverage_deinit(&stream->coverage_before);
     *stream = (struct stream){0};
     assert(!stream->under_way);
 }
@@ -55,23 +48,6 @@ enum rc stream_resume(struct stream *stream, struct json_doc *doc, struct bytes 
     return RC_OK;
 }
 
-void stream_load_begin(struct stream *stream, struct field params[STREAM_LOAD_PARAMS])
-{
-    assert(sane(stream));
-    assert(!stream->under_way);
-    coverage_clear(&stream->coverage);
-    params[0] = field_text(bytes_of(stream->source));
-    params[1] = field_text(bytes_of(stream->name));
-}
-
-bool stream_load_row(void *arg, const struct field *columns, size_t count)
-{
-    struct stream *stream = arg;
-    assert(count == 2);
-    assert(!columns[0].null && !columns[1].null);
-    return coverage_add(&stream->coverage, (struct interval){columns[0].i, columns[1].i}) == RC_OK;
-}
-
 /* The provider's window knows one provider's pages; another's begins with the last row stored. */
 static void change_provider(struct stream *stream, const char *provider_name)
 {
@@ -88,9 +64,6 @@ static void remember(struct stream *stream)
 {
     assert(!stream->under_way);
     stream->cursor_before = stream->cursor;
-    memcpy(stream->coverage_before.items, stream->coverage.items,
-           stream->coverage.count * sizeof *stream->coverage.items);
-    stream->coverage_before.count = stream->coverage.count;
     stream->provider_mark = window_mark(&stream->provider_window);
     stream->stream_mark = window_mark(&stream->stream_window);
     stream->skipped_before = stream->skipped;
@@ -99,11 +72,7 @@ static void remember(struct stream *stream)
 
 static void take_back(struct stream *stream)
 {
-    assert(stream->coverage_before.count <= stream->coverage.capacity);
     stream->cursor = stream->cursor_before;
-    memcpy(stream->coverage.items, stream->coverage_before.items,
-           stream->coverage_before.count * sizeof *stream->coverage.items);
-    stream->coverage.count = stream->coverage_before.count;
     window_rewind(&stream->provider_window, stream->provider_mark);
     window_rewind(&stream->stream_window, stream->stream_mark);
     stream->skipped = stream->skipped_before;
@@ -178,7 +147,7 @@ done:
     return rc;
 }
 
-static bool add_coverage(struct stream *stream, struct batch *batch, struct interval covered)
+static bool add_coverage(const struct stream *stream, struct batch *batch, struct interval covered)
 {
     assert(batch != NULL);
     if (covered.hi <= covered.lo)
@@ -193,12 +162,10 @@ static bool add_coverage(struct stream *stream, struct batch *batch, struct inte
     }
     batch_set_int(row, COVERAGE_LO, covered.lo);
     batch_set_int(row, COVERAGE_HI, covered.hi);
-    enum rc rc = coverage_add(&stream->coverage, covered);
-    assert(rc == RC_OK || stream->coverage.count == stream->coverage.capacity);
     return true;
 }
 
-/* The cursor and the coverage brought forward, in memory and in the batch; rows of both or none. */
+/* The cursor brought forward, and its row and that of the coverage in the batch, or neither. */
 static enum rc add_rows(struct stream *stream, const struct stream_page *page, size_t fresh_count,
                         const char *last, struct json_doc *doc, struct batch *batch,
                         struct err *err)

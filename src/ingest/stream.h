@@ -13,21 +13,20 @@
  * away from the cursor (I9). The windows never hold an id whose row is neither stored nor on its
  * way.
  *
- * Coverage that does not fit into memory is still stored: too little is believed complete, never
- * too much.
- *
  * Owner: its source.  Thread: the owner's.  Allocates in init, and for the text of a cursor. */
 #ifndef INGEST_STREAM_H
 #define INGEST_STREAM_H
 
-#include "ingest/coverage.h"
 #include "ingest/cursor.h"
 #include "ingest/window.h"
 #include "record_batch.h"
 
-#define STREAM_COVERAGE_MAX 1024
-#define STREAM_LOAD_PARAMS  2
 #define STREAM_PAGE_IDS_MAX BATCH_RECORDS_MAX
+
+/* Half-open; empty where hi <= lo. */
+struct interval {
+    int64_t lo, hi;
+};
 
 /* What a provider returned; everything is borrowed. */
 struct stream_page {
@@ -48,12 +47,10 @@ struct stream {
     struct cursor_state cursor;
     struct window provider_window, stream_window;
     char window_of[CURSOR_PROVIDER_MAX + 1]; /* whose pages the provider window saw */
-    struct coverage coverage;
-    uint64_t skipped; /* duplicates the windows saw, ever */
+    uint64_t skipped;                        /* duplicates the windows saw, ever */
     bool under_way;
     /* How it stood before the page that is under way. */
     struct cursor_state cursor_before;
-    struct coverage coverage_before;
     uint64_t provider_mark, stream_mark, skipped_before;
 };
 
@@ -63,11 +60,6 @@ void stream_deinit(struct stream *stream);
 /* Goes on from the stored cursor state (absent: from the beginning). RC_REJECT: it is unusable. */
 must_check enum rc stream_resume(struct stream *stream, struct json_doc *doc, struct bytes state,
                                  struct err *err);
-/* Reads the stored coverage: the query with these parameters over the row function. */
-extern const char stream_load_sql[];
-void stream_load_begin(struct stream *stream, struct field params[STREAM_LOAD_PARAMS]);
-bool stream_load_row(void *stream, const struct field *columns, size_t count);
-
 /* Takes a page: `fresh[i]` says whether record i is new, and its rows are in `batch`. RC_AGAIN: a
  * page is under way, or the batch is full. RC_REJECT: the page makes no valid cursor. Either way
  * nothing has changed. The caller adds the new records to the same batch. */

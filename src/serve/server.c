@@ -157,6 +157,7 @@ static void begin_drain(void *arg)
     struct runtime *runtime = server->service.runtime;
     int64_t drain_us = server->options.drain_us_max;
     server->service.draining = true;
+    tail_watches_stop(server->service.watches);
     tail_hub_stop(server->service.tails);
     seq_waits_stop(server->service.waits);
     ws_sessions_drain(server->service.websockets);

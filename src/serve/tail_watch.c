@@ -105,6 +105,19 @@ void tail_watches_end_handle(struct tail_watches *watches, const uint8_t handle[
     end_those(watches, is_of_handle, handle, &refusal);
 }
 
+static bool is_anybody(const struct tail_watch *watch, const void *unused)
+{
+    (void)watch, (void)unused;
+    return true;
+}
+
+void tail_watches_stop(struct tail_watches *watches)
+{
+    struct refusal refusal;
+    refusal_set(&refusal, REFUSAL_SHUTTING_DOWN, "the daemon is stopping");
+    end_those(watches, is_anybody, NULL, &refusal);
+}
+
 /* ---- what keeps them ---- */
 
 size_t tail_watches_renew(struct tail_watches *watches, int64_t since_us, int64_t now_us,

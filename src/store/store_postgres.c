@@ -29,7 +29,6 @@ enum postgres_oid {
     OID_FLOAT8 = 701,
     OID_TIMESTAMP = 1114,
     OID_TIMESTAMPTZ = 1184,
-    OID_NUMERIC = 1700,
 };
 
 static const char *const column_types[] = {[CONFIG_FIELD_TEXT] = "TEXT COLLATE \"C\"",

@@ -117,6 +117,23 @@ static void what_is_no_number_is_ignored_and_a_reset_forgets(void **state)
     close_desk(&desk, 0);
 }
 
+/* It is no operator's either: a reset in the first seconds of a run would go on from there. */
+static void what_the_last_run_left_is_forgotten_like_our_own(void **state)
+{
+    (void)state;
+    struct desk desk = {0};
+    struct err err;
+    open_desk(&desk, 10);
+    assert_int_equal(small_file_write(desk.path, bytes_of("17\n"), &err), RC_OK);
+    cursor_file_know(&desk.file, 18);
+    cursor_file_forget(&desk.file);
+    assert_true(cursor_file_read(&desk.file) == 17); /* an operator's */
+    cursor_file_know(&desk.file, 17);
+    cursor_file_forget(&desk.file);
+    assert_true(cursor_file_read(&desk.file) == 0);
+    close_desk(&desk, 0);
+}
+
 static void what_is_no_time_in_microseconds_is_no_beginning(void **state)
 {
     (void)state;
@@ -182,6 +199,7 @@ int main(void)
         cmocka_unit_test(it_is_written_when_its_time_has_come_and_not_before),
         cmocka_unit_test(the_end_writes_the_last_word),
         cmocka_unit_test(what_is_no_number_is_ignored_and_a_reset_forgets),
+        cmocka_unit_test(what_the_last_run_left_is_forgotten_like_our_own),
         cmocka_unit_test(what_is_no_time_in_microseconds_is_no_beginning),
         cmocka_unit_test(the_file_is_replaced_and_never_written_to),
         cmocka_unit_test(a_folder_that_cannot_be_is_refused_with_its_name),

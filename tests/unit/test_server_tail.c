@@ -436,6 +436,39 @@ static void a_stopping_server_answers_who_waits(void **state)
     http_peer_close(&other);
 }
 
+static void stop_server(void *arg)
+{
+    server_stop(((struct bench *)arg)->server);
+}
+
+/* It is not among those who are told of a stop: its client keeps up only afterwards. */
+static void a_slow_stream_ends_with_its_server(void **state)
+{
+    struct bench *bench = *state;
+    struct http_peer stream;
+    char handle[37], buffer[65536];
+    bench_open_query(bench, "{\"collection\":\"posts\"}", handle);
+    ask_events(bench, &stream, handle, "");
+    read_until(&stream, "retry: 1000\n\n");
+    while (metric(bench, "tidemark_tails_live") + metric(bench, "tidemark_tails_behind") > 0)
+        bench_commit(bench, "UPDATE post SET body = hex(zeroblob(500000)), seq = " BENCH_SEQ
+                            " WHERE n = 7");
+    struct thread *stopping = thread_start("stop", stop_server, bench);
+    while (bench_get(bench, "/metrics") == 200)
+        bench_reconnect(bench);
+    text_clear(&stream.in);
+    for (ssize_t got; (got = http_peer_receive(&stream, buffer, sizeof buffer)) > 0;) {
+        if (stream.in.len > sizeof buffer)
+            text_clear(&stream.in);
+        text_append(&stream.in, buffer, (size_t)got);
+    }
+    thread_join(stopping);
+    assert_non_null(strstr(text_string(&stream.in), "event: refused\ndata: {\"success\":false,"));
+    server_free(bench->server);
+    bench->server = NULL;
+    http_peer_close(&stream);
+}
+
 int main(void)
 {
 #define WITH_SERVER(test)                                                                          \
@@ -458,6 +491,7 @@ int main(void)
         WITH_SERVER(a_reader_waits_for_the_commit_it_must_see),
         WITH_SERVER(a_stopping_server_sends_away_who_waits_for_a_commit),
         WITH_SERVER(a_stopping_server_answers_who_waits),
+        WITH_SERVER(a_slow_stream_ends_with_its_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,10 +134,6 @@ static void restart(struct bench *bench)
                       bench->stored.len > 0 ? text_bytes(&bench->stored) : BYTES_ABSENT,
                       &bench->err),
         RC_OK);
-    struct field params[STREAM_LOAD_PARAMS];
-    stream_load_begin(&bench->stream, params);
-    struct field row[] = {field_int(0), field_int(bench->covered)};
-    assert_true(bench->covered == 0 || stream_load_row(&bench->stream, row, 2));
 }
 
 /* R003-06, R003-07: the last new record, and how many there were. */
@@ -158,7 +154,7 @@ static void a_page_gives_its_new_records_and_a_cursor(void **state)
     assert_int_equal(bench->stream.skipped, 1);
     assert_int_equal(take(bench, "alpha", 5, 6, CURSOR_UNSAID), RC_AGAIN); /* one at a time */
     answer(bench, true);
-    assert_true(coverage_contains_all(&bench->stream.coverage, (struct interval){0, 5}));
+    assert_int_equal(bench->covered, 5);
 }
 
 /* R003-21: what a lost commit held is new again. */
@@ -172,7 +168,7 @@ static void an_abandoned_page_is_taken_back(void **state)
     assert_false(stream_is_complete(&bench->stream)); /* not stored yet */
     answer(bench, false);
     assert_memory_equal(&before, &bench->stream.cursor, sizeof before);
-    assert_false(coverage_contains(&bench->stream.coverage, 10));
+    assert_int_equal(bench->covered, 10);
     assert_int_equal(take(bench, "alpha", 8, 20, CURSOR_COMPLETE), RC_OK);
     assert_int_equal(bench->fresh_count, 10);
     answer(bench, true);
@@ -249,7 +245,7 @@ static void a_full_batch_or_a_bad_page_changes_nothing(void **state)
     bench->batch.record_count = 0;
     assert_int_equal(take(bench, "", 0, 10, CURSOR_UNSAID), RC_REJECT);
     assert_memory_equal(&before, &bench->stream.cursor, sizeof before);
-    assert_int_equal(bench->stream.coverage.count, 0);
+    assert_null(bench->batch.first[RECORD_COVERAGE]);
     page(bench, "alpha", 0, 10, CURSOR_UNSAID);
     assert_int_equal(bench->fresh_count, 10);
 }
@@ -308,7 +304,6 @@ static uint64_t import(struct bench *bench, struct seeded *random, uint32_t trut
             at = back < at ? at - back : 0;
         }
         assert_true(bench->covered >= at);
-        assert_int_equal(bench->stream.coverage.count, bench->covered > 0);
     }
     return records;
 }
