@@ -151,7 +151,7 @@ int cmd_backfill(int argc, char **argv)
     int first, code;
     if (!target_begin(&target, &words, argc, argv, &first, &code))
         return code;
-    wanted.actor = argv[first];
+    wanted.actor = argv[first] + (argv[first][0] == '@'); /* as people write names */
     if (wanted.hours < 1 || (wanted.wait && wanted.no_wait)) {
         if (wanted.hours < 1)
             fprintf(stderr, "tidemark: --hours takes 1 to %d\n", BACKFILL_HOURS_MAX);

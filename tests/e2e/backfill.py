@@ -430,7 +430,7 @@ class Backfill(FeedBench):
                     self.wait_for_queue(daemon, 0)
                     mark = self.select(home, "SELECT position FROM cursors WHERE source = 'feed'")
                     self.assertEqual(len(self.stored(daemon)), 50)  # the page is stored whole
-                    for name in (account.did, stranger.handle):
+                    for name in (account.did, "@" + stranger.handle):
                         code, words = self.command(home, "backfill", "--hours", "98", name)
                         self.assertEqual((code, "98 hours back" in words), (0, True), words)
                         self.wait_for_queue(daemon, 0)

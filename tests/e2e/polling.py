@@ -167,7 +167,7 @@ class Polling(FeedBench):
                 self.cycle(home, view, *small)
                 for k in range(50):
                     account.post(now - HOUR + k * 1000)
-                for pages in (3, 5, 6):  # two of them, the rest and what came since, what came since
+                for pages in (3, 5, 6):  # two; the rest and what came since; what came since
                     self.cycle(home, view, *small)
                     self.assertEqual(len(view.asked()), pages)
                 self.assertEqual(self.select(home, "SELECT count(*) FROM backfill_queue"), "0")
@@ -188,10 +188,11 @@ class Polling(FeedBench):
                 self.follow_again(home, fresh)
                 place = json.dumps({"token": "of long ago", "provider": "", "newest_us": 0,
                                     "newest_uri": "", "began_us": 1, "reached_us": 0})
+                rows = [(account.did, k, now_us() - 10 * HOUR, place, "test", 1, 1, 1)
+                        for k, account in enumerate((known, fresh))]
                 self.run_sql(home, ["INSERT INTO backfill_queue (actor_did, priority, since_us, "
                                     "sweep, reason, next_us, queued_us, asked_us) VALUES " +
-                                    values([(account.did, k, now_us() - 10 * HOUR, place, "test",
-                                             1, 1, 1) for k, account in enumerate((known, fresh))])])
+                                    values(rows)])
                 with self.daemon(home, view) as daemon:
                     self.wait_for_queue(daemon, 0)
                     self.assert_stored(daemon, view)
