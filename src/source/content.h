@@ -28,7 +28,7 @@
 #define CONTENT_NEEDS_MAX       8192 /* documents of blocks under way */
 #define CONTENT_DOCUMENT_MAX    ((size_t)25 << 20)
 #define CONTENT_BATCH_BYTES     ((size_t)32 << 20) /* of each batch of its pool */
-#define CONTENT_NAMES_AT_ONCE   4096 /* a block that names more has them looked for bit by bit */
+#define CONTENT_NAMES_AT_ONCE   256 /* a block that names more has them looked for bit by bit */
 #define CONTENT_SPACE_SIZE      37
 #define CONTENT_HASH_MAX        80
 #define CONTENT_CURSOR_MAX      1024

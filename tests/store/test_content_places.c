@@ -218,9 +218,9 @@ static void two_undos_may_reach_below_the_start_of_the_process(void **state)
     assert_int_equal(content_bench_position(b), 3);
 }
 
-#define CROWD  (CONTENT_NAMES_AT_ONCE + 1)
-#define WORDS  24 /* that the crowd is made of */
-#define PLACES 16 /* for documents of blocks under way */
+#define CROWD  4097 /* more than a batch takes */
+#define WORDS  24   /* that the crowd is made of */
+#define PLACES 16   /* for documents of blocks under way */
 
 static int set_up_with_few_needs(void **state)
 {
@@ -231,22 +231,44 @@ static int set_up_with_few_needs(void **state)
     return rc;
 }
 
-/* A block that names the letter once, and before it a crowd of words that are no addresses. */
-static enum rc give_crowd(struct content_bench *b, uint64_t number, char letter)
+/* A block that names the letter once, and before it so many words that are no addresses. */
+static enum rc give_words(struct content_bench *b, uint64_t number, char letter, size_t count)
 {
     static struct content_ref refs[CROWD + 1];
     char words[WORDS][16], hash[32];
     for (size_t i = 0; i < WORDS; i++)
         snprintf(words[i], sizeof words[i], "x%zu", i);
-    for (size_t i = 0; i < CROWD; i++)
+    assert_true(count <= CROWD);
+    for (size_t i = 0; i < count; i++)
         refs[i] = (struct content_ref){.name = bytes_of(words[i % WORDS])};
-    refs[CROWD] = (struct content_ref){.name = bytes_of(content_bench_cid(b, letter))};
+    refs[count] = (struct content_ref){.name = bytes_of(content_bench_cid(b, letter))};
     snprintf(hash, sizeof hash, "h%llua", (unsigned long long)number);
     struct content_block block = {number,       bytes_of(hash), BYTES_ABSENT,
-                                  BYTES_ABSENT, refs,           CROWD + 1};
+                                  BYTES_ABSENT, refs,           count + 1};
     enum rc rc = content_take(b->content, &block);
     content_bench_settle(b);
     return rc;
+}
+
+static enum rc give_crowd(struct content_bench *b, uint64_t number, char letter)
+{
+    return give_words(b, number, letter, CROWD);
+}
+
+/* Some hundred names are looked for as room comes, too: to know how many documents they are, each
+ * would be compared with all before it, and that again whenever there may be room. */
+static void hundreds_of_names_wait_for_no_room_for_all(void **state)
+{
+    struct content_bench *b = *state;
+    assert_ok(content_bench_block(b, 1, "A", 'a'));
+    content_bench_give(b, 'A');
+    content_bench_flush(b);
+    assert_ok(give_words(b, 2, 'A', 300));
+    content_bench_flush(b);
+    assert_int_equal(content_bench_position(b), 2);
+    assert_int_equal(content_bench_number(b, "SELECT count(*) FROM owed WHERE state = 'dead'"),
+                     WORDS);
+    assert_int_equal(content_bench_holes(b), 0);
 }
 
 /* R002-12, I7: whoever writes to the chain decides how much one block names. However much that is,
@@ -451,6 +473,8 @@ int main(void)
                                         set_up_with_few_needs, content_bench_tear_down),
         cmocka_unit_test_setup_teardown(few_large_documents_are_in_memory, content_bench_set_up,
                                         content_bench_tear_down),
+        cmocka_unit_test_setup_teardown(hundreds_of_names_wait_for_no_room_for_all,
+                                        set_up_with_few_needs, content_bench_tear_down),
         cmocka_unit_test_setup_teardown(a_block_may_name_more_than_there_is_room_for,
                                         set_up_with_few_needs, content_bench_tear_down),
         cmocka_unit_test_setup_teardown(a_crowded_block_may_be_undone, set_up_with_few_needs,
