@@ -103,7 +103,12 @@ static void check_framing(struct request *request, const char *method, const cha
     request->body_announced = framing.length;
     request->chunked = framing.codings > 0;
     framing.hides |= !is_next(framing.end, method + head_size(request), 2);
-    if (framing.headers > LISTENER_HEADERS_MAX)
+    if (framing.headers <= LISTENER_HEADERS_MAX &&
+        head_size(request) + framing.headers * LISTENER_HEADER_COST > LISTENER_HEAD_MAX)
+        request_refuse(request, REFUSAL_HEADERS_TOO_LARGE,
+                       "the head of a request may have %d bytes, each header counting %d more",
+                       LISTENER_HEAD_MAX, LISTENER_HEADER_COST);
+    else if (framing.headers > LISTENER_HEADERS_MAX)
         request_refuse(request, REFUSAL_HEADERS_TOO_LARGE, "a request may have %d headers",
                        LISTENER_HEADERS_MAX);
     else if (framing.bad_name)

