@@ -257,15 +257,22 @@ static void put_source(struct markup *page, const struct status_page *status, st
     markup_end(page, "tr");
 }
 
+/* What runs comes first, as in the terminal: the i-th of twice as many, absent for those that stand
+ * elsewhere. */
+static struct json ranked_at(struct json sources, size_t i)
+{
+    size_t count = json_count(sources);
+    struct json source = json_at(sources, i < count ? i : i - count);
+    bool runs = json_type(json_get(source, "state")) == JSON_STRING;
+    return runs == (i < count) ? source : (struct json){0};
+}
+
 static void put_sources(struct markup *page, const struct status_page *status)
 {
     static const char *const heads[] = {"Source", "State",      "Provider",   "Events",
                                         "Lag",    "Last event", "#Open gaps", "#Owed",
                                         "#Dead",  "#Quarantine"};
     struct json sources = json_get(status->status, "sources");
-    struct json_walk walk = json_walk(sources);
-    struct bytes key;
-    struct json source;
     piece_begin_section(page, "sources", "Sources");
     if (json_count(sources) == 0) {
         markup_leaf(page, "p", "No source has been followed yet.");
@@ -273,8 +280,11 @@ static void put_sources(struct markup *page, const struct status_page *status)
         return;
     }
     piece_begin_table(page, "Sources", heads, sizeof heads / sizeof heads[0]);
-    while (json_walk_next(&walk, &key, &source))
-        put_source(page, status, source);
+    for (size_t i = 0; i < 2 * json_count(sources); i++) {
+        struct json source = ranked_at(sources, i);
+        if (json_type(source) != JSON_ABSENT)
+            put_source(page, status, source);
+    }
     piece_end_table(page);
     markup_end(page, "section");
 }
@@ -325,8 +335,8 @@ static void put_cursors(struct markup *page, const struct status_page *status)
         return;
     piece_begin_section(page, "cursors", "Cursors");
     piece_begin_table(page, "Cursors", heads, 4);
-    for (size_t i = 0; i < json_count(sources); i++) {
-        struct json source = json_at(sources, i), streams = json_get(source, "streams");
+    for (size_t i = 0; i < 2 * json_count(sources); i++) {
+        struct json source = ranked_at(sources, i), streams = json_get(source, "streams");
         size_t count = json_count(streams);
         for (size_t k = 0; k < count && k < STREAMS_MAX; k++)
             put_stream(page, source, json_at(streams, k), status->now_us);
