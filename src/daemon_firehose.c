@@ -272,7 +272,7 @@ static void stop(struct part *part)
 static bool stopped(const struct part *part)
 {
     const struct firehose *firehose = (const struct firehose *)part;
-    if (!firehose->source->ops->stopped(firehose->source))
+    if (firehose->source != NULL && !firehose->source->ops->stopped(firehose->source))
         return false;
     /* A position on its way into the file would outlive a reset. */
     if (!firehose->cursor_file.writing)

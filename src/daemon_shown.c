@@ -16,6 +16,8 @@ void daemon_look(void *arg)
 {
     struct daemon *daemon = arg;
     struct runtime *runtime = loop_runtime(daemon->loop);
+    if (daemon->failed) /* a part may be half gone, and the loop is about to end */
+        return;
     struct daemon_view view = {
         .at_us = clock_wall_us(), .started_us = daemon->started_us, .rate = -1};
     parts_look(&daemon->parts, clock_mono_us(), &view);

@@ -15,7 +15,7 @@ from daemon_client import Daemon, wait_until  # noqa: E402
 from sim_client import Simulator  # noqa: E402
 from skeleton import (NO_DIFFERENCE, PAST, begin_before_everything, difference,  # noqa: E402
                       last_wanted_us, settings, stored_in, truth_of)
-from store_trouble import Stalled, away  # noqa: E402
+from store_trouble import Door, Stalled, away  # noqa: E402
 
 MIB = 1 << 20
 RING = 16 * MIB
@@ -88,6 +88,33 @@ class StoreAway(BothStores):
                            "the new collection", PATIENCE_S)
                 self.assertEqual(daemon.words().count("msg=declaration_waits"), 1)
                 daemon.stop()
+        self.both_stores(run)
+
+    def test_a_source_that_cannot_begin_anew_ends_the_daemon_in_order(self):
+        """The loop waits for the store meanwhile, and all that it looks at now and then is due when
+        that has failed; of the source nothing is there any more."""
+        def run(home):
+            if home.kind == "sqlite":
+                return  # nobody stands before a file
+            with Door(home.url) as door, \
+                    Simulator(self.sim_program, "--events", "100", *PAST) as sim:
+                home.url = door.outside
+                begin_before_everything(home, sim)
+                with Daemon(self.program, home, settings(sim)) as daemon:
+                    self.wait_for_end(daemon, sim)
+
+                    def reset():
+                        """Readers without a connection open theirs while the door is open."""
+                        daemon.ask("GET", "/api/status")
+                        door.shut = True
+                        status, _ = daemon.ask_once("POST", "/api/admin/reset",
+                                                    {"source": "jetstream"})
+                        door.shut = status == 200
+                        return door.shut
+                    wait_until(reset, "the reset")
+                    self.assertEqual(daemon.process.wait(PATIENCE_S), 1, daemon.words())
+                    self.assertIn("msg=source_not_restarted", daemon.words())
+                home.url = door.url
         self.both_stores(run)
 
     def test_a_full_ring_closes_the_connection_and_loses_nothing(self):

@@ -5,10 +5,13 @@ can do anything."""
 import atexit
 import fcntl
 import os
+import re
 import signal
 import socket
 import sqlite3
 import subprocess
+import threading
+import time
 
 from daemon_client import WAIT_S, wait_until
 
@@ -113,3 +116,50 @@ def end_server(server):
 def away(home):
     """Whoever wants anything of the store gets nothing."""
     return SqliteLocked(home) if home.kind == "sqlite" else PostgresOff(home)
+
+
+class Door:
+    """An address in front of a PostgreSQL server. While it is shut, whoever comes waits a second
+    and is sent away; who is inside stays."""
+
+    def __init__(self, url):
+        self.url, self.shut = url, False
+        found = re.search(r"@([^:/]+):(\d+)", url)
+        self.server = (found[1], int(found[2]))
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.outside = url.replace(found[0], f"@127.0.0.1:{self.listener.getsockname()[1]}")
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        while True:
+            try:
+                guest = self.listener.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=self.receive, args=(guest,), daemon=True).start()
+
+    def receive(self, guest):
+        with guest:
+            if self.shut:
+                time.sleep(1)
+                return
+            with socket.create_connection(self.server) as server:
+                back = threading.Thread(target=self.carry, args=(guest, server), daemon=True)
+                back.start()
+                self.carry(server, guest)
+                back.join()
+
+    @staticmethod
+    def carry(source, target):
+        try:
+            while data := source.recv(65536):
+                target.sendall(data)
+            target.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
