@@ -12,11 +12,12 @@
 #define SUBJECT_OF_RECORD                                                                          \
     "b.did = r.subject_did AND s.actor = b.id AND s.collection = r.subject_collection "            \
     "AND s.rkey = r.subject_rkey"
+/* Rows that were there before the commit's first ingest number. */
+#define EARLIER "p.n < (SELECT next_n FROM engine WHERE id = 1)"
 /* Rows that this commit wrote; of others it only put the time right. */
 #define WRITTEN   "p.seq = {seq} AND p.late_seq IS DISTINCT FROM {seq}"
-#define PUT_RIGHT "p.seq = {seq} AND p.late_seq = {seq}"
-/* They were there before its first ingest number. */
-#define REWRITTEN WRITTEN " AND p.n < (SELECT next_n FROM engine WHERE id = 1)"
+#define PUT_RIGHT "p.seq = {seq} AND p.late_seq = {seq} AND " EARLIER
+#define REWRITTEN WRITTEN " AND " EARLIER
 /* A version that came live wins by its rev. What a feed shows has none: it fills what is missing,
  * follows other feeds, and corrects a live version only if nothing newer than the reading came in
  * since. Of a post kept only for its links a feed's is always the better one. */
