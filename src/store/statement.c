@@ -126,13 +126,11 @@ static void append_arrays(const struct statement *statement, struct text *sql,
                           const uint8_t *params, size_t count)
 {
     const struct record_kind *kind = &record_kinds[statement->kind];
-    text_append_string(sql, "FROM unnest(");
+    text_append_string(sql, "FROM (SELECT ");
     for (size_t i = 0; i < count; i++)
-        text_appendf(sql, "%s$%zu::%s", i > 0 ? ", " : "", i + 1, array_type(statement, params[i]));
-    text_append_string(sql, ") AS r(");
-    for (size_t i = 0; i < count; i++)
-        text_appendf(sql, "%s%s", i > 0 ? ", " : "", field_name(kind, params[i]));
-    text_append_char(sql, ')');
+        text_appendf(sql, "%sunnest($%zu::%s) AS %s", i > 0 ? ", " : "", i + 1,
+                     array_type(statement, params[i]), field_name(kind, params[i]));
+    text_append_string(sql, ") AS r");
 }
 
 /* `{time EXPRESSION}` from its first brace to its last. */

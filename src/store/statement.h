@@ -71,6 +71,7 @@ struct statement {
     const struct condition *only; /* NULL: every record of the kind */
     uint8_t has;                  /* only records in which this field is not null; 0: all */
     bool each;                    /* record by record: later ones must see what earlier ones did */
+    bool authors;                 /* only sees to it that who wrote a post is there, for good */
     uint32_t after;               /* a bit per kind; 0: it is about the records of `kind` */
     const enum field_type *columns; /* of the rows it is about; NULL: it is about other records */
     const char *sql;

@@ -12,11 +12,12 @@
 #define SUBJECT_OF_RECORD                                                                          \
     "b.did = r.subject_did AND s.actor = b.id AND s.collection = r.subject_collection "            \
     "AND s.rkey = r.subject_rkey"
+/* Rows that were there before the commit's first ingest number. */
+#define EARLIER "p.n < (SELECT next_n FROM engine WHERE id = 1)"
 /* Rows that this commit wrote; of others it only put the time right. */
 #define WRITTEN   "p.seq = {seq} AND p.late_seq IS DISTINCT FROM {seq}"
-#define PUT_RIGHT "p.seq = {seq} AND p.late_seq = {seq}"
-/* They were there before its first ingest number. */
-#define REWRITTEN WRITTEN " AND p.n < (SELECT next_n FROM engine WHERE id = 1)"
+#define PUT_RIGHT "p.seq = {seq} AND p.late_seq = {seq} AND " EARLIER
+#define REWRITTEN WRITTEN " AND " EARLIER
 /* A version that came live wins by its rev. What a feed shows has none: it fills what is missing,
  * follows other feeds, and corrects a live version only if nothing newer than the reading came in
  * since. Of a post kept only for its links a feed's is always the better one. */
@@ -40,7 +41,7 @@ static const struct condition put = {POST_OP, POST_OP_PUT}, removal = {POST_OP, 
 
 /* clang-format off */
 static const struct statement statements[] = {
-    {.kind = RECORD_POST, .only = &put, .sql =
+    {.kind = RECORD_POST, .only = &put, .authors = true, .sql =
      "INSERT INTO actors (id, did) SELECT r.n, r.did {rows} WHERE true "
      "ON CONFLICT (did) DO NOTHING"},
     {.kind = RECORD_POST, .only = &removal, .sql =
@@ -71,14 +72,15 @@ static const struct statement statements[] = {
     {.after = 1U << RECORD_POST, .sql = NOTE_POSTS_GONE},
     {.kind = RECORD_POST, .only = &removal, .sql =
      "DELETE FROM post WHERE n IN (SELECT p.n {rows with} actors a, post p WHERE " REMOVABLE ")"},
+    /* Who wrote it is there. Were it otherwise, the post would be refused, not lost. */
     {.kind = RECORD_POST, .only = &put, .sql =
      "INSERT INTO post (n, seq, actor, collection, rkey, kind, rev, shared_us, created_us, body, "
      "subject, cid, asof_seq, lent, late_seq, langs, tags, facets) "
      "SELECT r.n, {seq}, a.id, r.collection, r.rkey, r.kind, r.rev, r.shared_us, r.created_us, "
      "r.body, r.subject, r.cid, CASE WHEN r.rev IS NULL THEN coalesce(r.asof_seq, 0) END, "
      "a.active, CASE WHEN r.fresh = 1 THEN 0 END, r.langs, r.tags, r.facets "
-     "{rows with} actors a "
-     "WHERE a.did = r.did AND NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.collection = 'posts' "
+     "{rows} LEFT JOIN actors a ON a.did = r.did "
+     "WHERE NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.collection = 'posts' "
      "AND t.key = " POST_KEY " AND (t.rev >= r.rev OR (r.rev IS NULL AND NOT EXISTS "
      "(SELECT 1 FROM post p WHERE " POST_OF_RECORD " AND p.rev > t.rev)))) "
      "AND NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.collection = '" UNSEEN "' "

@@ -136,6 +136,7 @@ static enum rc dial(struct store_postgres *store, struct err *err)
     if (store->connection != NULL)
         PQfinish(store->connection);
     store->locked = store->prepared = false;
+    known_keys_clear(&store->authors);
     postgres_forget_queries(store);
     store->limit_us = 0;
     store->one_plan = false;
@@ -162,6 +163,7 @@ static void close_postgres(struct store *base)
         PQclear(postgres_run(store, "SELECT pg_advisory_unlock(" WRITER_LOCK ")"));
     PQfinish(store->connection);
     postgres_forget_queries(store);
+    known_keys_deinit(&store->authors);
     for (size_t i = 0; i < STATEMENT_PARAMS_MAX; i++)
         text_free(&store->arrays[i]);
     free(store->url);

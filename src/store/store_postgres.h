@@ -8,6 +8,7 @@
 #ifndef STORE_POSTGRES_H
 #define STORE_POSTGRES_H
 
+#include "store/known_keys.h"
 #include "store/row_table.h"
 #include "store/store.h"
 
@@ -47,6 +48,7 @@ struct store_postgres {
     size_t param_counts[POSTGRES_STATEMENTS_MAX];
     uint32_t unplanned[POSTGRES_STATEMENTS_MAX]; /* rows since the server made its plans */
     uint32_t unplanned_max;                      /* of one statement, before it makes them anew */
+    struct known_keys authors; /* whose rows this connection has stored, or found */
     struct text arrays[STATEMENT_PARAMS_MAX];
     struct postgres_slot slots[POSTGRES_SLOTS]; /* what was asked last */
     uint64_t slot_uses;

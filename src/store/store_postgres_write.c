@@ -33,6 +33,7 @@ struct pipeline {
     size_t sent; /* as many commands as the records need: nothing is kept of each */
     size_t bump; /* which of them it is, to tell whose answer an error is */
     enum rc rc;
+    size_t left_out;                                   /* authors that are known to be there */
     const struct record *rows[COMMIT_RECORDS_MAX * 2]; /* what one statement is about */
 };
 
@@ -89,7 +90,7 @@ static void put_array(struct text *out, const struct record *const *rows, size_t
 static void send(struct pipeline *pipeline, const char *name, int count, const char *const *values,
                  const int *lengths)
 {
-    int binary[STATEMENT_PARAMS_MAX];
+    int binary[STATEMENT_PARAMS_MAX] = {0};
     if (pipeline->rc != RC_OK)
         return;
     for (int i = 0; i < count; i++)
@@ -128,10 +129,41 @@ static void send_rows(struct pipeline *pipeline, const struct record *const *row
     store->unplanned[which] += (uint32_t)count;
 }
 
+static struct bytes author_of(const struct record *post)
+{
+    const struct field *did = &post->fields[POST_DID];
+    return did->null ? bytes_make(NULL, 0) : did->b;
+}
+
+/* Keeps of the posts in `rows` those by somebody who may not be there yet. */
+static size_t leave_out_known(struct pipeline *pipeline, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!known_keys_hold(&pipeline->store->authors, author_of(pipeline->rows[i])))
+            pipeline->rows[kept++] = pipeline->rows[i];
+    pipeline->left_out += count - kept;
+    return kept;
+}
+
+static void learn_authors(struct pipeline *pipeline, const struct commit *commit)
+{
+    const struct row_tables *declared = pipeline->store->store.declared;
+    for (size_t i = 0; i < statement_count(declared); i++) {
+        if (!statement_at(declared, i)->authors)
+            continue;
+        size_t count = statement_choose(statement_at(declared, i), commit, pipeline->rows);
+        for (size_t at = 0; at < count; at++)
+            known_keys_add(&pipeline->store->authors, author_of(pipeline->rows[at]));
+    }
+}
+
 static void send_statement(struct pipeline *pipeline, const struct commit *commit, size_t which)
 {
     const struct statement *statement = statement_at(pipeline->store->store.declared, which);
     size_t count = statement_choose(statement, commit, pipeline->rows);
+    if (statement->authors)
+        count = leave_out_known(pipeline, count);
     size_t step = statement->each ? 1 : count;
     for (size_t at = 0; at < count; at += step)
         send_rows(pipeline, &pipeline->rows[at], step, which, commit->seq);
@@ -270,14 +302,32 @@ static enum rc collect(struct pipeline *pipeline, struct err *err)
     return rc;
 }
 
+static enum rc run_pipeline(struct pipeline *pipeline, const struct commit *commit, struct err *err)
+{
+    struct store_postgres *store = pipeline->store;
+    pipeline->sent = pipeline->left_out = 0;
+    pipeline->bump = SIZE_MAX; /* none yet */
+    pipeline->rc = RC_OK;
+    if (!PQenterPipelineMode(store->connection))
+        return postgres_fail(store, NULL, "cannot write", err);
+    send_all(pipeline, commit);
+    if (pipeline->rc == RC_OK && !PQpipelineSync(store->connection))
+        pipeline->rc = RC_RETRY;
+    enum rc rc = pipeline->rc == RC_OK ? collect(pipeline, err)
+                                       : postgres_fail(store, NULL, "cannot write", err);
+    if (rc == RC_OK && !commit->dry)
+        crashpoint(CRASH_AFTER_COMMIT);
+    PQexitPipelineMode(store->connection);
+    if (PQtransactionStatus(store->connection) == PQTRANS_INERROR)
+        PQclear(postgres_run(store, "ROLLBACK"));
+    return rc;
+}
+
 enum rc postgres_write(struct store *base, const struct commit *commit, struct err *err)
 {
     struct store_postgres *store = (struct store_postgres *)base;
     struct pipeline pipeline;
     pipeline.store = store;
-    pipeline.sent = 0;
-    pipeline.bump = SIZE_MAX; /* none yet */
-    pipeline.rc = RC_OK;
     assert(base->ops == &store_postgres_ops && store->mode == STORE_WRITE);
     if (!store->locked)
         return err_set(err, RC_RETRY, POSTGRES_NOT_LOCKED);
@@ -286,19 +336,13 @@ enum rc postgres_write(struct store *base, const struct commit *commit, struct e
         rc = prepare_needed(&pipeline, commit, err);
     if (rc != RC_OK)
         return rc;
-    if (!PQenterPipelineMode(store->connection))
-        return postgres_fail(store, NULL, "cannot write", err);
-    send_all(&pipeline, commit);
-    if (pipeline.rc == RC_OK && !PQpipelineSync(store->connection))
-        pipeline.rc = RC_RETRY;
-    if (pipeline.rc == RC_OK)
-        rc = collect(&pipeline, err);
-    else
-        rc = postgres_fail(store, NULL, "cannot write", err);
+    rc = run_pipeline(&pipeline, commit, err);
+    if (rc == RC_REJECT && pipeline.left_out > 0) {
+        /* It may not be the rows: somebody may have taken away who wrote them. */
+        known_keys_clear(&store->authors);
+        rc = run_pipeline(&pipeline, commit, err);
+    }
     if (rc == RC_OK && !commit->dry)
-        crashpoint(CRASH_AFTER_COMMIT);
-    PQexitPipelineMode(store->connection);
-    if (PQtransactionStatus(store->connection) == PQTRANS_INERROR)
-        PQclear(postgres_run(store, "ROLLBACK"));
+        learn_authors(&pipeline, commit);
     return rc;
 }

@@ -351,6 +351,23 @@ static void ingest_numbers_are_never_given_twice(void **state)
     }
 }
 
+/* The writer knows whom it has stored and does not ask each time. */
+static void an_author_whose_row_was_taken_away_is_there_again_with_the_next_post(void **state)
+{
+    struct bench *bench = *state;
+    add_post(bench, "did:plc:a", "1", "r1", POST_OP_PUT, 100, "x");
+    add_post(bench, "did:plc:b", "1", "r1", POST_OP_PUT, 100, "x");
+    assert_ok(write_batch(bench));
+    run_script(bench, "DELETE FROM post; DELETE FROM actors WHERE did = 'did:plc:a'");
+    add_post(bench, "did:plc:a", "2", "r2", POST_OP_PUT, 200, "y");
+    add_post(bench, "did:plc:b", "2", "r2", POST_OP_PUT, 200, "y");
+    add_cursor(bench, "jetstream", "live", "{}", 200);
+    assert_ok(write_batch(bench));
+    assert_int_equal(number(bench, "SELECT count(*) FROM posts WHERE rkey = '2'"), 2);
+    assert_int_equal(number(bench, "SELECT count(*) FROM actors"), 2);
+    assert_int_equal(number(bench, "SELECT count(*) FROM quarantine"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +395,7 @@ int main(void)
         ON_STORE(text_is_ordered_by_bytes),
         ON_STORE(a_reset_forgets_one_stream_only),
         ON_STORE(ingest_numbers_are_never_given_twice),
+        ON_STORE(an_author_whose_row_was_taken_away_is_there_again_with_the_next_post),
     };
     return both_stores_run(tests, sizeof tests / sizeof tests[0]);
 }
