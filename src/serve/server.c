@@ -18,6 +18,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define ANSWERS_DEFAULT      ((size_t)128 << 20)
 #define READERS_DEFAULT      2
@@ -260,6 +261,9 @@ static enum rc add_listener(struct server *server, enum listener_kind kind, int 
     server->listeners[kind] = listener_new(&wanted);
     if (server->listeners[kind] != NULL)
         return RC_OK;
+    close(fd); /* it takes over only what it can serve */
+    if (kind == LISTENER_SOCKET)
+        listen_socket_remove(options->socket_path);
     return err_set(err, RC_REJECT, "the HTTP library does not start");
 }
 
