@@ -47,19 +47,42 @@ static void write_question(const struct pages_question *question, struct bytes a
     json_end_object(&writer);
 }
 
+static enum rc refuse_order(const char *collection, struct err *err)
+{
+    return err_set(err, RC_REJECT,
+                   "no index of %s has this order: choose another, or add --allow-scan",
+                   collection);
+}
+
+/* What the daemon says is for who asks it; here other words do the same. */
+static enum rc take_opened(struct pages *pages, int status, struct json root, struct err *err)
+{
+    struct bytes name, words = json_string_or_absent(json_get(root, "error"));
+    if (bytes_equal_string(json_string_or_absent(json_get(root, "code")), "NO_INDEX"))
+        return refuse_order(pages->question.collection, err);
+    if (status != 200 && words.len > 0)
+        return err_set(err, RC_REJECT, "%.*s", (int)words.len, words.data);
+    if (status != 200)
+        return err_set(err, RC_REJECT, "the daemon answered with status %d", status);
+    if (!json_string(json_get(root, "queryHandle"), &name) ||
+        !json_i64(json_get(root, "seq"), &pages->seq))
+        return err_set(err, RC_RETRY, "the daemon gave no handle");
+    text_append(&pages->handle, name.data, name.len);
+    return RC_OK;
+}
+
 static enum rc open_at_daemon(struct pages *pages, struct bytes around, struct err *err)
 {
     struct text body = {0}, reply = {0};
     struct json root;
-    struct bytes name;
+    int status = 0;
     write_question(&pages->question, around, &body);
-    enum rc rc = target_post(pages->target, "/api/data/query-open", text_string(&body),
-                             TARGET_SECONDS, &reply, &root, err);
-    if (rc == RC_OK && json_string(json_get(root, "queryHandle"), &name) &&
-        json_i64(json_get(root, "seq"), &pages->seq))
-        text_append(&pages->handle, name.data, name.len);
-    else if (rc == RC_OK)
-        rc = err_set(err, RC_RETRY, "the daemon gave no handle");
+    enum rc rc = target_ask(pages->target, "POST", "/api/data/query-open", text_string(&body),
+                            TARGET_SECONDS, &status, &reply, err);
+    if (rc == RC_OK)
+        rc = target_parse(pages->target, &reply, &root, err);
+    if (rc == RC_OK)
+        rc = take_opened(pages, status, root, err);
     text_free(&body);
     text_free(&reply);
     return rc;
@@ -274,9 +297,7 @@ static enum rc understand(struct pages *pages, const struct pages_question *ques
         rc = order_parse(collection, value, &pages->order, &refusal);
     if (rc == RC_OK && !question->allow_scan &&
         order_index(collection, &pages->order, filter_fixed(pages->filter)) == NULL)
-        rc = refusal_set(&refusal, REFUSAL_NO_INDEX,
-                         "no index of %s has this order: choose another, or set allowScan to true",
-                         collection->name);
+        rc = refuse_order(collection->name, err);
     if (refusal.code != REFUSAL_NONE)
         *err = refusal.err;
     return rc;

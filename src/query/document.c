@@ -8,6 +8,7 @@
 #include "store/row_table.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #define FOUND_BYTES_MAX 48
 #define EXTRA_BYTES_MAX ((size_t)64 << 20)
@@ -180,6 +181,60 @@ static enum rc check_keys(const struct collection *collection, const char *where
     return RC_OK;
 }
 
+/* ---- keys ---- */
+
+static enum rc refuse_twice(const char *where, struct bytes key, struct refusal *refusal)
+{
+    struct text text = {0};
+    struct json_writer writer;
+    json_writer_init(&writer, &text);
+    json_put_string(&writer, key);
+    bool cut = text.len > FOUND_BYTES_MAX;
+    enum rc rc = refusal_set(refusal, REFUSAL_BAD_DATA,
+                             "%s: expected each key once in an object, found "
+                             "%.*s%s twice",
+                             where, cut ? FOUND_BYTES_MAX : (int)text.len, text_string(&text),
+                             cut ? "..." : "");
+    text_free(&text);
+    return rc;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return bytes_compare(*(const struct bytes *)a, *(const struct bytes *)b);
+}
+
+static enum rc check_keys_of(struct json object, const char *where, struct refusal *refusal)
+{
+    size_t count = json_count(object), taken = 0;
+    struct json_walk walk = json_walk(object);
+    struct json value;
+    enum rc rc = RC_OK;
+    if (count < 2)
+        return RC_OK;
+    struct bytes *keys = memory_new(count * sizeof *keys);
+    while (taken < count && json_walk_next(&walk, &keys[taken], &value))
+        taken++;
+    qsort(keys, taken, sizeof *keys, by_bytes);
+    for (size_t i = 1; i < taken && rc == RC_OK; i++)
+        if (bytes_equal(keys[i], keys[i - 1]))
+            rc = refuse_twice(where, keys[i], refusal);
+    free(keys);
+    return rc;
+}
+
+/* Readers of JSON differ in which of two they take. As deep as it was parsed: JSON_DEPTH_MAX. */
+static enum rc check_twice(struct json value, const char *where, struct refusal *refusal)
+{
+    struct json_walk walk = json_walk(value);
+    struct bytes key;
+    struct json inside;
+    enum rc rc = json_type(value) == JSON_OBJECT ? check_keys_of(value, where, refusal) : RC_OK;
+    while (rc == RC_OK && json_walk_next(&walk, &key, &inside))
+        rc = check_twice(inside, where, refusal);
+    return rc;
+}
+
 /* ---- what has no column ---- */
 
 static bool is_extra(const struct collection *collection, struct bytes key)
@@ -235,7 +290,9 @@ enum rc document_read(const struct collection *collection, struct json data, con
 {
     struct text extra = {0};
     struct json_writer writer;
-    enum rc rc = set_given(collection, data, where, batch, row, refusal);
+    enum rc rc = check_twice(data, where, refusal);
+    if (rc == RC_OK)
+        rc = set_given(collection, data, where, batch, row, refusal);
     if (rc == RC_OK)
         rc = check_keys(collection, where, row, refusal);
     if (rc != RC_OK)
@@ -291,12 +348,14 @@ enum rc document_change(const struct collection *collection, const struct field 
                         const struct field *extra, struct json data, struct batch *batch,
                         struct record *row, struct refusal *refusal)
 {
-    struct json_doc *doc = json_doc_new(EXTRA_BYTES_MAX, JSON_DEPTH_MAX);
     struct text merged = {0};
     struct json stored = {0};
     struct json_writer writer;
     struct err err;
-    enum rc rc = RC_OK;
+    enum rc rc = check_twice(data, "data", refusal);
+    if (rc != RC_OK)
+        return rc;
+    struct json_doc *doc = json_doc_new(EXTRA_BYTES_MAX, JSON_DEPTH_MAX);
     /* What is stored was written here; were it damaged, the new keys stand alone. */
     if (!extra->null && json_parse_copy(doc, extra->b, &stored, &err) != RC_OK)
         stored = (struct json){0};

@@ -3,8 +3,9 @@
  * document.h - what a person wants stored in a declared collection, as a row.
  *
  * A document is a JSON object. Its declared fields become columns of their type, strictly: nothing
- * is rounded, cut or read as something else. What is not declared is kept as it is. What does not
- * fit is refused in words that name the field, what was expected and what was found.
+ * is rounded, cut or read as something else. What is not declared is kept as it is. No object in it
+ * has a key twice. What does not fit is refused in words that name the field, what was expected and
+ * what was found.
  *
  * Always holds: a row that was read here can be stored on either store, its indexes included.
  *

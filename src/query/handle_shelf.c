@@ -62,8 +62,12 @@ enum rc shelf_add(struct store *beside, const struct handle_state *state, struct
         "INSERT INTO query_handles (name, session, version, opened_us, used_us, used_minute, "
         "collection, order_by, filter, page_size, fence_n, seq, total, count_kind, page, walk) "
         "VALUES (?1, ?2, 0, ?3, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) "
-        "ON CONFLICT (name) DO UPDATE SET used_us = excluded.used_us "
-        "WHERE query_handles.version = 0 RETURNING id",
+        /* Its own row, when the answer to the first try was lost: where the store stands now is
+         * what its client is told. */
+        "ON CONFLICT (name) DO UPDATE SET used_us = excluded.used_us, fence_n = excluded.fence_n, "
+        "seq = excluded.seq, total = excluded.total, count_kind = excluded.count_kind, "
+        "page = excluded.page, walk = excluded.walk "
+        "WHERE query_handles.version = 0 AND query_handles.session = excluded.session RETURNING id",
         params, sizeof params / sizeof params[0], count_row, &added, err);
     text_free(&order);
     text_free(&walk);

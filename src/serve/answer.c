@@ -14,6 +14,11 @@ static void put(struct MHD_Response *response, const char *name, const char *val
         MHD_add_response_header(response, name, value);
 }
 
+void answer_count(struct request *request)
+{
+    unsent_note(&request->service->unsent, &request->reply_counted, request->reply.cap);
+}
+
 /* ---- made smaller ---- */
 
 /* A 304 has no body, and says how long the one of a 200 would be: the library would say 0. */

@@ -13,6 +13,8 @@
 
 #include <microhttpd.h>
 
+/* Notes how much memory the reply takes until the request ends. */
+void answer_count(struct request *request);
 /* Whether somebody makes the reply of an answered request smaller now, and calls `done` then. */
 bool answer_pack(struct request *request, worker_done_fn *done);
 /* Hands the reply to the library, which sends it; MHD_NO: the connection is to be closed. */

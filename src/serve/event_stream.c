@@ -26,10 +26,22 @@ struct event_stream {
     struct timer timer;
     struct text out; /* from `out_at` on not taken yet */
     size_t out_at;
+    size_t counted; /* as unsent */
     int64_t told_seq;
     bool joined; /* it is one of its session's connections */
     bool ended;
 };
+
+static void count(struct event_stream *stream)
+{
+    unsent_note(&stream->request->service->unsent, &stream->counted,
+                stream->out_at < stream->out.len ? stream->out.cap : 0);
+}
+
+static size_t waiting_max(const struct event_stream *stream)
+{
+    return unsent_is_over(&stream->request->service->unsent) ? 0 : WAITING_MAX;
+}
 
 static void leave(struct event_stream *stream)
 {
@@ -50,6 +62,7 @@ static void free_stream(void *data)
     tail_deinit(&stream->follower.tail);
     tail_question_free(&stream->question);
     text_free(&stream->out);
+    unsent_note(&request->service->unsent, &stream->counted, 0);
     free(stream);
 }
 
@@ -109,6 +122,7 @@ static ssize_t give(struct request *request, char *to, size_t size)
         stream->out_at = out->len = 0;
         if (out->cap > KEEP_MAX)
             text_free(out);
+        count(stream);
     }
     /* It was too slow, and has caught up. */
     if (size == left && stream->follower.state == FOLLOWER_AWAY && !stream->ended &&
@@ -140,12 +154,13 @@ static void begin_stream(struct event_stream *stream)
 static void hear(struct follower *follower, const struct changes *changes)
 {
     struct event_stream *stream = (struct event_stream *)follower;
-    if (stream->out.len - stream->out_at > WAITING_MAX) {
+    if (stream->out.len - stream->out_at > waiting_max(stream)) {
         tail_hub_leave(stream->request->service->tails, follower);
         return;
     }
     if (tail_sees(&follower->tail, changes))
         put_event(stream, changes, changes->seq);
+    count(stream);
     if (!stream->request->answered)
         begin_stream(stream);
     else

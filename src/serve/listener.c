@@ -260,6 +260,7 @@ static bool has_an_end(const struct request *request)
 static enum MHD_Result send_in_time(struct listener *listener, struct request *request)
 {
     int64_t bytes = (int64_t)request->reply.len + request->give_bytes;
+    answer_count(request);
     if (has_an_end(request))
         visit_allow(visit_of(request->connection),
                     listener->limits.us_max[VISIT_BODY] +
@@ -348,6 +349,7 @@ static void complete_request(void *arg, struct MHD_Connection *connection, void 
     request->service->body_bytes -= request->body.len;
     text_free(&request->body);
     text_free(&request->reply);
+    unsent_note(&request->service->unsent, &request->reply_counted, 0);
     free(request);
 }
 
@@ -414,6 +416,7 @@ static void send_packed(struct worker_job *job)
 
 void listener_resume(struct request *request)
 {
+    answer_count(request);
     if (!answer_pack(request, send_packed))
         go_on(request);
 }

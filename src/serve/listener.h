@@ -28,7 +28,7 @@
 
 struct listener_options {
     enum listener_kind kind;
-    int fd;     /* listening; the listener takes it over */
+    int fd;     /* listening; the listener takes it over, if it starts */
     bool local; /* a loopback address: only who means it is heard */
     struct loop *loop;
     struct service *service;

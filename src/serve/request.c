@@ -221,13 +221,27 @@ static bool give_to_reader(struct request *request)
     return request->reading;
 }
 
-void request_read(struct request *request)
+static void finish_unread(struct request *request)
 {
-    if (give_to_reader(request))
-        return;
     request->route->finish(request);
     if (request->answered)
         request_resume(request);
+}
+
+void request_read(struct request *request)
+{
+    request->held = request->route->large && request->hold != NULL && request->hold(request);
+    if (!request->held && !give_to_reader(request))
+        finish_unread(request);
+}
+
+void request_drop_held(struct request *request)
+{
+    assert(request->held);
+    request->held = false;
+    request->job.rc = RC_AGAIN;
+    request->job.begun = false;
+    finish_unread(request);
 }
 
 void request_read_again(struct request *request)

@@ -45,6 +45,7 @@ struct route {
     route_fn *finish;
     bool while_draining; /* answers even then */
     size_t body_max;     /* bytes; 0: LISTENER_BODY_MAX */
+    bool large;          /* its answers may be: it has to wait for its client, and for others */
 };
 
 #define REQUEST_HOST_MAX 256
@@ -63,31 +64,30 @@ struct request {
     struct text body;
     uint64_t body_announced;
     size_t body_seen;        /* bytes that came, kept or not */
-    bool body_unkept;        /* all bodies together are too many */
     struct refusal refusal;  /* filled by `work` with RC_REJECT */
     int64_t behind_until_us; /* monotonic; it waits for a commit until then; 0: it does not */
     void *data;              /* the route's own; given back by `free_data` */
     void (*free_data)(void *data);
     route_fn *resume; /* of whom it came through: it was answered after a while */
-    route_fn *gone;   /* while its client is watched: it hung up; else NULL */
+    bool (*hold)(struct request *request); /* whether a large answer is `held` back; or NULL */
+    route_fn *gone;                        /* while its client is watched: it hung up; else NULL */
     struct fd_watch *hang_up;
-    bool old_http, head_only, chunked; /* HTTP/1.0; a HEAD; a body in chunks */
+    bool old_http, head_only, chunked, body_unkept; /* HTTP/1.0; a HEAD; in chunks; too many */
     char asked_host[REQUEST_HOST_MAX]; /* with its port, where the address was whole; else "" */
-    bool answered, begun, dispatched, waiting, parked, reading;
-    int status; /* 0: not answered */
-    bool close; /* the connection ends after it */
+    bool answered, begun, dispatched, waiting, parked, reading, held;
+    int status;         /* 0: not answered */
+    bool close, varies; /* the connection ends after it; with what the client accepts */
     const char *content_type, *allow, *policy, *challenge, *location;
     unsigned retry_after_s;
-    bool cors;               /* the answer depends on the page that asks */
     const char *cors_origin; /* of a page that may use the answer; NULL: none */
-    bool preflight;          /* only asks what that page may ask */
+    bool cors, preflight;    /* the answer depends on that page; only asks what it may ask */
     const char *etag;    /* of what is there, so that nobody needs to fetch it twice; NULL: none */
     const char *caching; /* what is said of keeping it; NULL: to ask again each time */
     bool same_origin, ranges; /* only pages from here may show it; parts can be asked for */
     char content_range[80];   /* which part this is; "": all of it */
     enum coding coding;       /* of the reply */
-    bool varies;              /* with what the client accepts */
     struct text reply;
+    size_t reply_counted; /* bytes of it that are noted as unsent */
     struct worker_job packing;
     /* The answer is a stream: writes up to `size` bytes of it; 0: there are none now, and
      * listener_wake() says when; -1: it has ended. NULL: the reply is all there is. */
@@ -110,8 +110,7 @@ const char *request_host(const struct request *request);
 /* Begins a reply {"success":true; the caller adds members and calls request_send_json(). */
 void request_begin_json(struct request *request, struct json_writer *writer);
 void request_send_json(struct request *request, struct json_writer *writer);
-/* Answers with what stands in request->reply. */
-void request_send(struct request *request, int status, const char *content_type);
+void request_send(struct request *request, int status, const char *content_type); /* the reply */
 /* Whether the client has what this tag (with quotes) stands for. */
 bool request_has_tag(const struct request *request, const char *etag);
 /* Answers with `content`, which never changes without its `etag` (with quotes); who has it already
@@ -129,6 +128,8 @@ void request_fail(struct request *request);
 /* Has `work` and then `finish` done for a request that was parked; or once more, from `finish`. */
 void request_read(struct request *request);
 void request_read_again(struct request *request);
+/* Ends one that was held back; else whoever did that calls request_read() once more. */
+void request_drop_held(struct request *request);
 /* One that was parked has been answered, or there is more of its stream; it may be gone then. */
 void request_resume(struct request *request);
 /* Parses the body, which must be a JSON object; false: the request is answered. */
@@ -136,11 +137,10 @@ must_check bool request_parse_body(struct request *request, struct json *root);
 /* The same for `work`: into the caller's own document; false: see the request's refusal. */
 must_check bool request_parse_body_with(struct request *request, struct json_doc *doc,
                                         struct json *root);
-/* `collection` and `id` of a request; false: see its refusal. */
+/* `collection`, `id` and `minSeq` (0: left out) of a request; false: see its refusal. */
 must_check bool request_find_collection(struct request *request, struct json root,
                                         const struct collection **collection);
 must_check bool request_take_id(struct request *request, struct json root, struct bytes *id);
-/* What `minSeq` says; 0 when it is left out. */
 must_check bool request_take_min_seq(struct request *request, struct json root, int64_t *min_seq);
 /* RC_REJECT, and a refusal, when the store's last commit is below `min_seq`. */
 must_check enum rc request_check_seq(struct request *request, int64_t min_seq, struct store *store,

@@ -66,15 +66,21 @@ static void show_store(struct request *request);
     }
 #define GET(address, who, first, second, third)  MAIN("GET", address, who, first, second, third)
 #define POST(address, who, first, second, third) MAIN("POST", address, who, first, second, third)
+/* For who may read: the answer may be large. */
+#define LARGE(verb, address, first, second, third)                                                 \
+    {                                                                                              \
+        .method = (verb), .path = (address), .listeners = ON_MAIN, .scope = SCOPE_READ,            \
+        .begin = (first), .work = (second), .finish = (third), .large = true                       \
+    }
 
 static const struct route built_in[] = {
-    GET("/", SCOPE_READ, home_begin, home_work, page_finish),
-    GET("/links/{}", SCOPE_READ, link_page_begin, link_page_work, page_finish),
-    GET("/feed.xml", SCOPE_READ, feed_begin, feed_work, feed_rss_finish),
-    GET("/feed.json", SCOPE_READ, feed_begin, feed_work, feed_json_finish),
+    LARGE("GET", "/", home_begin, home_work, page_finish),
+    LARGE("GET", "/links/{}", link_page_begin, link_page_work, page_finish),
+    LARGE("GET", "/feed.xml", feed_begin, feed_work, feed_rss_finish),
+    LARGE("GET", "/feed.json", feed_begin, feed_work, feed_json_finish),
     GET("/status", SCOPE_READ, status_page_begin, status_page_work, page_finish),
     GET("/ipfs/{}", SCOPE_READ, document_begin, document_work, document_finish),
-    GET("/image/{}", SCOPE_READ, picture_begin, picture_work, picture_finish),
+    LARGE("GET", "/image/{}", picture_begin, picture_work, picture_finish),
     GET("/ipfs/{}/{}", SCOPE_READ, document_begin, document_work, document_finish),
     GET("/assets/{}", SCOPE_ANYONE, asset_begin, NULL, NULL),
     {.method = "GET",
@@ -90,14 +96,14 @@ static const struct route built_in[] = {
      .begin = show_metrics},
     GET("/api/openapi.json", SCOPE_ANYONE, openapi_begin, NULL, NULL),
     GET("/api/status", SCOPE_READ, status_begin, status_work, status_finish),
-    GET("/api/trending", SCOPE_READ, trending_begin, trending_work, trending_finish),
-    GET("/api/links/{}/posts", SCOPE_READ, link_posts_begin, link_posts_work, trending_finish),
+    LARGE("GET", "/api/trending", trending_begin, trending_work, trending_finish),
+    LARGE("GET", "/api/links/{}/posts", link_posts_begin, link_posts_work, trending_finish),
     GET("/api/events", SCOPE_READ, events_begin, events_work, events_finish),
     GET("/api/ws", SCOPE_READ, ws_begin, NULL, NULL),
     POST("/api/data/query-open", SCOPE_READ, query_open_begin, query_open_work, query_open_finish),
-    POST("/api/data/query-next", SCOPE_READ, query_next_begin, query_page_work, query_page_finish),
-    POST("/api/data/query-prev", SCOPE_READ, query_prev_begin, query_page_work, query_page_finish),
-    POST("/api/data/query-tail", SCOPE_READ, query_tail_begin, query_tail_work, query_tail_finish),
+    LARGE("POST", "/api/data/query-next", query_next_begin, query_page_work, query_page_finish),
+    LARGE("POST", "/api/data/query-prev", query_prev_begin, query_page_work, query_page_finish),
+    LARGE("POST", "/api/data/query-tail", query_tail_begin, query_tail_work, query_tail_finish),
     POST("/api/data/query-close", SCOPE_READ, query_close_begin, query_close_work,
          query_close_finish),
     {.method = "POST",
@@ -108,10 +114,10 @@ static const struct route built_in[] = {
      .work = create_work,
      .finish = create_finish,
      .body_max = CREATE_BODY_MAX},
-    POST("/api/data/read", SCOPE_READ, read_begin, read_work, read_finish),
+    LARGE("POST", "/api/data/read", read_begin, read_work, read_finish),
     POST("/api/data/update", SCOPE_WRITE, update_begin, update_work, update_finish),
     POST("/api/data/delete", SCOPE_WRITE, delete_begin, delete_work, delete_finish),
-    POST("/api/data/list", SCOPE_READ, list_begin, list_work, list_finish),
+    LARGE("POST", "/api/data/list", list_begin, list_work, list_finish),
     GET("/api/admin/routes", SCOPE_ADMIN, show_routes, NULL, NULL),
     GET("/api/admin/store", SCOPE_ADMIN, show_store, NULL, NULL),
     GET("/api/admin/handles", SCOPE_ADMIN, handles_begin, handles_work, handles_finish),

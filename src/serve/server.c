@@ -18,7 +18,9 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#define ANSWERS_DEFAULT      ((size_t)128 << 20)
 #define READERS_DEFAULT      2
 #define WAITING_DEFAULT      256
 #define CONNECTIONS_DEFAULT  1024
@@ -31,6 +33,7 @@
 #define PACKERS              1
 #define PACKING_MAX          64
 #define ROUTE_BODY_MAX       (16 << 20) /* what any route may allow itself */
+#define WS_READS_FACTOR      2          /* for each reader: there is always a next one */
 #define POLLS_SPARE          4          /* each fourth connection waits for nothing */
 #define LAST_TURNS           16         /* what a stopping server may still send without waiting */
 
@@ -64,6 +67,10 @@ static unsigned polls_of(unsigned connections)
 static enum rc work_on_request(struct reader_job *job, struct store *store, struct err *err)
 {
     struct request *request = (struct request *)job;
+    /* Before anything is read: what has no effect can be asked for again. */
+    if (request->route->large && unsent_was_over(&request->service->unsent))
+        return refusal_set(&request->refusal, REFUSAL_BUSY,
+                           "too many answers wait for clients to take them: try again");
     return request->route->work(request, store, err);
 }
 
@@ -110,12 +117,13 @@ static void finish_jobs(void *arg)
         struct request *request = (struct request *)job;
         server->service.waiting--;
         request->reading = false;
-        if (seq_waits_take(server->service.waits, request))
-            continue;
-        request->route->finish(request);
+        if (!seq_waits_take(server->service.waits, request))
+            request->route->finish(request);
         assert(request->answered || request->parked || request->reading);
         if (request->answered)
             request_resume(request);
+        else if (!request->reading)
+            ws_command_rests(request);
     }
 }
 
@@ -253,6 +261,9 @@ static enum rc add_listener(struct server *server, enum listener_kind kind, int 
     server->listeners[kind] = listener_new(&wanted);
     if (server->listeners[kind] != NULL)
         return RC_OK;
+    close(fd); /* it takes over only what it can serve */
+    if (kind == LISTENER_SOCKET)
+        listen_socket_remove(options->socket_path);
     return err_set(err, RC_REJECT, "the HTTP library does not start");
 }
 
@@ -303,6 +314,7 @@ void server_free(struct server *server)
     handles_free(server->service.handles);
     json_doc_free(server->service.doc);
     view_cache_free(server->service.views);
+    unsent_deinit(&server->service.unsent);
     loop_free(server->loop);
     free(server);
 }
@@ -364,9 +376,12 @@ enum rc server_start(const struct server_options *options, struct server **out, 
         .handles = handles_new(&options->handles, runtime->ops->random(runtime)),
         .views = view_cache_new(),
         .waiting_max = or_default(options->waiting_max, WAITING_DEFAULT),
+        .ws_reads_max = WS_READS_FACTOR * or_default(options->readers, READERS_DEFAULT),
         .polls_max = polls_of(or_default(options->connections_max, CONNECTIONS_DEFAULT)),
         .doc = json_doc_new(ROUTE_BODY_MAX, JSON_DEPTH_MAX),
     };
+    unsent_init(&server->service.unsent,
+                options->answer_bytes_max == 0 ? ANSWERS_DEFAULT : options->answer_bytes_max);
     server->drain = (struct timer){.fn = give_up_draining, .arg = server};
     enum rc rc = open_gate(server, err);
     if (rc == RC_OK)

@@ -64,6 +64,7 @@ struct server_options {
     unsigned address_connections_max; /* of one address, loopback excepted; 0: 64 */
     unsigned idle_s_max;              /* a silent connection is closed; 0: 30 */
     unsigned request_s_max;    /* headers must be there, and a body in six times that; 0: 10 */
+    size_t answer_bytes_max;   /* unsent, of all clients: large ones are refused; 0: 128 MiB */
     unsigned send_bytes_s_min; /* who takes an answer more slowly is cut; 0: 16 KiB */
     int64_t drain_us_max;      /* 0: 5 s */
     struct handle_limits handles;

@@ -8,6 +8,7 @@
 
 #include "query/refusal.h"
 #include "serve/server.h"
+#include "serve/unsent.h"
 
 struct desk;
 struct gate;
@@ -46,6 +47,8 @@ struct service {
     struct desk *desk;     /* where what is to be written goes; NULL: nothing can be */
     struct json_doc *doc;  /* for request bodies; its values last until the next parse */
     size_t body_bytes;     /* of all requests */
+    struct unsent unsent;  /* of all answers */
+    unsigned ws_reads_max; /* large answers of one websocket that are read at a time */
     uint64_t list_cursors; /* lists that went on from a client's own cursor */
     uint64_t refusals[REFUSAL_COUNT];
     uint64_t cuts; /* connections that took too long */

@@ -69,6 +69,55 @@ static void take_from_session(struct ws_command *command)
     session->command_count--;
 }
 
+/* ---- large answers ---- */
+
+/* The oldest is last in the list. */
+static struct request *oldest_held(const struct ws_session *session)
+{
+    struct request *oldest = NULL;
+    for (struct ws_command *at = session->commands; at != NULL; at = at->after)
+        if (at->request.held)
+            oldest = &at->request;
+    return oldest;
+}
+
+static bool may_read(const struct ws_session *session)
+{
+    unsigned reading = 0;
+    for (const struct ws_command *at = session->commands; at != NULL; at = at->after)
+        reading += at->request.reading && at->request.route->large;
+    return reading < session->service->ws_reads_max && !ws_wire_is_full(&session->wire);
+}
+
+/* Who comes now stands behind those that wait. */
+static bool hold(struct request *request)
+{
+    struct ws_session *session = ((struct ws_command *)request)->session;
+    if (session == NULL || request->held)
+        return false;
+    return oldest_held(session) != NULL || !may_read(session);
+}
+
+static void release(struct ws_session *session)
+{
+    struct request *next;
+    if (session->releasing)
+        return;
+    session->releasing = true;
+    while (may_read(session) && (next = oldest_held(session)) != NULL)
+        request_read(next);
+    session->releasing = false;
+}
+
+void ws_command_rests(struct request *request)
+{
+    struct ws_command *command = (struct ws_command *)request;
+    if (request->hold == hold && command->session != NULL)
+        release(command->session);
+}
+
+/* ---- the end of a command ---- */
+
 static void finish_command(struct request *request)
 {
     struct ws_command *command = (struct ws_command *)request;
@@ -77,6 +126,7 @@ static void finish_command(struct request *request)
     if (session != NULL) {
         take_from_session(command);
         send_result(session, text_bytes(&command->id), text_bytes(&request->reply));
+        release(session);
         close_if_done(session);
     }
     request->service->completed(request->service->server, request);
@@ -134,6 +184,7 @@ static struct ws_command *make_command(struct ws_session *session, struct bytes 
     request->scopes = session->scopes;
     request->visitor = session->visitor;
     request->resume = finish_command;
+    request->hold = hold;
     memcpy(request->session, session->session, sizeof request->session);
     return command;
 }
@@ -293,6 +344,7 @@ static void take_message(struct ws_wire *wire, struct bytes text)
 
 static void note_drained(struct ws_wire *wire)
 {
+    release((struct ws_session *)wire);
     ws_session_resume_tails((struct ws_session *)wire);
 }
 
@@ -310,7 +362,9 @@ static void end_session(struct ws_wire *wire)
         at->session = NULL;
     for (struct ws_command *at = session->commands, *next; at != NULL; at = next) {
         next = at->after;
-        if (at->request.gone != NULL)
+        if (at->request.held)
+            request_drop_held(&at->request);
+        else if (at->request.gone != NULL)
             at->request.gone(&at->request);
     }
     session_gone(session->service->handles, session->session, runtime->ops->wall_us(runtime));
@@ -329,6 +383,7 @@ static void open_session(struct request *request, int fd,
     struct ws_sessions *all = request->service->websockets;
     struct ws_session *session = memory_new_zeroed(1, sizeof *session);
     session->wire.ops = &ops;
+    session->wire.unsent = &request->service->unsent;
     session->all = all;
     session->service = request->service;
     session->listener = request->listener;

@@ -10,6 +10,9 @@
  * `hello` names the session, and `query-tail` with "push": true has the changes sent as they come
  * (`query-untail` ends that).
  *
+ * Commands whose answers may be large are read a few at a time, and none while the client lags
+ * behind: the others wait here, in their order.
+ *
  * Always holds: commands under way and tails of one connection are bounded (I6). When a connection
  * ends its tails end, and commands under way are answered to nobody; those that wait end with it.
  *
@@ -40,6 +43,7 @@ struct ws_session {
     uint8_t session[HANDLE_SESSION_SIZE]; /* joined, unless it is zero */
     struct ws_command *commands;          /* under way */
     unsigned command_count;
+    bool releasing;
     struct ws_tail *tails;
     unsigned tail_count;
 };
@@ -62,6 +66,8 @@ void ws_sessions_abort(struct ws_sessions *sessions);
 /* There are other tokens: those whose token is no longer known are closed. */
 void ws_sessions_check(struct ws_sessions *sessions, const struct gate *gate);
 
+/* One that was read waits for something else now: another may be read. */
+void ws_command_rests(struct request *request);
 /* Whether it came over a websocket that has ended since. */
 bool ws_command_is_left(const struct request *request);
 

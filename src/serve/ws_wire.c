@@ -49,6 +49,16 @@ static void end(struct ws_wire *wire)
 
 /* ---- out ---- */
 
+static size_t left_in(const struct ws_wire *wire)
+{
+    return wire->out.len - wire->out_at;
+}
+
+static size_t waiting_max(const struct ws_wire *wire)
+{
+    return unsent_is_over(wire->unsent) ? 0 : WS_WIRE_WAITING_MAX;
+}
+
 static void compact(struct ws_wire *wire)
 {
     struct text *out = &wire->out;
@@ -82,13 +92,14 @@ static void flush(struct ws_wire *wire)
         wire->sent += sent;
     }
     compact(wire);
-    wire->full |= wire->out.len - wire->out_at > WS_WIRE_WAITING_MAX;
+    unsent_note(wire->unsent, &wire->counted, left_in(wire) > 0 ? wire->out.cap : 0);
+    wire->full |= left_in(wire) > waiting_max(wire);
     watch(wire);
 }
 
 static void note_room(struct ws_wire *wire)
 {
-    if (wire->over || !wire->full || wire->out.len - wire->out_at > WS_WIRE_WAITING_MAX / 4)
+    if (wire->over || !wire->full || left_in(wire) > waiting_max(wire) / 4)
         return;
     wire->full = false;
     wire->heard_us = now_us(wire); /* nothing was listened to meanwhile */
@@ -202,6 +213,7 @@ void ws_wire_abort(struct ws_wire *wire)
     fd_watch_free(wire->watch);
     ws_codec_free(wire->codec);
     text_free(&wire->out);
+    unsent_note(wire->unsent, &wire->counted, 0);
     MHD_upgrade_action(wire->upgraded, MHD_UPGRADE_ACTION_CLOSE);
     listener_run(wire->listener);
     wire->ops->closed(wire);
@@ -239,7 +251,7 @@ static void on_timer(void *arg)
 void ws_wire_open(struct ws_wire *wire, struct loop *loop, struct listener *listener, int fd,
                   struct MHD_UpgradeResponseHandle *upgraded, struct bytes early)
 {
-    assert(wire->ops != NULL);
+    assert(wire->ops != NULL && wire->unsent != NULL);
     wire->runtime = loop_runtime(loop);
     wire->listener = listener;
     wire->upgraded = upgraded;

@@ -7,7 +7,8 @@
  * when that is not answered. As long as the client lags behind, a ping waits behind all that it has
  * not taken: then it is enough that it takes something. What it has not taken yet waits here; as
  * long as that is more than WS_WIRE_WAITING_MAX nothing more is read, so who asks without listening
- * stops itself, and whoever sends unasked looks at ws_wire_is_full() first.
+ * stops itself, and whoever sends unasked looks at ws_wire_is_full() first. When too much waits for
+ * all clients together, it is enough that anything waits here.
  *
  * Always holds: `closed` is called once, from the loop and never from inside a call; nothing is
  * called after it. A close that we begin is given a moment to be answered.
@@ -17,6 +18,7 @@
 #define SERVE_WS_WIRE_H
 
 #include "serve/request.h"
+#include "serve/unsent.h"
 #include "sys/loop.h"
 
 #define WS_WIRE_MESSAGE_MAX (1 << 20)
@@ -36,6 +38,7 @@ struct ws_wire_ops {
 /* Embedded in its session. */
 struct ws_wire {
     const struct ws_wire_ops *ops;
+    struct unsent *unsent; /* of all wires and others; set before it is opened */
     struct runtime *runtime;
     struct listener *listener;
     struct MHD_UpgradeResponseHandle *upgraded;
@@ -44,6 +47,7 @@ struct ws_wire {
     struct ws_codec *codec;
     struct text out; /* from `out_at` on not sent yet */
     size_t out_at;
+    size_t counted; /* in `unsent` */
     struct timer timer;
     int64_t heard_us; /* when it gave a sign of life last */
     int64_t sent;     /* bytes that the kernel has */

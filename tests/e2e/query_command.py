@@ -134,7 +134,7 @@ class QueryCommand(BothStores):
                     (("gaps", "--where", '{"nope": 1}'), "nope"),
                     (("gaps", "--order", "nope:asc"), "nope"),
                     (("gaps", "--order", "id:sideways"), "direction"),
-                    (("gaps", "--order", "reason"), "index")):
+                    (("gaps", "--order", "reason"), "choose another, or add --allow-scan")):
                 self.assertIn(sentence, self.tell(home, "query", *words, code=1)[1])
             scanned = self.rows(home, "--order", "reason", "--allow-scan")
             reasons = [row["reason"] for row in scanned]

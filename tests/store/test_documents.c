@@ -312,6 +312,50 @@ static int64_t wrong_documents(struct bench *bench, const char *words)
     return failures;
 }
 
+static void a_key_that_stands_twice_is_refused_at_every_depth(void **state)
+{
+    static const struct {
+        const char *json, *key; /* NULL: it is good */
+    } documents[] = {
+        {"{\"t\":\"a\",\"t\":\"b\"}", "\"t\""},
+        {"{\"more\":1,\"i\":2,\"more\":1}", "\"more\""},
+        {"{\"a\\u0062\":1,\"ab\":2}", "\"ab\""},
+        {"{\"j\":[1,{\"x\":{\"\":1,\"\":2}}]}", "\"\""},
+        {"{\"n\":[[{\"q\\n\":1,\"r\":2,\"q\\n\":3}]]}", "\"q\\n\""},
+        {"{\"t\":\"a\",\"T\":\"b\",\"n\":{\"t\":{\"t\":1}},\"m\":[{\"t\":1},{\"t\":2}]}", NULL},
+    };
+    struct bench *bench = *state;
+    struct declared declared = {0};
+    struct json_doc *doc = json_doc_new(1 << 20, JSON_DEPTH_MAX);
+    const struct collection *things = declare(bench, &declared, THINGS);
+    const struct field none = field_null(FIELD_TEXT);
+    struct field stored[COLLECTION_COLUMNS_MAX];
+    for (size_t i = 0; i < things->column_count; i++)
+        stored[i] = field_null(column_stored_as(things->columns[i].type));
+    for (size_t i = 0; i < sizeof documents / sizeof documents[0]; i++) {
+        struct refusal refusal = {0};
+        struct json data;
+        enum rc wanted = documents[i].key == NULL ? RC_OK : RC_REJECT;
+        assert_ok(json_parse_copy(doc, bytes_of(documents[i].json), &data, &bench->err));
+        struct record *row = document_add(things, &bench->batch, RECORD_OP_PUT, 5);
+        assert_int_equal(document_read(things, data, "data[3]", &bench->batch, row, &refusal),
+                         wanted);
+        row = document_add(things, &bench->batch, RECORD_OP_PUT, 5);
+        struct refusal of_change = {0};
+        assert_int_equal(
+            document_change(things, stored, &none, data, &bench->batch, row, &of_change), wanted);
+        if (wanted == RC_OK)
+            continue;
+        assert_int_equal(refusal.code, REFUSAL_BAD_DATA);
+        assert_int_equal(of_change.code, REFUSAL_BAD_DATA);
+        assert_non_null(strstr(refusal.err.text, documents[i].key));
+        assert_ptr_equal(strstr(refusal.err.text, "data[3]: "), refusal.err.text);
+    }
+    json_doc_free(doc);
+    bench->store->declared = NULL;
+    collections_free(declared.collections);
+}
+
 static void what_is_wrong_with_documents_is_found(void **state)
 {
     static const struct {
@@ -385,6 +429,7 @@ int main(void)
         ON_STORE(every_order_with_an_index_walks_every_row_once),
         ON_STORE(a_change_keeps_what_it_does_not_name),
         ON_STORE(a_field_declared_again_has_no_value_that_was_written_over),
+        ON_STORE(a_key_that_stands_twice_is_refused_at_every_depth),
         ON_STORE(what_is_wrong_with_documents_is_found),
         ON_STORE(the_same_declaration_again_leaves_everything_in_place),
     };

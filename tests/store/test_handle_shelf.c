@@ -319,6 +319,27 @@ static void many_are_taken_away_in_slices_and_no_others(void **state) /* R004-27
     assert_int_equal(kept(bench), 400);
 }
 
+/* The first try was stored, its answer was lost with the connection, and rows came since. */
+static void an_open_that_is_tried_again_is_kept_as_it_is_answered(void **state)
+{
+    struct bench *bench = *state;
+    const struct handle_opening question = {.exact = true};
+    int64_t ids[10];
+    make_things(bench, 1, 100);
+    page_bench_open(bench, &things, BY_A, 10);
+    make_things(bench, 101, 120);
+    bench->state.used_us += 60 * SECOND;
+    assert_ok(handle_open(bench->store, &bench->state, &question, &bench->refusal, &bench->err));
+    const struct opening told = bench->state.opening;
+    assert_int_equal(told.total, 120);
+    assert_int_equal(kept(bench), 1);
+    page_bench_forget(bench);
+    assert_int_equal(page_bench_ask_on(bench, NULL, ids), 10);
+    assert_int_equal(bench->answer.opening.total, told.total);
+    assert_int_equal(bench->answer.opening.fence_n, told.fence_n);
+    assert_int_equal(bench->answer.opening.seq, told.seq);
+}
+
 static const struct collection *find_changed(void *arg, struct bytes name)
 {
     static struct collection changed;
@@ -455,6 +476,7 @@ int main(void)
         ON_STORE(what_nobody_opened_is_not_found),
         ON_STORE(a_closed_handle_leaves_nothing),
         ON_STORE(many_are_taken_away_in_slices_and_no_others),
+        ON_STORE(an_open_that_is_tried_again_is_kept_as_it_is_answered),
         ON_STORE(defaults_that_change_later_change_no_open_query),
         ON_STORE(filter_and_nulls_are_kept),
         ON_STORE(a_page_that_cannot_be_kept_is_not_delivered),

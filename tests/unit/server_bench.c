@@ -123,6 +123,12 @@ static void show_file(struct request *request)
     request_send_known(request, "text/plain", "\"file-1\"", bytes_make(file, sizeof file));
 }
 
+static void show_unsent(struct request *request)
+{
+    text_append_u64(&request->reply, request->service->unsent.bytes);
+    request_send(request, 200, "text/plain");
+}
+
 static void begin_large(struct request *request)
 {
     struct json root;
@@ -170,6 +176,11 @@ static const struct route slow_routes[] = {
      .listeners = ON_MAIN,
      .scope = SCOPE_READ,
      .begin = show_file},
+    {.method = "GET",
+     .path = "/unsent",
+     .listeners = ON_MAIN,
+     .scope = SCOPE_READ,
+     .begin = show_unsent},
     {.method = "POST",
      .path = "/large",
      .listeners = ON_MAIN,

@@ -7,7 +7,7 @@
  * store what it never finishes to answer; GET /patient takes all the time it may want. POST /large
  * takes a JSON object of up to 16 MiB. GET /large answers BENCH_LARGE bytes, /larger twice as many,
  * /slow-large as many when the test lets it, and /file as many with a tag; /huge answers more than
- * the kernel keeps for who does not read. */
+ * the kernel keeps for who does not read. GET /unsent says how many bytes of answers wait. */
 #ifndef TESTS_SERVER_BENCH_H
 #define TESTS_SERVER_BENCH_H
 

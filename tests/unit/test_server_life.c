@@ -3,7 +3,10 @@
  * How the server begins, waits and ends. */
 #include "server_bench.h"
 
+#include <microhttpd.h>
+
 #include <pthread.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -92,6 +95,54 @@ static void an_address_that_cannot_be_had_is_an_error_that_says_so(void **state)
     options.socket_path = path;
     assert_int_equal(server_start(&options, &second, &bench->err), RC_REJECT);
     assert_non_null(strstr(bench->err.text, "shorter data directory"));
+}
+
+static bool library_fails;
+
+/* Stands before the library's own. */
+struct MHD_Daemon *MHD_start_daemon(unsigned flags, uint16_t port, MHD_AcceptPolicyCallback accepts,
+                                    void *accepts_arg, MHD_AccessHandlerCallback handles,
+                                    void *handles_arg, ...)
+{
+    va_list args;
+    va_start(args, handles_arg);
+    struct MHD_Daemon *daemon =
+        library_fails
+            ? NULL
+            : MHD_start_daemon_va(flags, port, accepts, accepts_arg, handles, handles_arg, args);
+    va_end(args);
+    return daemon;
+}
+
+static size_t count_listening(void)
+{
+    size_t count = 0;
+    for (int fd = 0; fd < 1024; fd++) {
+        int listens = 0;
+        socklen_t len = sizeof listens;
+        count += getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == 0 && listens != 0;
+    }
+    return count;
+}
+
+static void a_library_that_does_not_start_leaves_nothing_open(void **state)
+{
+    struct bench *bench = *state;
+    struct server *second;
+    char path[300];
+    snprintf(path, sizeof path, "%s/second.sock", bench->fixture.folder);
+    const struct server_options wanted[] = {
+        {.store_url = bench->fixture.url, .socket_path = path},
+        {.store_url = bench->fixture.url, .listen = "127.0.0.1:0"},
+    };
+    library_fails = true;
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        size_t before = count_listening();
+        assert_int_equal(server_start(&wanted[i], &second, &bench->err), RC_REJECT);
+        assert_int_equal(count_listening(), before);
+    }
+    library_fails = false;
+    assert_int_equal(access(path, F_OK), -1);
 }
 
 /* No token is asked for on the main address, so nobody else may reach it. */
@@ -331,6 +382,7 @@ int main(void)
         SERVER(the_socket_is_private_and_gone_afterwards),
         SERVER(a_dead_ones_socket_is_replaced_and_a_living_ones_is_not),
         SERVER(an_address_that_cannot_be_had_is_an_error_that_says_so),
+        SERVER(a_library_that_does_not_start_leaves_nothing_open),
         SERVER(only_this_machine_is_served),
         SERVER(a_store_that_comes_back_is_read_again),
         SERVER(a_drain_answers_what_is_under_way_and_refuses_the_rest),

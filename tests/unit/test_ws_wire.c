@@ -30,6 +30,7 @@ struct desk {
     struct desk_clock clock; /* first */
     struct loop *loop;
     struct ws_wire wire;
+    struct unsent unsent;
     int client, server;
     int closed, drained;
     int64_t taken; /* bytes that the client has read */
@@ -108,6 +109,8 @@ static int set_up(void **state)
     connect_ends(desk);
     struct ws_wire *wire = &desk->wire;
     wire->ops = &ops;
+    wire->unsent = &desk->unsent;
+    unsent_init(&desk->unsent, SIZE_MAX);
     ws_wire_open(wire, desk->loop, NULL, desk->server, NULL, BYTES_ABSENT);
     /* From here on it is the test's time. */
     wire->runtime->ops->timer_disarm(wire->runtime, &wire->timer);
@@ -124,6 +127,7 @@ static int tear_down(void **state)
         ws_wire_abort(&desk->wire);
     close(desk->client);
     close(desk->server);
+    unsent_deinit(&desk->unsent);
     timer_heap_deinit(&desk->clock.timers);
     loop_free(desk->loop);
     free(desk);
