@@ -301,6 +301,27 @@ static void addresses_are_checked(void **state)
     expect("store: {url: \"postgresql://u:a/b@h/db\"}\n",
            "t.yaml:1:14: store.url is \"postgresql://u:********@h/db\"; it must be an address "
            "whose user and password have / ? # [ ] and @ written as %2F %3F %23 %5B %5D and %40\n");
+#define PORTS "\"; it must be an address whose ports are 1 to 65535\n"
+    expect("store: {url: postgresql://h:99999/db}\n",
+           "t.yaml:1:14: store.url is \"postgresql://h:99999/db" PORTS);
+    expect("store: {url: \"postgres://u@a:1,[::1]:0/db\"}\n",
+           "t.yaml:1:14: store.url is \"postgres://u@a:1,[::1]:0/db" PORTS);
+    expect("store: {url: \"postgresql://h:54x?sslmode=disable\"}\n",
+           "t.yaml:1:14: store.url is \"postgresql://h:54x?sslmode=disable" PORTS);
+    static const char *const servers[] = {
+        "postgresql:///db",
+        "postgresql://h/db",
+        "postgresql://h:5432",
+        "postgresql://u:p@h:/db",
+        "postgresql://a:1,b,[::1]:2/db",
+        "postgresql://%2Frun%2Fpg/db",
+        "postgresql://[::1]/db",
+    };
+    for (size_t i = 0; i < sizeof servers / sizeof servers[0]; i++) {
+        char yaml[96];
+        snprintf(yaml, sizeof yaml, "store: {url: \"%s\"}\n", servers[i]);
+        expect(yaml, "");
+    }
     expect("log: {rotate: 10:5}\n", "t.yaml:1:15: log.rotate is \"10:5\"; it must be a size and a "
                                     "count, like 10M:5 (K, M or G; 1 to 100 files)\n");
 }
