@@ -314,10 +314,10 @@ static void tell_early(struct evm_chain *chain, uint64_t head)
             "content.start_block is %" PRIu64 ", and the head is block %" PRIu64
             ": nothing is read before the chain comes there",
             chain->settings.start_block, head);
-    if (!chain->early)
+    if (!chain->told_early)
         log_event(LOG_WARN, CONTENT_SOURCE, "not_begun",
                   (struct log_field[]){log_string("reason", chain->trouble.text), LOG_END});
-    chain->early = true;
+    chain->told_early = true;
 }
 
 void evm_chain_settle_head(struct evm_chain *chain)

@@ -78,9 +78,8 @@ struct evm_chain {
     bool polling; /* nothing is done but to wait for the next look */
     bool woken;   /* there was a hint meanwhile */
     bool linked;  /* the blocks that are stored are among the links */
-    bool early;   /* it was said that the start block is yet to come */
     bool lost;    /* it is stuck because no node shows the chain that was read */
-    bool giving, waiting, loading, stuck, stopping;
+    bool giving, waiting, loading, stuck, stopping, told_early;
     struct err trouble;
 };
 

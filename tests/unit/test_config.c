@@ -301,6 +301,13 @@ static void addresses_are_checked(void **state)
     expect("store: {url: \"postgresql://u:a/b@h/db\"}\n",
            "t.yaml:1:14: store.url is \"postgresql://u:********@h/db\"; it must be an address "
            "whose user and password have / ? # [ ] and @ written as %2F %3F %23 %5B %5D and %40\n");
+    expect("log: {rotate: 10:5}\n", "t.yaml:1:15: log.rotate is \"10:5\"; it must be a size and a "
+                                    "count, like 10M:5 (K, M or G; 1 to 100 files)\n");
+}
+
+static void ports_of_a_server_are_checked(void **state)
+{
+    (void)state;
 #define PORTS "\"; it must be an address whose ports are 1 to 65535\n"
     expect("store: {url: postgresql://h:99999/db}\n",
            "t.yaml:1:14: store.url is \"postgresql://h:99999/db" PORTS);
@@ -322,8 +329,6 @@ static void addresses_are_checked(void **state)
         snprintf(yaml, sizeof yaml, "store: {url: \"%s\"}\n", servers[i]);
         expect(yaml, "");
     }
-    expect("log: {rotate: 10:5}\n", "t.yaml:1:15: log.rotate is \"10:5\"; it must be a size and a "
-                                    "count, like 10M:5 (K, M or G; 1 to 100 files)\n");
 }
 
 static void entries_of_lists_are_checked_one_by_one(void **state)
@@ -516,6 +521,7 @@ int main(void)
         cmocka_unit_test(a_value_of_the_wrong_type_is_named_with_its_place),
         cmocka_unit_test(an_unknown_key_names_its_place_and_the_nearest_one),
         cmocka_unit_test(addresses_are_checked),
+        cmocka_unit_test(ports_of_a_server_are_checked),
         cmocka_unit_test(entries_of_lists_are_checked_one_by_one),
         cmocka_unit_test(every_problem_is_reported_up_to_a_bound),
         cmocka_unit_test(broken_yaml_is_named_with_its_place),
