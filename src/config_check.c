@@ -169,6 +169,26 @@ static bool user_is_clear(struct bytes url)
     return user + until(rest, "/?#[]@").len == at;
 }
 
+/* Of the servers that the address names, with commas between; one may say nothing of its port. */
+static bool ports_are_valid(struct bytes url)
+{
+    static const char *const schemes[] = {"postgresql://", "postgres://", NULL};
+    struct bytes rest = authority_of(url, schemes);
+    const char *at = memrchr(rest.data, '@', rest.len);
+    if (at != NULL)
+        rest = skip(rest, (size_t)(at + 1 - rest.data));
+    while (rest.len > 0) {
+        struct bytes server = until(rest, ",");
+        bool in_brackets = server.len > 0 && server.data[0] == '[';
+        size_t host = until(server, in_brackets ? "]" : ":").len;
+        struct bytes port = skip(server, host + (in_brackets && host < server.len));
+        if (port.len > 1 && !(port.data[0] == ':' && port_valid(skip(port, 1))))
+            return false;
+        rest = skip(rest, server.len + (server.len < rest.len));
+    }
+    return true;
+}
+
 const char *config_check_store(struct bytes value)
 {
     bool file = bytes_starts_with(value, "sqlite:") && value.len > strlen("sqlite:");
@@ -181,6 +201,8 @@ const char *config_check_store(struct bytes value)
     if (server && !user_is_clear(value))
         return "an address whose user and password have / ? # [ ] and @ written as %2F %3F %23 "
                "%5B %5D and %40";
+    if (server && !ports_are_valid(value))
+        return "an address whose ports are 1 to 65535";
     return NULL;
 }
 

@@ -5,6 +5,7 @@
 #include "sys/small_file.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -299,10 +300,18 @@ static bool is_declared(const struct config *config, const char *name)
     return false;
 }
 
+/* What was refused was given: its own problem is enough. */
+static bool is_refused(const struct config_problems *problems, const char *path)
+{
+    char words[64];
+    snprintf(words, sizeof words, ": %s ", path);
+    return strstr(text_string(&problems->lines), words) != NULL;
+}
+
 static void check_content(const struct config *config, struct config_problems *problems)
 {
     bool contract = config->content.contract[0] != 0, rpc = config->content.rpc.count > 0;
-    if (contract != rpc)
+    if (contract != rpc && !is_refused(problems, contract ? "content.rpc" : "content.contract"))
         config_problem(problems,
                        config_origin_of(config, contract ? "content.contract" : "content.rpc"),
                        "content.%s is given and content.%s is not; this pipeline needs both",
@@ -359,7 +368,8 @@ enum rc config_load(struct config *config, const struct config_sources *sources,
         config_read_environment(config, sources->environment, problems);
     for (size_t i = 0; i < sources->change_count; i++) {
         const char *equals = strchr(sources->changes[i], '=');
-        struct config_origin flag = {CONFIG_FLAG, "--set", 0, 0};
+        const char *name = sources->flags != NULL ? sources->flags[i] : NULL;
+        struct config_origin flag = {CONFIG_FLAG, name != NULL ? name : "--set", 0, 0};
         if (equals == NULL) {
             config_problem(problems, flag, "\"%s\" is not of the form path=value",
                            sources->changes[i]);

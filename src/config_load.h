@@ -27,6 +27,7 @@ struct config_sources {
     char *const *environment;   /* NULL-terminated NAME=value */
     const char *const *changes; /* path=value, from flags */
     size_t change_count;
+    const char *const *flags; /* what problems call each of them; NULL, or one that is: "--set" */
 };
 
 void config_init(struct config *config); /* all defaults */

@@ -5,7 +5,8 @@
  * At its interval, and once at the start, it asks the store whether anything is too old; as long as
  * something is, a slice goes to the writer like any other batch, between those of the sources, and
  * it asks again. A slice that the writer could not commit is not repeated at once: the next look
- * finds what is left.
+ * finds what is left. Where news are read, what is old is judged by the sources' time too; a round
+ * that was held back by it is repeated as soon as they tell a later one.
  *
  * Always holds: one question or one slice is under way, never both.
  *

@@ -33,6 +33,7 @@ struct wanted {
     const char *actor;
     int64_t hours;
     bool wait, no_wait, quiet;
+    bool unknown; /* nothing is stored of the account: it may be nobody's */
     struct text did;
 };
 
@@ -78,6 +79,7 @@ static enum rc write_request(struct target *target, struct wanted *wanted, struc
     enum rc rc = backfill_request_find(target->store, wanted->actor, &wanted->did, err);
     if (rc == RC_REJECT && strncmp(wanted->actor, "did:", 4) == 0) {
         text_append_string(&wanted->did, wanted->actor);
+        wanted->unknown = true;
         rc = RC_OK;
     }
     return rc == RC_OK ? target_write(target, fill, wanted, err) : rc;
@@ -124,8 +126,11 @@ static enum rc run(struct target *target, struct wanted *wanted, int *code, stru
     rc = asked ? ask_daemon(target, wanted, err) : write_request(target, wanted, err);
     if (rc != RC_OK)
         return rc;
+    if (!wanted->quiet && wanted->unknown)
+        fprintf(stderr, "%s is not known here: the next daemon asks the AppView for it\n",
+                text_string(&wanted->did));
     if (!wanted->quiet)
-        tell_hours(wanted, "will be");
+        tell_hours(wanted, wanted->unknown ? "is, if there is such an account," : "will be");
     if (wanted->wait && !asked)
         return err_set(err, RC_REJECT,
                        "no daemon runs that could be waited for: the next one "

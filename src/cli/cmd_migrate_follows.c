@@ -11,6 +11,7 @@
 #include "sys/clock.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -307,15 +308,30 @@ static enum rc roll_back(struct target *target, struct rollback *rollback, struc
     return rc;
 }
 
-static enum rc truncate_polls(struct target *target, struct err *err)
+static enum rc truncate_polls(struct target *target, int64_t *rows, struct err *err)
 {
     struct store_position position;
     if (target->settings.config.bluesky.mode != CONFIG_MODE_FIREHOSE)
         return err_set(err, RC_REJECT,
                        "poll_state is in use: bluesky.mode is not firehose; nothing was emptied");
     enum rc rc = target_claim(target, &position, err);
+    if (rc == RC_OK)
+        rc = store_query_int(target->store, "SELECT count(*) FROM poll_state", 0, rows, err);
     return rc == RC_OK ? target->store->ops->script(target->store, "DELETE FROM poll_state", err)
                        : rc;
+}
+
+static int report_emptied(int64_t rows, bool json)
+{
+    struct text out = {0};
+    if (!json) {
+        fprintf(stderr, "poll_state: %" PRId64 " %s removed\n", rows, rows == 1 ? "row" : "rows");
+        return EXIT_DONE;
+    }
+    text_appendf(&out, "{\"removed\":%" PRId64 "}\n", rows);
+    int code = target_put(&out);
+    text_free(&out);
+    return code;
 }
 
 /* ---- the command ---- */
@@ -323,16 +339,19 @@ static enum rc truncate_polls(struct target *target, struct err *err)
 static enum rc run(struct target *target, const struct choice *choice, int *code, struct err *err)
 {
     struct rollback rollback = {.gap_us = 0};
+    int64_t rows = 0;
     enum rc rc = target_open(target, err);
     if (rc == RC_OK && target->store == NULL)
         rc = err_set(err, RC_REJECT, "a daemon is running on this store: stop it first");
     if (rc == RC_OK && choice->truncate)
-        rc = truncate_polls(target, err);
+        rc = truncate_polls(target, &rows, err);
     else if (rc == RC_OK && choice->rollback)
         rc = roll_back(target, &rollback, err);
     else if (rc == RC_OK)
         rc = migrate(target, &rollback.names, choice->json, err);
-    if (rc == RC_OK && !choice->truncate)
+    if (rc == RC_OK && choice->truncate)
+        *code = report_emptied(rows, choice->json);
+    else if (rc == RC_OK)
         *code = report(&rollback.names, choice->rollback ? "polled" : "followed", choice->json);
     free_names(&rollback.names);
     return rc;

@@ -25,7 +25,7 @@ static void set_actors(struct settings *settings, struct text *actors)
 {
     if (actors->len > 0) {
         text_append_char(actors, ']');
-        settings_change(settings, "bluesky.actors", text_string(actors));
+        settings_change(settings, "--actor", "bluesky.actors", text_string(actors));
     }
     text_free(actors);
 }

@@ -11,7 +11,7 @@ static void check_accounts(const struct config *config, struct config_problems *
     const struct config_list *accounts = &config->ledger.accounts;
     size_t count = accounts->count;
     struct err err;
-    if (count == 0)
+    if (count == 0 && config->ledger.connectors[0] == '\0')
         return;
     struct ledger_providers *providers = ledger_providers_new();
     if (connector_folder_read(config, providers, clock_mono_us(), &err) != RC_OK) {

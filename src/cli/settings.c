@@ -75,12 +75,14 @@ int settings_parse(struct settings *settings, int argc, char **argv, const char 
     return optind;
 }
 
-void settings_change(struct settings *settings, const char *path, const char *value)
+void settings_change(struct settings *settings, const char *flag, const char *path,
+                     const char *value)
 {
     struct text change = {0};
     assert(settings->made_count < SETTINGS_MADE_MAX);
     text_appendf(&change, "%s=%s", path, value);
     settings->made[settings->made_count++] = change.data;
+    settings->flags[settings->change_count] = flag;
     settings->changes[settings->change_count++] = change.data;
 }
 
@@ -98,6 +100,7 @@ bool settings_read(const struct settings *settings, struct config *config,
         .environment = environ,
         .changes = settings->changes,
         .change_count = settings->change_count,
+        .flags = settings->flags,
     };
     bool good = config_load(config, &sources, problems) == RC_OK;
     if (settings->check != NULL)

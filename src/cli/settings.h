@@ -23,6 +23,7 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 struct settings {
     const char *file;
     const char *changes[SETTINGS_CHANGES_MAX + SETTINGS_MADE_MAX];
+    const char *flags[SETTINGS_CHANGES_MAX + SETTINGS_MADE_MAX]; /* as given; NULL: --set */
     size_t change_count;
     char *made[SETTINGS_MADE_MAX]; /* changes that flags were turned into */
     size_t made_count;
@@ -44,8 +45,9 @@ struct settings_flag {
  * name and may be NULL. */
 int settings_parse(struct settings *settings, int argc, char **argv, const char *usage,
                    const struct settings_flag *flags, void *arg, bool *help);
-/* Adds PATH=VALUE as if --set had been given. */
-void settings_change(struct settings *settings, const char *path, const char *value);
+/* Adds PATH=VALUE as if --set had been given; problems name the `flag`, a constant. */
+void settings_change(struct settings *settings, const char *flag, const char *path,
+                     const char *value);
 /* False when the configuration has problems, which were printed. */
 must_check bool settings_load(struct settings *settings);
 /* The same again into another struct, which is to be released in either case; the problems are the

@@ -9,6 +9,8 @@
 enum { POSTS_US, BELOW_US, LINKS_US, TOMBSTONES_US, GAPS_US, PAGES_US, POLLS, THRESHOLD, BOUNDS };
 _Static_assert(THRESHOLD == RETENTION_PARAMS, "every other one is a parameter");
 
+const char retention_newest_sql[] = "SELECT max(shared_us) FROM post";
+
 const char retention_left_sql[] =
     "SELECT CASE WHEN EXISTS (SELECT 1 FROM post WHERE shared_us < ?1) "
     "OR EXISTS (SELECT 1 FROM links WHERE below_us IS NULL) "
@@ -22,6 +24,21 @@ const char retention_left_sql[] =
     "OR EXISTS (SELECT 1 FROM follow_page WHERE listing < ?6) "
     "OR EXISTS (SELECT 1 FROM standing) "
     "OR (?7 = 1 AND EXISTS (SELECT 1 FROM poll_state)) THEN 1 ELSE 0 END";
+
+void retention_hear(struct retention_clock *clock, int64_t told_us, int64_t mono_us)
+{
+    assert(told_us >= 0 && mono_us >= clock->mono_us);
+    if (told_us > 0 &&
+        (clock->told_us == 0 || told_us > clock->told_us + (mono_us - clock->mono_us)))
+        *clock = (struct retention_clock){told_us, mono_us};
+}
+
+int64_t retention_now(const struct retention_clock *clock, int64_t wall_us, int64_t mono_us)
+{
+    assert(clock->told_us >= 0 && mono_us >= clock->mono_us);
+    int64_t latest_us = clock->told_us + (mono_us - clock->mono_us) + RETENTION_AHEAD_US;
+    return clock->told_us == 0 || wall_us < latest_us ? wall_us : latest_us;
+}
 
 struct retention retention_of(const struct config *config)
 {

@@ -49,6 +49,7 @@ static const char *const onlys[] = {[NEWS_ONLY_UNREAD] = "unread",
 struct reading {
     struct news_question *question;
     struct refusal *refusal; /* of the first parameter that is none */
+    bool others;             /* those that are nobody's are passed over */
 };
 
 static void refuse(struct reading *reading, enum refusal_code code, const char *name,
@@ -114,7 +115,7 @@ static void take_only(struct reading *reading, const char *value)
 void news_question_take(struct news_question *question, const char *name, const char *value,
                         struct refusal *refusal)
 {
-    struct reading reading = {question, refusal};
+    struct reading reading = {.question = question, .refusal = refusal};
     for (size_t i = 0; i < COUNT_OF(numbers); i++)
         if (strcmp(name, numbers[i].name) == 0) {
             take_number(&reading, &numbers[i], value);
@@ -135,12 +136,24 @@ void news_question_take(struct news_question *question, const char *name, const 
         refuse(&reading, REFUSAL_BAD_REQUEST, name, "is no parameter of this address");
 }
 
+static bool is_known(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(numbers); i++)
+        if (strcmp(name, numbers[i].name) == 0)
+            return true;
+    for (size_t i = 0; i < COUNT_OF(all_words); i++)
+        if (strcmp(name, all_words[i].name) == 0)
+            return true;
+    return strcmp(name, "sort") == 0 || strcmp(name, "layout") == 0 || strcmp(name, "show") == 0;
+}
+
 static enum MHD_Result take_parameter(void *arg, enum MHD_ValueKind kind, const char *name,
                                       const char *value)
 {
     struct reading *reading = arg;
     (void)kind;
-    news_question_take(reading->question, name, value, reading->refusal);
+    if (!reading->others || is_known(name))
+        news_question_take(reading->question, name, value, reading->refusal);
     return MHD_YES;
 }
 
@@ -149,13 +162,24 @@ struct news_question news_question_usual(int64_t now_us)
     return (struct news_question){.links = trending_request_default(now_us)};
 }
 
+static enum rc read_all(struct request *request, struct reading reading)
+{
+    reading.refusal->code = REFUSAL_NONE;
+    MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, take_parameter, &reading);
+    return reading.refusal->code == REFUSAL_NONE ? RC_OK : RC_REJECT;
+}
+
 enum rc news_question_read(struct request *request, struct news_question *question,
                            struct refusal *refusal)
 {
-    struct reading reading = {question, refusal};
-    refusal->code = REFUSAL_NONE;
-    MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, take_parameter, &reading);
-    return refusal->code == REFUSAL_NONE ? RC_OK : RC_REJECT;
+    return read_all(request, (struct reading){.question = question, .refusal = refusal});
+}
+
+enum rc news_question_read_page(struct request *request, struct news_question *question,
+                                struct refusal *refusal)
+{
+    return read_all(request,
+                    (struct reading){.question = question, .refusal = refusal, .others = true});
 }
 
 /* ---- written ---- */

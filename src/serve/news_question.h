@@ -35,6 +35,10 @@ void news_question_take(struct news_question *question, const char *name, const 
  * which. */
 must_check enum rc news_question_read(struct request *request, struct news_question *question,
                                       struct refusal *refusal);
+/* The same for what people open and pass on: on its way an address is given parameters that are
+ * nobody's here, and those tell nothing. */
+must_check enum rc news_question_read_page(struct request *request, struct news_question *question,
+                                           struct refusal *refusal);
 /* Appends the address of this view below `path`. */
 void news_question_print(const struct news_question *question, const char *path, struct text *out);
 /* As it stands in an address: "shares", "velocity", "recent". */

@@ -44,7 +44,7 @@ static void begin_view(struct request *request)
     call->question = news_question_usual(runtime->ops->wall_us(runtime));
     call->question.pictures = pictures_shown(request->service);
     if (options->config == NULL ||
-        news_question_read(request, &call->question, &refusal) != RC_OK) {
+        news_question_read_page(request, &call->question, &refusal) != RC_OK) {
         page_refuse(request, &refusal);
         return;
     }

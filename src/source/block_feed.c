@@ -57,6 +57,18 @@ static void stick(struct block_feed *feed, const char *why)
             feed->line_number, why);
 }
 
+/* All blocks in between would be taken for empty ones, and everything that follows for too late. */
+static void doubt_jump(struct block_feed *feed)
+{
+    feed->stuck = true;
+    err_set(&feed->trouble, RC_REJECT,
+            "content.feed, line %" PRIu64 ": block %" PRIu64 " comes after block %" PRIu64
+            ", and no more than %d may be left out; mend the line and restart, or, if it is right, "
+            "set content.start_block to %" PRIu64 " and run `tidemark reset content`",
+            feed->line_number, feed->line.number, feed->last.number, BLOCK_FEED_LEFT_OUT_MAX,
+            feed->line.number);
+}
+
 static void complain(struct block_feed *feed, const char *why, const char *next)
 {
     err_set(&feed->trouble, RC_REJECT, "content.feed, line %" PRIu64 ": %s", feed->line_number,
@@ -121,6 +133,11 @@ static bool follows(struct block_feed *feed)
 {
     const struct block_line *line = &feed->line;
     char why[ERR_TEXT_MAX];
+    if (feed->last.known && line->number > feed->last.number &&
+        line->number - feed->last.number - 1 > BLOCK_FEED_LEFT_OUT_MAX) {
+        doubt_jump(feed);
+        return false;
+    }
     if (!feed->last.known || line->number > feed->last.number + 1)
         return true;
     if (line->number <= feed->last.number)

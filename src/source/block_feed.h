@@ -5,8 +5,8 @@
  * Lines come from a file that grows, from a pipe, or from an HTTP server that is asked for what
  * follows the last cursor. A block is handed on as it is told; numbers that are left out are blocks
  * that name nothing. A line that cannot be read is put into quarantine and the next one is read; a
- * line that contradicts what was told before, without an undo, ends the reading: what it should
- * have been cannot be guessed.
+ * line that contradicts what was told before, without an undo, or leaves out more blocks than can
+ * be believed, ends the reading: what it should have been cannot be guessed.
  *
  * It goes on after the cursor that is stored. The feed may go on there by itself, or begin anew: if
  * its first line is not one that follows, everything up to the line with that cursor is passed
@@ -21,7 +21,8 @@
 #include "source/content.h"
 #include "sys/byte_stream.h"
 
-#define BLOCK_FEED_LINE_MAX ((size_t)1 << 20)
+#define BLOCK_FEED_LINE_MAX     ((size_t)1 << 20)
+#define BLOCK_FEED_LEFT_OUT_MAX 10000000 /* a month of four blocks a second; a time is far above */
 
 struct block_feed_settings {
     const char *url;            /* of a server; NULL: `stream` is read; must outlive it */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source/evm_chain_parts.h"
 
+#include "sys/log.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -305,6 +307,19 @@ static void take_head(void *arg, enum rc rc, struct json result, const struct er
         evm_chain_compare_heads(chain);
 }
 
+/* A chain that has not come to the start block yet looks like one where all is read. */
+static void tell_early(struct evm_chain *chain, uint64_t head)
+{
+    err_set(&chain->trouble, RC_RETRY,
+            "content.start_block is %" PRIu64 ", and the head is block %" PRIu64
+            ": nothing is read before the chain comes there",
+            chain->settings.start_block, head);
+    if (!chain->told_early)
+        log_event(LOG_WARN, CONTENT_SOURCE, "not_begun",
+                  (struct log_field[]){log_string("reason", chain->trouble.text), LOG_END});
+    chain->told_early = true;
+}
+
 void evm_chain_settle_head(struct evm_chain *chain)
 {
     uint64_t head = chain->round_head, behind = chain->settings.confirmations;
@@ -323,6 +338,8 @@ void evm_chain_settle_head(struct evm_chain *chain)
                 "the head is block %" PRIu64 ", and block %" PRIu64 " was read before: whoever "
                 "answers lags, or follows another chain; nothing is read until there are more",
                 head, last->number);
+    else if (last == NULL && chain->next == chain->settings.start_block && chain->next > head)
+        tell_early(chain, head);
     evm_chain_poll_later(chain);
 }
 

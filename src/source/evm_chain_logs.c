@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void evm_chain_logs_clear(struct evm_chain *chain)
@@ -111,11 +112,8 @@ static void take_name(void *arg, struct bytes name)
 
 static enum rc check_log(const struct evm_chain *chain, const struct evm_log *log, struct err *err)
 {
-    uint64_t before = chain->ref_count == 0 ? chain->lo : chain->refs[chain->ref_count - 1].block;
     if (log->block_number < chain->lo || log->block_number > chain->hi)
         return err_set(err, RC_REJECT, "a log of a block that was not asked for");
-    if (log->block_number < before)
-        return err_set(err, RC_REJECT, "logs out of order");
     if (log->block_number == chain->hi && !evm_hash_equal(&log->block_hash, &chain->block.hash))
         return err_set(err, RC_REJECT, "a log of another block of that number");
     return RC_OK;
@@ -132,6 +130,15 @@ static void take_log(struct evm_chain *chain, const struct evm_log *log)
         text_append(&chain->words, space, sizeof space);
     }
     evm_event_names(&chain->settings.event, log, &chain->scratch, take_name, &naming);
+}
+
+/* By blocks, and within one as the node told them. */
+static int compare_refs(const void *left, const void *right)
+{
+    const struct evm_chain_ref *a = left, *b = right;
+    if (a->block != b->block)
+        return a->block < b->block ? -1 : 1;
+    return (a->name > b->name) - (a->name < b->name);
 }
 
 enum rc evm_chain_logs_read(struct evm_chain *chain, struct json logs, struct err *err)
@@ -151,5 +158,8 @@ enum rc evm_chain_logs_read(struct evm_chain *chain, struct json logs, struct er
         if (rc == RC_OK)
             take_log(chain, &log);
     }
+    /* The order of logs is not promised by everybody who answers, and blocks are given in order. */
+    if (rc == RC_OK && chain->ref_count > 1)
+        qsort(chain->refs, chain->ref_count, sizeof *chain->refs, compare_refs);
     return rc;
 }

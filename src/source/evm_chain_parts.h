@@ -79,7 +79,7 @@ struct evm_chain {
     bool woken;   /* there was a hint meanwhile */
     bool linked;  /* the blocks that are stored are among the links */
     bool lost;    /* it is stuck because no node shows the chain that was read */
-    bool giving, waiting, loading, stuck, stopping;
+    bool giving, waiting, loading, stuck, stopping, told_early;
     struct err trouble;
 };
 

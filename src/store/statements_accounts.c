@@ -12,10 +12,16 @@
     "'at://' || a.did || '/' || p.collection || '/' || p.rkey AS uri "                             \
     "FROM standing w CROSS JOIN actors a CROSS JOIN post p WHERE a.id = w.actor "                  \
     "AND p.actor = w.actor AND p.lent = 1 - a.active ORDER BY p.actor, p.n LIMIT 500"
+/* A profile that is shown says all of it, and has a handle; one that nobody shows says nothing. */
+#define SHOWN_OR_KNOWN(field_)                                                                     \
+    field_ " = CASE WHEN excluded.handle_us IS NULL THEN actors." field_ " ELSE excluded." field_  \
+           " END"
 /* People look an account up by the name it has now. */
 #define FOLLOW_AS_ACTOR                                                                            \
     "UPDATE follows SET handle = a.handle, "                                                       \
-    "display_name = coalesce(a.display_name, follows.display_name) {rows with} actors a "          \
+    "display_name = CASE WHEN a.profile_us IS NULL "                                               \
+    "THEN coalesce(a.display_name, follows.display_name) ELSE a.display_name END "                 \
+    "{rows with} actors a "                                                                        \
     "WHERE a.did = r.did AND follows.did = r.did AND a.handle IS NOT NULL AND "                    \
     "(a.handle <> follows.handle OR a.display_name IS DISTINCT FROM follows.display_name)"
 
@@ -58,8 +64,8 @@ static const struct statement statements[] = {
      "THEN excluded.handle ELSE actors.handle END, "
      "handle_us = CASE WHEN coalesce(excluded.handle_us > coalesce(actors.handle_us, 0), false) "
      "THEN excluded.handle_us ELSE actors.handle_us END, "
-     "display_name = coalesce(excluded.display_name, actors.display_name), "
-     "avatar = coalesce(excluded.avatar, actors.avatar), profile_us = excluded.profile_us "
+     SHOWN_OR_KNOWN("display_name") ", " SHOWN_OR_KNOWN("avatar") ", "
+     "profile_us = excluded.profile_us "
      "WHERE actors.profile_us IS NULL OR excluded.profile_us > actors.profile_us"},
     {.kind = RECORD_IDENTITY, .sql = FOLLOW_AS_ACTOR},
     {.kind = RECORD_PROFILE, .sql = FOLLOW_AS_ACTOR},

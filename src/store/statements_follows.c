@@ -6,6 +6,11 @@
     "listings l, follow_page p WHERE l.owner = r.owner AND l.listing = r.id AND p.owner = "        \
     "r.owner "                                                                                     \
     "AND p.listing = r.id "
+/* A list that an AppView showed says all of an account: what it leaves out is gone. What was moved
+ * from elsewhere says little. */
+#define SAID(field_, table_)                                                                       \
+    "CASE WHEN p.owner LIKE 'did:%' THEN p." field_ " ELSE coalesce(p." field_                     \
+    ", (SELECT k." field_ " FROM " table_ " k WHERE k.did = p.did)) END"
 /* The list's own number; those after it are its lines'. What somebody wrote by hand may have taken
  * some of them. */
 #define FIRST_NUMBER "(SELECT CASE WHEN max(f.n) > r.n THEN max(f.n) ELSE r.n END FROM follows f)"
@@ -52,14 +57,15 @@ static const struct statement statements[] = {
     /* ---- what is known of those on it ---- */
     {.kind = RECORD_LISTING, .each = true, .sql =
      "INSERT INTO actors (id, did, handle, handle_us, display_name, avatar, profile_us) "
-     "SELECT p.n, p.did, p.handle, r.id, p.display_name, p.avatar, r.id {rows with} " STANDING
+     "SELECT p.n, p.did, p.handle, r.id, " SAID("display_name", "actors") ", "
+     SAID("avatar", "actors") ", r.id {rows with} " STANDING
      "AND r.degree = 1 ON CONFLICT (did) DO UPDATE SET "
      "handle = CASE WHEN actors.handle_us > excluded.handle_us THEN actors.handle "
      "ELSE excluded.handle END, "
      "handle_us = CASE WHEN actors.handle_us > excluded.handle_us THEN actors.handle_us "
      "ELSE excluded.handle_us END, "
-     "display_name = coalesce(excluded.display_name, actors.display_name), "
-     "avatar = coalesce(excluded.avatar, actors.avatar), profile_us = excluded.profile_us "
+     "display_name = excluded.display_name, avatar = excluded.avatar, "
+     "profile_us = excluded.profile_us "
      "WHERE actors.profile_us IS NULL OR excluded.profile_us > actors.profile_us"},
     {.kind = RECORD_LISTING, .each = true, .sql =
      "INSERT INTO backfill_queue (actor_did, priority, since_us, reason, next_us, queued_us, "
@@ -74,10 +80,10 @@ static const struct statement statements[] = {
     {.kind = RECORD_LISTING, .each = true, .sql =
      "INSERT INTO follows (n, did, handle, display_name, added_at) "
      "SELECT " FIRST_NUMBER " + row_number() OVER (ORDER BY p.n), "
-     "p.did, coalesce(a.handle, p.handle), p.display_name, {time r.at_us} "
+     "p.did, coalesce(a.handle, p.handle), " SAID("display_name", "follows") ", {time r.at_us} "
      "{rows with} actors a, " STANDING "AND a.did = p.did AND r.degree = 1 "
      "ON CONFLICT (did) DO UPDATE SET handle = excluded.handle, "
-     "display_name = coalesce(excluded.display_name, follows.display_name)"},
+     "display_name = excluded.display_name"},
     {.kind = RECORD_LISTING, .each = true, .sql =
      "DELETE FROM follow_page WHERE owner IN (SELECT r.owner {rows}) "
      "AND listing <= (SELECT r.id {rows})"},

@@ -181,11 +181,33 @@ class Cli(BothStores):
             self.assertEqual([name for name in os.listdir(home.folder) if ".db" in name], [])
         self.both_stores(run)
 
+    def test_words_promise_nothing_that_nobody_knows(self):
+        def run(home):
+            self.tell(home, "migrate")
+            _, words = self.tell(home, "backfill", "did:plc:unknown")
+            self.assertEqual(words, (
+                "did:plc:unknown is not known here: the next daemon asks the AppView for it\n"
+                "did:plc:unknown is, if there is such an account, read 24 hours back\n"))
+            self.assertEqual(self.tell(home, "backfill", "--quiet", "did:plc:unknown"), ("", ""))
+            firehose = ("migrate-follows", "--truncate", "--set", "bluesky.mode=firehose")
+            self.assertEqual(self.tell(home, *firehose)[1], "poll_state: 0 rows removed\n")
+            self.assertEqual(json.loads(self.tell(home, *firehose, "--json")[0]), {"removed": 0})
+        self.both_stores(run)
+
+    def test_a_folder_of_connectors_that_is_not_there_is_a_problem(self):
+        def run(home):
+            nowhere = f"ledger.connectors={home.folder}/nowhere"
+            _, words = self.tell(home, "config", "check", "--set", nowhere, code=1)
+            self.assertIn(f"--set: cannot read the connectors in {home.folder}/nowhere", words)
+            self.tell(home, "config", "check")
+        self.both_stores(run)
+
     def test_no_flag_is_left_out_in_silence(self):
         def run(home):
             actors = [word for i in range(40) for word in ("--actor", f"a{i}.example")]
             _, words = self.tell(home, "run", *actors, "--actor", "nobody", code=1)
-            self.assertIn('bluesky.actors has the entry "nobody"', words)
+            self.assertIn('--actor: bluesky.actors has the entry "nobody"', words)
+            self.assertNotIn("--set", words)
             changes = ["--set", "log.level=warn"] * 62  # and two that every command gets here
             _, words = self.tell(home, "run", *changes, "--actor", "nobody", code=1)
             self.assertIn('bluesky.actors has the entry "nobody"', words)

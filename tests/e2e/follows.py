@@ -431,8 +431,9 @@ class Follows(BothStores):
                 _, words = self.command(home, sim, "migrate-follows", "--truncate", code=1)
                 self.assertIn("in use", words)
                 self.assertEqual(len(look(home, question)), len(names))
-                self.command(home, sim, "migrate-follows", "--truncate", "--set",
-                             "bluesky.mode=firehose")
+                _, words = self.command(home, sim, "migrate-follows", "--truncate", "--set",
+                                        "bluesky.mode=firehose")
+                self.assertEqual(words, f"poll_state: {len(names)} rows removed\n")
                 self.assertEqual(look(home, question), [])
                 self.command(home, sim, "migrate-follows", "--rollback")
                 rows = dict((row[0], row[1]) for row in look(home, question))

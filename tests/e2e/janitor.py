@@ -130,6 +130,46 @@ class Janitor(BothStores):
         self.assertEqual(status, 200, body)
         wait_until(lambda: daemon.metric("tidemark_events_total") > before, "the post to come")
 
+    def test_a_clock_that_is_a_year_ahead_removes_nothing_young(self):
+        """Young is what the sources' own time says; the clock may run ahead of it for an hour."""
+        def run(home):
+            self.tell(home, "migrate")
+            fill(home)
+            for table, column in (("post", "shared_us"), ("share", "last_us"),
+                                  ("links", "last_shared_us")):
+                sql(home, f"UPDATE {table} SET {column} = {column} - {365 * 24 * HOUR_US}")
+            sql(home, f"UPDATE post SET shared_us = shared_us + {46 * HOUR_US} WHERE n <= 1000")
+            with Daemon(self.program, home, NOWHERE) as daemon:
+                wait_until(lambda: "cleaned_up" in daemon.words(), "the old to go")
+                self.assertEqual(sql(home, "SELECT count(*) FROM posts"), "1001")
+                self.assertEqual(sql(home, "SELECT count(*) FROM links"), "1")
+                self.assertEqual(daemon.words().count("msg=held_back"), 1, daemon.words())
+                daemon.stop()
+            with Daemon(self.program, home, (*NOWHERE, "bluesky.mode=off")) as daemon:
+                wait_until(lambda: sql(home, "SELECT count(*) FROM posts") == "0", "the rest to go")
+                daemon.stop()
+            self.tell(home, "verify")
+        self.both_stores(run)
+
+    def test_what_was_held_back_goes_once_the_sources_speak(self):
+        """After a long time away the store knows only old times; the first news tells the time."""
+        def run(home):
+            self.tell(home, "migrate")
+            fill(home)
+            sql(home, f"UPDATE post SET shared_us = shared_us - {72 * HOUR_US}")
+            with Simulator(self.sim_program, "--events", "1", "--start-us", "now") as sim:
+                live = (f"jetstream.endpoint=ws://127.0.0.1:{sim.port}/subscribe",
+                        "jetstream.fallback_endpoint=")
+                with Daemon(self.program, home, live) as daemon:
+                    wait_until(lambda: "msg=held_back" in daemon.words(), "the word of it")
+                    daemon.wait_for(lambda health: health["websocket_connected"], "a line")
+                    self.share(daemon, sim)
+                    wait_until(lambda: sql(home, "SELECT count(*) FROM post WHERE rkey = 'k'") ==
+                               "0", "the old to go")
+                    daemon.stop()
+            self.tell(home, "verify")
+        self.both_stores(run)
+
     # R001-80
     def test_what_comes_in_is_stored_while_thousands_of_posts_go(self):
         """A post that comes when the first slice is being removed does not wait for the others."""

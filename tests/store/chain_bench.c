@@ -118,9 +118,11 @@ static void answer_logs(struct content_bench *b, struct chain_node *node, const 
     }
     bool hides = hides_now(b, node);
     text_append_string(out, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":[");
-    for (uint64_t number = lo; number <= hi && !hides; number++)
+    for (uint64_t i = 0; i <= hi - lo && !hides; i++) {
+        uint64_t number = node->reverses ? hi - i : lo + i;
         if (node->head == 0 || number <= node->head)
             print_logs(b, number, out, &first);
+    }
     text_append_string(out, "]}");
 }
 

@@ -23,6 +23,7 @@ struct chain_node {
     uint64_t head;         /* it has no more blocks; 0: it has all */
     uint64_t claims;       /* what it says its head is; 0: the truth */
     bool hides;            /* it answers no logs */
+    bool reverses;         /* the logs of later blocks come first */
     uint64_t range_max;    /* it refuses more blocks than this; 0: none */
     uint64_t chokes_above; /* it does not answer for more blocks than this; 0: it does */
     int chokes_with;       /* an HTTP status, or less the result of the exchange */

@@ -332,6 +332,24 @@ static void a_contradiction_without_an_undo_stops_the_reading(void **state)
     assert_int_equal(references(b), 2);
 }
 
+/* A number that is really a time: nothing is made of it, and the position stays. */
+static void a_jump_that_cannot_be_believed_stops_the_reading(void **state)
+{
+    struct content_bench *b = *state;
+    struct block_feed_view view;
+    content_bench_read_by(b, &reader);
+    tell_block(b, 100, 'a', 'a', "A");
+    tell_block(b, 1763481600, 'a', 'a', "B");
+    tell_block(b, 101, 'a', 'a', "C");
+    run(b);
+    block_feed_look(b->reader_arg, &view);
+    assert_true(view.stuck);
+    assert_non_null(strstr(view.trouble, "line 2: block 1763481600 comes after block 100"));
+    assert_non_null(strstr(view.trouble, "set content.start_block to 1763481600"));
+    assert_int_equal(content_bench_position(b), 100);
+    assert_int_equal(references(b), 1);
+}
+
 /* ---- a file that begins anew ---- */
 
 /* The file loses what it holds and gets blocks `from` to `to` at once, before anybody looks. */
@@ -461,6 +479,7 @@ int main(void)
         ON_STORE(a_line_that_is_too_long_is_cut_and_passed_over),
         ON_STORE(numbers_that_are_left_out_name_nothing),
         ON_STORE(a_contradiction_without_an_undo_stops_the_reading),
+        ON_STORE(a_jump_that_cannot_be_believed_stops_the_reading),
         ON_STORE(a_file_that_was_emptied_and_filled_is_read_from_its_beginning),
         ON_STORE(a_file_that_was_replaced_is_gone_on_with),
         ON_STORE(a_server_is_asked_for_what_follows_the_cursor),

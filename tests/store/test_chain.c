@@ -75,6 +75,42 @@ static void ranges_that_are_too_large_are_split(void **state)
     assert_int_equal(chain_bench_references(b), 24);
 }
 
+/* Nobody promises the order of logs; they are taken in the chain's. */
+static void logs_that_come_out_of_order_are_read(void **state)
+{
+    struct content_bench *b = *state;
+    model.head = 400;
+    model.node_count = 1;
+    model.nodes[0].reverses = true;
+    for (uint64_t number = 100; number <= 400; number += 13)
+        chain_bench_name(number, (char[]){(char)('A' + number % 26), 0});
+    content_bench_read_by(b, &chain_reader);
+    chain_bench_run_for(b, 60);
+    assert_int_equal(content_bench_position(b), 400);
+    assert_int_equal(chain_bench_references(b), 24);
+    assert_int_equal(content_bench_holes(b), 0);
+}
+
+/* Nothing to read looks like everything read: it is said which of the two it is. */
+static void a_start_beyond_the_head_is_said(void **state)
+{
+    struct content_bench *b = *state;
+    struct evm_chain_view view;
+    model.head = 120;
+    model.start = 200;
+    chain_bench_name(200, "A");
+    chain_bench_read(b);
+    evm_chain_look(b->reader_arg, &view);
+    assert_non_null(strstr(view.trouble, "content.start_block is 200, and the head is block 120"));
+    assert_false(view.stuck);
+    model.head = 201;
+    chain_bench_run(b);
+    evm_chain_look(b->reader_arg, &view);
+    assert_string_equal(view.trouble, "");
+    assert_int_equal(content_bench_position(b), 201);
+    assert_int_equal(chain_bench_references(b), 1);
+}
+
 /* R002-18: blocks 118 to 120 become others; what only they named is gone, what was fetched stays,
  * and a restart in between changes nothing. */
 static void a_reorganisation_is_undone_and_read_anew(void **state)
@@ -430,6 +466,8 @@ int main(void)
         ON_STORE(near_the_head_logs_are_asked_for_by_hash),
         ON_STORE(blocks_wait_for_their_confirmations),
         ON_STORE(ranges_that_are_too_large_are_split),
+        ON_STORE(logs_that_come_out_of_order_are_read),
+        ON_STORE(a_start_beyond_the_head_is_said),
         ON_STORE(a_reorganisation_is_undone_and_read_anew),
         ON_STORE(a_hint_wakes_the_reader_at_once),
         ON_STORE(the_deepest_reorganisation_is_found_however_late),

@@ -87,6 +87,38 @@ static void a_whole_list_takes_the_place_of_the_one_before(void **state)
     assert_int_equal(COUNT("follow_edge"), 2);
 }
 
+static void list_ann(struct bench *bench, const char *owner, int64_t id, const char *name,
+                     const char *avatar)
+{
+    struct batch *batch = &bench->batch;
+    struct record *record = batch_add(batch, RECORD_FOLLOW);
+    assert_true(batch_set_text(batch, record, FOLLOW_OWNER, bytes_of(owner)));
+    batch_set_int(record, FOLLOW_LISTING, id);
+    assert_true(batch_set_text(batch, record, FOLLOW_DID, bytes_of(ANN)));
+    assert_true(batch_set_text(batch, record, FOLLOW_HANDLE, bytes_of("ann")));
+    assert_true(batch_set_text(batch, record, FOLLOW_DISPLAY_NAME, bytes_of(name)));
+    assert_true(batch_set_text(batch, record, FOLLOW_AVATAR, bytes_of(avatar)));
+    add_listing(bench, owner, id, 1, 1, 1);
+    assert_ok(write_batch(bench));
+}
+
+/* An AppView's list says all of an account; what was moved from poll_state says little. */
+static void what_a_list_leaves_out_of_an_account_is_gone(void **state)
+{
+    static const char shown[] =
+        "SELECT coalesce(a.display_name, '-') || ' ' || coalesce(a.avatar, '-') || ' ' || "
+        "coalesce(f.display_name, '-') FROM actors a JOIN follows f ON f.did = a.did";
+    struct bench *bench = *state;
+    list_ann(bench, ME, 10, "Ann", "https://p/a");
+    assert_string_equal(word(bench, shown), "Ann https://p/a Ann");
+    list_ann(bench, "poll_state", 20, NULL, NULL);
+    assert_string_equal(word(bench, shown), "Ann https://p/a Ann");
+    list_ann(bench, ME, 30, "Ann", NULL);
+    assert_string_equal(word(bench, shown), "Ann - Ann");
+    list_ann(bench, ME, 40, NULL, "https://p/b");
+    assert_string_equal(word(bench, shown), "- https://p/b -");
+}
+
 /* Between the pages and the end of a list anybody may open a query: who is new has a number of the
  * commit that puts the list in force, not of the one that stored the page. */
 static void who_is_new_has_a_number_of_the_commit_that_says_so(void **state)
@@ -270,6 +302,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ON_STORE(a_whole_list_takes_the_place_of_the_one_before),
+        ON_STORE(what_a_list_leaves_out_of_an_account_is_gone),
         ON_STORE(who_is_new_has_a_number_of_the_commit_that_says_so),
         ON_STORE(numbers_that_somebody_took_by_hand_are_not_given_again),
         ON_STORE(a_list_that_is_not_whole_changes_nothing),

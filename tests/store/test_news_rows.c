@@ -388,6 +388,39 @@ static void names_follow_the_account(void **state)
     assert_string_equal(word(bench, "SELECT handle FROM follows"), "3.example");
 }
 
+static void add_profile(struct bench *bench, int64_t at_us, const char *handle, const char *name,
+                        const char *avatar)
+{
+    struct record *record = batch_add(&bench->batch, RECORD_PROFILE);
+    assert_true(batch_set_text(&bench->batch, record, PROFILE_DID, bytes_of(A)));
+    assert_true(batch_set_text(&bench->batch, record, PROFILE_HANDLE, bytes_of(handle)));
+    assert_true(batch_set_text(&bench->batch, record, PROFILE_DISPLAY_NAME, bytes_of(name)));
+    assert_true(batch_set_text(&bench->batch, record, PROFILE_AVATAR, bytes_of(avatar)));
+    batch_set_int(record, PROFILE_AT_US, at_us);
+    assert_ok(write_batch(bench));
+}
+
+#define SHOWN                                                                                      \
+    "SELECT a.handle || ' ' || coalesce(a.display_name, '-') || ' ' || coalesce(a.avatar, '-') "   \
+    "|| ' ' || coalesce(f.display_name, '-') FROM actors a JOIN follows f ON f.did = a.did"
+
+/* A profile that is shown without a name has none; one that nobody shows takes nothing away. */
+static void what_a_profile_leaves_out_is_gone(void **state)
+{
+    struct bench *bench = *state;
+    run_script(bench, "INSERT INTO follows (did, handle) VALUES ('" A "', 'old.example')");
+    add_profile(bench, 10, "a.example", "Ann", "https://p/a");
+    assert_string_equal(word(bench, SHOWN), "a.example Ann https://p/a Ann");
+    add_profile(bench, 20, NULL, NULL, NULL);
+    assert_string_equal(word(bench, SHOWN), "a.example Ann https://p/a Ann");
+    add_profile(bench, 30, "a.example", "Ann", NULL);
+    assert_string_equal(word(bench, SHOWN), "a.example Ann - Ann");
+    add_profile(bench, 40, "a.example", NULL, "https://p/b");
+    assert_string_equal(word(bench, SHOWN), "a.example - https://p/b -");
+    add_profile(bench, 35, "a.example", "Old", NULL); /* comes late */
+    assert_string_equal(word(bench, SHOWN), "a.example - https://p/b -");
+}
+
 static enum rc accept(void *arg, struct bytes cursor, struct err *err)
 {
     (void)arg, (void)cursor, (void)err;
@@ -487,6 +520,7 @@ int main(void)
         ON_STORE(an_account_that_goes_takes_its_shares_along_and_brings_them_back),
         ON_STORE(many_shares_of_one_account_leave_in_slices),
         ON_STORE(names_follow_the_account),
+        ON_STORE(what_a_profile_leaves_out_is_gone),
         ON_STORE(a_follow_is_seen_when_it_shares_and_a_replay_does_not_move_that_back),
         ON_STORE(what_a_post_says_of_its_text_is_that_of_its_last_version),
         ON_STORE(verification_counts_shares_anew),

@@ -477,10 +477,32 @@ static void whatever_happened_clean_up_leaves_no_orphans(void **state)
     }
 }
 
+/* A wall clock that is wrongly ahead does not make old what the sources call young. */
+static void what_is_old_is_judged_by_the_time_of_the_sources(void **state)
+{
+    struct retention_clock clock = {0};
+    int64_t year_us = 365 * 24 * HOUR_US;
+    (void)state;
+    assert_int_equal(retention_now(&clock, START_US, 0), START_US); /* nobody told anything */
+    retention_hear(&clock, 0, 0);
+    assert_int_equal(retention_now(&clock, START_US, 0), START_US);
+    retention_hear(&clock, START_US, MINUTE_US);
+    retention_hear(&clock, START_US - HOUR_US, 2 * MINUTE_US); /* who is behind tells nothing */
+    assert_int_equal(retention_now(&clock, START_US + year_us, MINUTE_US),
+                     START_US + RETENTION_AHEAD_US);
+    assert_int_equal(retention_now(&clock, START_US + year_us, MINUTE_US + HOUR_US),
+                     START_US + HOUR_US + RETENTION_AHEAD_US); /* time goes on in silence */
+    assert_int_equal(retention_now(&clock, START_US + MINUTE_US, MINUTE_US), START_US + MINUTE_US);
+    assert_int_equal(retention_now(&clock, START_US - year_us, MINUTE_US), START_US - year_us);
+    retention_hear(&clock, START_US + year_us, 3 * MINUTE_US);
+    assert_int_equal(retention_now(&clock, START_US + year_us, 3 * MINUTE_US), START_US + year_us);
+}
+
 int main(void)
 {
 #define AGED(test) cmocka_unit_test_setup_teardown(test, set_up, store_bench_tear_down)
     const struct CMUnitTest tests[] = {
+        AGED(what_is_old_is_judged_by_the_time_of_the_sources),
         AGED(posts_leave_the_window_and_shares_stay),
         AGED(a_little_shared_link_goes_with_its_posts),
         AGED(a_link_stays_for_a_day_after_it_fell_below_the_threshold),

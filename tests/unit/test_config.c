@@ -305,6 +305,32 @@ static void addresses_are_checked(void **state)
                                     "count, like 10M:5 (K, M or G; 1 to 100 files)\n");
 }
 
+static void ports_of_a_server_are_checked(void **state)
+{
+    (void)state;
+#define PORTS "\"; it must be an address whose ports are 1 to 65535\n"
+    expect("store: {url: postgresql://h:99999/db}\n",
+           "t.yaml:1:14: store.url is \"postgresql://h:99999/db" PORTS);
+    expect("store: {url: \"postgres://u@a:1,[::1]:0/db\"}\n",
+           "t.yaml:1:14: store.url is \"postgres://u@a:1,[::1]:0/db" PORTS);
+    expect("store: {url: \"postgresql://h:54x?sslmode=disable\"}\n",
+           "t.yaml:1:14: store.url is \"postgresql://h:54x?sslmode=disable" PORTS);
+    static const char *const servers[] = {
+        "postgresql:///db",
+        "postgresql://h/db",
+        "postgresql://h:5432",
+        "postgresql://u:p@h:/db",
+        "postgresql://a:1,b,[::1]:2/db",
+        "postgresql://%2Frun%2Fpg/db",
+        "postgresql://[::1]/db",
+    };
+    for (size_t i = 0; i < sizeof servers / sizeof servers[0]; i++) {
+        char yaml[96];
+        snprintf(yaml, sizeof yaml, "store: {url: \"%s\"}\n", servers[i]);
+        expect(yaml, "");
+    }
+}
+
 static void entries_of_lists_are_checked_one_by_one(void **state)
 {
     (void)state;
@@ -495,6 +521,7 @@ int main(void)
         cmocka_unit_test(a_value_of_the_wrong_type_is_named_with_its_place),
         cmocka_unit_test(an_unknown_key_names_its_place_and_the_nearest_one),
         cmocka_unit_test(addresses_are_checked),
+        cmocka_unit_test(ports_of_a_server_are_checked),
         cmocka_unit_test(entries_of_lists_are_checked_one_by_one),
         cmocka_unit_test(every_problem_is_reported_up_to_a_bound),
         cmocka_unit_test(broken_yaml_is_named_with_its_place),

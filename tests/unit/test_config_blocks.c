@@ -76,6 +76,16 @@ static void one_appview_needs_no_brackets_and_a_login_both_halves(void **state)
            "needs both\n");
 }
 
+static void what_was_refused_is_not_called_missing(void **state)
+{
+    (void)state;
+    expect("content: {contract: \"0x12\", rpc: [http://n]}\n",
+           "t.yaml:1:21: content.contract is \"0x12\"; it must be 0x and 40 hexadecimal digits\n");
+    expect("content: {rpc: [http://n]}\n",
+           "t.yaml:1:16: content.rpc is given and content.contract is not; this pipeline needs "
+           "both\n");
+}
+
 static void a_secret_comes_from_its_file(void **state)
 {
     (void)state;
@@ -402,6 +412,7 @@ int main(void)
         cmocka_unit_test(what_a_daemon_would_not_start_with_is_found),
         cmocka_unit_test(providers_become_typed_entries),
         cmocka_unit_test(one_appview_needs_no_brackets_and_a_login_both_halves),
+        cmocka_unit_test(what_was_refused_is_not_called_missing),
         cmocka_unit_test(a_secret_comes_from_its_file),
         cmocka_unit_test(no_secret_is_ever_printed),
         cmocka_unit_test(a_key_inside_an_address_is_masked_and_the_mask_is_no_value),

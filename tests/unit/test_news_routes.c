@@ -139,6 +139,22 @@ static void wrong_parameters_are_refused_with_a_sentence(void **state)
     assert_int_equal(bench_get(bench, path), 400);
 }
 
+/* What is passed on comes back with what others have added to its address. */
+static void pages_and_feeds_pass_over_parameters_that_are_nobodys(void **state)
+{
+    struct bench *bench = *state;
+    static const char *const paths[] = {"/", "/feed.xml", "/feed.json", "/status", "/links/7"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "%s?utm_source=x&fbclid&%%5B%%5D=1", paths[i]);
+        assert_int_equal(bench_get(bench, path), 200);
+    }
+    assert_int_equal(bench_get(bench, "/?utm_source=x&hours=48&domain=f.example"), 200);
+    assert_false(bench_says(bench, "https://e.example/a?x=1"));
+    assert_int_equal(bench_get(bench, "/?utm_source=x&hours=0"), 400);
+    assert_int_equal(bench_get(bench, "/api/trending?utm_source=x"), 400);
+}
+
 static void the_posts_behind_a_link_are_told_latest_first(void **state)
 {
     struct bench *bench = *state;
@@ -257,6 +273,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_SERVER(trending_tells_who_shared_what_and_why),
         ON_SERVER(wrong_parameters_are_refused_with_a_sentence),
+        ON_SERVER(pages_and_feeds_pass_over_parameters_that_are_nobodys),
         ON_SERVER(the_posts_behind_a_link_are_told_latest_first),
         ON_SERVER(the_page_shows_what_the_api_tells),
         ON_SERVER(a_page_of_the_last_moments_is_shared),
