@@ -53,11 +53,10 @@ static void change(struct follows *follows, const struct id_set *read)
     size_t less = find_more(&follows->known, read, &memory[1], &removed);
     if (follows->source != NULL)
         jetstream_change_follows(follows->source, added, more, removed, less);
-    if (more + less > 0)
-        log_event(LOG_INFO, "follows", "read",
-                  (struct log_field[]){log_int("added", (int64_t)more),
-                                       log_int("removed", (int64_t)less),
-                                       log_int("count", (int64_t)id_set_count(read)), LOG_END});
+    log_event(more + less > 0 ? LOG_INFO : LOG_DEBUG, "follows", "read",
+              (struct log_field[]){log_int("added", (int64_t)more),
+                                   log_int("removed", (int64_t)less),
+                                   log_int("count", (int64_t)id_set_count(read)), LOG_END});
     id_set_deinit(&follows->known);
     follows->known = *read;
     free(added);

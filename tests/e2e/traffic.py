@@ -98,7 +98,7 @@ class Traffic(FeedBench):
                 "--events", "1") as sim:
             self.migrate(home)
             me = self.follow_all(home, sim)
-            with self.daemon(home, sim, f"bluesky.actors=[{me}]",
+            with self.daemon(home, sim, f"bluesky.actors=[{me}]", "log.level=debug",
                              "did_manager.backfill_enabled=false",
                              endpoint=f"ws://127.0.0.1:{sim.port}/subscribe") as daemon:
                 pages = -(-follows // 100)
