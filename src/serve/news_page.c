@@ -283,10 +283,10 @@ static void put_completeness(struct markup *page, const struct news_page *news)
     int64_t away_us = news->health == NULL ? 0 : news->health->away_us;
     bool troubled = news->health != NULL && news->health->reason_count > 0;
     bool away = away_us > AWAY_US_MAX, whole = !begins_within(since, links);
-    bool good = whole && gaps == 0 && !away && !troubled;
+    bool good = whole && gaps == 0 && left == 0 && !away && !troubled;
     markup_begin_class(page, "p", good ? "standing good" : "standing");
     markup_attr_string(page, "role", "status");
-    markup_string(page, troubled ? "What was read is complete " : "Complete ");
+    markup_string(page, troubled || left > 0 ? "What was read is complete " : "Complete ");
     if (whole) {
         markup_string(page, "for all of this time");
     } else {

@@ -185,6 +185,9 @@ static void the_page_says_how_far_it_can_be_trusted(void **state)
     show(sight, "{\"links\":[]," WHOLE ",\"truncated\":true}");
     assert_true(says(sight, "all of this time. Of all links the 1000000 most shared "));
     sight->health.backfill_queue_depth = 3;
+    show(sight, "{\"links\":[]," WHOLE "}");
+    assert_true(
+        says(sight, "class=\"standing\" role=\"status\">What was read is complete for all "));
     snprintf(sight->health.reasons[0], HEALTH_REASON_TEXT_MAX, "no event for 4 <min>");
     sight->health.reason_count = 1;
     show(sight, "{\"links\":[]," WHOLE "}");
