@@ -56,14 +56,20 @@ static void ask_for_lists(struct ws_peer *peer)
     }
 }
 
+/* Asks for much, and reads nothing of it. */
+static void fall_behind(struct bench *bench, struct ws_peer *peer)
+{
+    open_websocket(bench, peer);
+    ask_for_lists(peer);
+    while (unsent(bench) == 0)
+        thread_yield();
+}
+
 static void a_websocket_that_does_not_read_has_few_answers_waiting(void **state)
 {
     struct bench *bench = *state;
     struct ws_peer peer;
-    open_websocket(bench, &peer);
-    ask_for_lists(&peer);
-    while (unsent(bench) == 0)
-        thread_yield();
+    fall_behind(bench, &peer);
     /* Readers take their turn in order: behind these all was read that was to be. */
     for (int i = 0; i < COMMANDS; i++)
         assert_int_equal(bench_post(bench, "/api/data/list", "{\"collection\":\"posts\"}"), 200);
@@ -79,10 +85,7 @@ static void commands_that_are_held_back_end_with_their_connection(void **state)
 {
     struct bench *bench = *state;
     struct ws_peer peer;
-    open_websocket(bench, &peer);
-    ask_for_lists(&peer);
-    while (unsent(bench) == 0)
-        thread_yield();
+    fall_behind(bench, &peer);
     ws_peer_close(&peer);
     while (unsent(bench) > 0)
         thread_yield();
@@ -96,10 +99,7 @@ static void commands_that_are_held_back_end_with_the_server(void **state)
     bench->options.drain_us_max = 1;
     bench_restart(bench);
     bench_reconnect(bench);
-    open_websocket(bench, &peer);
-    ask_for_lists(&peer);
-    while (unsent(bench) == 0)
-        thread_yield();
+    fall_behind(bench, &peer);
     bench_restart(bench);
     bench_reconnect(bench);
     assert_int_equal(unsent(bench), 0);
